@@ -1,0 +1,1 @@
+"""The interactive dashboard: it imports ``tracekit``, and ``tracekit`` never imports it."""

@@ -1,0 +1,63 @@
+"""The three vocabularies that every number in tracekit carries: engine, phase, basis."""
+
+from enum import StrEnum
+
+
+class Engine(StrEnum):
+    """What a sample or an interval was working for."""
+
+    ANE = "ANE"
+    GPU = "GPU"
+    CPU = "CPU"
+    """An ML engine on the CPU (BNNS, Espresso kernels, BLAS under an ML ancestor); not just any CPU work."""
+    RUNTIME = "RUNTIME"
+    """Core ML, Espresso or another ML runtime, with no engine visible on the stack."""
+    GRAPHICS = "GRAPHICS"
+    """Metal or its driver with no ML ancestor: rendering, or compute that the frames cannot name."""
+    OTHER = "OTHER"
+    UNKNOWN = "UNKNOWN"
+    """No stack, or no frame of it has a symbol."""
+
+    @property
+    def serves_inference(self) -> bool:
+        """True for the engines that a verdict can name."""
+        return self in (Engine.ANE, Engine.GPU, Engine.CPU)
+
+
+class Phase(StrEnum):
+    """What the engine's work was for. Work of no ML engine has no phase (``None``)."""
+
+    EXECUTE = "execute"
+    DISPATCH = "dispatch"
+    WAIT = "wait"
+    COPY = "copy"
+    """Bind, cast, convert."""
+    COMPILE = "compile"
+    LOAD = "load"
+    """Loading and unloading a model, opening and closing an engine."""
+    IDLE = "idle"
+    """A parked service thread: listed, never counted as an engine's work."""
+
+    @property
+    def is_inference(self) -> bool:
+        """True for phases that count towards an inference and its verdict."""
+        return self not in (Phase.COMPILE, Phase.LOAD, Phase.IDLE)
+
+
+class Basis(StrEnum):
+    """How a number is known. Numbers of different bases are never added up."""
+
+    MEASURED = "measured"
+    """An interval that the operating system reported."""
+    SAMPLED = "sampled"
+    """Samples times weight, on the host."""
+    INFERRED = "inferred"
+    """Deduced: a gap after a dispatch, a window guessed from stacks."""
+    GIVEN = "given"
+    """Stated by the user: the edges of a window from ``--window`` or a CSV file."""
+
+
+ENGINES: tuple[Engine, ...] = tuple(Engine)
+PHASES: tuple[Phase, ...] = tuple(Phase)
+ENGINE_CODE: dict[Engine, int] = {engine: code for code, engine in enumerate(ENGINES)}
+PHASE_CODE: dict[Phase | None, int] = {None: -1} | {phase: code for code, phase in enumerate(PHASES)}

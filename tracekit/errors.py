@@ -1,0 +1,32 @@
+"""The errors that library code raises; ``tracekit.cli`` alone turns them into a sentence and an exit code."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TracekitError(Exception):
+    """Something that a user can understand and act upon.
+
+    The message is one or two sentences: what is wrong, in which file, what to do next.
+    """
+
+    exit_code: ClassVar[int] = 3
+
+
+class UsageError(TracekitError):
+    """The request itself cannot be carried out as stated (exit code 2)."""
+
+    exit_code = 2
+
+
+class InputError(TracekitError):
+    """The input is unreadable, damaged, or not something that tracekit reads (exit code 3)."""
+
+    exit_code = 3
+
+    def __init__(self, source: str, problem: str, advice: str = "") -> None:
+        self.source = source
+        self.problem = problem
+        self.advice = advice
+        super().__init__(f"{source}: {problem}" + (f" {advice}" if advice else ""))
