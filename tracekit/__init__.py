@@ -1,0 +1,37 @@
+"""tracekit: on which engine did a Core ML model run, inference by inference, and how is that known."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tracekit.analysis import Analysis as Analysis
+    from tracekit.analysis import analyze as analyze
+    from tracekit.engines import Engine as Engine
+    from tracekit.errors import TracekitError as TracekitError
+    from tracekit.load import open_trace as open_trace
+    from tracekit.model import Trace as Trace
+
+__version__ = "0.1.0"
+
+# Importing tracekit stays cheap: pandas and lxml load when a name that needs them is first used.
+_HOME = {
+    "Analysis": "tracekit.analysis",
+    "analyze": "tracekit.analysis",
+    "Engine": "tracekit.engines",
+    "TracekitError": "tracekit.errors",
+    "open_trace": "tracekit.load",
+    "Trace": "tracekit.model",
+}
+__all__ = ["Analysis", "Engine", "Trace", "TracekitError", "__version__", "analyze", "open_trace"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'tracekit' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
