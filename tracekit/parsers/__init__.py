@@ -1,0 +1,1 @@
+"""Files → Source → Table → Trace. Knows no analysis."""

@@ -1,0 +1,1 @@
+"""Schema families → the model's columns."""

@@ -1,0 +1,291 @@
+"""CPU samples of every kind that Instruments records → ``Trace.samples``.
+
+================= ====================================== =====================================================
+schema            recorded by                            weight
+================= ====================================== =====================================================
+time-profile      Time Profiler                          ns that the sample stands for
+counters-profile  CPU Counters, time or event trigger    ns, or the count of the triggering event
+cpu-profile       CPU Profiler                           cycles
+time-sample       Time Profiler's raw rows (kperf)       none: a sample stands for one sampling interval
+================= ====================================== =====================================================
+
+A recording often holds several of them for the same moments, so one is chosen and the others are named in an
+issue: adding them up would count the same time twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.errors import TracekitError
+from tracekit.model import SAMPLES, THREADS, IntArray, Issue, StackTable, Table, TableInfo, WeightUnit
+from tracekit.parsers.combine import concat_tables, stack_pairs
+
+SAMPLE_SCHEMAS = ("time-profile", "counters-profile", "cpu-profile", "time-sample")
+"""In the order of preference."""
+
+_EVENT_NAME = re.compile(r'"([^"]+)"')
+_DEFAULT_PERIOD_US = 1000  # Time Profiler's sampling interval unless the table says otherwise
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of one run in the model's columns, row-aligned ``counters`` included."""
+
+    rows: pd.DataFrame
+    counters: pd.DataFrame
+    stacks: StackTable
+    threads: pd.DataFrame
+    weight_unit: WeightUnit
+    source: str
+    issues: tuple[Issue, ...]
+
+
+def empty_samples() -> Samples:
+    """Return no samples, from no table."""
+    threads = THREADS.empty()
+    return Samples(SAMPLES.empty(), pd.DataFrame(), StackTable.empty(), threads, "ns", "", ())
+
+
+def build_samples(tables: Sequence[Table]) -> Samples:
+    """Return the samples of one schema's tables (at least one), in time order.
+
+    Rows that a second table repeats (same time, thread and core: App Launch records two time-profile tables)
+    are dropped and reported. Raises ``TracekitError`` when a required column is missing.
+    """
+    issues: list[Issue] = []
+    table = concat_tables([t for t in tables if len(t)] or tables[:1])
+    rows = table.rows
+    names = {column.mnemonic for column in table.columns}
+    missing = sorted({"time", "thread"} - names)
+    if missing:
+        issues.append(Issue("error", "missing-column", f"'{table.schema}' has no column '{missing[0]}'"))
+    stacks, stack_ids = _stacks(table)
+    unit, weight = _weight(table, issues)
+    times = _integers(rows, "time", 0, issues)
+    samples = pd.DataFrame(
+        {
+            "time_ns": times,
+            "weight_ns": pd.arrays.IntegerArray(weight, np.full(len(rows), unit != "ns")),
+            "thread_id": rows["thread"].to_numpy(np.int32) if "thread" in names else np.int32(-1),
+            "core": _core(rows, "core" if "core" in names else "core-index"),
+            "state": rows["thread-state"].astype("category") if "thread-state" in names else _no_state(rows),
+            "stack_id": stack_ids,
+        },
+        index=rows.index,
+    )
+    if unit != "ns":
+        samples[unit] = weight
+    counters = _counters(table, issues)
+    keep = _first_copies(samples, tables, issues)
+    order = np.argsort(samples["time_ns"].to_numpy()[keep], kind="stable")
+    samples = samples.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
+    counters = counters.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
+    _report_stacks(samples, table.schema, stacks, issues)
+    return Samples(
+        SAMPLES.check(samples, f"samples of {table.schema}"),
+        counters,
+        stacks,
+        THREADS.check(table.threads, "threads"),
+        unit,
+        table.schema,
+        tuple(issues),
+    )
+
+
+def choose_schema(
+    infos: Sequence[TableInfo], wanted: str | None = None
+) -> tuple[str | None, tuple[Issue, ...]]:
+    """Return the schema to take samples from (None: there is none), and what is left unused.
+
+    A schema with rows goes before an empty one; among those ``SAMPLE_SCHEMAS`` is the order, except that event
+    triggered counters come after cpu-profile: their weight is neither time nor cycles.
+    """
+    rows = {s: sum(i.row_count or 0 for i in infos if i.schema == s) for s in SAMPLE_SCHEMAS}
+    present = [s for s in SAMPLE_SCHEMAS if any(i.schema == s and i.row_count is not None for i in infos)]
+    if wanted is not None:
+        present = [s for s in present if s == wanted]
+    by_event = {i.schema for i in infos if i.attributes.get("trigger") == "pmi"}
+    order = sorted(present, key=lambda s: (rows[s] == 0, s == "time-sample", s in by_event))
+    if not order:
+        return None, ()
+    unused = [s for s in order[1:] if rows[s]]
+    issues = [
+        Issue(
+            "info",
+            "samples-not-used",
+            f"{rows[s]} rows of '{s}' describe the same time as '{order[0]}' and were not added to it;"
+            f" choose them with --samples {s}",
+            rows[s],
+        )
+        for s in unused
+    ]
+    return order[0], tuple(issues)
+
+
+def _integers(rows: pd.DataFrame, name: str, default: int, issues: list[Issue]) -> IntArray:
+    if name not in rows.columns or not pd.api.types.is_integer_dtype(rows[name].dtype):
+        return np.full(len(rows), default, np.int64)
+    column = rows[name]
+    gaps = int(column.isna().sum())
+    if gaps and default >= 0:
+        issues.append(
+            Issue("warning", "null-values", f"{gaps} rows have no '{name}'; {default} is used", gaps)
+        )
+    if (column > 2**63 - 1).any():
+        raise TracekitError(f"The column '{name}' holds numbers beyond 2^63. Export it again.")
+    values: IntArray = column.fillna(default).to_numpy(np.int64)
+    return values
+
+
+def _core(rows: pd.DataFrame, name: str) -> npt.NDArray[np.int16]:
+    cores = _integers(rows, name, -1, [])
+    return np.where((cores >= 0) & (cores < 2**15), cores, -1).astype(np.int16)
+
+
+def _no_state(rows: pd.DataFrame) -> pd.Categorical:
+    return pd.Categorical.from_codes(np.full(len(rows), -1), categories=pd.Index([], dtype="str"))
+
+
+def _weight(table: Table, issues: list[Issue]) -> tuple[WeightUnit, IntArray]:
+    column = next((c for c in table.columns if c.mnemonic == "weight"), None)
+    if column is None:
+        period = table.attributes.get("sample-rate-micro-seconds", "")
+        period_ns = (int(period) if period.isdecimal() and len(period) < 8 else _DEFAULT_PERIOD_US) * 1000
+        issues.append(
+            Issue(
+                "info",
+                "weight-assumed",
+                f"'{table.schema}' has no weight; each running sample counts as its sampling interval,"
+                f" {period_ns / 1e6:g} ms",
+            )
+        )
+        return "ns", _running(table) * period_ns
+    units: dict[str, WeightUnit] = {"weight": "ns", "cycle-weight": "cycles", "pmc-event": "events"}
+    unit = units.get(column.engineering_type)
+    if unit is None:
+        unit = "ns"
+        issues.append(
+            Issue(
+                "warning",
+                "weight-unit-unknown",
+                f"'{table.schema}' weighs its samples in '{column.engineering_type}'; nanoseconds are assumed",
+            )
+        )
+    return unit, _integers(table.rows, "weight", 0, issues)
+
+
+def _running(table: Table) -> IntArray:
+    """1 for a thread that ran, 0 for one that a stackshot found waiting."""
+    if "thread-state" not in table.rows.columns:
+        return np.ones(len(table.rows), np.int64)
+    running: IntArray = (table.rows["thread-state"] == "Running").to_numpy().astype(np.int64)
+    return running
+
+
+def _stacks(table: Table) -> tuple[StackTable, npt.NDArray[np.int32]]:
+    names = [column.mnemonic for column in table.columns if column.kind == "stack"]
+    if not names:
+        return table.stacks, np.full(len(table.rows), -1, np.int32)
+    if len(names) == 1:
+        return table.stacks, table.rows[names[0]].to_numpy(np.int32)
+    kernel = next((name for name in names if "kernel" in name), names[0])
+    user = next(name for name in names if name != kernel)
+    upper, lower = (table.rows[name].to_numpy(np.int32) for name in (kernel, user))
+    if (upper < 0).all():
+        return table.stacks, lower
+    return stack_pairs(table.stacks, upper, lower)
+
+
+def _counters(table: Table, issues: list[Issue]) -> pd.DataFrame:
+    """One int64 column per event of ``counters-array``, named by the table of contents."""
+    column = next((c for c in table.columns if c.engineering_type == "pmc-events"), None)
+    if column is None:
+        return pd.DataFrame(index=table.rows.index)
+    cells = table.rows[column.mnemonic]
+    width = max((len(cell) for cell in cells if cell is not None), default=0)
+    names = _EVENT_NAME.findall(table.attributes.get("pmc-events", ""))
+    if len(names) != width:
+        if width:
+            issues.append(
+                Issue(
+                    "warning",
+                    "counter-names-unknown",
+                    f"the rows hold {width} counters and the table of contents "
+                    + (f"names {len(names)}" if names else "is not here to name them")
+                    + "; they are numbered",
+                )
+            )
+        names = [f"counter-{at + 1}" for at in range(width)]
+    short = sum(1 for cell in cells if cell is None or len(cell) != width)
+    if short:
+        issues.append(Issue("warning", "null-counters", f"{short} samples lack counter values", short))
+    zeros = (0,) * width
+    matrix = [(*(cell or ()), *zeros)[:width] for cell in cells]
+    values = np.array(matrix, dtype=np.int64).reshape(len(cells), width)
+    return pd.DataFrame(values, columns=names, index=table.rows.index)
+
+
+def _first_copies(
+    samples: pd.DataFrame, tables: Sequence[Table], issues: list[Issue]
+) -> npt.NDArray[np.bool_]:
+    """Mark the rows that no earlier table of the same schema holds already."""
+    filled = [table for table in tables if len(table)]
+    keep = np.ones(len(samples), bool)
+    if len(filled) < 2:
+        return keep
+    origin = np.repeat(np.arange(len(filled)), [len(table) for table in filled])
+    keys = samples[["time_ns", "thread_id", "core"]]
+    first = keys.assign(origin=origin).groupby(list(keys.columns))["origin"].transform("min").to_numpy()
+    keep = origin == first
+    repeated = int((~keep).sum())
+    if repeated:
+        issues.append(
+            Issue(
+                "info",
+                "samples-repeated",
+                f"{repeated} rows stand in a second '{filled[0].schema}' table as well and count once",
+                repeated,
+            )
+        )
+    return keep
+
+
+def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issues: list[Issue]) -> None:
+    null = int((samples["stack_id"] < 0).sum())
+    if null:
+        issues.append(
+            Issue(
+                "info",
+                "null-stacks",
+                f"{null} of {len(samples)} samples have no stack; their weight counts",
+                null,
+            )
+        )
+    if len(stacks) and not (stacks.frames["binary_id"] >= 0).any():
+        issues.append(
+            Issue(
+                "warning",
+                "no-symbols",
+                f"'{schema}' holds addresses without symbols in this recording: no engine can be told from its"
+                " stacks. Export 'time-profile', whose stacks are symbolicated",
+            )
+        )
+
+
+Loader = Callable[[str], Iterator[Table]]
+
+
+def load_samples(tables: Loader, infos: Sequence[TableInfo], wanted: str | None = None) -> Samples:
+    """Return the run's samples from the best table, or from ``wanted``; empty ones when there is none."""
+    schema, unused = choose_schema(infos, wanted)
+    if schema is None:
+        return empty_samples()
+    samples = build_samples(list(tables(schema)))
+    return replace(samples, issues=(*samples.issues, *unused))

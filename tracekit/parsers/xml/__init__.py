@@ -1,0 +1,1 @@
+"""The reader of what ``xctrace export`` writes: tables of contents and query results."""

@@ -1,0 +1,213 @@
+"""Fills a ``ValueStore`` from elements, one row at a time."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+from lxml import etree
+
+from tracekit.parsers.xml.store import (
+    FMT_TAGS,
+    SENTINEL,
+    BinaryColumns,
+    Form,
+    FrameColumns,
+    ValueStore,
+    as_array,
+)
+
+_MAX_UINT64 = 2**64 - 1
+_MAX_TAGS = 2**16 - 1
+
+
+class CellError(ValueError):
+    """A cell that no ``xctrace`` writes: a dangling ref, a duplicate id, a ref to another kind of element."""
+
+
+class StoreBuilder:
+    """Collects the values of one document; ``add`` returns the slot of an element or of what it refers to.
+
+    Values are copied out, so the caller may clear the elements afterwards.
+    """
+
+    def __init__(self) -> None:
+        self._tag_codes: dict[str, int] = {"sentinel": 0}
+        self._string_ids: dict[str, int] = {}
+        # While ids are dense, id == slot and needs no table; the first odd id makes one.
+        self._slot_of_id: dict[str, int] | None = None
+        self._tag = array("H", [0])
+        self._form = array("B", [Form.NONE])
+        self._value = array("Q", [0])
+        self._fmt = array("i", [-1])
+        self._child_start = array("q", [0])
+        self._child_count = array("i", [0])
+        self._children = array("q")
+        self._frames: tuple[array[int], ...] = tuple(array(code) for code in "qqQBiqq")
+        self._binaries: tuple[array[int], ...] = tuple(array(code) for code in "qqqqqQ")
+
+    def add(self, element: etree._Element) -> int:
+        """Store ``element`` and everything below it; return its slot.
+
+        Raises ``CellError`` for a reference that does not resolve or an id that was used before.
+        """
+        ref = element.get("ref")
+        if ref is not None:
+            return self._resolve(ref, element.tag)
+        if element.tag == "sentinel":
+            return SENTINEL
+        slot = self._new_slot(element)
+        if element.tag == "frame":
+            self._add_frame(slot, element)
+        elif element.tag == "binary":
+            self._add_binary(slot, element)
+        elif len(element):
+            self._set_children(slot, [self.add(child) for child in element if isinstance(child.tag, str)])
+        return slot
+
+    def _resolve(self, ref: str, tag: str) -> int:
+        if self._slot_of_id is None:
+            slot = int(ref) if ref.isdecimal() and len(ref) < 12 else 0
+            slot = slot if 0 < slot < len(self._tag) else 0
+        else:
+            slot = self._slot_of_id.get(ref, 0)
+        if slot == 0:
+            raise CellError(f"<{tag} ref='{ref}'/> refers to an id that was not defined before it")
+        if self._tag[slot] != self._tag_codes.get(tag, -1):
+            known = next(name for name, code in self._tag_codes.items() if code == self._tag[slot])
+            raise CellError(f"<{tag} ref='{ref}'/> refers to a <{known}>")
+        return slot
+
+    def _new_slot(self, element: etree._Element) -> int:
+        slot = len(self._tag)
+        self._register(element.get("id"), slot)
+        tag = element.tag
+        code = self._tag_codes.setdefault(tag, len(self._tag_codes))
+        if code > _MAX_TAGS:
+            raise CellError(f"it holds more than {_MAX_TAGS} kinds of elements")
+        form, value = self._decode(element)
+        self._tag.append(code)
+        self._form.append(form)
+        self._value.append(value)
+        fmt = element.get("fmt") if tag in FMT_TAGS else None
+        self._fmt.append(-1 if fmt is None else self._intern(fmt))
+        self._child_start.append(0)
+        self._child_count.append(0)
+        return slot
+
+    def _register(self, identifier: str | None, slot: int) -> None:
+        if self._slot_of_id is None:
+            if identifier == str(slot):
+                return
+            self._slot_of_id = {str(known): known for known in range(1, slot)}
+        if identifier is None:
+            return
+        if identifier in self._slot_of_id:
+            raise CellError(f"the id '{identifier}' is defined twice")
+        self._slot_of_id[identifier] = slot
+
+    def _decode(self, element: etree._Element) -> tuple[int, int]:
+        text = element.text
+        if text is None or (len(element) and not text.strip()):
+            return Form.NONE, 0
+        if "\n" in text and text.strip().isdecimal():  # a number in a re-indented document
+            text = text.strip()
+        if text.isdecimal() and text.isascii():
+            if (
+                (text[0] != "0" or len(text) == 1)
+                and len(text) <= 20
+                and (number := int(text)) <= _MAX_UINT64
+            ):
+                return Form.INT, number
+        elif (
+            text[0] == "-" and text[1:].isdecimal() and text.isascii() and text[1] != "0" and len(text) <= 20
+        ):
+            number = int(text)
+            if number >= -(2**63):
+                return Form.NEGATIVE, number + 2**64
+        return Form.TEXT, self._intern(text)
+
+    def _intern(self, text: str) -> int:
+        return self._string_ids.setdefault(text, len(self._string_ids))
+
+    def _set_children(self, slot: int, children: list[int]) -> None:
+        self._child_start[slot] = len(self._children)
+        self._child_count[slot] = len(children)
+        self._children.extend(children)
+
+    def _add_frame(self, slot: int, element: etree._Element) -> None:
+        binary = path = 0
+        line = -1
+        for child in element:
+            if child.tag == "binary":
+                binary = self.add(child)
+            elif child.tag == "source":
+                line = _integer(child.get("line"), "source line", -1)
+                line = line if line < 2**31 else -1
+                path = next((self.add(inner) for inner in child if inner.tag == "path"), 0)
+            elif isinstance(child.tag, str):
+                self.add(child)  # its ids may be referred to later
+        record = (
+            slot,
+            self._intern(element.get("name", "")),
+            _integer(element.get("addr"), "frame addr"),
+            element.get("inlined") == "true",
+            line,
+            path,
+            binary,
+        )
+        for column, value in zip(self._frames, record, strict=True):
+            column.append(value)
+
+    def _add_binary(self, slot: int, element: etree._Element) -> None:
+        texts = [self._intern(element.get(name, "")) for name in ("name", "path", "UUID", "arch")]
+        record = (slot, *texts, _integer(element.get("load-addr"), "binary load-addr"))
+        for column, value in zip(self._binaries, record, strict=True):
+            column.append(value)
+
+    def build(self) -> ValueStore:
+        """Return the store; the builder must not be used afterwards."""
+        slot, name, address, inlined, line, path, binary = self._frames
+        binary_slot, binary_name, binary_path, uuid, arch, load_address = self._binaries
+        i64 = np.int64
+        return ValueStore(
+            tags=tuple(self._tag_codes),
+            strings=tuple(self._string_ids),
+            tag=as_array(self._tag, np.uint16),
+            form=as_array(self._form, np.uint8),
+            value=as_array(self._value, np.uint64),
+            fmt=as_array(self._fmt, np.int32),
+            child_start=as_array(self._child_start, i64),
+            child_count=as_array(self._child_count, i64),
+            children=as_array(self._children, i64),
+            frames=FrameColumns(
+                slot=as_array(slot, i64),
+                name=as_array(name, i64),
+                address=as_array(address, np.uint64),
+                inlined=as_array(inlined, np.bool_),
+                source_line=as_array(line, i64),
+                source_path=as_array(path, i64),
+                binary=as_array(binary, i64),
+            ),
+            binaries=BinaryColumns(
+                slot=as_array(binary_slot, i64),
+                name=as_array(binary_name, i64),
+                path=as_array(binary_path, i64),
+                uuid=as_array(uuid, i64),
+                arch=as_array(arch, i64),
+                load_address=as_array(load_address, np.uint64),
+            ),
+        )
+
+
+def _integer(text: str | None, what: str, default: int = 0) -> int:
+    """Return a decimal or 0x… number; raise ``CellError`` for anything else than an unsigned 64-bit one."""
+    if text is None:
+        return default
+    try:
+        number = int(text, 16 if text[:2] in ("0x", "0X") else 10)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= _MAX_UINT64:
+        raise CellError(f"the {what} '{text[:40]}' is not a 64-bit number")
+    return number

@@ -1,0 +1,227 @@
+"""The reference reader of export documents, on lxml, streaming.
+
+What ``xctrace export --input X.trace --xpath '…/table[@schema="time-profile"]'`` writes::
+
+    <?xml version="1.0"?>
+    <trace-query-result>
+    <node xpath='//trace-toc[1]/run[1]/data[1]/table[11]'><schema name="time-profile"><col>
+    <mnemonic>time</mnemonic><name>Sample Time</name><engineering-type>sample-time</engineering-type></col>…
+    </schema><row><sample-time id="1" fmt="00:00.497">497399291</sample-time>
+    <thread id="2" fmt="…">…</thread><process ref="4"/><sentinel/>…</row>
+
+A cell is the Nth child of ``<row>`` for the Nth ``<col>``; its tag is not its column (two columns may share a
+tag, and the type ``any`` shows as another tag). Only the first ``<node>`` of a schema repeats ``<schema>``.
+Ignored: white space, comments, ``fmt`` except for names, everything that is not ``<row>`` in a node.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import TypeAlias
+
+import numpy as np
+from lxml import etree
+
+from tracekit.errors import InputError
+from tracekit.parsers.xml.builder import CellError, StoreBuilder
+from tracekit.parsers.xml.store import ColumnDefinition, Node, QueryResult, Schema, as_array
+from tracekit.parsers.xml.stream import table_place
+
+MAX_ELEMENT_BYTES = 64 << 20
+"""How much may come without a finished row. Bounds memory on input that is not an export."""
+
+_HEAD_BYTES = 4096
+_ROOTS = ("trace-query-result", "trace-toc")
+_ROOT = re.compile(
+    rb"(?:\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->|<![^\[>]*(?:\[.*?\])?\s*>)*<([A-Za-z_][\w.:-]*)", re.DOTALL
+)
+_EVENT_TAGS = ("trace-query-result", "trace-toc", "node", "schema", "row")
+_EXPORT_AGAIN = "The export was cut off: export the table again."
+
+Parsed: TypeAlias = "QueryResult | etree._Element"
+"""A finished document: a query result, or the root element of a table of contents."""
+
+
+class NotAnExportError(InputError):
+    """The input is empty, or is something else than an export of xctrace."""
+
+
+class DocumentReader:
+    """Reads one document from blocks of bytes: ``feed`` them, then ``close``.
+
+    Raises ``InputError`` for anything that is not a well-formed, complete export.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._parser = etree.XMLPullParser(
+            events=("start", "end"),
+            tag=_EVENT_TAGS,
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            remove_comments=True,
+            remove_pis=True,
+        )
+        self._head = b""
+        self._builder = StoreBuilder()
+        self._schemas: list[Schema] = []
+        self._open: _OpenNode | None = None
+        self._nodes: list[Node] = []
+        self._toc: etree._Element | None = None
+        self._bytes_since_row = 0
+
+    def feed(self, data: bytes) -> None:
+        """Parse the next block."""
+        if len(self._head) < _HEAD_BYTES:
+            self._head += data[:_HEAD_BYTES]
+        self._bytes_since_row += len(data)
+        if self._bytes_since_row > MAX_ELEMENT_BYTES:
+            raise self._error(
+                f"more than {MAX_ELEMENT_BYTES >> 20} MB came without a finished row.",
+                "This is not what xctrace export writes.",
+            )
+        try:
+            self._parser.feed(data)
+        except etree.XMLSyntaxError as error:
+            self._take_events()  # a more telling problem may have come first
+            raise self._not_well_formed(error) from error
+        self._take_events()
+
+    def close(self) -> Parsed:
+        """Return the finished document."""
+        try:
+            root = self._parser.close()
+        except etree.XMLSyntaxError as error:
+            if self._root_name() in _ROOTS:
+                last = f" (after row {len(self._open)} of '{self._open.schema_name}')" if self._open else ""
+                raise self._error(f"ends in the middle of the document{last}.", _EXPORT_AGAIN) from error
+            raise self._not_an_export() from error
+        self._take_events()
+        if self._toc is not None:
+            return self._toc
+        if root.tag != "trace-query-result":
+            raise self._not_an_export()
+        return QueryResult(self._builder.build(), tuple(self._nodes))
+
+    def _take_events(self) -> None:
+        for event, element in self._parser.read_events():
+            assert isinstance(element, etree._Element)
+            if event == "start":
+                self._start(element)
+            elif element.tag == "row":
+                self._end_row(element)
+            elif element.tag == "schema":
+                self._end_schema(element)
+            elif element.tag == "node":
+                self._end_node(element)
+            elif element.tag == "trace-toc" and element.getparent() is None:
+                self._toc = element
+
+    def _start(self, element: etree._Element) -> None:
+        if element.getparent() is None and element.getroottree().docinfo.internalDTD is not None:
+            raise self._error("it declares a document type, which no export does; it was not read.")
+        if element.tag == "node":
+            xpath = element.get("xpath", "")
+            if "/detail" in xpath:
+                raise self._error(
+                    "holds a track detail (Allocations, Leaks or VM Tracker), which is a list without a"
+                    " schema; tracekit reads tables.",
+                    """Export one with --xpath '/trace-toc/run/data/table[@schema="time-profile"]'.""",
+                )
+            run, index = table_place(xpath)
+            self._open = _OpenNode(run, index, self._schemas[-1] if self._schemas else None)
+
+    def _end_schema(self, element: etree._Element) -> None:
+        columns = tuple(
+            ColumnDefinition(
+                column.findtext("mnemonic") or "",
+                column.findtext("name") or "",
+                column.findtext("engineering-type") or "",
+            )
+            for column in element.iterchildren("col")
+        )
+        schema = Schema(element.get("name", ""), columns)
+        if self._open is None or not schema.name or not columns:
+            raise self._error("it has a <schema> without a name, without columns, or outside a <node>.")
+        self._schemas.append(schema)
+        self._open.schema = schema
+
+    def _end_row(self, row: etree._Element) -> None:
+        node = self._open
+        parent = row.getparent()
+        if node is None or parent is None or parent.tag != "node":
+            return
+        if node.schema is None:
+            raise self._error("it has rows without a <schema> before them.", "Export the table again.")
+        place = f"row {len(node) + 1} of '{node.schema.name}' (line {row.sourceline})"
+        if len(row) != len(node.schema.columns):
+            raise self._error(
+                f"{place} has {len(row)} cells where the schema has {len(node.schema.columns)} columns.",
+                "The file is damaged: export the table again.",
+            )
+        try:
+            node.cells.extend([self._builder.add(cell) for cell in row])
+        except CellError as error:
+            raise self._error(f"{place}: {error}.", "The file is damaged: export the table again.") from error
+        row.clear()
+        while row.getprevious() is not None:
+            del parent[0]
+        self._bytes_since_row = 0
+
+    def _end_node(self, element: etree._Element) -> None:
+        if self._open is not None:
+            if self._open.schema is None:
+                raise self._error("it has a <node> without a <schema>.", "Export the table again.")
+            self._nodes.append(self._open.finish())
+        self._open = None
+        element.clear()
+
+    def _root_name(self) -> str:
+        match = _ROOT.match(self._head)
+        return match[1].decode("ascii", "replace") if match else ""
+
+    def _not_an_export(self) -> InputError:
+        root = self._root_name()
+        if root.lower() == "html" or self._head.lstrip()[:14].lower() == b"<!doctype html":
+            problem = "is a web page, not an export (a download that failed?)."
+        elif root:
+            problem = f"is XML with the root <{root}>, not an export of xctrace."
+        else:
+            problem = "is not XML, so not an export of xctrace."
+        return NotAnExportError(
+            self._name, problem, "Make one with 'xctrace export --input X.trace --xpath …'."
+        )
+
+    def _not_well_formed(self, error: etree.XMLSyntaxError) -> InputError:
+        if self._root_name() not in _ROOTS:
+            return self._not_an_export()
+        return self._error(
+            f"is not well-formed XML in line {error.lineno} ({error.msg}).", "Export the table again."
+        )
+
+    def _error(self, problem: str, advice: str = "") -> InputError:
+        return InputError(self._name, problem, advice)
+
+
+class _OpenNode:
+    """The ``<node>`` that is being read."""
+
+    def __init__(self, run: int, index: int, schema: Schema | None) -> None:
+        self.run = run
+        self.index = index
+        self.schema = schema
+        self.cells = array("i")
+
+    def __len__(self) -> int:
+        return len(self.cells) // len(self.schema.columns) if self.schema else 0
+
+    @property
+    def schema_name(self) -> str:
+        return self.schema.name if self.schema else ""
+
+    def finish(self) -> Node:
+        assert self.schema is not None
+        width = len(self.schema.columns)
+        return Node(self.schema, self.run, self.index, as_array(self.cells, np.int32).reshape(-1, width))

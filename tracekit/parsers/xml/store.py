@@ -1,0 +1,155 @@
+"""The shape that an export is read into: an id-indexed value store plus an int matrix of cell ids.
+
+An export writes a value once, with a document-wide ``id``, and afterwards only ``<tag ref="id"/>``. Ids are
+dense from 1 in document order and refs only point backward (counted over 206,000 refs of real exports), so a
+document *is* this store plus, per table, a matrix of ids in which 0 stands for ``<sentinel/>`` (null).
+A column is then one vectorised take. Any scanner that fills these arrays serves every schema.
+
+A *slot* is a position in the store. It equals the id in every document that ``xctrace`` writes; documents
+that other tools have re-serialised or stripped of ids get slots in document order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracekit.model import IntArray
+
+SENTINEL = 0
+
+
+class Form(IntEnum):
+    """What ``ValueStore.value`` holds for a slot."""
+
+    NONE = 0
+    """No text: a composite element, or an empty one."""
+    INT = 1
+    """A number from 0 to 2^64-1 in canonical decimal form."""
+    NEGATIVE = 2
+    """A number from -2^63 to -1, in two's complement."""
+    TEXT = 3
+    """A row of ``strings``."""
+
+
+@dataclass(frozen=True)
+class FrameColumns:
+    """The attributes of every ``<frame>``, in slot order. ``name`` and so on are rows of ``strings``."""
+
+    slot: IntArray
+    name: IntArray
+    address: npt.NDArray[np.uint64]
+    inlined: npt.NDArray[np.bool_]
+    source_line: IntArray  # -1 = none
+    source_path: IntArray  # slot, 0 = none
+    binary: IntArray  # slot, 0 = none
+
+
+@dataclass(frozen=True)
+class BinaryColumns:
+    """The attributes of every ``<binary>``, in slot order, as rows of ``strings``."""
+
+    slot: IntArray
+    name: IntArray
+    path: IntArray
+    uuid: IntArray
+    arch: IntArray
+    load_address: npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class ValueStore:
+    """Every value of one document. Arrays are indexed by slot; slot 0 is the sentinel.
+
+    ``fmt`` is a row of ``strings`` or -1, and is kept only for tags in ``FMT_TAGS``: elsewhere it repeats the
+    value in the locale of the recording Mac.
+    """
+
+    tags: tuple[str, ...]
+    strings: tuple[str, ...]
+    tag: npt.NDArray[np.uint16]
+    form: npt.NDArray[np.uint8]
+    value: npt.NDArray[np.uint64]
+    fmt: npt.NDArray[np.int32]
+    child_start: IntArray
+    child_count: IntArray
+    children: IntArray
+    frames: FrameColumns
+    binaries: BinaryColumns
+
+    def tag_code(self, tag: str) -> int:
+        """Return the code of ``tag``, or -1 when the document has no such element."""
+        return self.tags.index(tag) if tag in self.tags else -1
+
+    def children_of(self, slots: IntArray) -> tuple[IntArray, IntArray]:
+        """Return (position in ``slots``, child slot) for every child of ``slots``, in order."""
+        counts = self.child_count[slots]
+        owners = np.repeat(np.arange(len(slots)), counts)
+        first = np.repeat(self.child_start[slots] - np.cumsum(counts) + counts, counts)
+        return owners, self.children[first + np.arange(len(owners))]
+
+    def text(self, slot: int) -> str:
+        """Return the element's text as it was written; "" for none."""
+        form = self.form[slot]
+        if form == Form.TEXT:
+            return self.strings[int(self.value[slot])]
+        return "" if form == Form.NONE else str(self.number(slot))
+
+    def number(self, slot: int) -> int:
+        """Return the element's number, exact; 0 when it holds none."""
+        form = self.form[slot]
+        if form == Form.INT:
+            return int(self.value[slot])
+        return int(self.value[slot].astype(np.int64)) if form == Form.NEGATIVE else 0
+
+    def fmt_of(self, slot: int) -> str:
+        """Return the kept ``fmt``, or ""."""
+        return self.strings[self.fmt[slot]] if self.fmt[slot] >= 0 else ""
+
+
+FMT_TAGS = frozenset({"thread", "process", "backtrace", "tagged-backtrace"})
+"""Where ``fmt`` is the only carrier: names of threads and processes, the leaf symbol of shape A."""
+
+
+@dataclass(frozen=True)
+class ColumnDefinition:
+    """One ``<col>`` of a ``<schema>``."""
+
+    mnemonic: str
+    title: str
+    engineering_type: str
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A ``<schema>`` element."""
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One ``<node>`` of a query result: a table's rows as a matrix of slots, one line per row."""
+
+    schema: Schema
+    run: int
+    index: int  # position in the table of contents, 0 = unknown
+    cells: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """One ``<trace-query-result>`` document."""
+
+    store: ValueStore
+    nodes: tuple[Node, ...]
+
+
+def as_array(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return a numpy copy of an ``array.array`` in another dtype, empty ones included."""
+    return np.array(values, dtype=dtype) if len(values) else np.zeros(0, dtype)

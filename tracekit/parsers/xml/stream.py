@@ -1,0 +1,204 @@
+"""Bytes of an export: opened, unpacked, cut into documents, and counted, without parsing them.
+
+A file may be gzip-compressed, may be standard input, and may hold several documents one after another (some
+tools append one ``xctrace export`` to the next; ``id`` spaces are per document).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from tracekit.errors import InputError
+from tracekit.parsers.source import Progress
+
+CHUNK_BYTES = 1 << 18
+STDIN = "-"
+
+# '<' is escaped in text and attributes, so these byte strings are always markup, whatever the document says.
+_BOUNDARY = re.compile(rb"</trace-query-result\s*>|</trace-toc\s*>|<\?xml[\s?]")
+_BOUNDARY_BYTES = 64
+_TOKEN = re.compile(rb"<(?:row[\s/>]|node\b[^<>]*>|schema\b[^<>]*>|trace-toc[\s>]|!)")
+_TOKEN_BYTES = 1 << 16
+_SCHEMA_NAME = re.compile(rb"""\sname\s*=\s*["']([^"']*)["']""")
+_RUN_AND_TABLE = re.compile(r"/run\[(\d{1,9})\].*?/table\[(\d{1,9})\]")
+_XPATH = re.compile(rb"""\sxpath\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+
+
+@contextmanager
+def open_bytes(path: str, progress: Progress | None = None) -> Iterator[Iterator[bytes]]:
+    """Yield an iterator over the unpacked bytes of ``path`` ("-" is standard input) in chunks.
+
+    Raises ``InputError`` when the file cannot be read, is not a regular file or pipe, or is a damaged gzip.
+    """
+    with _open_raw(path) as raw:
+        yield _chunks(raw, path, progress)
+
+
+@contextmanager
+def _open_raw(path: str) -> Iterator[BinaryIO]:
+    if path == STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        mode = Path(path).stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+            raise InputError(path, "this is not a file that holds an export.", "Give an exported .xml file.")
+        with Path(path).open("rb") as raw:
+            yield raw
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}.") from error
+
+
+def _chunks(raw: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes]:
+    total = _size(raw)
+    counted = _CountingReader(raw)
+    source: BinaryIO = io.BufferedReader(counted, CHUNK_BYTES)
+    if source.peek(2)[:2] == b"\x1f\x8b":  # type: ignore[attr-defined]
+        source = gzip.GzipFile(fileobj=source, mode="rb")  # type: ignore[assignment]
+    try:
+        while chunk := source.read(CHUNK_BYTES):
+            yield chunk
+            if progress:
+                progress(counted.done, total)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            name, f"is a damaged or cut-off gzip file ({error}).", "Compress it again."
+        ) from error
+
+
+def _size(raw: BinaryIO) -> int | None:
+    try:
+        status = os.fstat(raw.fileno())
+    except (OSError, ValueError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+class _CountingReader(io.RawIOBase):
+    """Counts the bytes taken from the file itself, before any unpacking, for the progress display."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self.done = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._raw.read(len(buffer))
+        buffer[: len(data)] = data
+        self.done += len(data)
+        return len(data)
+
+
+def split_documents(chunks: Iterator[bytes]) -> Iterator[tuple[bool, bytes]]:
+    """Yield (starts a new document, bytes): the same bytes, cut between one document and the next.
+
+    White space between documents is dropped. A boundary that lies across two chunks is found as well.
+    """
+    fresh = True
+    held = b""
+    for chunk in chunks:
+        data = held + chunk
+        at = 0
+        for match in _BOUNDARY.finditer(data):
+            declaration = match.group().startswith(b"<?")
+            cut = match.start() if declaration else match.end()
+            piece = data[at:cut]
+            at = cut
+            if not _blank(piece):
+                yield fresh, piece
+            fresh = True
+        keep = max(at, _safe_end(data))
+        piece, held = data[at:keep], data[keep:]
+        if piece and not (fresh and _blank(piece)):
+            yield fresh, piece
+            fresh = False
+    if held and not (fresh and _blank(held)):
+        yield fresh, held
+
+
+def _blank(piece: bytes) -> bool:
+    return not piece.removeprefix(b"\xef\xbb\xbf").strip()
+
+
+def _safe_end(data: bytes) -> int:
+    """Return where a tail begins that may hold the first part of a boundary."""
+    tail = data.rfind(b"<", max(0, len(data) - _BOUNDARY_BYTES))
+    return len(data) if tail < 0 or b">" in data[tail:] else tail
+
+
+@dataclass
+class NodeCount:
+    """What the byte scan found of one ``<node>``."""
+
+    schema: str | None
+    run: int = 1
+    index: int = 0
+    rows: int = 0
+
+
+@dataclass
+class Scan:
+    """Counts a document's tables and rows from its bytes alone: a fast index, and a check on the parser."""
+
+    nodes: list[NodeCount] = field(default_factory=list)
+    is_toc: bool = False
+    exact: bool = True
+    """False when the document holds comments or CDATA, in which a tag may be mere text."""
+    _held: bytes = b""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the same document."""
+        data = self._held + data
+        end = data.rfind(b"<")
+        end = len(data) if end < 0 or len(data) - end > _TOKEN_BYTES or b">" in data[end:] else end
+        self._held = data[end:]
+        for match in _TOKEN.finditer(data, 0, end):
+            self._take(match.group())
+
+    def _take(self, token: bytes) -> None:
+        if token.startswith(b"<row"):
+            if self.nodes:
+                self.nodes[-1].rows += 1
+        elif token.startswith(b"<node"):
+            xpath = _XPATH.search(token)
+            text = (xpath[1] or xpath[2] or b"").decode("utf-8", "replace") if xpath else ""
+            run, index = table_place(text)
+            self.nodes.append(NodeCount(self.nodes[-1].schema if self.nodes else None, run, index))
+        elif token.startswith(b"<schema"):
+            name = _SCHEMA_NAME.search(token)
+            if self.nodes and name:
+                self.nodes[-1].schema = name[1].decode("utf-8", "replace")
+        elif token.startswith(b"<trace-toc"):
+            self.is_toc = True
+        else:
+            self.exact = False
+
+
+def table_place(xpath: str) -> tuple[int, int]:
+    """Return (run, table) of ``//trace-toc[1]/run[1]/data[1]/table[14]``; (1, 0) when it names no table."""
+    place = _RUN_AND_TABLE.search(xpath)
+    return (int(place[1]), int(place[2])) if place else (1, 0)
+
+
+def scan_file(path: str) -> list[Scan]:
+    """Return one ``Scan`` per document of the file."""
+    scans: list[Scan] = []
+    with open_bytes(path) as chunks:
+        for fresh, data in split_documents(chunks):
+            if fresh:
+                scans.append(Scan())
+            scans[-1].feed(data)
+    return scans

@@ -1,0 +1,262 @@
+"""A node's matrix of slots and the document's value store → a ``Table`` of typed columns."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tracekit.errors import InputError
+from tracekit.model import PROCESSES, THREADS, Column, ColumnKind, IntArray, StackTable, Table
+from tracekit.parsers.types import KIND_OF_TYPE, STACK_TYPES
+from tracekit.parsers.xml.stacks import UnknownShapeError, build_stacks
+from tracekit.parsers.xml.store import Form, Node, ValueStore
+
+_LIST = re.compile(r"-?\d+( -?\d+)*\Z", re.ASCII)
+_FLOAT = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?\Z", re.ASCII)
+
+
+def build_table(name: str, node: Node, store: ValueStore, attributes: dict[str, str]) -> Table:
+    """Return ``node`` as a ``Table``; raise ``InputError`` (of ``name``) for an unknown backtrace shape."""
+    return _TableBuilder(name, node, store).build(attributes)
+
+
+class _TableBuilder:
+    """Turns the columns of one node into values; threads, processes and stacks are shared by its columns."""
+
+    def __init__(self, name: str, node: Node, store: ValueStore) -> None:
+        self._name = name
+        self._node = node
+        self._store = store
+        self._definitions = node.schema.columns
+        self._kinds = [self._kind(at) for at in range(len(self._definitions))]
+
+    def build(self, attributes: dict[str, str]) -> Table:
+        store = self._store
+        stacks, stack_ids = self._stacks()
+        thread_slots = self._slots_of_kind("thread")
+        processes, process_ids = _processes(store, self._slots_of_kind("process"))
+        threads, thread_ids = _threads(store, thread_slots)
+        entity_ids = {"thread": thread_ids, "process": process_ids, "stack": stack_ids}
+        columns: list[Column] = []
+        data: dict[str, Any] = {}
+        for at, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
+            slots = self._node.cells[:, at].astype(np.int64)
+            mnemonic = _unused(definition.mnemonic or f"column-{at + 1}", data)
+            columns.append(Column(mnemonic, definition.title, self._element_type(definition, slots), kind))
+            if kind in entity_ids:
+                data[mnemonic] = _take_entity(self._slots_of_kind(kind), entity_ids[kind], slots)
+            else:
+                data[mnemonic] = _take_values(store, slots, kind)
+        rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)))
+        return Table(
+            self._node.schema.name,
+            tuple(columns),
+            rows,
+            threads,
+            processes,
+            stacks,
+            self._node.run,
+            attributes,
+        )
+
+    def _kind(self, at: int) -> ColumnKind:
+        engineering_type = self._definitions[at].engineering_type
+        slots = np.unique(self._node.cells[:, at])
+        slots = slots[slots > 0]
+        tags = {self._store.tags[code] for code in np.unique(self._store.tag[slots])}
+        return column_kind(self._store, engineering_type, tags, slots.astype(np.int64))
+
+    def _slots_of_kind(self, kind: str) -> IntArray:
+        """Return the distinct non-null slots of every column of that kind, ascending."""
+        at = [position for position, known in enumerate(self._kinds) if known == kind]
+        slots = np.unique(self._node.cells[:, at])
+        return slots[slots > 0].astype(np.int64)
+
+    def _stacks(self) -> tuple[StackTable, Any]:
+        slots = self._slots_of_kind("stack")
+        if not len(slots):
+            return StackTable.empty(), np.zeros(0, np.int32)
+        try:
+            return build_stacks(self._store, slots)
+        except UnknownShapeError as error:
+            at = int(np.flatnonzero((self._node.cells == error.slot).any(axis=1))[0])
+            raise InputError(
+                self._name,
+                f"table '{self._node.schema.name}' has backtraces in a shape that is not known ({error}; row"
+                f" {at + 1}).",
+                "Please report it with the Xcode version.",
+            ) from error
+
+    def _element_type(self, definition: Any, slots: IntArray) -> str:
+        """Return the engineering type; for ``any``, the type that the cells show, when they agree."""
+        if definition.engineering_type != "any":
+            return str(definition.engineering_type)
+        tags = np.unique(self._store.tag[slots[slots > 0]])
+        return self._store.tags[tags[0]] if len(tags) == 1 else "any"
+
+
+def column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots: IntArray) -> ColumnKind:
+    """Return what a column holds: by its declared type, the tags in it, the forms of its distinct slots.
+
+    The cells overrule the declared type where it cannot hold them, so that nothing is lost.
+    """
+    if tags & STACK_TYPES:
+        return "stack"
+    if tags in ({"thread"}, {"process"}):
+        return "thread" if "thread" in tags else "process"
+    declared = KIND_OF_TYPE.get(engineering_type)
+    if not len(slots):
+        return declared or "text"
+    if (store.child_count[slots] > 0).any():
+        return "parts"
+    forms = store.form[slots]
+    texts = [store.strings[int(row)] for row in np.unique(store.value[slots[forms == Form.TEXT]])]
+    if declared in ("text", "parts"):
+        return declared
+    if declared == "float" and all(_FLOAT.match(text) for text in texts):
+        return "float"
+    return declared if declared == "int" and not texts else _kind_of_cells(texts, declared, forms)
+
+
+def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) -> ColumnKind:
+    """``texts`` are the distinct values that are no plain integer."""
+    if all(_LIST.match(text) for text in texts) and (texts or declared == "ints"):
+        return "ints"
+    if not texts and (forms != Form.NONE).any():
+        return "int"
+    if texts and (forms != Form.NONE).all() and all(_FLOAT.match(text) for text in texts):
+        return "float"
+    return "text"
+
+
+def _unused(mnemonic: str, taken: dict[str, Any]) -> str:
+    """Two columns of one mnemonic have not been seen; should it happen, the second gets a number."""
+    name, number = mnemonic, 2
+    while name in taken:
+        name, number = f"{mnemonic}#{number}", number + 1
+    return name
+
+
+def _take_entity(known: IntArray, ids: Any, slots: IntArray) -> Any:
+    """Map slots to entity rows through the sorted ``known`` slots; -1 for null."""
+    taken = np.full(len(slots), -1, np.int32)
+    present = slots > 0
+    taken[present] = ids[np.searchsorted(known, slots[present])]
+    return taken
+
+
+def _take_values(store: ValueStore, slots: IntArray, kind: ColumnKind) -> Any:
+    unique, inverse = np.unique(slots, return_inverse=True)
+    if kind == "int":
+        return _integers(store, unique, inverse)
+    if kind == "float":
+        values = [
+            float(store.text(slot)) if slot and store.text(slot) else np.nan for slot in unique.tolist()
+        ]
+        return np.array(values, np.float64)[inverse]
+    if kind == "text":
+        texts = [store.text(slot) if slot else None for slot in unique.tolist()]
+        categories = list(dict.fromkeys(text for text in texts if text is not None))
+        code = {text: at for at, text in enumerate(categories)}
+        codes = np.array([code.get(text, -1) if text is not None else -1 for text in texts], np.int64)
+        return pd.Categorical.from_codes(codes[inverse], categories=pd.Index(categories, dtype="str"))
+    decode = _number_list if kind == "ints" else decode_parts
+    values_of = np.empty(len(unique), dtype=object)
+    values_of[:] = [decode(store, slot) if slot else None for slot in unique.tolist()]
+    return pd.Series(values_of[inverse], dtype=object)
+
+
+def _integers(store: ValueStore, unique: IntArray, inverse: Any) -> Any:
+    forms = store.form[unique]
+    missing = (forms != Form.INT) & (forms != Form.NEGATIVE)
+    values = store.value[unique]
+    negative = (forms == Form.NEGATIVE).any()
+    beyond = ((forms == Form.INT) & (values > np.uint64(2**63 - 1))).any()
+    if negative and beyond:  # no numpy integer holds both
+        exact = np.array(
+            [pd.NA if gap else store.number(slot) for slot, gap in zip(unique.tolist(), missing, strict=True)]
+        )
+        return pd.Series(exact[inverse], dtype=object)
+    numbers = values if beyond else values.astype(np.int64)
+    return pd.arrays.IntegerArray(numbers[inverse].copy(), missing[inverse].copy())
+
+
+def _number_list(store: ValueStore, slot: int) -> tuple[int, ...]:
+    words = store.text(slot).split()
+    return tuple(int(word) for word in words) if all(_LIST.match(word) for word in words) else ()
+
+
+def decode_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
+    """Return a composite cell as (engineering type, value) pairs, nested composites as nested tuples."""
+    start, count = int(store.child_start[slot]), int(store.child_count[slot])
+    if count == 0:
+        text = store.text(slot)
+        return ((store.tags[store.tag[slot]], text),) if text else ()
+    return tuple(_part(store, child) for child in store.children[start : start + count].tolist())
+
+
+def _part(store: ValueStore, slot: int) -> tuple[str, Any]:
+    tag = store.tags[store.tag[slot]]
+    if slot == 0:
+        return tag, None
+    if tag in ("thread", "process"):
+        return tag, store.fmt_of(slot)
+    if store.child_count[slot]:
+        return tag, decode_parts(store, slot)
+    return tag, store.number(slot) if store.form[slot] in (Form.INT, Form.NEGATIVE) else store.text(slot)
+
+
+def _child(store: ValueStore, slot: int, tag: str) -> int:
+    """Return the first child of that tag, or 0."""
+    start, count = int(store.child_start[slot]), int(store.child_count[slot])
+    code = store.tag_code(tag)
+    return next((c for c in store.children[start : start + count].tolist() if c and store.tag[c] == code), 0)
+
+
+def _processes(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
+    records = [_process(store, slot) for slot in slots.tolist()]
+    return _distinct(records, PROCESSES)
+
+
+def _process(store: ValueStore, slot: int) -> tuple[int, str]:
+    """A process shows as ``Finder (751)``; its pid is a child, its name stands only in ``fmt``."""
+    if not slot:
+        return -1, ""
+    pid_slot = _child(store, slot, "pid")
+    pid = store.number(pid_slot) if pid_slot else -1
+    name = store.fmt_of(slot)
+    return _int64(pid), name.removesuffix(f"({pid})").rstrip() if pid >= 0 else name
+
+
+def _threads(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
+    records = []
+    for slot in slots.tolist():
+        tid_slot = _child(store, slot, "tid")
+        tid = store.number(tid_slot) if tid_slot else -1
+        pid, process = _process(store, _child(store, slot, "process"))
+        records.append((_int64(tid), _thread_name(store.fmt_of(slot), tid), pid, process))
+    return _distinct(records, THREADS)
+
+
+def _thread_name(fmt: str, tid: int) -> str:
+    """Cut the name out of ``Main Thread  0xd43ff (a.out, pid: 1512)`` or ``Main Thread (0x9db2dc) (…)``."""
+    for mark in (f" (0x{tid:x}) ", f" 0x{tid:x} ", f"0x{tid:x} ("):
+        name, found, _ = fmt.rpartition(mark)
+        if found:
+            return name.strip()
+    return fmt.strip()
+
+
+def _distinct(records: list[tuple[Any, ...]], columns: Any) -> tuple[pd.DataFrame, Any]:
+    """Return the distinct records as a frame, and the row of each record."""
+    rows: dict[tuple[Any, ...], int] = {}
+    ids = np.array([rows.setdefault(record, len(rows)) for record in records], np.int32)
+    frame = pd.DataFrame(list(rows), columns=list(columns.required)).astype(dict(columns.required))
+    return columns.check(frame, "threads and processes"), ids
+
+
+def _int64(number: int) -> int:
+    return number if -(2**63) <= number < 2**63 else -1

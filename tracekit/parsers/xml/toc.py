@@ -1,0 +1,77 @@
+"""A table of contents (``xctrace export --toc``) → one ``RunInfo`` per run."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+
+from lxml import etree
+
+from tracekit.model import RunInfo, TableInfo, TraceInfo
+
+# Notes on how a table was recorded say nothing about which table it is.
+_NOT_QUALIFYING = frozenset({"schema", "documentation"})
+
+
+def read_toc(name: str, root: etree._Element) -> tuple[RunInfo, ...]:
+    """Return the runs in document order; ``name`` is the input's name for ``TraceInfo``.
+
+    Everything in a table of contents may be missing (a failed recording has no template name, an
+    all-processes recording no target process); what is missing stays empty.
+    """
+    return tuple(_read_run(name, run, at) for at, run in enumerate(root.iterchildren("run"), start=1))
+
+
+def _read_run(name: str, run: etree._Element, position: int) -> RunInfo:
+    number = _int(run.get("number", "")) or position
+    tables = tuple(
+        TableInfo(
+            schema=table.get("schema", ""),
+            run=number,
+            index=at,
+            attributes={str(k): str(v) for k, v in table.items() if k not in _NOT_QUALIFYING},
+        )
+        for at, table in enumerate(run.iterfind("data/table"), start=1)
+    )
+    return RunInfo(_read_info(name, run, number), tables)
+
+
+def _read_info(name: str, run: etree._Element, number: int) -> TraceInfo:
+    def summary(tag: str) -> str:
+        return (run.findtext(f"info/summary/{tag}") or "").strip()
+
+    def target(tag: str, attribute: str) -> str:
+        element = run.find(f"info/target/{tag}")
+        return element.get(attribute, "") if element is not None else ""
+
+    return TraceInfo(
+        name=name,
+        kind="xctrace-xml",
+        run=number,
+        device=target("device", "name"),
+        model=target("device", "model"),
+        platform=target("device", "platform"),
+        os=target("device", "os-version"),
+        template=summary("template-name"),
+        instruments=summary("instruments-version"),
+        start=summary("start-date"),
+        end=summary("end-date"),
+        end_reason=summary("end-reason"),
+        recording_mode=summary("recording-mode"),
+        time_limit=summary("time-limit"),
+        duration_ns=_seconds_to_ns(summary("duration")),
+        process=target("process", "name"),
+        pid=_int(target("process", "pid")),
+    )
+
+
+def _int(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
+def _seconds_to_ns(text: str) -> int | None:
+    """``3.450364`` → 3450364000, without a float in between."""
+    try:
+        seconds = Decimal(text)
+    except InvalidOperation:
+        return None
+    return int(seconds * 1_000_000_000) if seconds.is_finite() and 0 <= seconds < 10**9 else None
