@@ -112,6 +112,7 @@ WINDOWS = Columns(
         "thread_id": "int32",  # -1 = all threads
         "source": "category",
         "basis": "category",
+        "pid": "int64",  # -1 = all processes
     }
 )
 ATTRIBUTION = Columns(
@@ -123,6 +124,7 @@ ATTRIBUTION = Columns(
         "sampled_ns": "Int64",
         "busy_ns": "Int64",
         "waiting_ns": "Int64",
+        "weight": "int64",  # in Trace.weight_unit
     }
 )
 

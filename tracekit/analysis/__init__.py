@@ -1,0 +1,7 @@
+"""Trace → Analysis. Knows no file format and draws nothing."""
+
+from tracekit.analysis.analyze import analyze
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.windows import Window, parse_window, windows_from_csv
+
+__all__ = ["Analysis", "Window", "analyze", "parse_window", "windows_from_csv"]

@@ -1,0 +1,161 @@
+"""``analyze``: Trace → Analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.attribution import Membership, assign_samples, attribute
+from tracekit.analysis.evidence import gather_evidence
+from tracekit.analysis.labels import Labels, label_samples
+from tracekit.analysis.markers import Markers, load_markers
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.stack_windows import windows_from_stacks
+from tracekit.analysis.summary import summarize
+from tracekit.analysis.verdicts import judge
+from tracekit.analysis.windows import Window, whole_run, window_frame
+from tracekit.engines import ENGINE_CODE, Engine
+from tracekit.errors import UsageError
+from tracekit.model import IntArray, Issue, Trace
+
+WindowSource: TypeAlias = Literal["stacks", "run"]
+
+
+def analyze(
+    trace: Trace,
+    *,
+    windows: WindowSource | Sequence[Window] = "stacks",
+    process: str | int | None = None,
+    thread: str | int | None = None,
+    markers: Path | None = None,
+) -> Analysis:
+    """Say which engine served each inference of a run, and how that is known.
+
+    ``windows`` is "stacks" (infer them), "run" (one window over everything), or windows of your own
+    (``parse_window``, ``windows_from_csv``). ``process`` and ``thread`` (name or number) select samples;
+    ``markers`` is a file of further rules. Raises ``UsageError`` when a selection matches nothing.
+    """
+    rules = load_markers(markers)
+    trace = _select(trace, process, thread)
+    labels = label_samples(trace, rules)
+    issues = [*trace.issues]
+    frame = window_frame(_windows(trace, labels, rules, windows, issues))
+    members = assign_samples(trace, labels, frame)
+    if members.ambiguous:
+        issues.append(
+            Issue(
+                "info",
+                "worker-samples-shared",
+                f"{members.ambiguous} samples of ML work on other threads lie in several overlapping windows;"
+                " nothing tells whose they are, so they count in none",
+                members.ambiguous,
+            )
+        )
+    attribution = attribute(trace, labels, members)
+    verdicts = judge(trace, labels, rules, members, attribution, len(frame))
+    nobody = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    issues += _label_issues(trace, labels)
+    return Analysis(
+        trace,
+        rules,
+        labels,
+        members,
+        frame,
+        attribution,
+        attribute(trace, labels, nobody),
+        verdicts,
+        gather_evidence(trace),
+        summarize(trace, labels, frame, verdicts),
+        tuple(issues),
+    )
+
+
+def _windows(
+    trace: Trace,
+    labels: Labels,
+    rules: Markers,
+    wanted: WindowSource | Sequence[Window],
+    issues: list[Issue],
+) -> list[Window]:
+    if wanted == "run":
+        return [whole_run(trace)]
+    if not isinstance(wanted, str):
+        return list(wanted)
+    found = windows_from_stacks(trace, labels, rules)
+    if found:
+        issues.append(
+            Issue(
+                "info",
+                "windows-inferred",
+                "windows are inferred from prediction calls on stacks: inferences that follow one another"
+                " without a sample in between cannot be told apart, and count as one window",
+            )
+        )
+        return found
+    if labels.is_ml.any():
+        issues.append(
+            Issue(
+                "info", "no-prediction-calls", "no stack shows a prediction call; the whole run is one window"
+            )
+        )
+        return [whole_run(trace)]
+    return []
+
+
+def _select(trace: Trace, process: str | int | None, thread: str | int | None) -> Trace:
+    if process is None and thread is None:
+        return trace
+    chosen = pd.Series(True, index=trace.threads.index)
+    if process is not None:
+        chosen &= _matches(trace.threads, "pid", "process", process)
+    if thread is not None:
+        chosen &= _matches(trace.threads, "tid", "name", thread)
+    if not chosen.any():
+        raise UsageError(_nothing_selected(trace, process, thread))
+    keep = np.append(chosen.to_numpy(), False)[trace.samples["thread_id"].to_numpy()]
+    at: IntArray = np.flatnonzero(keep)
+    samples = trace.samples.iloc[at].reset_index(drop=True)
+    counters = trace.counters.iloc[at].reset_index(drop=True)
+    return replace(trace, samples=samples, counters=counters)
+
+
+def _matches(threads: pd.DataFrame, number: str, name: str, wanted: str | int) -> pd.Series[bool]:
+    text = str(wanted)
+    by_name = threads[name] == text
+    if not text.isdecimal():
+        try:
+            return by_name | (threads[number] == int(text, 16)) if text.startswith("0x") else by_name
+        except ValueError:
+            return by_name
+    return by_name | (threads[number] == int(text))
+
+
+def _nothing_selected(trace: Trace, process: str | int | None, thread: str | int | None) -> str:
+    if process is not None and not _matches(trace.threads, "pid", "process", process).any():
+        known = trace.threads[["process", "pid"]].drop_duplicates()
+        listed = ", ".join(f"{row.process} ({row.pid})" for row in known.head(12).itertuples())
+        return f"{trace.info.name} has no samples of a process '{process}'; it has {listed}."
+    known = trace.threads[["name", "tid"]].drop_duplicates()
+    listed = ", ".join(f"{row.name} (0x{row.tid:x})" for row in known.head(12).itertuples())
+    return f"{trace.info.name} has no samples of a thread '{thread}' there; it has {listed}."
+
+
+def _label_issues(trace: Trace, labels: Labels) -> list[Issue]:
+    unknown = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
+    with_stack = int((trace.samples["stack_id"] >= 0).sum())
+    null = len(trace.samples) - with_stack
+    if unknown - null > 0 and with_stack:
+        return [
+            Issue(
+                "warning",
+                "unsymbolicated-stacks",
+                f"{unknown - null} of {with_stack} sampled stacks have no symbol; what they did is unknown",
+                unknown - null,
+            )
+        ]
+    return []

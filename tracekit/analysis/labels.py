@@ -1,0 +1,66 @@
+"""Every sample's engine and phase: the classification of unique stacks, spread over the samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tracekit.analysis.classify import Classification, apply_idle_threads, classify
+from tracekit.analysis.markers import Markers
+from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
+from tracekit.model import IntArray, StackTable, Trace
+
+ML_ENGINES = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One entry per sample of a trace, in its order.
+
+    ``in_call``: the stack holds a prediction's entry (``boundary`` frame). ``is_worker``: it runs ML work for
+    a call that stands on another thread. ``is_ml``: an ML runtime or engine, idle threads excepted.
+    """
+
+    classification: Classification
+    engine: npt.NDArray[np.int8]
+    phase: npt.NDArray[np.int8]
+    in_call: npt.NDArray[np.bool_]
+    is_worker: npt.NDArray[np.bool_]
+    is_ml: npt.NDArray[np.bool_]
+    boundary_rule: npt.NDArray[np.int32]
+    pid: IntArray
+
+
+def label_samples(trace: Trace, markers: Markers) -> Labels:
+    """Classify the unique stacks of ``trace`` and return the labels of its samples."""
+    found = classify(trace.stacks, markers)
+    stack_ids = trace.samples["stack_id"].to_numpy()
+    threads = trace.samples["thread_id"].to_numpy()
+    names = trace.threads["name"].to_numpy(object)
+    engine, phase = apply_idle_threads(found, stack_ids, threads, names, markers)
+    is_ml = np.isin(engine, [ENGINE_CODE[one] for one in ML_ENGINES]) & (phase != PHASE_CODE[Phase.IDLE])
+    boundary = take(found.boundary_rule, stack_ids, -1)
+    in_call = boundary >= 0
+    pids = np.append(trace.threads["pid"].to_numpy(np.int64), -1)
+    return Labels(
+        found, engine, phase, in_call, is_ml & ~in_call, is_ml, boundary.astype(np.int32), pids[threads]
+    )
+
+
+def take(per_stack: npt.NDArray[np.generic], stack_ids: npt.NDArray[np.int32], missing: int) -> IntArray:
+    """Spread one value per stack over samples; ``missing`` for samples without a stack."""
+    spread: IntArray = np.append(per_stack.astype(np.int64), missing)[stack_ids]
+    return spread
+
+
+def deciding_frames(
+    found: Classification, stacks: StackTable, stack_ids: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int64]:
+    """Return the row of ``stacks.frames`` that decided each of these stacks; -1 where none did."""
+    position = take(found.deciding, stack_ids, -1)
+    starts = np.append(stacks.offsets[:-1], 0)[stack_ids]
+    at = np.where(position >= 0, starts + position, 0)
+    frames = np.append(stacks.frame_ids, np.int32(-1)).astype(np.int64)
+    return np.where(position >= 0, frames[at], -1)

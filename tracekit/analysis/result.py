@@ -1,0 +1,37 @@
+"""``Analysis``: everything that one run says, from which every output is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tracekit.analysis.attribution import Membership
+from tracekit.analysis.evidence import Evidence
+from tracekit.analysis.labels import Labels
+from tracekit.analysis.markers import Markers
+from tracekit.analysis.summary import Summary
+from tracekit.analysis.verdicts import Verdict
+from tracekit.model import Issue, Trace
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One analysed run.
+
+    ``trace`` holds the selected samples only. ``attribution`` has one row per window × engine × phase, with
+    ``window_id`` -1 for what lies outside; ``totals`` has the same columns over all selected samples.
+    ``verdicts`` is row-aligned to ``windows``.
+    """
+
+    trace: Trace
+    markers: Markers
+    labels: Labels
+    members: Membership
+    windows: pd.DataFrame
+    attribution: pd.DataFrame
+    totals: pd.DataFrame
+    verdicts: tuple[Verdict, ...]
+    evidence: tuple[Evidence, ...]
+    summary: Summary
+    issues: tuple[Issue, ...]

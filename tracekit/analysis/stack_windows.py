@@ -1,0 +1,176 @@
+"""Windows inferred from stacks.
+
+A sampled stack shows that a prediction was running at that moment, never how many: samples under one
+prediction frame may be one call or several back to back. The rules:
+
+* A run is a sequence of samples of one thread that all lie inside a prediction call. A sample of that thread
+  outside any call, or inside another entry point's call, ends it.
+* A thread that waits for an engine is off the CPU and not sampled. A hole of up to ``SHORT_HOLE`` sampling
+  periods belongs to the run; a longer one, up to ``LONG_HOLE``, only if the sample before it hands work to an
+  engine or waits (phase dispatch or wait). ML work of the process on other threads fills holes: Core ML runs
+  E5RT operations on a queue of its own, whose stacks hold no prediction frame.
+* Such work just before or just after a run extends it, up to the thread's next sample outside the call. E5RT
+  work away from every run is an asynchronous window of its own, with no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.analysis.labels import Labels, take
+from tracekit.analysis.markers import Markers
+from tracekit.analysis.windows import Window, sampling_period_ns
+from tracekit.engines import PHASE_CODE, Basis, Phase
+from tracekit.model import IntArray, Trace
+
+SHORT_HOLE = 5
+LONG_HOLE = 250
+_NEVER = 2**62
+
+
+@dataclass
+class _Run:
+    """Samples that belong together, as times of the first and the last; the ends may still grow."""
+
+    first_ns: int
+    last_ns: int
+    first_sample: int
+    last_sample: int
+    thread_id: int = -1
+    after_ns: int = -1
+    """The thread's sample before the run; with ``before_ns``, the one after it, a bound of the run's ends."""
+    before_ns: int = _NEVER
+
+
+def windows_from_stacks(trace: Trace, labels: Labels, markers: Markers) -> list[Window]:
+    """Return the windows that the module's rules infer. Expects ``trace.samples`` in time order."""
+    return _StackWindows(trace, labels, markers).windows()
+
+
+class _StackWindows:
+    """One pass over a trace; samples are referred to by position, and positions are in time order."""
+
+    def __init__(self, trace: Trace, labels: Labels, markers: Markers) -> None:
+        self._trace = trace
+        self._labels = labels
+        self._markers = markers
+        self._times = trace.samples["time_ns"].to_numpy(np.int64)
+        self._threads = trace.samples["thread_id"].to_numpy()
+        self._stacks = trace.samples["stack_id"].to_numpy()
+        self._period = sampling_period_ns(trace)
+        hands_over = np.isin(labels.phase, [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT]])
+        self._longest_hole = np.where(hands_over, LONG_HOLE, SHORT_HOLE) * self._period
+
+    def windows(self) -> list[Window]:
+        labels = self._labels
+        every = []
+        for pid in np.unique(labels.pid[labels.in_call | labels.is_worker]).tolist():
+            workers = np.flatnonzero(labels.is_worker & (labels.pid == pid))
+            callers = np.unique(self._threads[labels.in_call & (labels.pid == pid)])
+            runs = [run for thread in callers.tolist() for run in self._call_runs(thread, workers)]
+            for cluster in self._clusters(self._outside(workers, runs)):
+                if not self._attach(cluster, runs) and self._is_asynchronous(cluster):
+                    runs.append(cluster)
+            every += [self._window(run, int(pid)) for run in runs]
+        return every
+
+    def _call_runs(self, thread: int, workers: IntArray) -> Iterator[_Run]:
+        """Cut one thread's samples into runs inside a call."""
+        own = np.flatnonzero(self._threads == thread)
+        at = self._times[own]
+        inside = self._labels.in_call[own]
+        entry = self._labels.boundary_rule[own]
+        joined = inside[1:] & inside[:-1] & (entry[1:] == entry[:-1])
+        hole = np.diff(at)
+        close = hole <= self._longest_hole[own][:-1]
+        for gap in np.flatnonzero(joined & ~close & (hole <= LONG_HOLE * self._period)).tolist():
+            close[gap] = self._filled(own[gap], own[gap + 1], workers)
+        opens = inside & ~np.append(False, joined & close)
+        closes = inside & ~np.append(joined & close, False)
+        for first, last in zip(np.flatnonzero(opens), np.flatnonzero(closes), strict=True):
+            yield _Run(
+                int(at[first]),
+                int(at[last]),
+                int(own[first]),
+                int(own[last]),
+                thread,
+                int(at[first - 1]) if first else -1,
+                int(at[last + 1]) if last + 1 < len(at) else _NEVER,
+            )
+
+    def _filled(self, before: int, after: int, workers: IntArray) -> bool:
+        """True when worker samples leave no unexplained hole between two samples of the caller."""
+        low, high = np.searchsorted(workers, [before, after])
+        chain = np.concatenate([[before], workers[low:high], [after]])
+        return len(chain) > 2 and bool((np.diff(self._times[chain]) <= self._longest_hole[chain[:-1]]).all())
+
+    def _outside(self, workers: IntArray, runs: list[_Run]) -> IntArray:
+        """Return the worker samples that lie in no run."""
+        edges = np.zeros(len(workers) + 1, np.int64)
+        at = self._times[workers]
+        np.add.at(edges, np.searchsorted(at, [run.first_ns for run in runs], "left"), 1)
+        np.add.at(edges, np.searchsorted(at, [run.last_ns for run in runs], "right"), -1)
+        loose: IntArray = workers[np.cumsum(edges[:-1]) == 0]
+        return loose
+
+    def _clusters(self, samples: IntArray) -> Iterator[_Run]:
+        """Group samples that leave no unexplained hole."""
+        if not len(samples):
+            return
+        cuts = np.flatnonzero(np.diff(self._times[samples]) > self._longest_hole[samples[:-1]])
+        firsts = samples[np.append(0, cuts + 1)]
+        lasts = samples[np.append(cuts, len(samples) - 1)]
+        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
+            yield _Run(int(self._times[first]), int(self._times[last]), first, last)
+
+    def _attach(self, cluster: _Run, runs: list[_Run]) -> bool:
+        """Let the run that the cluster adjoins grow over it; False when there is none, or several."""
+        after = [
+            run
+            for run in runs
+            if run.thread_id >= 0
+            and run.last_ns <= cluster.first_ns < run.before_ns
+            and cluster.first_ns - run.last_ns <= self._longest_hole[run.last_sample]
+        ]
+        before = [
+            run
+            for run in runs
+            if run.thread_id >= 0
+            and run.after_ns < cluster.last_ns <= run.first_ns
+            and run.first_ns - cluster.last_ns <= self._longest_hole[cluster.last_sample]
+        ]
+        candidates = after or before
+        if len(candidates) != 1:
+            return False
+        run = candidates[0]
+        if after:
+            run.last_ns, run.last_sample = min(cluster.last_ns, run.before_ns - 1), cluster.last_sample
+        else:
+            run.first_ns, run.first_sample = max(cluster.first_ns, run.after_ns + 1), cluster.first_sample
+        return True
+
+    def _is_asynchronous(self, cluster: _Run) -> bool:
+        """True when the cluster holds work of an asynchronous execution queue, not just any ML frame."""
+        members = np.arange(cluster.first_sample, cluster.last_sample + 1)
+        return bool((take(self._labels.classification.worker, self._stacks[members], 0) > 0).any())
+
+    def _window(self, run: _Run, pid: int) -> Window:
+        # A sample stands for the period that it opens; cycles and events say nothing about time.
+        tail = self._period if self._trace.weight_unit == "ns" else 1
+        end_ns = min(run.last_ns + tail, max(run.before_ns, run.last_ns + 1))
+        label = "asynchronous execution"
+        if run.thread_id >= 0:
+            label = self._entry_point(run)
+        return Window(run.first_ns, end_ns, label, "stacks", Basis.INFERRED, run.thread_id, pid)
+
+    def _entry_point(self, run: _Run) -> str:
+        """Return the symbol of the prediction frame of the run's first sample of its own thread."""
+        members = np.arange(run.first_sample, run.last_sample + 1)
+        own = members[(self._threads[members] == run.thread_id) & self._labels.in_call[members]]
+        stack = int(self._stacks[own[0]])
+        stacks = self._trace.stacks
+        frame = stacks.stack(stack)[self._labels.classification.boundary[stack]]
+        return str(stacks.symbols[frame])

@@ -1,0 +1,134 @@
+"""One verdict and one sentence of reason per window, from its attribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.attribution import Membership
+from tracekit.analysis.labels import Labels, deciding_frames, take
+from tracekit.analysis.markers import Markers
+from tracekit.engines import ENGINE_CODE, ENGINES, PHASES, Engine, Phase
+from tracekit.model import Trace, WeightUnit
+
+MIXED = "MIXED"
+UNKNOWN = "UNKNOWN"
+SERVING = tuple(engine for engine in ENGINES if engine.serves_inference)
+_INFERENCE_PHASES = frozenset(str(phase) for phase in PHASES if phase.is_inference)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a window's evidence says: "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and why."""
+
+    verdict: str
+    why: str
+
+
+def judge(
+    trace: Trace,
+    labels: Labels,
+    markers: Markers,
+    members: Membership,
+    attribution: pd.DataFrame,
+    windows: int,
+) -> tuple[Verdict, ...]:
+    """Return the verdicts of windows 0 to ``windows - 1``.
+
+    An engine served a window if a sample of it is in an inference phase there; load, compile and idle never
+    count. More than one such engine is MIXED, none is UNKNOWN: a verdict names no majority, the counts do.
+    """
+    reasons = _leading_frames(trace, labels, markers, members)
+    inside = attribution[attribution["window_id"] >= 0]
+    by_window = dict(iter(inside.groupby("window_id")))
+    nothing = inside.iloc[:0]
+    return tuple(
+        _judge_one(by_window.get(window, nothing), window, reasons, trace.weight_unit)
+        for window in range(windows)
+    )
+
+
+def _judge_one(
+    rows: pd.DataFrame, window: int, reasons: dict[tuple[int, int], str], unit: WeightUnit
+) -> Verdict:
+    inference = rows[rows["phase"].isin(_INFERENCE_PHASES)]
+    serving = [engine for engine in SERVING if (inference["engine"] == str(engine)).any()]
+    if not serving:
+        return Verdict(UNKNOWN, _why_unknown(rows))
+    parts = []
+    for engine in serving:
+        own = inference[inference["engine"] == str(engine)]
+        phases = ", ".join(dict.fromkeys(own.sort_values("samples", ascending=False)["phase"]))
+        reason = reasons.get((window, ENGINE_CODE[engine]), "")
+        parts.append(f"{engine} {_amount(own, unit)} ({phases}; {reason})")
+    return Verdict(str(serving[0]) if len(serving) == 1 else MIXED, "; ".join(parts))
+
+
+def _amount(rows: pd.DataFrame, unit: WeightUnit) -> str:
+    samples = int(rows["samples"].sum())
+    weight = int(rows["weight"].sum())
+    amount = f"{weight / 1e6:.1f} ms host time" if unit == "ns" else f"{weight:,} {unit}"
+    return f"{samples} sample{'s' if samples != 1 else ''}, {amount}"
+
+
+def _why_unknown(rows: pd.DataFrame) -> str:
+    total = int(rows["samples"].sum())
+    if total == 0:
+        return "no sample lies in this window"
+    counts = rows.groupby("engine", observed=True)["samples"].sum()
+    runtime = int(counts.get(str(Engine.RUNTIME), 0))
+    preparing = int(
+        rows.loc[
+            rows["engine"].isin([str(engine) for engine in SERVING])
+            & rows["phase"].isin([str(Phase.LOAD), str(Phase.COMPILE)]),
+            "samples",
+        ].sum()
+    )
+    if preparing:
+        return f"{preparing} of {total} samples load or compile for an engine, none runs an inference on one"
+    if runtime:
+        return f"{runtime} of {total} samples are in an ML runtime, and none shows which engine it used"
+    without = int(counts.get(str(Engine.UNKNOWN), 0))
+    if without == total:
+        return f"none of the {total} samples has a stack with symbols"
+    return f"none of the {total} samples shows an ML runtime or an engine"
+
+
+def _leading_frames(
+    trace: Trace, labels: Labels, markers: Markers, members: Membership
+) -> dict[tuple[int, int], str]:
+    """Per (window, engine code): the deciding frame with most inference samples there, and its rule."""
+    stack_ids = trace.samples["stack_id"].to_numpy()[members.sample]
+    phases = labels.phase[members.sample]
+    inference = np.isin(phases, [code for code, phase in enumerate(PHASES) if phase.is_inference])
+    frame = pd.DataFrame(
+        {
+            "window": members.window,
+            "engine": labels.engine[members.sample],
+            "frame": deciding_frames(labels.classification, trace.stacks, stack_ids),
+            "rule": take(labels.classification.rule, stack_ids, -1),
+        }
+    )[inference]
+    frame = frame[frame["rule"] >= 0]
+    symbols, binaries = trace.stacks.symbols, trace.stacks.binary_names
+    frame = frame.assign(
+        symbol=symbols[frame["frame"].to_numpy()], binary=binaries[frame["frame"].to_numpy()]
+    )
+    counts = frame.groupby(
+        ["window", "engine", "symbol", "binary", "rule"], as_index=False, sort=False
+    ).size()
+    leading = counts.sort_values("size", ascending=False, kind="stable").drop_duplicates(["window", "engine"])
+    return {
+        (int(row["window"]), int(row["engine"])): f"{shorten(str(row['symbol']))} in"
+        f" {row['binary'] or 'an unknown binary'}, rule {markers.rules[int(row['rule'])].id}"
+        for row in leading.to_dict("records")
+    }
+
+
+def shorten(symbol: str, limit: int = 80) -> str:
+    """Return a symbol that fits a sentence: C++ argument lists go first, then the end."""
+    if len(symbol) > limit and "(" in symbol and not symbol.startswith(("-[", "+[")):
+        symbol = symbol[: symbol.index("(", 1)] if "(" in symbol[1:] else symbol
+    return symbol if len(symbol) <= limit else f"{symbol[: limit - 1]}…"

@@ -1,0 +1,150 @@
+"""Windows: one inference, or one run of them that cannot be told apart, as ``[start_ns, end_ns)``."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tracekit.engines import Basis
+from tracekit.errors import InputError, UsageError
+from tracekit.model import WINDOWS, Trace
+
+_DEFAULT_PERIOD_NS = 1_000_000
+_UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|μs|ms|s)?\s*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Window:
+    """One window before it becomes a row of the model's ``windows``; -1 is "all threads", "all processes"."""
+
+    start_ns: int
+    end_ns: int
+    label: str
+    source: str
+    basis: Basis
+    thread_id: int = -1
+    pid: int = -1
+
+
+def window_frame(windows: list[Window]) -> pd.DataFrame:
+    """Return windows as a ``model.WINDOWS`` frame, numbered from 0 by start time."""
+    ordered = sorted(windows, key=lambda window: (window.start_ns, window.end_ns, window.thread_id))
+    frame = pd.DataFrame(
+        {
+            "window_id": np.arange(len(ordered), dtype=np.int64),
+            "start_ns": np.array([window.start_ns for window in ordered], np.int64),
+            "end_ns": np.array([window.end_ns for window in ordered], np.int64),
+            "label": pd.Series([window.label for window in ordered], dtype="str"),
+            "thread_id": np.array([window.thread_id for window in ordered], np.int32),
+            "source": pd.Categorical([window.source for window in ordered]),
+            "basis": pd.Categorical([str(window.basis) for window in ordered]),
+            "pid": np.array([window.pid for window in ordered], np.int64),
+        }
+    )
+    return WINDOWS.check(frame, "windows")
+
+
+def numbered_windows(frame: pd.DataFrame) -> list[tuple[int, Window]]:
+    """Return the rows of a ``model.WINDOWS`` frame as (window_id, window)."""
+    return [
+        (
+            int(row["window_id"]),
+            Window(
+                int(row["start_ns"]),
+                int(row["end_ns"]),
+                str(row["label"]),
+                str(row["source"]),
+                Basis(row["basis"]),
+                int(row["thread_id"]),
+                int(row["pid"]),
+            ),
+        )
+        for row in frame.to_dict("records")
+    ]
+
+
+def sampling_period_ns(trace: Trace) -> int:
+    """Return the usual distance of samples: the median weight where weights are time, else 1 ms."""
+    weights = trace.weights[trace.weights > 0]
+    if trace.weight_unit != "ns" or not len(weights):
+        return _DEFAULT_PERIOD_NS
+    return int(np.clip(np.median(weights), 1_000, 100_000_000))
+
+
+def whole_run(trace: Trace) -> Window:
+    """Return one window over the run: its recorded duration if known, else from first to last sample."""
+    times = trace.samples["time_ns"].to_numpy()
+    duration = trace.info.duration_ns
+    if duration and (not len(times) or duration > times[-1]):
+        return Window(0, duration, "whole run", "run", Basis.MEASURED)
+    if not len(times):
+        return Window(0, 1, "whole run", "run", Basis.SAMPLED)
+    end = int(times[-1]) + sampling_period_ns(trace)
+    return Window(int(times[0]), end, "whole run", "run", Basis.SAMPLED)
+
+
+def parse_window(text: str) -> Window:
+    """Read ``12.5ms-18ms`` (units ns, us, ms, s; ``12.5-18ms`` gives both ends the unit).
+
+    Raises ``UsageError`` for anything else, and when the window does not end after it starts.
+    """
+    first, dash, second = text.partition("-")
+    start, end = _TIME.fullmatch(first), _TIME.fullmatch(second)
+    if not dash or start is None or end is None or end[2] is None:
+        raise UsageError(f"'{text}' is no window. Write START-END with a unit, such as 12.5ms-18ms.")
+    start_ns = _nanoseconds(start[1], start[2] or end[2])
+    return _given(start_ns, _nanoseconds(end[1], end[2]), text, "manual", f"'{text}'")
+
+
+def _given(start_ns: int, end_ns: int, label: str, source: str, what: str) -> Window:
+    if end_ns <= start_ns:
+        raise UsageError(f"The window {what} ends before it starts, or at once.")
+    return Window(start_ns, end_ns, label, source, Basis.GIVEN)
+
+
+def _nanoseconds(number: str, unit: str) -> int:
+    return int(Decimal(number) * _UNITS[unit])
+
+
+def windows_from_csv(path: Path) -> list[Window]:
+    """Read windows from a CSV file with a header: ``start_ns,end_ns`` or ``start,end``, and maybe ``label``.
+
+    ``start`` and ``end`` carry a unit (``12.5ms``). Raises ``InputError`` naming the line that is wrong.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            fields = [name.strip() for name in reader.fieldnames or []]
+            reader.fieldnames = fields
+            in_ns = {"start_ns", "end_ns"} <= set(fields)
+            if not in_ns and not {"start", "end"} <= set(fields):
+                raise InputError(
+                    str(path),
+                    "has no columns start_ns,end_ns (or start,end with units).",
+                    "Put them into the first line.",
+                )
+            return [_csv_window(path, at, row, in_ns) for at, row in enumerate(reader)]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(str(path), f"cannot be read as CSV ({error}).") from error
+
+
+def _csv_window(path: Path, at: int, row: dict[str, str | None], in_ns: bool) -> Window:
+    ends = []
+    for name in ("start_ns", "end_ns") if in_ns else ("start", "end"):
+        match = _TIME.fullmatch(row.get(name) or "")
+        if match is None or (match[2] is None) is not in_ns or (in_ns and "." in match[1]):
+            raise InputError(
+                str(path),
+                f"line {at + 2}: '{row.get(name) or ''}' is no {name}.",
+                "Write whole nanoseconds." if in_ns else "Write a number with a unit, such as 12.5ms.",
+            )
+        ends.append(_nanoseconds(match[1], match[2] or "ns"))
+    label = (row.get("label") or "").strip() or f"line {at + 2}"
+    return _given(ends[0], ends[1], label, "csv", f"in line {at + 2} of {path}")

@@ -1,0 +1,52 @@
+"""The command line: one file per command; the only place that prints and exits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import tracekit
+from tracekit.cli.analyze import analyze_command
+from tracekit.cli.classify import classify_command
+from tracekit.cli.tables import tables_command
+from tracekit.errors import TracekitError
+
+
+class _Failure(click.ClickException):
+    """A ``TracekitError`` as one sentence on stderr and its exit code."""
+
+    def __init__(self, error: TracekitError) -> None:
+        super().__init__(str(error))
+        self.exit_code = error.exit_code
+
+
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except TracekitError as error:
+            raise _Failure(error) from error
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(tracekit.__version__, "-V", "--version", message="tracekit %(version)s")
+def main() -> None:
+    """Which engine did a Core ML model run on, inference by inference, and how is that known?
+
+    Reads what Instruments recorded (xctrace exports), on any operating system.
+
+    \b
+    Start with:
+      tracekit analyze time-profile.xml     the answer, as text
+      tracekit tables EXPORT                what an export holds
+
+    Exit codes: 0 done, 2 wrong usage, 3 unreadable or damaged input.
+    """
+
+
+main.add_command(analyze_command)
+main.add_command(classify_command)
+main.add_command(tables_command)

@@ -1,0 +1,102 @@
+"""``tracekit analyze``: which engine served each inference, as text or JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tracekit.cli.output import Progress, check_output, guess_format, output_options, write_output
+from tracekit.errors import UsageError
+
+_FORMATS = {".json": "json", ".txt": "text"}
+
+
+@click.command("analyze")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("--run", type=click.IntRange(1), metavar="N", help="The run to analyse (default: the first).")
+@click.option("--process", metavar="NAME|PID", help="Only this process.")
+@click.option("--thread", metavar="NAME|TID", help="Only this thread.")
+@click.option(
+    "--window",
+    "manual",
+    multiple=True,
+    metavar="START-END",
+    help="A window, such as 12.5ms-18ms. Repeatable.",
+)
+@click.option("--windows-csv", type=click.Path(), metavar="FILE", help="Windows from start_ns,end_ns,label.")
+@click.option(
+    "--windows",
+    type=click.Choice(["stacks", "run"]),
+    default="stacks",
+    help="Infer windows from prediction calls on stacks (default), or take the whole run as one.",
+)
+@click.option(
+    "--samples", metavar="SCHEMA", help="The table to take samples from (default: the best there is)."
+)
+@click.option(
+    "--markers", type=click.Path(), metavar="FILE", help="Your own rules, before the built-in ones."
+)
+@click.option(
+    "--max-windows",
+    type=click.IntRange(0),
+    default=40,
+    show_default=True,
+    help="How many windows to list as text.",
+)
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), help="Default: by extension, or text."
+)
+@output_options
+def analyze_command(
+    inputs: tuple[str, ...],
+    run: int | None,
+    process: str | None,
+    thread: str | None,
+    manual: tuple[str, ...],
+    windows_csv: str | None,
+    windows: str,
+    samples: str | None,
+    markers: str | None,
+    max_windows: int,
+    format_: str | None,
+    output: str,
+    force: bool,
+) -> None:
+    """Say which engine served each inference of a recording, and how that is known.
+
+    INPUT is an export (.xml, .xml.gz), a folder of exports of one recording, several such files, or - for
+    standard input.
+
+    \b
+    Examples:
+      tracekit analyze time-profile.xml
+      tracekit analyze exports/ --format json -o analysis.json
+      tracekit analyze exports/ --window 12.5ms-18ms --process SampleApp
+      xcrun xctrace export --input X.trace --xpath '/trace-toc/run/data/table[@schema="time-profile"]' \\
+        | tracekit analyze -
+    """
+    check_output(output, force)
+    if (manual or windows_csv) and windows != "stacks":
+        raise UsageError("Give either --windows run or windows of your own, not both.")
+
+    from tracekit.analysis import Window, analyze, parse_window, windows_from_csv
+    from tracekit.load import open_trace
+    from tracekit.report.json import to_json
+    from tracekit.report.text import to_text
+
+    own: list[Window] = [parse_window(text) for text in manual]
+    if windows_csv:
+        own += windows_from_csv(Path(windows_csv))
+    with Progress("Reading") as progress:
+        trace = open_trace(inputs, run, samples, progress)
+    analysis = analyze(
+        trace,
+        windows=own if manual or windows_csv else "run" if windows == "run" else "stacks",
+        process=process,
+        thread=thread,
+        markers=Path(markers) if markers else None,
+    )
+    chosen = guess_format(format_, output, _FORMATS, "text")
+    result = to_json(analysis) if chosen == "json" else to_text(analysis, max_windows)
+    write_output(result, output, force)

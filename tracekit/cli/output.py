@@ -1,0 +1,98 @@
+"""What commands share: where results go, and progress while a long input is read."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import click
+
+from tracekit.errors import UsageError
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_QUIET_SECONDS = 1.0
+
+
+def output_options(command: _Command) -> _Command:
+    """Add ``-o/--output`` and ``-f/--force``."""
+    command = click.option("-f", "--force", is_flag=True, help="Overwrite the output file.")(command)
+    return click.option(
+        "-o", "--output", default="-", metavar="FILE", help="Write to FILE; - is standard output (default)."
+    )(command)
+
+
+def guess_format(wanted: str | None, output: str, by_extension: dict[str, str], default: str) -> str:
+    """Return the format asked for, else the one of the output's extension, else the default."""
+    return wanted or by_extension.get(Path(output).suffix.lower(), default)
+
+
+def check_output(output: str, force: bool) -> None:
+    """Raise ``UsageError`` before any work when the output could not be written."""
+    if output == "-":
+        return
+    path = Path(output)
+    if path.is_dir():
+        raise UsageError(f"{output} is a folder. Name a file.")
+    if path.exists() and not force:
+        raise UsageError(f"{output} exists and will not be overwritten without --force.")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{output} cannot be written: its folder does not exist.")
+
+
+def write_output(data: str | bytes, output: str, force: bool) -> None:
+    """Write a result whole or not at all: beside the target first, then in its place."""
+    if output == "-":
+        click.echo(data, nl=False)
+        return
+    check_output(output, force)
+    raw = data.encode("utf-8") if isinstance(data, str) else data
+    path = Path(output).absolute()
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(raw)
+            Path(temporary).chmod(0o666 & ~_umask())
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror or error}.") from error
+    click.echo(f"Wrote {output}", err=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+class Progress:
+    """Shows how much of a long input has been read, on a terminal's stderr only; a context manager."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._started = self._shown = time.monotonic()
+        self._visible = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """See ``parsers.source.Progress``."""
+        now = time.monotonic()
+        if not sys.stderr.isatty() or now - self._started < _QUIET_SECONDS or now - self._shown < 0.2:
+            return
+        self._shown, self._visible = now, True
+        share = f"{100 * done // total} %" if total else f"{done / 1e6:.0f} MB"
+        click.echo(f"\r{self._what}: {share} ", nl=False, err=True)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._visible:
+            click.echo("\r\x1b[K", nl=False, err=True)

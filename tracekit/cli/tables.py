@@ -1,0 +1,108 @@
+"""``tracekit tables``: what an export holds, and any table of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tracekit.cli.output import Progress, check_output, guess_format, output_options, write_output
+from tracekit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from tracekit.model import Table
+    from tracekit.parsers.source import Source
+
+_FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
+
+
+@click.command("tables")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("--schema", metavar="NAME", help="Print the rows of this table.")
+@click.option("--columns", metavar="A,B,…", help="Only these columns, in this order.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="At most N rows.")
+@click.option("--run", type=click.IntRange(1), metavar="N", help="Only this run (rows: default the first).")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "csv", "json", "parquet"]),
+    help="Default: by the output's extension, or text.",
+)
+@output_options
+def tables_command(
+    inputs: tuple[str, ...],
+    schema: str | None,
+    columns: str | None,
+    limit: int | None,
+    run: int | None,
+    format_: str | None,
+    output: str,
+    force: bool,
+) -> None:
+    """List the tables of a recording, or print one of them with every value exact.
+
+    INPUT is an export (.xml, .xml.gz), a folder of exports of one recording, several such files, or - for
+    standard input. Any schema is read, known or not.
+
+    \b
+    Examples:
+      tracekit tables exports/
+      tracekit tables cpu-profile.xml --schema cpu-profile --limit 20
+      tracekit tables exports/ --schema os-signpost --columns time,name,message -o signposts.csv
+    """
+    check_output(output, force)
+    if schema is None and (columns is not None or limit is not None):
+        raise UsageError("--columns and --limit go with --schema.")
+    chosen = guess_format(format_, output, _FORMATS, "text")
+    if chosen == "parquet" and output == "-" and click.get_text_stream("stdout").isatty():
+        raise UsageError("Parquet is no text: name a file with -o FILE.parquet.")
+
+    from tracekit.export.listing import list_json, list_text
+    from tracekit.load import open_source
+
+    with Progress("Reading") as progress:
+        source = open_source(inputs, progress)
+        if schema is None:
+            if chosen not in ("text", "json"):
+                raise UsageError(f"The list of tables comes as text or JSON, not as {chosen}.")
+            runs = [one for one in source.toc() if run in (None, one.info.run)]
+            result: str | bytes = list_json(source, runs) if chosen == "json" else list_text(source, runs)
+        else:
+            names = [name.strip() for name in columns.split(",")] if columns else []
+            result = _render(_find(source, schema, run), names, limit, chosen)
+    write_output(result, output, force)
+
+
+def _find(source: Source, schema: str, run: int | None) -> Table:
+    from tracekit.parsers.combine import concat_tables
+
+    number = run if run is not None else next((one.info.run for one in source.toc()), 1)
+    tables = list(source.tables(schema, number))
+    if tables:
+        return concat_tables(tables)
+    listed = [table for one in source.toc() if one.info.run == number for table in one.tables]
+    if any(table.schema == schema for table in listed):
+        raise InputError(
+            source.name,
+            f"lists a table '{schema}' but does not hold its rows.",
+            "Export it with --xpath"
+            f""" '/trace-toc/run[@number="{number}"]/data/table[@schema="{schema}"]'.""",
+        )
+    held = sorted({table.schema for table in listed if table.row_count is not None})
+    here = f"it holds {', '.join(held)}" if held else "it holds no rows of any table"
+    raise UsageError(f"{source.name} has no table '{schema}' in run {number}; {here}.")
+
+
+def _render(table: Table, names: list[str], limit: int | None, chosen: str) -> str | bytes:
+    from dataclasses import replace
+
+    from tracekit.export.tables import choose_columns, to_csv, to_json, to_parquet, to_text
+
+    columns = choose_columns(table, names)
+    if limit is not None:
+        table = replace(table, rows=table.rows.head(limit))
+    if chosen == "parquet":
+        return to_parquet(table, columns)
+    if chosen == "json":
+        return to_json(table, columns)
+    return to_csv(table, columns) if chosen == "csv" else to_text(table, columns)

@@ -1,0 +1,1 @@
+"""Tables, traces and analyses in other tools' formats."""

@@ -1,0 +1,183 @@
+"""A generic ``Table`` as text, CSV, JSON or Parquet.
+
+In text and CSV a thread, process, stack or composite cell is one readable string; in JSON and Parquet a
+thread, process or stack keeps its parts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from tracekit.errors import UsageError
+from tracekit.export.text import align, clip, printable
+from tracekit.model import Column, Table
+
+Value: TypeAlias = Any
+_TEXT_WIDTH = 60
+_HEX_TYPES = frozenset({"uint64-hex-lowercase", "metal-command-buffer-id", "address"})
+
+
+def choose_columns(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
+    """Return the named columns in that order; all for no name. Raises ``UsageError`` for an unknown one."""
+    known = {column.mnemonic: column for column in table.columns}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"'{table.schema}' has no column '{name}'; it has {', '.join(known)}.")
+    return tuple(known[name] for name in names) if names else table.columns
+
+
+def to_csv(table: Table, columns: Sequence[Column]) -> str:
+    """Return the table as CSV with a header; null is an empty field."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.mnemonic for column in columns])
+    writer.writerows(zip(*(_strings(table, column) for column in columns), strict=True))
+    return out.getvalue()
+
+
+def to_text(table: Table, columns: Sequence[Column]) -> str:
+    """Return the table for a terminal: aligned, long cells cut, control characters spelt out."""
+    cells = [[clip(printable(text), _TEXT_WIDTH) for text in _strings(table, column)] for column in columns]
+    header = [printable(column.mnemonic) for column in columns]
+    right = [column.kind in ("int", "float") for column in columns]
+    return align(header, list(zip(*cells, strict=True)), right) + "\n"
+
+
+def to_json(table: Table, columns: Sequence[Column]) -> str:
+    """Return the table as a JSON object with ``schema``, ``columns`` and ``rows`` (one object per row)."""
+    values = [_values(table, column) for column in columns]
+    names = [column.mnemonic for column in columns]
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+    described = [
+        {"mnemonic": c.mnemonic, "title": c.title, "type": c.engineering_type, "kind": c.kind}
+        for c in columns
+    ]
+    document = {"schema": table.schema, "run": table.run, "columns": described, "rows": rows}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def to_parquet(table: Table, columns: Sequence[Column]) -> bytes:
+    """Return the table as a Parquet file; stacks are lists of frame structs, leaf first."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrays = []
+    for column in columns:
+        if column.kind in ("thread", "process", "stack"):
+            entities = pa.array(_entities(table, column.kind), type=_arrow_type(pa, column.kind))
+            ids = table.rows[column.mnemonic].to_numpy()
+            arrays.append(entities.take(pa.array(ids, mask=ids < 0)))
+        elif column.kind in ("int", "float"):
+            arrays.append(pa.array(table.rows[column.mnemonic]))
+        elif column.kind == "ints":
+            arrays.append(pa.array(_values(table, column)))
+        else:
+            arrays.append(pa.array([text or None for text in _strings(table, column)], type=pa.string()))
+    sink = io.BytesIO()
+    pq.write_table(pa.table(arrays, names=[column.mnemonic for column in columns]), sink)
+    return sink.getvalue()
+
+
+def _arrow_type(pa: Any, kind: str) -> Any:
+    thread = [("tid", pa.int64()), ("name", pa.string()), ("pid", pa.int64()), ("process", pa.string())]
+    frame = [("symbol", pa.string()), ("binary", pa.string()), ("address", pa.uint64())]
+    frame += [("source_file", pa.string()), ("source_line", pa.int32()), ("inlined", pa.bool_())]
+    if kind == "thread":
+        return pa.struct(thread)
+    return (
+        pa.struct([("pid", pa.int64()), ("name", pa.string())])
+        if kind == "process"
+        else pa.list_(pa.struct(frame))
+    )
+
+
+def _entities(table: Table, kind: str) -> list[Value]:
+    """Return every thread, process or stack of the table as plain data, in row order."""
+    if kind == "thread":
+        return table.threads.to_dict("records")
+    if kind == "process":
+        return table.processes.to_dict("records")
+    frames = table.stacks.frames.drop(columns="binary_id").assign(binary=table.stacks.binary_names)
+    records = frames.to_dict("records")
+    return [[records[frame] for frame in table.stacks.stack(at).tolist()] for at in range(len(table.stacks))]
+
+
+def _values(table: Table, column: Column) -> list[Value]:
+    """Return a column as plain data for JSON; None for null."""
+    cells = table.rows[column.mnemonic]
+    if column.kind in ("thread", "process", "stack"):
+        return _taken(_entities(table, column.kind), None, cells)
+    if column.kind == "parts":
+        return _once_per_value(cells, _plain_parts)
+    return [None if _is_null(cell) else cell for cell in cells.tolist()]
+
+
+def _strings(table: Table, column: Column) -> list[str]:
+    """Return a column as one string per cell; "" for null."""
+    cells = table.rows[column.mnemonic]
+    if column.kind == "thread":
+        names = [
+            f"{t.name} (0x{t.tid:x}) ({t.process}, pid: {t.pid})"
+            for t in table.threads.itertuples(index=False)
+        ]
+        return _taken(names, "", cells)
+    if column.kind == "process":
+        return _taken([f"{p.name} ({p.pid})" for p in table.processes.itertuples(index=False)], "", cells)
+    if column.kind == "stack":
+        return _taken(_stack_strings(table), "", cells)
+    if column.kind == "parts":
+        return _once_per_value(cells, format_parts)
+    if column.kind == "ints":
+        return _once_per_value(cells, lambda numbers: " ".join(map(str, numbers)))
+    return ["" if _is_null(cell) else str(cell) for cell in cells.tolist()]
+
+
+def _is_null(cell: Value) -> bool:
+    return cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell))
+
+
+def _taken(entities: list[Any], missing: Any, ids: pd.Series[int]) -> list[Any]:
+    held = np.empty(len(entities) + 1, dtype=object)
+    held[:-1] = entities
+    held[-1] = missing
+    taken: list[Any] = held[ids.to_numpy()].tolist()
+    return taken
+
+
+def _once_per_value(cells: pd.Series[Any], render: Callable[[Any], Any]) -> list[Any]:
+    """Render each distinct cell object once: equal cells of an export are one object."""
+    done: dict[int, Any] = {id(None): None if render is _plain_parts else ""}
+    return [done[id(cell)] if id(cell) in done else done.setdefault(id(cell), render(cell)) for cell in cells]
+
+
+def _stack_strings(table: Table) -> list[str]:
+    symbols = table.stacks.symbols
+    return [" ← ".join(symbols[table.stacks.stack(at)]) for at in range(len(table.stacks))]
+
+
+def format_parts(parts: Sequence[tuple[str, Any]]) -> str:
+    """Return a composite cell as the text that it spells: its pieces in order, addresses in hexadecimal."""
+    return "".join(_format_part(kind, value) for kind, value in parts)
+
+
+def _format_part(kind: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return format_parts(value)
+    return f"0x{value:x}" if kind in _HEX_TYPES and isinstance(value, int) else str(value)
+
+
+def _plain_parts(parts: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {"type": kind, "value": _plain_parts(value) if isinstance(value, tuple) else value}
+        for kind, value in parts
+    ]

@@ -1,0 +1,1 @@
+"""Analysis → what people and programs read."""

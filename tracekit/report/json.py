@@ -1,0 +1,141 @@
+"""``tracekit-analysis/1``: the analysis as JSON. The schema is docs/tracekit-analysis-1.schema.json."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+import tracekit
+from tracekit.analysis.labels import ML_ENGINES
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.symbols import unsymbolicated_frames
+from tracekit.analysis.windows import numbered_windows
+from tracekit.engines import ENGINES
+from tracekit.model import Trace, WeightUnit
+
+SCHEMA = "tracekit-analysis/1"
+
+
+def to_json(analysis: Analysis) -> str:
+    """Return the document as indented JSON text with a final newline."""
+    return json.dumps(to_dict(analysis), ensure_ascii=False, indent=2) + "\n"
+
+
+def to_dict(analysis: Analysis) -> dict[str, Any]:
+    """Return the document as plain data."""
+    trace = analysis.trace
+    return {
+        "schema": SCHEMA,
+        "tracekit": tracekit.__version__,
+        "input": {"name": trace.info.name, "kind": trace.info.kind, "run": trace.info.run},
+        "recording": _recording(trace),
+        "samples": _samples(trace),
+        "engines": _engines(analysis.totals, [str(engine) for engine in ENGINES], trace.weight_unit),
+        "evidence": [asdict(one) for one in analysis.evidence],
+        "windows": _windows(analysis),
+        "summary": asdict(analysis.summary),
+        "issues": [asdict(issue) for issue in analysis.issues],
+    }
+
+
+def _recording(trace: Trace) -> dict[str, Any]:
+    info = trace.info
+    texts = {
+        "device": info.device or info.model,
+        "model": info.model,
+        "platform": info.platform,
+        "os": info.os,
+        "template": info.template,
+        "instruments": info.instruments,
+        "start": info.start,
+        "end_reason": info.end_reason,
+        "process": info.process,
+    }
+    return {
+        **{name: text or None for name, text in texts.items()},
+        "duration_ns": info.duration_ns,
+        "pid": info.pid,
+    }
+
+
+def _samples(trace: Trace) -> dict[str, Any]:
+    weight = int(trace.weights.sum())
+    stack_ids = trace.samples["stack_id"]
+    return {
+        "source": trace.samples_source,
+        "count": len(trace.samples),
+        "weight_ns": weight if trace.weight_unit == "ns" else None,
+        "weight": weight,
+        "weight_unit": trace.weight_unit,
+        "null_stacks": int((stack_ids < 0).sum()),
+        "unique_stacks": int(stack_ids[stack_ids >= 0].nunique()),
+        "unsymbolicated_frames": unsymbolicated_frames(trace),
+    }
+
+
+def _engines(
+    rows: pd.DataFrame, engines: list[str], unit: WeightUnit, *, waiting: bool = False
+) -> dict[str, Any]:
+    """Return engine → numbers; null where nothing measured or inferred them."""
+    no_time = 0 if unit == "ns" else None
+    document: dict[str, Any] = {}
+    for engine in engines:
+        own = rows[rows["engine"] == engine]
+        numbers = {
+            "samples": int(own["samples"].sum()),
+            "sampled_ns": _sum_or_null(own["sampled_ns"], no_time),
+            "busy_ns": _sum_or_null(own["busy_ns"], None),
+        }
+        if waiting:
+            numbers["waiting_ns"] = _sum_or_null(own["waiting_ns"], None)
+        phases = {
+            str(phase): {
+                "samples": int(of["samples"].sum()),
+                "sampled_ns": _sum_or_null(of["sampled_ns"], no_time),
+            }
+            for phase, of in own.groupby("phase", observed=True)
+        }
+        document[engine] = {**numbers, "weight": int(own["weight"].sum()), "phases": phases}
+    return document
+
+
+def _sum_or_null(column: pd.Series[Any], of_nothing: int | None) -> int | None:
+    if not len(column):
+        return of_nothing
+    return None if column.isna().any() else int(column.sum())
+
+
+def _windows(analysis: Analysis) -> list[dict[str, Any]]:
+    by_window = dict(iter(analysis.attribution.groupby("window_id")))
+    nothing = analysis.attribution.iloc[:0]
+    documents = []
+    unit = analysis.trace.weight_unit
+    for (number, window), verdict in zip(numbered_windows(analysis.windows), analysis.verdicts, strict=True):
+        own = by_window.get(number, nothing)
+        listed = [str(e) for e in ENGINES if e in ML_ENGINES or (own["engine"] == str(e)).any()]
+        documents.append(
+            {
+                "id": number,
+                "start_ns": window.start_ns,
+                "end_ns": window.end_ns,
+                "label": window.label,
+                "thread": thread_label(analysis.trace, window.thread_id),
+                "source": window.source,
+                "basis": str(window.basis),
+                "engines": _engines(own, listed, unit, waiting=True),
+                "verdict": verdict.verdict,
+                "why": verdict.why,
+            }
+        )
+    return documents
+
+
+def thread_label(trace: Trace, thread_id: int) -> str | None:
+    """Return ``Main Thread (0x1f3) in SampleApp (412)``; None for all threads."""
+    if thread_id < 0:
+        return None
+    thread = trace.threads.iloc[thread_id]
+    return f"{thread['name']} (0x{thread['tid']:x}) in {thread['process']} ({thread['pid']})"

@@ -1,0 +1,165 @@
+"""The analysis as a page of text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.verdicts import SERVING
+from tracekit.analysis.windows import numbered_windows
+from tracekit.engines import ENGINES, Engine
+from tracekit.export.text import align, clip, printable
+from tracekit.model import Trace, WeightUnit
+from tracekit.report.json import thread_label
+
+MAX_WINDOWS = 40
+_LABEL_WIDTH = 44
+_MARK = {"info": "-", "warning": "!", "error": "!!"}
+
+
+def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
+    """Return the summary; at most ``max_windows`` windows are listed, and what is left out is said."""
+    sections = [
+        analysis.summary.sentence,
+        _recording(analysis.trace),
+        _engines(analysis),
+        _windows(analysis, max_windows),
+        _evidence(analysis),
+        _issues(analysis),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _recording(trace: Trace) -> str:
+    info = trace.info
+    target = f"{info.process} ({info.pid})" if info.process and info.pid is not None else info.process
+    facts = {
+        "Input": f"{info.name}, run {info.run}",
+        "Recorded": ", ".join(part for part in (info.device or info.model, info.os, info.start) if part),
+        "Target": target,
+        "Template": ", ".join(
+            part for part in (info.template, info.instruments and f"Instruments {info.instruments}") if part
+        ),
+        "Duration": f"{info.duration_ns / 1e9:.3f} s" if info.duration_ns else "",
+        "Samples": _sample_fact(trace),
+    }
+    lines = [f"  {name:<9} {printable(text)}" for name, text in facts.items() if text]
+    if not trace.has_toc:
+        lines.append("  No table of contents was given: device, template and duration are not known.")
+    return "\n".join(["Recording", *lines])
+
+
+def _sample_fact(trace: Trace) -> str:
+    weight = format_weight(int(trace.weights.sum()), trace.weight_unit)
+    stacks = trace.samples["stack_id"]
+    null = int((stacks < 0).sum())
+    unique = stacks[stacks >= 0].nunique()
+    fact = f"{len(trace.samples):,} from {trace.samples_source}, {weight}, {unique:,} stacks"
+    return f"{fact}, {null:,} without a stack" if null else fact
+
+
+def format_weight(weight: int, unit: WeightUnit) -> str:
+    """Return a weight as host time in ms, or as a count of what was sampled."""
+    return f"{weight / 1e6:,.1f} ms host time" if unit == "ns" else f"{weight:,} {unit}"
+
+
+def _engines(analysis: Analysis) -> str:
+    totals = analysis.totals
+    unit = analysis.trace.weight_unit
+    column = "host time" if unit == "ns" else unit
+    rows = []
+    for engine in ENGINES:
+        own = totals[totals["engine"] == str(engine)]
+        if len(own):
+            rows.append([str(engine), *_numbers(own, unit), _phases(own), _meaning(engine)])
+    if not rows:
+        return ""
+    table = align(["engine", "samples", column, "phases", ""], rows, [False, True, True, False, False], "  ")
+    return f"Engines (host samples: who called or ran an engine on the CPU, never how long the engine worked)\n{table}"
+
+
+def _numbers(rows: pd.DataFrame, unit: WeightUnit) -> list[str]:
+    weight = int(rows["weight"].sum())
+    return [f"{int(rows['samples'].sum()):,}", f"{weight / 1e6:,.1f} ms" if unit == "ns" else f"{weight:,}"]
+
+
+def _phases(rows: pd.DataFrame) -> str:
+    counts = rows.groupby("phase", observed=True)["samples"].sum().sort_values(ascending=False, kind="stable")
+    return ", ".join(f"{phase} {count:,}" for phase, count in counts.items())
+
+
+def _meaning(engine: Engine) -> str:
+    return {
+        Engine.CPU: "an ML engine on the CPU",
+        Engine.RUNTIME: "an ML runtime, engine not visible",
+        Engine.GRAPHICS: "Metal without an ML caller",
+        Engine.OTHER: "no ML frame on the stack",
+        Engine.UNKNOWN: "no stack, or no symbol on it",
+    }.get(engine, "")
+
+
+def _windows(analysis: Analysis, most: int) -> str:
+    if not len(analysis.windows):
+        return ""
+    rows, reasons = [], []
+    for (number, window), verdict in zip(
+        numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False
+    ):
+        own = analysis.attribution[analysis.attribution["window_id"] == number]
+        counts = [own.loc[own["engine"] == str(engine), "samples"].sum() for engine in SERVING]
+        rows.append(
+            [
+                str(number),
+                f"{window.start_ns / 1e6:,.3f} ms",
+                f"{(window.end_ns - window.start_ns) / 1e6:,.3f} ms",
+                verdict.verdict,
+                *(f"{count:,}" for count in counts),
+                clip(printable(window.label), _LABEL_WIDTH),
+            ]
+        )
+        thread = thread_label(analysis.trace, window.thread_id) or "all threads"
+        reasons.append(printable(f"{thread}: {verdict.why}"))
+    header = ["window", "start", "length", "verdict", *(str(engine) for engine in SERVING), "call"]
+    table = align(header, rows, [True, True, True, False, True, True, True, False], "  ").splitlines()
+    lines = [table[0]]
+    for line, reason in zip(table[1:], reasons, strict=True):
+        lines += [line, f"          {reason}"]
+    left = len(analysis.windows) - len(rows)
+    if left:
+        lines.append(f"  … and {left} more: see --format json, or --max-windows")
+    return "\n".join([_windows_title(analysis), *lines, *_latency(analysis)])
+
+
+def _windows_title(analysis: Analysis) -> str:
+    basis = ", ".join(analysis.windows["basis"].unique())
+    source = ", ".join(analysis.windows["source"].unique())
+    return f"Windows (from {source}; {basis}; ANE, GPU and CPU count host samples)"
+
+
+def _latency(analysis: Analysis) -> Iterator[str]:
+    summary = analysis.summary
+    if summary.p50_ns is None or summary.p90_ns is None or summary.first_ns is None:
+        return
+    yield (
+        f"  length: first {summary.first_ns / 1e6:.3f} ms, p50 {summary.p50_ns / 1e6:.3f} ms,"
+        f" p90 {summary.p90_ns / 1e6:.3f} ms"
+    )
+
+
+def _evidence(analysis: Analysis) -> str:
+    rows = [
+        [one.source, one.state if one.state != "rows" else f"{one.rows:,} rows", one.scope, one.note]
+        for one in analysis.evidence
+    ]
+    return "Evidence\n" + align(["table", "state", "scope", "what it shows"], rows, [False] * 4, "  ")
+
+
+def _issues(analysis: Analysis) -> str:
+    if not analysis.issues:
+        return ""
+    lines = [
+        f"  {_MARK[issue.severity]} {printable(issue.message)} [{issue.code}]" for issue in analysis.issues
+    ]
+    return "\n".join(["To know", *lines])
