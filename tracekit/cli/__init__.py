@@ -11,22 +11,18 @@ from tracekit.cli.analyze import analyze_command
 from tracekit.cli.classify import classify_command
 from tracekit.cli.tables import tables_command
 from tracekit.errors import TracekitError
-
-
-class _Failure(click.ClickException):
-    """A ``TracekitError`` as one sentence on stderr and its exit code."""
-
-    def __init__(self, error: TracekitError) -> None:
-        super().__init__(str(error))
-        self.exit_code = error.exit_code
+from tracekit.export.text import printable
 
 
 class _Commands(click.Group):
+    """The one place that turns a ``TracekitError`` into a sentence on stderr and an exit code."""
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except TracekitError as error:
-            raise _Failure(error) from error
+            click.echo(f"Error: {printable(str(error))}", err=True)
+            ctx.exit(error.exit_code)
 
 
 @click.group(

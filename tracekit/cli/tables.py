@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -54,7 +55,7 @@ def tables_command(
     if schema is None and (columns is not None or limit is not None):
         raise UsageError("--columns and --limit go with --schema.")
     chosen = guess_format(format_, output, _FORMATS, "text")
-    if chosen == "parquet" and output == "-" and click.get_text_stream("stdout").isatty():
+    if chosen == "parquet" and output == "-" and sys.stdout.isatty():
         raise UsageError("Parquet is no text: name a file with -o FILE.parquet.")
 
     from tracekit.export.listing import list_json, list_text

@@ -122,7 +122,8 @@ def _windows(analysis: Analysis, most: int) -> str:
         thread = thread_label(analysis.trace, window.thread_id) or "all threads"
         reasons.append(printable(f"{thread}: {verdict.why}"))
     header = ["window", "start", "length", "verdict", *(str(engine) for engine in SERVING), "call"]
-    table = align(header, rows, [True, True, True, False, True, True, True, False], "  ").splitlines()
+    right = [True, True, True, False, True, True, True, False]
+    table = align(header, rows, right, "  ").splitlines()
     lines = [table[0]]
     for line, reason in zip(table[1:], reasons, strict=True):
         lines += [line, f"          {reason}"]

@@ -104,8 +104,8 @@ def choose_schema(
 ) -> tuple[str | None, tuple[Issue, ...]]:
     """Return the schema to take samples from (None: there is none), and what is left unused.
 
-    A schema with rows goes before an empty one; among those ``SAMPLE_SCHEMAS`` is the order, except that event
-    triggered counters come after cpu-profile: their weight is neither time nor cycles.
+    A schema with rows goes before an empty one; among those ``SAMPLE_SCHEMAS`` is the order, except that
+    event-triggered counters come after cpu-profile: their weight is neither time nor cycles.
     """
     rows = {s: sum(i.row_count or 0 for i in infos if i.schema == s) for s in SAMPLE_SCHEMAS}
     present = [s for s in SAMPLE_SCHEMAS if any(i.schema == s and i.row_count is not None for i in infos)]
@@ -175,7 +175,7 @@ def _weight(table: Table, issues: list[Issue]) -> tuple[WeightUnit, IntArray]:
             Issue(
                 "warning",
                 "weight-unit-unknown",
-                f"'{table.schema}' weighs its samples in '{column.engineering_type}'; nanoseconds are assumed",
+                f"'{table.schema}' weighs samples in '{column.engineering_type}'; nanoseconds are assumed",
             )
         )
     return unit, _integers(table.rows, "weight", 0, issues)
@@ -243,7 +243,7 @@ def _first_copies(
     origin = np.repeat(np.arange(len(filled)), [len(table) for table in filled])
     keys = samples[["time_ns", "thread_id", "core"]]
     first = keys.assign(origin=origin).groupby(list(keys.columns))["origin"].transform("min").to_numpy()
-    keep = origin == first
+    keep = np.asarray(origin == first, bool)
     repeated = int((~keep).sum())
     if repeated:
         issues.append(
@@ -273,8 +273,8 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
             Issue(
                 "warning",
                 "no-symbols",
-                f"'{schema}' holds addresses without symbols in this recording: no engine can be told from its"
-                " stacks. Export 'time-profile', whose stacks are symbolicated",
+                f"'{schema}' holds addresses without symbols in this recording: no engine can be told from"
+                " its stacks. Export 'time-profile', whose stacks are symbolicated",
             )
         )
 

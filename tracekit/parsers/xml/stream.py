@@ -121,6 +121,8 @@ def split_documents(chunks: Iterator[bytes]) -> Iterator[tuple[bool, bytes]]:
                 yield fresh, piece
             fresh = True
         keep = max(at, _safe_end(data))
+        if fresh and keep - at < _BOUNDARY_BYTES:  # too short to tell a byte order mark from a document
+            keep = at
         piece, held = data[at:keep], data[keep:]
         if piece and not (fresh and _blank(piece)):
             yield fresh, piece
@@ -130,7 +132,7 @@ def split_documents(chunks: Iterator[bytes]) -> Iterator[tuple[bool, bytes]]:
 
 
 def _blank(piece: bytes) -> bool:
-    return not piece.removeprefix(b"\xef\xbb\xbf").strip()
+    return not piece.replace(b"\xef\xbb\xbf", b"").strip()
 
 
 def _safe_end(data: bytes) -> int:

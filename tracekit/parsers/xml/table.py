@@ -123,11 +123,13 @@ def column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots:
 
 def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) -> ColumnKind:
     """``texts`` are the distinct values that are no plain integer."""
-    if all(_LIST.match(text) for text in texts) and (texts or declared == "ints"):
+    listed = declared == "ints" or any(" " in text for text in texts)
+    if listed and all(_LIST.match(text) for text in texts):
         return "ints"
     if not texts and (forms != Form.NONE).any():
         return "int"
-    if texts and (forms != Form.NONE).all() and all(_FLOAT.match(text) for text in texts):
+    fractions = declared is None and any("." in text for text in texts)
+    if fractions and (forms != Form.NONE).all() and all(_FLOAT.match(text) for text in texts):
         return "float"
     return "text"
 
@@ -176,9 +178,8 @@ def _integers(store: ValueStore, unique: IntArray, inverse: Any) -> Any:
     negative = (forms == Form.NEGATIVE).any()
     beyond = ((forms == Form.INT) & (values > np.uint64(2**63 - 1))).any()
     if negative and beyond:  # no numpy integer holds both
-        exact = np.array(
-            [pd.NA if gap else store.number(slot) for slot, gap in zip(unique.tolist(), missing, strict=True)]
-        )
+        exact = np.empty(len(unique), dtype=object)
+        exact[:] = [pd.NA if gap else store.number(at) for at, gap in zip(unique, missing, strict=True)]
         return pd.Series(exact[inverse], dtype=object)
     numbers = values if beyond else values.astype(np.int64)
     return pd.arrays.IntegerArray(numbers[inverse].copy(), missing[inverse].copy())

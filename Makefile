@@ -1,0 +1,60 @@
+# Everything runs in .venv, which the first target sets up; nothing else on the machine is used or changed.
+# Another Python: make PYTHON=/path/to/python3.12 …
+
+ifneq ($(wildcard .venv/bin/python),)
+PYTHON ?= .venv/bin/python
+endif
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,\
+	$(shell $(name) -c 'import sys; sys.version_info >= (3, 11) and print("$(name)")' 2>/dev/null)))
+
+BIN := .venv/bin
+READY := .venv/.ready
+OUT ?= demo-output
+SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
+
+.PHONY: help setup demo test lint types format check samples clean
+
+help: ## list these targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+setup: $(READY) ## make .venv with tracekit and its development tools
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "tracekit needs Python 3.11 or later; none was found (make PYTHON=… names one)." >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## analyse the sample recordings and say where the results are
+	@mkdir -p $(OUT)
+	@$(BIN)/tracekit analyze sample_traces/ane-to-cpu-fallback
+	@for sample in $(SAMPLES); do \
+		name=$$(basename $$sample); \
+		$(BIN)/tracekit analyze $$sample --format json --force --output $(OUT)/$$name.json 2>/dev/null || exit 1; \
+		$(BIN)/tracekit analyze $$sample --force --output $(OUT)/$$name.txt 2>/dev/null || exit 1; \
+	done
+	@echo "That was the first of $(words $(SAMPLES)) synthetic recordings in sample_traces/. The analyses of all, as text"
+	@echo "and JSON, are in $(OUT)/:"
+	@ls $(OUT) | sed 's/^/  /'
+
+test: $(READY) ## run all tests
+	$(BIN)/python -m pytest
+
+lint: $(READY) ## ruff: rules and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy --strict
+	$(BIN)/mypy
+
+format: $(READY) ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+check: lint types test ## what CI runs
+
+samples: $(READY) ## write sample_traces/ anew with its generator
+	$(BIN)/python sample_traces/generate.py
+
+clean: ## remove .venv and everything that was generated
+	rm -rf .venv $(OUT) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

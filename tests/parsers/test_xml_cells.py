@@ -1,0 +1,212 @@
+"""Cells of any schema: by position, by reference, exact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support import column, document, node, one_table, read_table, schema, source_of, write
+
+
+def test_cells_map_by_position_not_by_tag(tmp_path: Path) -> None:
+    text = one_table(
+        "intervals",
+        [("start", "start-time"), ("end", "start-time"), ("count", "uint64")],
+        '<start-time id="1" fmt="a">10</start-time><start-time id="2" fmt="b">20</start-time><uint64 id="3">5</uint64>',
+        '<start-time ref="2"/><start-time ref="1"/><uint64 ref="3"/>',
+    )
+    table = read_table(tmp_path, text, "intervals")
+    assert column(table, "start") == [10, 20]
+    assert column(table, "end") == [20, 10]
+    assert column(table, "count") == [5, 5]
+
+
+def test_a_sentinel_is_null_and_shifts_nothing(tmp_path: Path) -> None:
+    text = one_table(
+        "t",
+        [("a", "uint64"), ("b", "string"), ("c", "uint64")],
+        '<uint64 id="1">1</uint64><sentinel/><uint64 ref="1"/>',
+        '<sentinel/><string id="2" fmt="x">x</string><sentinel/>',
+    )
+    table = read_table(tmp_path, text, "t")
+    assert column(table, "a") == [1, None]
+    assert column(table, "b") == [None, "x"]
+    assert column(table, "c") == [1, None]
+
+
+def test_references_reach_ids_at_every_depth(tmp_path: Path) -> None:
+    text = one_table(
+        "t",
+        [("thread", "thread"), ("process", "process"), ("tid", "tid")],
+        '<thread id="1" fmt="Main Thread (0x1f) (App, pid: 7)"><tid id="2" fmt="0x1f">31</tid><process id="3"'
+        ' fmt="App (7)"><pid id="4">7</pid></process></thread><process ref="3"/><tid ref="2"/>',
+    )
+    table = read_table(tmp_path, text, "t")
+    assert table.threads.to_dict("records") == [
+        {"tid": 31, "name": "Main Thread", "pid": 7, "process": "App"}
+    ]
+    assert table.processes.to_dict("records") == [{"pid": 7, "name": "App"}]
+    assert column(table, "tid") == [31]
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["0", "18446744073709551615"], [0, 2**64 - 1]),
+        (["9007199254740993"], [9007199254740993]),
+        (["-5", "7"], [-5, 7]),
+        (["-9223372036854775808", "9223372036854775807"], [-(2**63), 2**63 - 1]),
+        (["-1", "18446744073709551615"], [-1, 2**64 - 1]),
+    ],
+)
+def test_integers_are_exact(tmp_path: Path, texts: list[str], values: list[int]) -> None:
+    rows = [f'<uint64 id="{at}">{text}</uint64>' for at, text in enumerate(texts, start=1)]
+    assert column(read_table(tmp_path, one_table("t", [("n", "uint64")], *rows), "t"), "n") == values
+
+
+def test_what_is_no_64_bit_integer_stays_as_it_was_written(tmp_path: Path) -> None:
+    rows = [
+        f'<uint64 id="{at}">{text}</uint64>'
+        for at, text in enumerate(["18446744073709551616", "007"], start=1)
+    ]
+    table = read_table(tmp_path, one_table("t", [("n", "uint64")], *rows), "t")
+    assert column(table, "n") == ["18446744073709551616", "007"]
+
+
+def test_words_stay_words_even_if_all_digits(tmp_path: Path) -> None:
+    text = one_table(
+        "t", [("s", "string")], '<string id="1" fmt="150">150</string>', '<string id="2">x</string>'
+    )
+    assert column(read_table(tmp_path, text, "t"), "s") == ["150", "x"]
+
+
+def test_a_type_that_nobody_knows_goes_by_its_cells(tmp_path: Path) -> None:
+    text = one_table(
+        "schema-of-tomorrow",
+        [("n", "new-number"), ("w", "new-word"), ("l", "new-list"), ("f", "new-fraction"), ("p", "new-pair")],
+        '<new-number id="1">4</new-number><new-word id="2">four</new-word><new-list id="3">4 5</new-list>'
+        '<new-fraction id="4">0.25</new-fraction>'
+        '<new-pair id="5" fmt="4=four"><new-number ref="1"/><new-word ref="2"/></new-pair>',
+        "<sentinel/><sentinel/><sentinel/><sentinel/><sentinel/>",
+    )
+    table = read_table(tmp_path, text, "schema-of-tomorrow")
+    assert [c.kind for c in table.columns] == ["int", "text", "ints", "float", "parts"]
+    assert column(table, "n") == [4, None]
+    assert column(table, "w") == ["four", None]
+    assert column(table, "l") == [(4, 5), None]
+    assert column(table, "f") == [0.25, None]
+    assert column(table, "p") == [(("new-number", 4), ("new-word", "four")), None]
+
+
+def test_composite_cells_are_their_parts(tmp_path: Path) -> None:
+    text = one_table(
+        "t",
+        [("label", "formatted-label")],
+        '<formatted-label id="1" fmt="MPSGraph:0x10f (Buffer: 0xaa)"><narrative-text id="2">MPSGraph:</narrative-text>'
+        '<uint64-hex-lowercase id="3" fmt="0x10f">271</uint64-hex-lowercase><sentinel/></formatted-label>',
+    )
+    table = read_table(tmp_path, text, "t")
+    assert column(table, "label") == [
+        (("narrative-text", "MPSGraph:"), ("uint64-hex-lowercase", 271), ("sentinel", None))
+    ]
+
+
+def test_the_type_any_shows_what_the_cells_are(tmp_path: Path) -> None:
+    text = one_table(
+        "t", [("weight", "any")], '<pmc-event id="1">1000000</pmc-event>', '<pmc-event ref="1"/>'
+    )
+    table = read_table(tmp_path, text, "t")
+    assert table.columns[0].engineering_type == "pmc-event"
+    assert column(table, "weight") == [1000000, 1000000]
+
+
+@pytest.mark.parametrize(
+    ("fmt", "tid", "name"),
+    [
+        ("Main Thread  0xd43ff (a.out, pid: 1512)", 0xD43FF, "Main Thread"),
+        ("Finder 0x644a1c3 (Finder, pid: 751)", 0x644A1C3, "Finder"),
+        ("Main Thread (0x9db2dc) (profile, pid: 8)", 0x9DB2DC, "Main Thread"),
+        ("pool (0x12) of (x) (0x9d) (profile (beta), pid: 8)", 0x9D, "pool (0x12) of (x)"),
+    ],
+)
+def test_thread_names_of_every_xcode(tmp_path: Path, fmt: str, tid: int, name: str) -> None:
+    text = one_table(
+        "t", [("thread", "thread")], f'<thread id="1" fmt="{fmt}"><tid id="2">{tid}</tid></thread>'
+    )
+    table = read_table(tmp_path, text, "t")
+    assert table.threads.iloc[0].to_dict() == {"tid": tid, "name": name, "pid": -1, "process": ""}
+
+
+def test_only_the_first_node_of_a_schema_carries_it(tmp_path: Path) -> None:
+    columns = [("n", "uint64")]
+    text = document(
+        node(schema("s", columns), table=87),
+        node("", table=88),
+        node('<row><uint64 id="1">4</uint64></row>', table=90),
+        node(schema("other", columns) + '<row><uint64 ref="1"/></row>', table=91),
+    )
+    source = source_of(write(tmp_path, text))
+    assert [(t.schema, t.index, t.row_count) for t in source.toc()[0].tables] == [
+        ("s", 87, 0),
+        ("s", 88, 0),
+        ("s", 90, 1),
+        ("other", 91, 1),
+    ]
+    assert [column(table, "n") for table in source.tables("s")] == [[], [], [4]]
+    assert [column(table, "n") for table in source.tables("other")] == [[4]]
+
+
+def test_an_empty_table_keeps_its_columns_and_types(tmp_path: Path) -> None:
+    columns = [
+        ("start", "start-time"),
+        ("label", "formatted-label"),
+        ("state", "gpu-state"),
+        ("stack", "backtrace"),
+    ]
+    table = read_table(tmp_path, one_table("ane-hw-intervals", columns), "ane-hw-intervals")
+    assert [(c.mnemonic, c.kind) for c in table.columns] == [
+        ("start", "int"),
+        ("label", "parts"),
+        ("state", "text"),
+        ("stack", "stack"),
+    ]
+    assert len(table) == 0
+
+
+def test_several_runs(tmp_path: Path) -> None:
+    columns = [("n", "uint64")]
+    text = document(
+        node(schema("s", columns) + '<row><uint64 id="1">1</uint64></row>', table=4, run=1),
+        node('<row><uint64 id="2">2</uint64></row>', table=4, run=2),
+    )
+    source = source_of(write(tmp_path, text))
+    assert [run.info.run for run in source.toc()] == [1, 2]
+    assert [column(table, "n") for table in source.tables("s", 2)] == [[2]]
+
+
+def test_ids_that_other_tools_removed_or_renumbered(tmp_path: Path) -> None:
+    text = one_table(
+        "t",
+        [("a", "uint64"), ("b", "string")],
+        '<uint64>1</uint64><string id="x7">one</string>',
+        '<uint64 id="900">2</uint64><string ref="x7" />',
+        '<uint64 ref="900" /><string>three</string>',
+    )
+    table = read_table(tmp_path, text, "t")
+    assert column(table, "a") == [1, 2, 2]
+    assert column(table, "b") == ["one", "one", "three"]
+
+
+def test_a_document_that_was_indented_anew(tmp_path: Path) -> None:
+    text = one_table(
+        "t", [("a", "uint64"), ("b", "string")], '<uint64 id="1">1</uint64><string id="2"> a\tb </string>'
+    )
+    text = text.replace("><", ">\n  <").replace(">1<", ">\n    1\n  <")
+    table = read_table(tmp_path, text, "t")
+    assert column(table, "a") == [1]
+    assert column(table, "b") == [" a\tb "]
+
+
+def test_comments_and_cdata_lose_nothing(tmp_path: Path) -> None:
+    text = one_table("t", [("b", "string")], '<string id="1">a<!-- <row> -->b<![CDATA[<row>]]></string>')
+    assert column(read_table(tmp_path, text, "t"), "b") == ["ab<row>"]

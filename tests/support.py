@@ -1,0 +1,83 @@
+"""Small factories: literal export documents, as xctrace writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tracekit.model import Table
+from tracekit.parsers.xml.source import XmlFile, XmlSource
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+TIME_PROFILE = (
+    ("time", "sample-time"),
+    ("thread", "thread"),
+    ("process", "process"),
+    ("core", "core"),
+    ("thread-state", "thread-state"),
+    ("weight", "weight"),
+    ("stack", "backtrace"),
+)
+THREAD = (
+    '<thread id="2" fmt="Main Thread (0x1f) (App, pid: 7)"><tid id="3" fmt="0x1f">31</tid>'
+    '<process id="4" fmt="App (7)"><pid id="5" fmt="7">7</pid></process></thread>'
+)
+"""Needs ids 2 to 5."""
+
+
+def schema(name: str, columns: Sequence[tuple[str, str]]) -> str:
+    """A <schema> of (mnemonic, engineering type)."""
+    cols = "".join(
+        f"<col><mnemonic>{m}</mnemonic><name>{m.title()}</name><engineering-type>{t}</engineering-type></col>"
+        for m, t in columns
+    )
+    return f'<schema name="{name}">{cols}</schema>'
+
+
+def node(content: str, table: int = 1, run: int = 1) -> str:
+    return f"<node xpath='//trace-toc[1]/run[{run}]/data[1]/table[{table}]'>{content}</node>"
+
+
+def document(*nodes: str) -> str:
+    return '<?xml version="1.0"?>\n<trace-query-result>\n' + "".join(nodes) + "</trace-query-result>\n"
+
+
+def one_table(name: str, columns: Sequence[tuple[str, str]], *rows: str) -> str:
+    """A document of one table; a row is its cells as XML."""
+    return document(node(schema(name, columns) + "\n".join(f"<row>{row}</row>" for row in rows)))
+
+
+def write(folder: Path, content: str | bytes, name: str = "export.xml") -> str:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+def source_of(*paths: str) -> XmlSource:
+    return XmlSource("test", [XmlFile(path) for path in paths], parse_now=len(paths) == 1)
+
+
+def read_table(folder: Path, content: str, name: str, run: int = 1) -> Table:
+    """The only table of that schema in a document."""
+    (table,) = source_of(write(folder, content)).tables(name, run)
+    return table
+
+
+def column(table: Table, name: str) -> list[object]:
+    """A column as a list, null as None."""
+    import pandas as pd
+
+    values = table.rows[name].astype(object).tolist()
+    return [
+        None if value is pd.NA or (isinstance(value, float) and value != value) else value for value in values
+    ]
+
+
+def stacks_of(table: Table, name: str = "stack") -> list[list[str] | None]:
+    """A stack column as lists of symbols, leaf first."""
+    symbols = table.stacks.symbols
+    return [
+        None if stack < 0 else symbols[table.stacks.stack(stack)].tolist()
+        for stack in table.rows[name].tolist()
+    ]
