@@ -1,0 +1,187 @@
+"""The timeline of a recording.
+
+A scenario moves each thread along: `on` the CPU, where every sampling tick leaves a sample, and `off` it,
+where nothing is seen. Each sample keeps what was played: which work, for which inference.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal
+
+from addresses import AddressSpace, Frame
+from dice import Dice
+from notation import Call, Work, calls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from platforms import Platform
+
+PERIOD_NS = 1_000_000
+CLOCK_TICK_NS = (125, 3)
+"""The 24 MHz clock of Apple silicon: 125 ns are three ticks."""
+
+
+@dataclass(eq=False)
+class Inference:
+    """One prediction call, as the app made it."""
+
+    index: int
+    label: str
+    lane: Lane
+    engine: Literal["ANE", "GPU", "CPU", "MIXED"]
+    start_ns: int
+    end_ns: int = 0
+
+
+@dataclass(eq=False)
+class Sample:
+    """One row of the sampling table."""
+
+    time_ns: int
+    lane: Lane
+    work: Work
+    frames: tuple[Frame, ...] | None
+    weight: int
+    inference: Inference | None
+    stackshot: bool = False
+    core: int = 0
+    counters: tuple[int, ...] = ()
+
+
+class Lane:
+    """A thread; `tick` is the next sampling tick at which it may be seen."""
+
+    def __init__(self, recording: Recording, tid: int, name: str, root: str, prediction_call: str) -> None:
+        self.tid = tid
+        self.name = name
+        self.tick = 0
+        self.inference: Inference | None = None
+        self._recording = recording
+        self._root = calls(root)
+        self._prediction_call = calls(prediction_call)
+
+    @property
+    def prediction_stack(self) -> tuple[Call, ...]:
+        """The app's calls around a prediction."""
+        return self._root + self._prediction_call
+
+    def on(self, work: Work, ticks: int = 1, *, weight_ms: int = 1) -> None:
+        """Run on the CPU and be seen at every tick; a heavier sample stands for ticks before it as well."""
+        self.tick += weight_ms - 1
+        for _ in range(ticks):
+            self._recording.sample(self, work, self._stack(work), weight_ms)
+            self.tick += 1
+
+    def off(self, ticks: int) -> None:
+        """Be blocked: a CPU profiler does not see it."""
+        self.tick += ticks
+
+    def wait_for(self, other: Lane) -> None:
+        """Be blocked until the other thread has come this far."""
+        self.tick = max(self.tick, other.tick)
+
+    def _stack(self, work: Work) -> tuple[Call, ...] | None:
+        if work.calls is None:
+            return None
+        return (self.prediction_stack if work.role == "caller" else self._root) + work.calls
+
+
+@dataclass(eq=False)
+class Recording:
+    """A recording of one process, played by a scenario."""
+
+    name: str
+    platform: Platform
+    table: Literal["time-profile", "cpu-profile", "counters-profile", "time-sample"] = "time-profile"
+    process: str = "SampleApp"
+    pid: int = 4711
+    symbols: bool = True
+    counter_names: tuple[str, ...] = ()
+    samples: list[Sample] = field(default_factory=list)
+    inferences: list[Inference] = field(default_factory=list)
+    lanes: list[Lane] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._dice = Dice(self.name)
+        self.addresses = AddressSpace(self.platform, self._dice)
+
+    def lane(self, name: str | None, root: str, prediction_call: str = "") -> Lane:
+        """Add a thread; one without a name of its own shows its process's."""
+        lane = Lane(self, 0x5A00 + 0x1D * len(self.lanes), name or self.process, root, prediction_call)
+        self.lanes.append(lane)
+        return lane
+
+    @contextmanager
+    def inference(
+        self,
+        lane: Lane,
+        label: str,
+        engine: Literal["ANE", "GPU", "CPU", "MIXED"],
+        *workers: Lane,
+    ) -> Iterator[Inference]:
+        """Play a prediction call of `lane`; what it and its workers do meanwhile belongs to it."""
+        inference = Inference(len(self.inferences), label, lane, engine, lane.tick * PERIOD_NS - 200_000)
+        self.inferences.append(inference)
+        for worker in workers:
+            worker.wait_for(lane)
+        for member in (lane, *workers):
+            member.inference = inference
+        yield inference
+        for member in (lane, *workers):
+            member.inference = None
+        inference.end_ns = lane.tick * PERIOD_NS - 300_000
+
+    def sample(self, lane: Lane, work: Work, stack: tuple[Call, ...] | None, weight_ms: int) -> None:
+        frames = None if stack is None else self.addresses.place(stack)
+        weight = weight_ms * PERIOD_NS
+        if self.table == "cpu-profile":
+            weight = 1_000_000 + self._dice.below(90)
+        if self.table == "time-sample":
+            weight = 0
+        self.samples.append(Sample(lane.tick, lane, work, frames, weight, lane.inference))
+
+    def stackshot(self, works: dict[Lane, Work]) -> None:
+        """See all threads at one moment, blocked as they are: how kperf begins a recording."""
+        for lane, work in works.items():
+            lane.on(work)
+            self.samples[-1].stackshot = True
+
+    def finish(self) -> Recording:
+        """Put the samples in order of time, on cores, each at its own nanosecond of its tick.
+
+        The timer drifts and threads lag behind it by different amounts, but no thread is seen twice within
+        one period.
+        """
+        self.samples.sort(key=lambda sample: (sample.time_ns, sample.lane.tid))
+        lags = {lane: self._dice.choice((0, 0, 9, 17)) for lane in self.lanes}
+        cores: dict[Lane, int] = {}
+        drift = 0
+        for tick, group in groupby(self.samples, key=lambda sample: sample.time_ns):
+            drift += self._dice.below(3)
+            busy: set[int] = set()
+            for sample in group:
+                clock = drift + (0 if sample.stackshot else lags[sample.lane])
+                if self.table == "cpu-profile":
+                    clock += self._dice.below(8000)
+                sample.time_ns = tick * PERIOD_NS + 246_708 + clock * CLOCK_TICK_NS[0] // CLOCK_TICK_NS[1]
+                sample.core = self._core(cores.get(sample.lane), busy)
+                cores[sample.lane] = sample.core
+                busy.add(sample.core)
+                sample.counters = self._count(sample.work)
+        self.samples.sort(key=lambda sample: sample.time_ns)
+        return self
+
+    def _core(self, last: int | None, busy: set[int]) -> int:
+        free = [core for core in self.platform.cores if core not in busy]
+        return last if last in free and self._dice.chance(0.93) else self._dice.choice(free)
+
+    def _count(self, work: Work) -> tuple[int, ...]:
+        typical = 3_200_000 if work.phase == "execute" else 1_100_000
+        return tuple(
+            (typical + self._dice.below(typical)) // (2 * 4**place)
+            for place in range(len(self.counter_names))
+        )
