@@ -13,13 +13,17 @@ Scope: TypeAlias = Literal["system", "process"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """One source of evidence. ``rows`` is 0 unless ``state`` is "rows"."""
+    """One source of evidence. ``rows`` is 0 unless ``state`` is "rows".
+
+    ``shows`` says what the table can and cannot tell, ``remark`` what became of it here.
+    """
 
     source: str
     state: State
     rows: int
     scope: Scope
-    note: str
+    shows: str
+    remark: str
 
 
 @dataclass(frozen=True)
@@ -67,19 +71,22 @@ def _state_of(witness: _Witness, trace: Trace) -> Evidence:
     name = (held or listed)[0].schema if listed else witness.schemas[0]
     rows = sum(table.row_count or 0 for table in held)
     state: State = "rows" if rows else "empty" if held else "absent"
-    return Evidence(name, state, rows, witness.scope, f"{witness.shows}{_remark(name, state, listed, trace)}")
+    return Evidence(name, state, rows, witness.scope, witness.shows, _remark(name, state, listed, trace))
 
 
 def _remark(name: str, state: State, listed: list[TableInfo], trace: Trace) -> str:
     if state == "rows" and name == trace.samples_source:
-        return "; this analysis rests on it"
+        return "this analysis rests on it"
     if state == "rows":
-        reason = "is chosen with --samples" if name in _READ_NOW else "does not enter this analysis yet"
-        return f"; {reason}"
+        return (
+            "not used; choose it with --samples"
+            if name in _READ_NOW
+            else "not used by this version's analysis"
+        )
     if state == "empty":
-        return "; recorded without a row, which does not prove that nothing ran"
+        return "recorded without a row, which does not prove that nothing ran"
     if listed:
-        return "; recorded, but not exported into this input"
+        return "recorded, but not exported into this input"
     if trace.has_toc:
-        return "; not recorded"
-    return "; not in this input, and without a table of contents nobody knows whether it was recorded"
+        return "not recorded"
+    return "not in this input; without a table of contents nobody knows whether it was recorded"

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.attribution import Membership
+from tracekit.analysis.frames import has_symbol
 from tracekit.analysis.labels import Labels, deciding_frames, take
 from tracekit.analysis.markers import Markers
 from tracekit.engines import ENGINE_CODE, ENGINES, PHASES, Engine, Phase
@@ -16,15 +17,19 @@ from tracekit.model import Trace, WeightUnit
 MIXED = "MIXED"
 UNKNOWN = "UNKNOWN"
 SERVING = tuple(engine for engine in ENGINES if engine.serves_inference)
-_INFERENCE_PHASES = frozenset(str(phase) for phase in PHASES if phase.is_inference)
+INFERENCE_PHASES = frozenset(str(phase) for phase in PHASES if phase.is_inference)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a window's evidence says: "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and why."""
+    """What a window's evidence says: "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and why.
+
+    ``why`` is one sentence with its numbers; ``reason`` is what it rests on, without them.
+    """
 
     verdict: str
     why: str
+    reason: str
 
 
 def judge(
@@ -53,17 +58,19 @@ def judge(
 def _judge_one(
     rows: pd.DataFrame, window: int, reasons: dict[tuple[int, int], str], unit: WeightUnit
 ) -> Verdict:
-    inference = rows[rows["phase"].isin(_INFERENCE_PHASES)]
+    inference = rows[rows["phase"].isin(INFERENCE_PHASES)]
     serving = [engine for engine in SERVING if (inference["engine"] == str(engine)).any()]
     if not serving:
-        return Verdict(UNKNOWN, _why_unknown(rows))
-    parts = []
+        return Verdict(UNKNOWN, *[_why_unknown(rows)] * 2)
+    parts, grounds = [], []
     for engine in serving:
         own = inference[inference["engine"] == str(engine)]
-        phases = ", ".join(dict.fromkeys(own.sort_values("samples", ascending=False)["phase"]))
+        phases = ", ".join(own.sort_values("samples", ascending=False, kind="stable")["phase"].astype(str))
         reason = reasons.get((window, ENGINE_CODE[engine]), "")
         parts.append(f"{engine} {_amount(own, unit)} ({phases}; {reason})")
-    return Verdict(str(serving[0]) if len(serving) == 1 else MIXED, "; ".join(parts))
+        grounds.append(f"{engine}: {phases}; {reason}")
+    verdict = str(serving[0]) if len(serving) == 1 else MIXED
+    return Verdict(verdict, "; ".join(parts), "; ".join(grounds))
 
 
 def _amount(rows: pd.DataFrame, unit: WeightUnit) -> str:
@@ -99,7 +106,11 @@ def _why_unknown(rows: pd.DataFrame) -> str:
 def _leading_frames(
     trace: Trace, labels: Labels, markers: Markers, members: Membership
 ) -> dict[tuple[int, int], str]:
-    """Per (window, engine code): the deciding frame with most inference samples there, and its rule."""
+    """Per (window, engine code): the deciding frame to name, and its rule.
+
+    The one with most inference samples there; a frame with a symbol goes before a bare address, and among
+    equals the rule that stands first.
+    """
     stack_ids = trace.samples["stack_id"].to_numpy()[members.sample]
     phases = labels.phase[members.sample]
     inference = np.isin(phases, [code for code, phase in enumerate(PHASES) if phase.is_inference])
@@ -119,7 +130,10 @@ def _leading_frames(
     counts = frame.groupby(
         ["window", "engine", "symbol", "binary", "rule"], as_index=False, sort=False
     ).size()
-    leading = counts.sort_values("size", ascending=False, kind="stable").drop_duplicates(["window", "engine"])
+    counts["named"] = [has_symbol(symbol) for symbol in counts["symbol"]]
+    order = {"named": False, "size": False, "rule": True}
+    leading = counts.sort_values(list(order), ascending=list(order.values()), kind="stable")
+    leading = leading.drop_duplicates(["window", "engine"])
     return {
         (int(row["window"]), int(row["engine"])): f"{shorten(str(row['symbol']))} in"
         f" {row['binary'] or 'an unknown binary'}, rule {markers.rules[int(row['rule'])].id}"

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 import tracekit
+from tracekit.analysis.evidence import Evidence
 from tracekit.analysis.labels import ML_ENGINES
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.symbols import unsymbolicated_frames
@@ -34,11 +35,16 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
         "recording": _recording(trace),
         "samples": _samples(trace),
         "engines": _engines(analysis.totals, [str(engine) for engine in ENGINES], trace.weight_unit),
-        "evidence": [asdict(one) for one in analysis.evidence],
+        "evidence": [_evidence(one) for one in analysis.evidence],
         "windows": _windows(analysis),
         "summary": asdict(analysis.summary),
         "issues": [asdict(issue) for issue in analysis.issues],
     }
+
+
+def _evidence(one: Evidence) -> dict[str, Any]:
+    note = f"{one.shows}; {one.remark}"
+    return {"source": one.source, "state": one.state, "rows": one.rows, "scope": one.scope, "note": note}
 
 
 def _recording(trace: Trace) -> dict[str, Any]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 import pandas as pd
 
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.verdicts import SERVING
-from tracekit.analysis.windows import numbered_windows
+from tracekit.analysis.verdicts import INFERENCE_PHASES, SERVING, Verdict
+from tracekit.analysis.windows import Window, numbered_windows
 from tracekit.engines import ENGINES, Engine
 from tracekit.export.text import align, clip, printable
 from tracekit.model import Trace, WeightUnit
 from tracekit.report.json import thread_label
 
 MAX_WINDOWS = 40
+_WIDTH = 100
 _LABEL_WIDTH = 44
 _MARK = {"info": "-", "warning": "!", "error": "!!"}
 
@@ -77,7 +79,7 @@ def _engines(analysis: Analysis) -> str:
     if not rows:
         return ""
     table = align(["engine", "samples", column, "phases", ""], rows, [False, True, True, False, False], "  ")
-    return f"Engines (host samples: who called or ran an engine on the CPU, never how long the engine worked)\n{table}"
+    return f"Engines (host samples: who called or ran an engine on the CPU, not how long it worked)\n{table}"
 
 
 def _numbers(rows: pd.DataFrame, unit: WeightUnit) -> list[str]:
@@ -103,34 +105,38 @@ def _meaning(engine: Engine) -> str:
 def _windows(analysis: Analysis, most: int) -> str:
     if not len(analysis.windows):
         return ""
-    rows, reasons = [], []
-    for (number, window), verdict in zip(
-        numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False
-    ):
-        own = analysis.attribution[analysis.attribution["window_id"] == number]
-        counts = [own.loc[own["engine"] == str(engine), "samples"].sum() for engine in SERVING]
-        rows.append(
-            [
-                str(number),
-                f"{window.start_ns / 1e6:,.3f} ms",
-                f"{(window.end_ns - window.start_ns) / 1e6:,.3f} ms",
-                verdict.verdict,
-                *(f"{count:,}" for count in counts),
-                clip(printable(window.label), _LABEL_WIDTH),
-            ]
-        )
-        thread = thread_label(analysis.trace, window.thread_id) or "all threads"
-        reasons.append(printable(f"{thread}: {verdict.why}"))
+    shown = list(zip(numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False))
+    rows = [_window_row(analysis, number, window, verdict) for (number, window), verdict in shown]
     header = ["window", "start", "length", "verdict", *(str(engine) for engine in SERVING), "call"]
     right = [True, True, True, False, True, True, True, False]
     table = align(header, rows, right, "  ").splitlines()
     lines = [table[0]]
-    for line, reason in zip(table[1:], reasons, strict=True):
-        lines += [line, f"          {reason}"]
-    left = len(analysis.windows) - len(rows)
+    previous = ""
+    for line, ((_, window), verdict) in zip(table[1:], shown, strict=True):
+        thread = thread_label(analysis.trace, window.thread_id) or "all threads"
+        reason = printable(f"{verdict.reason} [{thread}]")
+        lines.append(line)
+        if reason != previous:
+            lines.append(_wrapped(reason, "          "))
+        previous = reason
+    left = len(analysis.windows) - len(shown)
     if left:
-        lines.append(f"  … and {left} more: see --format json, or --max-windows")
+        lines.append(f"  … and {left:,} more: see --max-windows or --format json")
     return "\n".join([_windows_title(analysis), *lines, *_latency(analysis)])
+
+
+def _window_row(analysis: Analysis, number: int, window: Window, verdict: Verdict) -> list[str]:
+    own = analysis.attribution[analysis.attribution["window_id"] == number]
+    own = own[own["phase"].isin(INFERENCE_PHASES)]
+    counts = [own.loc[own["engine"] == str(engine), "samples"].sum() for engine in SERVING]
+    return [
+        str(number),
+        f"{window.start_ns / 1e6:,.3f} ms",
+        f"{(window.end_ns - window.start_ns) / 1e6:,.3f} ms",
+        verdict.verdict,
+        *(f"{count:,}" for count in counts),
+        clip(printable(window.label), _LABEL_WIDTH),
+    ]
 
 
 def _windows_title(analysis: Analysis) -> str:
@@ -150,17 +156,37 @@ def _latency(analysis: Analysis) -> Iterator[str]:
 
 
 def _evidence(analysis: Analysis) -> str:
-    rows = [
-        [one.source, one.state if one.state != "rows" else f"{one.rows:,} rows", one.scope, one.note]
-        for one in analysis.evidence
-    ]
-    return "Evidence\n" + align(["table", "state", "scope", "what it shows"], rows, [False] * 4, "  ")
+    """List what spoke; tables that could not speak go into one line per reason."""
+    lines = ["Evidence"]
+    silent: dict[str, list[str]] = {}
+    for one in analysis.evidence:
+        if one.state == "absent":
+            silent.setdefault(one.remark, []).append(printable(one.source))
+        else:
+            state = f"{one.rows:,} rows" if one.state == "rows" else "empty"
+            lines.append(
+                _wrapped(f"{printable(one.source)}: {state}, {one.remark}; it shows {one.shows}", "  ")
+            )
+    lines += [_wrapped(f"{remark}: {', '.join(sources)}", "  ") for remark, sources in silent.items()]
+    return "\n".join(lines)
 
 
 def _issues(analysis: Analysis) -> str:
     if not analysis.issues:
         return ""
     lines = [
-        f"  {_MARK[issue.severity]} {printable(issue.message)} [{issue.code}]" for issue in analysis.issues
+        _wrapped(f"{_MARK[issue.severity]} {printable(issue.message)} [{issue.code}]", "  ")
+        for issue in analysis.issues
     ]
     return "\n".join(["To know", *lines])
+
+
+def _wrapped(text: str, indent: str) -> str:
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -268,13 +268,14 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
                 null,
             )
         )
-    if len(stacks) and not (stacks.frames["binary_id"] >= 0).any():
+    bare = stacks.frames["symbol"].str.fullmatch(r"0x[0-9a-f]+")
+    if len(stacks) and bare.mean() > 0.5 and not (stacks.frames["binary_id"] >= 0).any():
         issues.append(
             Issue(
                 "warning",
                 "no-symbols",
-                f"'{schema}' holds addresses without symbols in this recording: no engine can be told from"
-                " its stacks. Export 'time-profile', whose stacks are symbolicated",
+                f"'{schema}' holds addresses without symbols here: no engine can be told from its stacks."
+                " Where the recording has a 'time-profile' with symbols, export that",
             )
         )
 

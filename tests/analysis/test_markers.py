@@ -1,0 +1,266 @@
+"""The rules as data: the built-in file keeps its promises, and a user's file is merged or refused in words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracekit.analysis.frames import (
+    MAX_SYMBOL,
+    has_symbol,
+    literals_inside,
+    plain_binary,
+    plain_symbol,
+)
+from tracekit.analysis.markers import load_markers
+from tracekit.analysis.rules import Rule
+from tracekit.engines import Engine, Phase
+from tracekit.errors import InputError, UsageError
+
+BUILT_IN = load_markers()
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "markers.md"
+
+
+def by_id(rule: Rule) -> str:
+    return rule.id
+
+
+@pytest.mark.parametrize("rule", BUILT_IN.rules, ids=by_id)
+def test_the_example_of_every_rule_is_matched_by_this_very_rule_first(rule):
+    assert rule.example is not None
+    if rule.strength == "thread":
+        found = BUILT_IN.match_thread(rule.example.thread)
+    else:
+        found = BUILT_IN.match(rule.example.binary, rule.example.symbol).rule
+    assert BUILT_IN.rules[found].id == rule.id
+
+
+@pytest.mark.parametrize("rule", BUILT_IN.rules, ids=by_id)
+def test_every_rule_says_what_it_means_and_where_that_is_known_from(rule):
+    assert rule.means
+    assert rule.confidence in ("A", "B", "C")
+    assert re.fullmatch(r"[\w.-]+/[\w.-]+(#\d+|:[\w./-]+)?", rule.source), rule.source
+
+
+def test_ids_are_unique_and_name_the_engine():
+    ids = [rule.id for rule in BUILT_IN.rules]
+    assert len(set(ids)) == len(ids)
+    prefixes = {Engine.ANE: "ane.", Engine.GPU: "gpu.", Engine.CPU: "cpu."}
+    for rule in BUILT_IN.rules:
+        if rule.engine in prefixes and rule.strength != "thread":
+            assert rule.id.startswith(prefixes[rule.engine])
+
+
+def test_the_table_in_the_documentation_lists_the_built_in_rules():
+    listed = re.findall(r"^\| `([\w.-]+)` \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert listed == [rule.id for rule in BUILT_IN.rules]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "plain"),
+    [
+        ("libBNNS.dylib", "libBNNS"),
+        ("com.apple.MetalPerformanceShaders.MPSCore", "MPSCore"),
+        ("com.apple.framework.IOKit", "IOKit"),
+        ("com.apple.espresso", "Espresso"),
+        ("com.apple.vision.EspressoFramework", "Espresso"),
+        ("com.macrabbit.Espresso", "com.macrabbit.Espresso"),
+        ("...ple.CoreServices.CarbonCore", "CarbonCore"),
+        ("libonnxruntime.1.17.0.dylib", "libonnxruntime"),
+        ("libggml-metal.0.dylib", "libggml-metal"),
+        ("libtensorflow_framework.2.dylib", "libtensorflow_framework"),
+        ("_C.cpython-310-darwin.so", "_C"),
+        ("core.abi3.so", "core"),
+        ("libobjc.A.dylib", "libobjc"),
+        ("libSystem.B.dylib", "libSystem"),
+        ("libc++.1.dylib", "libc++"),
+        ("/System/Library/PrivateFrameworks/Espresso.framework/Espresso", "Espresso"),
+        ("AGXMetalG15X_B0", "AGXMetalG15X_B0"),
+        ("kernel.release.t6030", "kernel.release.t6030"),
+        ("My App", "My App"),
+        ("", ""),
+    ],
+)
+def test_binaries_have_one_spelling(recorded, plain):
+    assert plain_binary(recorded) == plain
+
+
+@pytest.mark.parametrize(
+    ("mangled", "readable"),
+    [
+        (
+            "__ZNK4E5RT3Ops4Impl38AneInferenceOperationImplUsingAnefAPIs18EvaluateANERequestEP11_ANERequest",
+            "E5RT::Ops::Impl::AneInferenceOperationImplUsingAnefAPIs::EvaluateANERequest(",
+        ),
+        ("_ZN2at6native12_GLOBAL__N_110add_kernelEv", "at::native::(anonymous namespace)::add_kernel("),
+        ("-[_ANEModel program]", "-[_ANEModel program]"),
+        ("_Zebra", "_Zebra"),
+    ],
+)
+def test_mangled_names_become_readable(mangled, readable):
+    assert plain_symbol(mangled) == readable
+
+
+def test_very_long_symbols_are_cut():
+    assert len(plain_symbol("x" * 1_000_000)) == MAX_SYMBOL
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    ["", "???", "0x1024044f0", "+ 0x12", "0x102f70000 + 499864", "<redacted>", "___lldb_unnamed_symbol958"],
+)
+def test_a_placeholder_is_no_symbol(symbol):
+    assert not has_symbol(symbol)
+
+
+@pytest.mark.parametrize("symbol", ["main", "-[A b]", "0xdead_handler", "operator+"])
+def test_a_name_is_a_symbol(symbol):
+    assert has_symbol(symbol)
+
+
+PATTERNS = [
+    r"\bggml_(?:backend_)?metal_",
+    r"a?bc*de+fg",
+    r"(?:ab|cde)f|gh(?:ij)?",
+    r"[-+]\[_ANE(?:Client|Model) (?:do)?[eE]valuate",
+    r"x{2,3}yz(?!q)",
+    r"(?P<n>ab)+c",
+    r"\w+",
+    r"a\.b\(c|[]x]y",
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@given(data=st.data())
+def test_a_match_contains_one_of_the_literals_of_its_pattern(pattern, data):
+    text = data.draw(st.from_regex(pattern, alphabet=st.characters(codec="ascii")))
+    literals = literals_inside(pattern)
+    assert not literals or any(literal in text for literal in literals)
+
+
+def test_literals_are_found_where_they_matter():
+    assert literals_inside(PATTERNS[0]) == ("ggml_",) or literals_inside(PATTERNS[0]) == ("metal_",)
+    assert literals_inside(r"\bE5RT::|\be5rt_\w+") == ("E5RT::", "e5rt_")
+    assert literals_inside(r"\w+") == ()
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+OWN = """
+[[rule]]
+id = "cpu.mine"
+engine = "CPU"
+symbol = 'mylib::kernels::'
+example = { binary = "App", symbol = "mylib::kernels::gemm(float*)" }
+"""
+
+
+def test_own_rules_come_before_the_built_in_ones(tmp_path):
+    markers = load_markers(write(tmp_path, OWN))
+    assert markers.rules[0].id == "cpu.mine"
+    assert markers.rules[1:] == BUILT_IN.rules
+    assert markers.rules[markers.match("App", "mylib::kernels::gemm(float*)").rule].id == "cpu.mine"
+
+
+def test_phases_and_strength_have_defaults(tmp_path):
+    rule = load_markers(write(tmp_path, OWN)).rules[0]
+    assert (rule.strength, rule.phase) == ("decisive", Phase.EXECUTE)
+
+
+def test_a_known_id_replaces_the_built_in_rule_in_its_place(tmp_path):
+    text = '[[rule]]\nid = "cpu.bnns"\nengine = "OTHER"\nbinary = ["libBNNS"]\n'
+    markers = load_markers(write(tmp_path, text))
+    at = markers.index["cpu.bnns"]
+    assert at == BUILT_IN.index["cpu.bnns"]
+    assert markers.rules[at].engine is Engine.OTHER
+    assert len(markers.rules) == len(BUILT_IN.rules)
+
+
+def test_rules_can_be_disabled(tmp_path):
+    markers = load_markers(write(tmp_path, 'disable = ["gpu.mps-core"]\n'))
+    assert "gpu.mps-core" not in markers.index
+    assert len(markers.rules) == len(BUILT_IN.rules) - 1
+
+
+def rule(text: str) -> str:
+    return f'[[rule]]\nid = "x"\n{text}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("rule = 3", "'rule' must be a list of tables"),
+        ("rules = []", "unknown key 'rules' (did you mean 'rule'?)"),
+        ("[[rule]]\nengine = 'CPU'", "rule number 1: it needs an 'id'"),
+        (rule("engine = 'CPU'"), "rule 'x': it matches nothing"),
+        (rule("symbol = 'a'"), "rule 'x': it needs an 'engine'"),
+        (rule("engine = 'ANE'\nsimbol = 'a'"), "unknown key 'simbol' (did you mean 'symbol'?)"),
+        (rule("engine = 'gpu'\nsymbol = 'a'"), "'gpu' is no engine (did you mean 'GPU'?)"),
+        (rule("engine = 'UNKNOWN'\nsymbol = 'a'"), "'UNKNOWN' is no engine"),
+        (rule("engine = ['GPU']\nsymbol = 'a'"), "is no engine"),
+        (rule("engine = 'GPU'\nphase = 'run'\nsymbol = 'a'"), "'run' is no phase"),
+        (rule("engine = 'GPU'\nsymbol = '('"), "not a valid regular expression"),
+        (rule("engine = 'GPU'\nsymbol = '(a+)+b'"), "repeats a group that itself repeats"),
+        (rule("engine = 'GPU'\nsymbol = 7"), "'symbol' must be a string"),
+        (rule("engine = 'GPU'\nbinary = 'Metal'"), "'binary' must be a list of strings"),
+        (rule("engine = 'GPU'\nsymbol = 'a'\nancestor = 1"), "'ancestor' must be true or false"),
+        (rule("engine = 'GPU'\nstrength = 'context'\nsymbol = 'a'"), "a context rule cannot name an engine"),
+        (rule("engine = 'GPU'\nsymbol = 'a'\nscope = 'stack'"), "needs phase = \"load\" or \"compile\""),
+        (rule("engine = 'GRAPHICS'\nsymbol = 'a'\nphase = 'wait'"), "work of GRAPHICS has no phase"),
+        (rule("engine = 'GPU'\nsymbol = 'a'\notherwise = 'GRAPHICS'"), "'otherwise' needs strength"),
+        (rule("engine = 'GPU'\nstrength = 'needs-ml'\nsymbol = 'a'\nboundary = 'call'"), "'boundary' needs"),
+        (rule("engine = 'ANE'\nstrength = 'thread'\nsymbol = 'a'"), "a rule on thread names needs 'thread'"),
+        (
+            rule("engine = 'ANE'\nstrength = 'thread'\nthread = 'a'\nphase = 'dispatch'"),
+            "a thread's name proves no work",
+        ),
+        (rule("engine = 'ANE'\nthread = 'a'"), "'thread' needs strength"),
+        (rule("engine = 'ANE'\nsymbol = 'a'\nneeds_binary = true"), "'needs_binary' needs a 'binary'"),
+        (rule("engine = 'ANE'\nsymbol = 'a'\nexample = { symbol = 'b' }"), "its own example is not matched"),
+        (rule("engine = 'ANE'\nsymbol = 'a'\nexample = 'a'"), "an example must be a table"),
+        (
+            rule("engine = 'ANE'\nsymbol = 'a'\ncounter_examples = [{ symbol = 'ba' }]"),
+            "its counter-example 'ba' is matched",
+        ),
+        (rule("engine = 'ANE'\nsymbol = 'a'") * 2, "the rule 'x' stands there twice"),
+        ("disable = ['gpu.mps-cor']", "no built-in rule (did you mean 'gpu.mps-core'?)"),
+        ("disable = 'all'", "'disable' must be a list of strings"),
+        ("rule = [", "is not valid TOML"),
+    ],
+)
+def test_a_mistake_in_a_users_file_gets_a_sentence(tmp_path, text, words):
+    path = write(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        load_markers(path)
+    assert words in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UsageError, match="no file of rules at"):
+        load_markers(tmp_path / "nothing.toml")
+
+
+def test_a_folder_is_no_file_of_rules(tmp_path):
+    with pytest.raises(UsageError, match="no file of rules at"):
+        load_markers(tmp_path)
+
+
+def test_a_file_that_is_not_text(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="not a text file"):
+        load_markers(path)
+
+
+def test_a_huge_file(tmp_path):
+    with pytest.raises(InputError, match="larger than 1 MB"):
+        load_markers(write(tmp_path, "#" * 1_100_000))

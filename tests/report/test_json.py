@@ -1,0 +1,87 @@
+"""``tracekit-analysis/1``: every analysis validates against the published schema."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from support import SHARED, TIME_PROFILE, one_table, write
+
+from tracekit.analysis import analyze, parse_window
+from tracekit.load import open_trace
+from tracekit.report.json import to_dict, to_json
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "tracekit-analysis-1.schema.json").read_text())
+SAMPLES = sorted(path.parent for path in (ROOT / "sample_traces").glob("*/truth.json"))
+REAL = [
+    SHARED / "traces" / "xml" / name
+    for name in (
+        "jonhoo__inferno/basic.xml",
+        "CharlesWiltgen__Axiom/cpu-profile.xml",
+        "robtaylor__apple-profiler/real_finder_cpu_profile.xml",
+        "fzhinkin__xctraceprof/counters-profile.xml",
+    )
+]
+
+
+def strict(schema: Any) -> Any:
+    """Forbid fields that the published schema does not name, so that it cannot fall behind."""
+    if isinstance(schema, dict):
+        closed = {key: strict(value) for key, value in schema.items()}
+        if "properties" in schema and "additionalProperties" not in schema:
+            closed["additionalProperties"] = False
+        return closed
+    return [strict(item) for item in schema] if isinstance(schema, list) else schema
+
+
+VALIDATOR = Draft202012Validator(strict(SCHEMA))
+
+
+def validate(text: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(text)
+    VALIDATOR.validate(document)
+    return document
+
+
+def test_the_schema_is_a_schema() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("windows", ["stacks", "run"])
+def test_sample_recordings_validate(path: Path, windows: Any) -> None:
+    document = validate(to_json(analyze(open_trace(path), windows=windows)))
+    assert sum(engine["samples"] for engine in document["engines"].values()) == document["samples"]["count"]
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+def test_real_recordings_validate(shared: Path, path: Path) -> None:
+    validate(to_json(analyze(open_trace(path), windows=[parse_window("1ms-2s")])))
+
+
+def test_an_empty_table_of_samples_validates(tmp_path: Path) -> None:
+    trace = open_trace(write(tmp_path, one_table("time-profile", TIME_PROFILE)))
+    document = validate(to_json(analyze(trace)))
+    assert document["samples"]["count"] == 0
+    assert document["summary"]["p50_ns"] is None
+
+
+def test_time_that_nobody_counted_is_null_and_not_zero() -> None:
+    document = to_dict(analyze(open_trace(ROOT / "sample_traces" / "cpu-profile-ane-macos26")))
+    assert document["samples"]["weight_ns"] is None
+    assert document["samples"]["weight_unit"] == "cycles"
+    assert document["engines"]["ANE"]["sampled_ns"] is None
+    assert document["engines"]["ANE"]["weight"] > 0
+    assert document["engines"]["ANE"]["busy_ns"] is None
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    assert to_json(analyze(open_trace(SAMPLES[0]))) == to_json(analyze(open_trace(SAMPLES[0])))
+
+
+def test_no_path_of_the_machine_is_in_the_output() -> None:
+    assert str(ROOT) not in to_json(analyze(open_trace(SAMPLES[0])))

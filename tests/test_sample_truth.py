@@ -1,0 +1,109 @@
+"""On the sample recordings the analysis equals the truth that their generator stated, to the sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tracekit.analysis import Analysis, Window, analyze
+from tracekit.engines import Basis
+from tracekit.load import open_trace
+
+SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
+RECORDINGS = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
+
+
+def truth_of(recording: str) -> dict[str, Any]:
+    truth: dict[str, Any] = json.loads((SAMPLES / recording / "truth.json").read_text())
+    return truth
+
+
+def counts(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """Engine → phase → samples, with "none" for work that has no phase."""
+    found: dict[str, dict[str, int]] = {}
+    for row in rows.to_dict("records"):
+        phase = "none" if pd.isna(row["phase"]) else str(row["phase"])
+        found.setdefault(str(row["engine"]), {})[phase] = int(row["samples"])
+    return found
+
+
+def in_window(analysis: Analysis, window: int) -> dict[str, dict[str, int]]:
+    return counts(analysis.attribution[analysis.attribution["window_id"] == window])
+
+
+def test_there_are_recordings() -> None:
+    assert len(RECORDINGS) >= 10
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_samples_and_weights(recording: str) -> None:
+    truth, trace = truth_of(recording), open_trace(SAMPLES / recording)
+    assert trace.samples_source == truth["table"]
+    assert len(trace.samples) == truth["samples"]
+    assert (trace.samples["stack_id"] < 0).sum() == truth["null_stacks"]
+    assert trace.samples.loc[trace.samples["stack_id"] >= 0, "stack_id"].nunique() == truth["unique_stacks"]
+    if truth["weight_unit"] is not None:
+        assert (trace.weight_unit, int(trace.weights.sum())) == (truth["weight_unit"], truth["weight"])
+    assert {name: int(trace.counters[name].sum()) for name in trace.counters} == truth.get("counters", {})
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_engines_and_phases(recording: str) -> None:
+    truth, analysis = truth_of(recording), analyze(open_trace(SAMPLES / recording))
+    assert counts(analysis.totals) == {
+        engine: {phase: of["samples"] for phase, of in stated["phases"].items()}
+        for engine, stated in truth["engines"].items()
+    }
+    if truth["weight_unit"] is not None:
+        weights = analysis.totals.groupby("engine", observed=True)["weight"].sum()
+        assert weights.to_dict() == {engine: stated["weight"] for engine, stated in truth["engines"].items()}
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_windows_from_stacks(recording: str) -> None:
+    truth, analysis = truth_of(recording), analyze(open_trace(SAMPLES / recording))
+    threads = analysis.trace.threads["tid"].to_numpy()
+    found = [
+        {
+            "start_ns": row["start_ns"],
+            "end_ns": row["end_ns"],
+            "thread": int(threads[row["thread_id"]]),
+            "engines": in_window(analysis, row["window_id"]),
+        }
+        for row in analysis.windows.to_dict("records")
+        if row["source"] == "stacks"
+    ]
+    assert found == [{key: window[key] for key in found[0]} for window in truth["stack_windows"]]
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_verdicts_name_the_engine_that_the_model_ran_on(recording: str) -> None:
+    truth, analysis = truth_of(recording), analyze(open_trace(SAMPLES / recording))
+    ran_on = [inference["engine"] for inference in truth["inferences"]]
+    expected = [{ran_on[at] for at in window["inference_indexes"]} for window in truth["stack_windows"]]
+    if expected:
+        assert [{verdict.verdict} for verdict in analysis.verdicts] == expected
+    else:
+        assert {verdict.verdict for verdict in analysis.verdicts} <= {"UNKNOWN"}
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_windows_that_the_user_gives_count_every_sample_in_them(recording: str) -> None:
+    inferences = truth_of(recording)["inferences"]
+    given = [
+        Window(i["start_ns"], i["end_ns"], str(at), "manual", Basis.GIVEN) for at, i in enumerate(inferences)
+    ]
+    analysis = analyze(open_trace(SAMPLES / recording), windows=given)
+    for row in analysis.windows.to_dict("records"):
+        assert in_window(analysis, row["window_id"]) == inferences[int(row["label"])]["all_threads"]
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_windows_and_the_rest_add_up_to_the_whole(recording: str) -> None:
+    analysis = analyze(open_trace(SAMPLES / recording))
+    assert analysis.attribution["samples"].sum() == len(analysis.trace.samples)
+    assert analysis.attribution["weight"].sum() == analysis.trace.weights.sum()

@@ -1,0 +1,143 @@
+"""Frames as rules see them: one spelling per binary, readable symbols, and the literal inside a pattern.
+
+Recorders name one library in several ways: ``libBNNS.dylib``, ``com.apple.Metal`` (a bundle id in a crash
+report), ``com.apple.vision.EspressoFramework``, ``libonnxruntime.1.17.0.dylib``, a full path. Rules name it
+once.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_SYMBOL = 4096
+"""Patterns look at this many characters of a symbol; C++ templates can grow to a hundred times that."""
+
+_APPLE_BUNDLE = re.compile(r"(?:com\.apple\.|\.\.\.)(?:.*\.)?")
+_SUFFIX = re.compile(r"(?:(?:\.cpython-\w+|\.abi3)?\.(?:so|dylib|kext|framework)|(?<=\.)debug\.dylib)$")
+_VERSION = re.compile(r"(?:\.\d+)+$|(?<=^lib)(\w+)\.[A-Z]$")
+_RENAMED = {"EspressoFramework": "Espresso", "espresso": "Espresso", "coreml": "CoreML", "vision": "Vision"}
+_NO_SYMBOL = re.compile(
+    r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+(?: \+ \d+)?|\+ \d+|<redacted>|<unknown>|\(Missing\)"
+    r"|<deduplicated_symbol>|___lldb_unnamed_symbol.*"
+)
+_MANGLED = re.compile(r"_{1,3}ZT?[hv]?\d*_?N?[rVK]*[RO]?(?=\d)|_{1,3}ZN[rVK]*[RO]?(?:St)?(?=\d)")
+
+
+def plain_binary(name: str) -> str:
+    """Return a binary's name without path, Apple's bundle prefix, suffix and version.
+
+    ``com.apple.MetalPerformanceShaders.MPSCore`` is ``MPSCore``; ``com.macrabbit.Espresso`` stays as it is,
+    because a foreign bundle id does not name Apple's library.
+    """
+    name = name.rpartition("/")[2]
+    if bundle := _APPLE_BUNDLE.match(name):
+        name = name[bundle.end() :]
+    name = _SUFFIX.sub("", name)
+    name = _VERSION.sub(lambda found: found[1] or "", name)
+    return _RENAMED.get(name, name)
+
+
+def plain_symbol(symbol: str) -> str:
+    """Return a symbol cut to ``MAX_SYMBOL`` characters; a mangled C++ name becomes its qualified name."""
+    symbol = symbol[:MAX_SYMBOL]
+    if symbol.startswith(("_Z", "__Z", "___Z")) and (mangled := _MANGLED.match(symbol)):
+        return _qualified_name(symbol, mangled.end()) or symbol
+    return symbol
+
+
+def _qualified_name(mangled: str, at: int) -> str:
+    """Join the length-prefixed parts of an Itanium nested name: ``4E5RT3Ops`` is ``E5RT::Ops(``."""
+    parts = []
+    while length := re.compile(r"\d{1,4}").match(mangled, at):
+        at = length.end() + int(length[0])
+        part = mangled[length.end() : at]
+        parts.append("(anonymous namespace)" if part.startswith("_GLOBAL__N_") else part)
+    return "::".join(parts) + "(" if parts else ""
+
+
+def has_symbol(symbol: str) -> bool:
+    """False for what tools write where they know no name: an address, ``???``, ``<redacted>``, nothing."""
+    return _NO_SYMBOL.fullmatch(symbol) is None
+
+
+def literals_inside(pattern: str) -> tuple[str, ...]:
+    """Return strings of which every match of ``pattern`` contains at least one; () when none is easily found.
+
+    A substring test is twenty times faster than a regular expression that fails, and most fail.
+    """
+    return _Literals(pattern).alternatives()
+
+
+class _Literals:
+    """A reader of regular expressions that knows just enough to find what must stand in every match."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        self._at = 0
+
+    def alternatives(self) -> tuple[str, ...]:
+        """Read up to the end of the group; one literal per alternative, or () if one has none."""
+        found: list[str] = []
+        complete = True
+        while True:
+            best = self._sequence()
+            complete &= bool(best)
+            found += best
+            if self._peek() != "|":
+                return tuple(found) if complete else ()
+            self._at += 1
+
+    def _sequence(self) -> tuple[str, ...]:
+        """Read one alternative and return the best of the literals that it requires."""
+        choices: list[tuple[str, ...]] = []
+        run = ""
+        while (char := self._peek()) not in ("", "|", ")"):
+            literal, group = self._item(char)
+            optional = self._repetition()
+            if literal and not optional:
+                run += literal
+                continue
+            choices.append((run,) if run else ())
+            choices.append(group if not optional else ())
+            run = ""
+        choices.append((run,) if run else ())
+        return max(choices, key=lambda words: (min(map(len, words), default=0), -len(words)))
+
+    def _item(self, char: str) -> tuple[str, tuple[str, ...]]:
+        """Read one item: a literal character, or a group's literals, or neither."""
+        start = self._at
+        self._at += 1
+        if char == "\\":
+            self._at += 1
+            escaped = self._pattern[start + 1 : start + 2]
+            return ("" if escaped.isalnum() else escaped), ()
+        if char == "[":
+            self._at = start + _class_length(self._pattern, start)
+            return "", ()
+        if char == "(":
+            opening = re.compile(r"\?(?:[:>]|P<\w+>|<?[=!])|").match(self._pattern, self._at)
+            look = opening is not None and opening[0][-1:] in ("=", "!")
+            self._at += len(opening[0]) if opening else 0
+            inside = self.alternatives()
+            self._at += 1
+            return "", () if look else inside
+        return ("" if char in "^$." else char), ()
+
+    def _repetition(self) -> bool:
+        """Read what follows an item; True when the item may be missing or its neighbours are not fixed."""
+        found = re.compile(r"[*+?][+?]?|\{\d*,?\d*\}[+?]?").match(self._pattern, self._at)
+        self._at += len(found[0]) if found else 0
+        return found is not None
+
+    def _peek(self) -> str:
+        return self._pattern[self._at : self._at + 1]
+
+
+def _class_length(pattern: str, start: int) -> int:
+    """Return the length of the character class that opens at ``start``."""
+    at = start + 1
+    at += pattern[at : at + 1] == "^"
+    at += pattern[at : at + 1] == "]"
+    while at < len(pattern) and pattern[at] != "]":
+        at += 2 if pattern[at] == "\\" else 1
+    return at - start + 1

@@ -1,0 +1,84 @@
+"""One rule: which frames it matches, and what it says about them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from tracekit.analysis.frames import literals_inside
+from tracekit.engines import Engine, Phase
+
+Strength: TypeAlias = Literal["decisive", "presumed", "needs-ml", "context", "plumbing", "thread"]
+Boundary: TypeAlias = Literal["call", "worker"]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A frame, or a thread's name, that a rule must match (or must not)."""
+
+    binary: str = ""
+    symbol: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule; the keys of ``markers.toml`` with the same meaning.
+
+    ``otherwise`` is the engine that a ``needs-ml`` or ``presumed`` rule counts as when it may not decide.
+    ``phase`` is None for a runtime's frame that says nothing about it. ``ancestor`` is False for a framework
+    whose callees are not inference just because it called them.
+    """
+
+    id: str
+    engine: Engine = Engine.OTHER
+    strength: Strength = "decisive"
+    phase: Phase | None = None
+    binary: tuple[str, ...] = ()
+    symbol: str = ""
+    thread: str = ""
+    scope: Literal["frame", "stack"] = "frame"
+    boundary: Boundary | None = None
+    otherwise: Engine | None = None
+    ancestor: bool = True
+    needs_binary: bool = False
+    means: str = ""
+    seen: str = ""
+    confidence: str = ""
+    source: str = ""
+    example: Example | None = None
+    counter_examples: tuple[Example, ...] = ()
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(self.symbol or self.thread)
+
+    @cached_property
+    def literals(self) -> tuple[str, ...]:
+        """Strings of which every symbol that fits contains at least one; ("",) when that is not known."""
+        return literals_inside(self.symbol) or ("",)
+
+    def fits_binary(self, binary: str) -> bool:
+        """True when this rule may match frames of ``binary``, a ``plain_binary``; "" is an unknown one."""
+        if not binary:
+            return bool(self.symbol) and not self.needs_binary
+        return not self.binary or any(fnmatchcase(binary, name) for name in self.binary)
+
+    def fits_symbol(self, symbol: str) -> bool:
+        """True when the pattern occurs in ``symbol``, a ``plain_symbol``; a rule without one fits any."""
+        return not self.symbol or self._pattern.search(symbol) is not None
+
+    def fits_thread(self, name: str) -> bool:
+        """True for a ``thread`` rule whose pattern occurs in the thread's name."""
+        return bool(self.thread) and self._pattern.search(name) is not None
+
+
+def with_defaults(rule: Rule) -> Rule:
+    """Return the rule with the phase that its engine has unless said: ANE, GPU dispatch; CPU execute."""
+    if rule.phase is not None or rule.strength in ("context", "plumbing"):
+        return rule
+    usual = {Engine.ANE: Phase.DISPATCH, Engine.GPU: Phase.DISPATCH, Engine.CPU: Phase.EXECUTE}
+    return replace(rule, phase=usual.get(rule.engine))

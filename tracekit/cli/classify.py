@@ -1,0 +1,137 @@
+"""``tracekit classify``: which engine each given stack worked for, as JSON Lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from tracekit.cli.output import check_output, output_options
+from tracekit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from tracekit.analysis.stack_records import StackRecord
+
+MAX_LINE = 16 << 20
+"""Bytes; a longer line is not a stack."""
+
+
+@click.command("classify")
+@click.argument("source", default="-", metavar="[FILE]")
+@click.option(
+    "--markers", type=click.Path(), metavar="FILE", help="Your own rules, before the built-in ones."
+)
+@output_options
+def classify_command(source: str, markers: str | None, output: str, force: bool) -> None:
+    """Say which engine each stack worked for, and which frame says so.
+
+    FILE holds JSON Lines, one stack each, leaf first; - is standard input (default). Each line gives one
+    line: engine, phase, rule, deciding frame, and why. Keys other than frames, thread_name and id are
+    ignored.
+
+    \b
+    Example, stacks.jsonl:
+      {"frames": [{"binary": "libBNNS.dylib", "symbol": "BNNSFilterApplyBatch"}], "thread_name": null}
+    \b
+      tracekit classify stacks.jsonl
+      tracekit classify stacks.jsonl --markers my-rules.toml -o verdicts.jsonl
+    """
+    check_output(output, force)
+    from tracekit.analysis.markers import load_markers
+    from tracekit.analysis.stack_records import classify_records
+
+    rules = load_markers(Path(markers) if markers is not None else None)
+    with _reading(source) as lines, _writing(output) as results:
+        for verdict in classify_records(_records(lines, source), rules):
+            _write_line(results, json.dumps(verdict), output)
+    if output != "-":
+        click.echo(f"Wrote {output}", err=True)
+
+
+def _write_line(results: IO[str], line: str, output: str) -> None:
+    try:
+        results.write(line + "\n")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror}.") from error
+
+
+def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
+    """Yield the stack of each line that is not blank."""
+    from tracekit.analysis.stack_records import MalformedRecordError, StackRecord
+
+    name = "standard input" if source == "-" else source
+    number = 0
+    while line := lines.readline(MAX_LINE + 1):
+        number += 1
+        where = f"{name}, line {number}"
+        if len(line) > MAX_LINE:
+            raise InputError(where, "is longer than 16 MB.", "Give one stack per line.")
+        if not line.strip():
+            continue
+        try:
+            yield StackRecord.from_json(json.loads(line))
+        except MalformedRecordError as error:
+            raise InputError(where, f"{error}.", "See tracekit classify --help.") from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(where, f"is not JSON: {error}.", "Give one JSON object per line.") from error
+
+
+@contextmanager
+def _reading(source: str) -> Iterator[IO[bytes]]:
+    """Open the input; ``-`` is standard input."""
+    if source == "-":
+        yield sys.stdin.buffer
+        return
+    path = Path(source)
+    if not path.exists():
+        raise UsageError(f"There is no file {source}.")
+    if not path.is_file() and not path.is_fifo():
+        raise UsageError(f"{source} is not a file. Name a file of JSON Lines, or - for standard input.")
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(source, f"cannot be read: {error.strerror}.") from error
+    with file:
+        yield file
+
+
+@contextmanager
+def _writing(output: str) -> Iterator[IO[str]]:
+    """Open the output; a file appears when everything is written, or not at all."""
+    if output == "-":
+        yield sys.stdout
+        return
+    path = Path(output).absolute()
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror}.") from error
+    file = os.fdopen(descriptor, "w", encoding="utf-8")
+    try:
+        yield file
+        _put_in_place(file, Path(temporary), path)
+    finally:
+        with suppress(OSError):
+            file.close()
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _put_in_place(file: IO[str], temporary: Path, path: Path) -> None:
+    """Close the finished file and give it its name."""
+    try:
+        file.close()
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
