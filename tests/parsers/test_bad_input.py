@@ -74,7 +74,7 @@ CASES = {
         b"</trace-query-result>",
         "document type",
     ),
-    "a bad entity": (GOOD.replace("<sentinel/>", "&nbsp;", 1).encode(), "is not well-formed XML in line 3"),
+    "a bad entity": (GOOD.replace("<sentinel/>", "&nbsp;", 1).encode(), "is not well-formed XML"),
     "an address of 80 bits": (
         one_table(
             "t",
@@ -194,8 +194,6 @@ def test_a_gigabyte_without_a_row_does_not_fill_memory(head: str, piece: str) ->
         assert writer.stdout is not None
         writer.stdout.close()
     assert result.returncode == 3, result.stderr
-    assert result.stderr.startswith("Error: -: ") or result.stderr.startswith("Error: standard input"), (
-        result.stderr
-    )
+    assert result.stderr.startswith("Error: standard input: "), result.stderr
     peak_mb = int(result.stderr.rsplit("PEAK ", 1)[1])
-    assert peak_mb < 1200, result.stderr
+    assert peak_mb < 800, result.stderr

@@ -78,11 +78,7 @@ def _remark(name: str, state: State, listed: list[TableInfo], trace: Trace) -> s
     if state == "rows" and name == trace.samples_source:
         return "this analysis rests on it"
     if state == "rows":
-        return (
-            "not used; choose it with --samples"
-            if name in _READ_NOW
-            else "not used by this version's analysis"
-        )
+        return "not used; choose it with --samples" if name in _READ_NOW else "not part of this analysis yet"
     if state == "empty":
         return "recorded without a row, which does not prove that nothing ran"
     if listed:

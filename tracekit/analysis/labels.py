@@ -20,8 +20,8 @@ class Labels:
     """One entry per sample of a trace, in its order.
 
     ``in_call``: the stack holds a prediction's entry (``boundary`` frame). ``is_worker``: it runs inference
-    work for a call that stands on another thread (loading and compiling is nobody's). ``is_ml``: an ML runtime
-    or engine, idle threads excepted.
+    work for a call that stands on another thread (loading and compiling is nobody's). ``is_ml``: an ML
+    runtime or engine, idle threads excepted.
     """
 
     classification: Classification

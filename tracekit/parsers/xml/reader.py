@@ -28,8 +28,9 @@ from tracekit.parsers.xml.builder import CellError, StoreBuilder
 from tracekit.parsers.xml.store import ColumnDefinition, Node, QueryResult, Schema, as_array
 from tracekit.parsers.xml.stream import table_place
 
-MAX_ELEMENT_BYTES = 64 << 20
-"""How much may come without a finished row. Bounds memory on input that is not an export."""
+MAX_ELEMENT_BYTES = 16 << 20
+"""How much may come without a finished row: bounds memory on input that is not an export. Real rows are a few
+kilobytes, tables of contents some tens; 16 MB of empty elements make a tree of half a gigabyte."""
 
 _HEAD_BYTES = 4096
 _ROOTS = ("trace-query-result", "trace-toc")
@@ -94,6 +95,12 @@ class DocumentReader:
         try:
             root = self._parser.close()
         except etree.XMLSyntaxError as error:
+            if (
+                self._root_name() in _ROOTS
+                and getattr(error, "code", 0) == etree.ErrorTypes.ERR_INTERNAL_ERROR
+            ):
+                # What lxml reports, without a place, for an entity that is not defined.
+                raise self._error("is not well-formed XML.", _EXPORT_AGAIN) from error
             if self._root_name() in _ROOTS:
                 last = f" (after row {len(self._open)} of '{self._open.schema_name}')" if self._open else ""
                 raise self._error(f"ends in the middle of the document{last}.", _EXPORT_AGAIN) from error

@@ -13,7 +13,7 @@ from tracekit.model import Issue, RunInfo, Table, TableInfo, TraceInfo
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.reader import DocumentReader, NotAnExportError, Parsed
 from tracekit.parsers.xml.store import QueryResult
-from tracekit.parsers.xml.stream import NodeCount, Scan, open_bytes, scan_file, split_documents
+from tracekit.parsers.xml.stream import STDIN, NodeCount, Scan, open_bytes, scan_file, split_documents
 from tracekit.parsers.xml.table import build_table
 from tracekit.parsers.xml.toc import read_toc
 
@@ -24,20 +24,21 @@ def read_documents(path: str, progress: Progress | None = None) -> list[Parsed]:
     Raises ``InputError`` for anything that is not a complete export, and when the rows that were parsed are
     not as many as the bytes show: no row is ever lost in silence.
     """
+    name = "standard input" if path == STDIN else path
     open_documents: list[tuple[DocumentReader, Scan]] = []
     finished: list[Parsed] = []
     with open_bytes(path, progress) as chunks:
         for fresh, data in split_documents(chunks):
             if fresh and open_documents:
-                finished.append(_finish(path, *open_documents.pop()))
+                finished.append(_finish(name, *open_documents.pop()))
             if fresh:
-                open_documents.append((DocumentReader(path), Scan()))
+                open_documents.append((DocumentReader(name), Scan()))
             reader, scan = open_documents[-1]
             reader.feed(data)
             scan.feed(data)
     if not open_documents:
-        raise NotAnExportError(path, "is empty.", "Export the table again.")
-    finished.append(_finish(path, *open_documents.pop()))
+        raise NotAnExportError(name, "is empty.", "Export the table again.")
+    finished.append(_finish(name, *open_documents.pop()))
     return finished
 
 

@@ -1,0 +1,231 @@
+"""``tracekit analyze`` as a user drives it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from support import SHARED, THREAD, TIME_PROFILE, one_table, write
+
+from tracekit.cli import main
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+FALLBACK = str(SAMPLES / "fallback-midway-ios27")
+
+
+def run(*arguments: str, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, list(arguments), input=stdin)
+
+
+def analyzed(*arguments: str) -> dict[str, Any]:
+    result = run("analyze", *arguments, "--format", "json")
+    assert result.exit_code == 0, result.output
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def test_the_answer_comes_first() -> None:
+    result = run("analyze", FALLBACK)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("12 windows inferred from stacks: 6 ANE, 6 CPU.\n")
+    assert result.stderr == ""
+
+
+def test_the_text_says_what_the_numbers_are() -> None:
+    text = run("analyze", FALLBACK).stdout
+    assert "host samples: who called or ran an engine on the CPU, not how long it worked" in text
+    assert "Windows (from stacks; inferred;" in text
+    assert "cannot be told apart" in text.replace("\n    ", " ")
+    assert "SampleApp (390)" in text
+    assert "not recorded: " in text
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "jonhoo__inferno/basic.xml",
+        "CharlesWiltgen__Axiom/cpu-profile.xml",
+        "robtaylor__apple-profiler/real_finder_cpu_profile.xml",
+        "fzhinkin__xctraceprof/counters-profile.xml",
+    ],
+)
+def test_recordings_without_a_model_say_so_plainly(shared: Path, file: str) -> None:
+    path = str(SHARED / "traces" / "xml" / file)
+    assert run("analyze", path).stdout.startswith("No model was seen running: none of the ")
+    document = analyzed(path)
+    assert document["windows"] == []
+    assert {name for name, engine in document["engines"].items() if engine["samples"]} <= {
+        "OTHER",
+        "GRAPHICS",
+        "UNKNOWN",
+    }
+
+
+def test_standard_input_and_a_file_give_the_same() -> None:
+    path = SAMPLES / "back-to-back-macos15" / "time-profile.xml"
+    piped = run("analyze", "-", "--format", "json", stdin=path.read_bytes())
+    assert piped.exit_code == 0, piped.output
+    ours, theirs = json.loads(piped.stdout), analyzed(str(path))
+    assert ours.pop("input")["name"] == "standard input"
+    theirs.pop("input")
+    assert ours == theirs
+
+
+def test_several_files_of_one_recording() -> None:
+    folder = SAMPLES / "counters-bnns-macos15"
+    document = analyzed(str(folder / "toc.xml"), str(folder / "counters-profile.xml"))
+    assert document["recording"]["device"] == "Synthetic Mac"
+    assert document["input"]["name"] == "counters-bnns-macos15"
+
+
+def test_windows_of_your_own() -> None:
+    document = analyzed(FALLBACK, "--window", "19ms-50ms", "--window", "265-300ms")
+    assert [
+        (w["start_ns"], w["end_ns"], w["label"], w["basis"], w["verdict"]) for w in document["windows"]
+    ] == [
+        (19_000_000, 50_000_000, "19ms-50ms", "given", "ANE"),
+        (265_000_000, 300_000_000, "265-300ms", "given", "CPU"),
+    ]
+
+
+def test_windows_from_csv(tmp_path: Path) -> None:
+    in_ns = write(tmp_path, "start_ns,end_ns,label\n19000000,50000000,warm\n265000000,300000000,\n", "ns.csv")
+    with_units = write(tmp_path, "label, start, end\nwarm,19ms,50ms\n,0.265s,300000us\n", "units.csv")
+    ours, theirs = (analyzed(FALLBACK, "--windows-csv", path)["windows"] for path in (in_ns, with_units))
+    assert [w["label"] for w in ours] == ["warm", "line 3"]
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a,b\n1,2\n", "has no columns start_ns,end_ns"),
+        ("", "has no columns start_ns,end_ns"),
+        ("start_ns,end_ns\n1,2\n5,x\n", "line 3: 'x' is no end_ns"),
+        ("start_ns,end_ns\n1.5,2\n", "line 2: '1.5' is no start_ns"),
+        ("start,end\n1ms,2\n", "line 2: '2' is no end"),
+        ("start_ns,end_ns\n5,5\n", "ends before it starts, or at once"),
+    ],
+)
+def test_a_csv_that_is_wrong_names_its_line(tmp_path: Path, text: str, line: str) -> None:
+    result = run("analyze", FALLBACK, "--windows-csv", write(tmp_path, text, "w.csv"))
+    assert result.exit_code in (2, 3)
+    assert line in result.stderr
+
+
+@pytest.mark.parametrize(
+    "window", ["5", "5-6", "a-b", "6ms-5ms", "5ms-5ms", "-5ms", "1ms-2ms-3ms", "1h-2h", ""]
+)
+def test_a_window_that_is_wrong(window: str) -> None:
+    result = run("analyze", FALLBACK, "--window", window)
+    assert result.exit_code == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_the_whole_run_as_one_window() -> None:
+    (window,) = analyzed(FALLBACK, "--windows", "run")["windows"]
+    assert (window["start_ns"], window["source"], window["basis"]) == (0, "run", "measured")
+    assert window["verdict"] == "MIXED"
+    assert "ANE" in window["why"]
+    assert "CPU" in window["why"]
+
+
+def test_selecting_a_process_and_a_thread() -> None:
+    two = str(SAMPLES / "two-at-once-macos13")
+    whole = analyzed(two)
+    verdicts = whole["summary"]["verdicts"]
+    assert set(verdicts) == {"ANE", "CPU"}
+    names = {window["thread"] for window in whole["windows"]}
+    for name in names:
+        tid = name.split("(")[1].split(")")[0]
+        selected = analyzed(two, "--thread", tid)
+        assert {window["thread"] for window in selected["windows"]} == {name}
+        assert selected["samples"]["count"] < whole["samples"]["count"]
+    assert analyzed(two, "--process", "SampleApp")["summary"]["verdicts"] == verdicts
+
+
+@pytest.mark.parametrize("option", ["--process", "--thread"])
+def test_a_selection_without_match_lists_what_there_is(option: str) -> None:
+    result = run("analyze", FALLBACK, option, "Nobody")
+    assert result.exit_code == 2
+    assert "SampleApp" in result.stderr
+
+
+def test_output_follows_the_extension_and_is_never_overwritten_unasked(tmp_path: Path) -> None:
+    output = tmp_path / "result.json"
+    first = run("analyze", FALLBACK, "-o", str(output))
+    assert (first.exit_code, first.stdout, first.stderr) == (0, "", f"Wrote {output}\n")
+    assert json.loads(output.read_text())["schema"] == "tracekit-analysis/1"
+    output.write_text("mine")
+    again = run("analyze", FALLBACK, "-o", str(output))
+    assert again.exit_code == 2
+    assert "without --force" in again.stderr
+    assert output.read_text() == "mine"
+    assert run("analyze", FALLBACK, "-o", str(output), "--force").exit_code == 0
+    assert output.read_text() != "mine"
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_an_output_that_cannot_be_written_fails_before_the_work(tmp_path: Path) -> None:
+    for output in (tmp_path / "no" / "a.json", tmp_path):
+        result = run("analyze", "does-not-exist.xml", "-o", str(output))
+        assert result.exit_code == 2
+        assert str(output) in result.stderr
+
+
+def test_long_lists_of_windows_are_cut_and_say_so() -> None:
+    text = run("analyze", FALLBACK, "--max-windows", "3").stdout
+    assert "… and 9 more" in text
+
+
+def test_text_of_a_trace_cannot_drive_the_terminal(tmp_path: Path) -> None:
+    frame = '<backtrace id="9"><frame id="10" name="-[MLModel predictionFromFeatures:error:]&#x9b;31m&#x202e;" addr="0x10"><binary id="11" name="CoreML"/></frame></backtrace>'
+    row = (
+        f'<sample-time id="1">1</sample-time>{THREAD.replace("Main Thread", "Main&#x85;&#x9b;2J Thread")}<process ref="4"/>'
+        f'<sentinel/><thread-state id="7">Running</thread-state><weight id="8">1000000</weight>{frame}'
+    )
+    text = run("analyze", write(tmp_path, one_table("time-profile", TIME_PROFILE, row))).stdout
+    assert not set(text) & set("\x1b\x9b\x85\u202e")
+    assert "\\x9b" in text
+
+
+def test_user_rules_go_first(tmp_path: Path) -> None:
+    rules = """
+[[rule]]
+id = "mine.ui"
+engine = "GPU"
+phase = "execute"
+strength = "decisive"
+symbol = "NSApplicationMain|UIApplicationMain"
+example = { symbol = "UIApplicationMain" }
+"""
+    path = write(tmp_path, rules, "mine.toml")
+    assert analyzed(FALLBACK, "--markers", path)["engines"]["GPU"]["samples"] > 0
+    assert analyzed(FALLBACK)["engines"]["GPU"]["samples"] == 0
+
+
+def test_the_program_itself() -> None:
+    """Exit code and streams of the installed command, in a process of its own."""
+    command = [sys.executable, "-c", "from tracekit.cli import main; main()", "analyze"]
+    good = subprocess.run([*command, FALLBACK], capture_output=True, text=True, check=False)
+    assert (good.returncode, good.stderr) == (0, "")
+    bad = subprocess.run([*command, "missing.xml"], capture_output=True, text=True, check=False)
+    assert (bad.returncode, bad.stdout) == (3, "")
+    assert bad.stderr == "Error: missing.xml: does not exist. Check the path.\n"
+
+
+def test_a_reader_that_stops_listening_is_no_error() -> None:
+    code = f"from tracekit.cli import main; main(['analyze', {FALLBACK!r}])"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
