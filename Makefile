@@ -27,14 +27,14 @@ $(READY): pyproject.toml
 
 demo: $(READY) ## analyse the sample recordings and say where the results are
 	@mkdir -p $(OUT)
-	@$(BIN)/tracekit analyze sample_traces/ane-to-cpu-fallback
+	@$(BIN)/tracekit analyze sample_traces/fallback-midway-ios27
 	@for sample in $(SAMPLES); do \
 		name=$$(basename $$sample); \
 		$(BIN)/tracekit analyze $$sample --format json --force --output $(OUT)/$$name.json 2>/dev/null || exit 1; \
 		$(BIN)/tracekit analyze $$sample --force --output $(OUT)/$$name.txt 2>/dev/null || exit 1; \
 	done
-	@echo "That was the first of $(words $(SAMPLES)) synthetic recordings in sample_traces/. The analyses of all, as text"
-	@echo "and JSON, are in $(OUT)/:"
+	@echo
+	@echo "That was sample_traces/fallback-midway-ios27. All $(words $(SAMPLES)) synthetic recordings are analysed in $(OUT)/:"
 	@ls $(OUT) | sed 's/^/  /'
 
 test: $(READY) ## run all tests

@@ -13,9 +13,10 @@ MAX_SYMBOL = 4096
 """Patterns look at this many characters of a symbol; C++ templates can grow to a hundred times that."""
 
 _APPLE_BUNDLE = re.compile(r"(?:com\.apple\.|\.\.\.)(?:.*\.)?")
-_SUFFIX = re.compile(r"(?:(?:\.cpython-\w+|\.abi3)?\.(?:so|dylib|kext|framework)|(?<=\.)debug\.dylib)$")
+_SUFFIX = re.compile(r"(?:(?:\.cpython-[\w-]+|\.abi3)?\.(?:so|dylib|kext|framework)|(?<=\.)debug\.dylib)$")
 _VERSION = re.compile(r"(?:\.\d+)+$|(?<=^lib)(\w+)\.[A-Z]$")
-_RENAMED = {"EspressoFramework": "Espresso", "espresso": "Espresso", "coreml": "CoreML", "vision": "Vision"}
+_RENAMED = {"EspressoFramework": "Espresso", "espresso": "Espresso", "VN": "Vision"}
+"""Bundle ids of Apple's that are not the name of the binary."""
 _NO_SYMBOL = re.compile(
     r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+(?: \+ \d+)?|\+ \d+|<redacted>|<unknown>|\(Missing\)"
     r"|<deduplicated_symbol>|___lldb_unnamed_symbol.*"
@@ -32,9 +33,9 @@ def plain_binary(name: str) -> str:
     name = name.rpartition("/")[2]
     if bundle := _APPLE_BUNDLE.match(name):
         name = name[bundle.end() :]
+        return _RENAMED.get(name, name)
     name = _SUFFIX.sub("", name)
-    name = _VERSION.sub(lambda found: found[1] or "", name)
-    return _RENAMED.get(name, name)
+    return _VERSION.sub(lambda found: found[1] or "", name)
 
 
 def plain_symbol(symbol: str) -> str:

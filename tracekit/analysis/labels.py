@@ -19,9 +19,9 @@ ML_ENGINES = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
 class Labels:
     """One entry per sample of a trace, in its order.
 
-    ``in_call``: the stack holds a prediction's entry (``boundary`` frame). ``is_worker``: it runs inference
-    work for a call that stands on another thread (loading and compiling is nobody's). ``is_ml``: an ML
-    runtime or engine, idle threads excepted.
+    ``in_call``: the stack holds a prediction's entry (``boundary`` frame). ``is_worker``: a runtime's worker
+    at inference for a call that stands on another thread (loading and compiling is nobody's). ``is_ml``: an
+    ML runtime or engine, idle threads excepted.
     """
 
     classification: Classification
@@ -43,6 +43,7 @@ def label_samples(trace: Trace, markers: Markers) -> Labels:
     engine, phase = apply_idle_threads(found, stack_ids, threads, names, markers)
     preparing = np.isin(phase, [PHASE_CODE[Phase.LOAD], PHASE_CODE[Phase.COMPILE]])
     is_ml = np.isin(engine, [ENGINE_CODE[one] for one in ML_ENGINES]) & (phase != PHASE_CODE[Phase.IDLE])
+    workers = take(found.worker, stack_ids, 0) > 0
     boundary = take(found.boundary_rule, stack_ids, -1)
     in_call = boundary >= 0
     pids = np.append(trace.threads["pid"].to_numpy(np.int64), -1)
@@ -51,7 +52,7 @@ def label_samples(trace: Trace, markers: Markers) -> Labels:
         engine,
         phase,
         in_call,
-        is_ml & ~in_call & ~preparing,
+        workers & ~preparing,
         is_ml,
         boundary.astype(np.int32),
         pids[threads],

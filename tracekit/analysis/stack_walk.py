@@ -93,6 +93,8 @@ class _Flag:
     """Set by the walk: a ``needs-ml`` frame of an engine that ML calls."""
     LEFT = np.uint32(1 << 17)
     """Set by the walk: a frame that may not decide and counts as its ``otherwise``."""
+    BLIND = np.uint32(1 << 18)
+    """A frame with neither a symbol nor a binary: an address that nothing tells about."""
     SILENT = PLUMBING | WAITS
     AGAINST = DRAWS | CONVERTS
 
@@ -119,7 +121,8 @@ def match_frames(binaries: Objects, symbols: Objects, markers: Markers) -> Frame
     flags = np.array([_frame_flags(match, markers.rules) for match in matches], np.uint32)[row]
     named = np.array([has_symbol(symbol) for symbol in symbol_names], np.bool_)[symbol_codes]
     rules = np.array(matches, np.int32).reshape(-1, 3)[row]
-    flags |= np.where(named, _Flag.NAMED, _NOTHING)
+    placed = np.array([bool(binary) for binary in binary_names], np.bool_)[binary_codes]
+    flags |= np.where(named, _Flag.NAMED, np.where(placed, _NOTHING, _Flag.BLIND))
     return FrameFacts(flags, rules[:, 0], rules[:, 1], rules[:, 2])
 
 
@@ -233,9 +236,18 @@ class Walk:
     def _engines(self, deciding: IntArray, rule: RuleIndices) -> Codes:
         left = np.append(self._flags & _Flag.LEFT != 0, False)[deciding]
         engine = np.where(left, self._otherwise_of[rule], self._engine_of[rule])
-        named = self._first(_Flag.NAMED) >= 0
-        nothing = np.where(named, ENGINE_CODE[Engine.OTHER], ENGINE_CODE[Engine.UNKNOWN])
+        nothing = np.where(self._can_be_read(), ENGINE_CODE[Engine.OTHER], ENGINE_CODE[Engine.UNKNOWN])
         return np.where(deciding >= 0, engine, nothing).astype(np.int8)
+
+    def _can_be_read(self) -> Bools:
+        """True where a frame has a symbol and at most half of the stack is mere addresses.
+
+        Recordings without symbols may still name every leaf; what called it then stays unknown.
+        """
+        blind = np.append(0, np.cumsum(self._flags & _Flag.BLIND != 0))
+        mostly_blind = 2 * (blind[self._ends] - blind[self._starts]) > self._ends - self._starts
+        readable: Bools = (self._first(_Flag.NAMED) >= 0) & ~mostly_blind
+        return readable
 
     def _phases(self, deciding: IntArray, engine: Codes, rule: RuleIndices) -> tuple[Codes, RuleIndices]:
         """Return every stack's phase, and the load or compile rule that set it."""

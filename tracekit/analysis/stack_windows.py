@@ -7,9 +7,9 @@ prediction frame may be one call or several back to back. The rules:
   outside any call, or inside another entry point's call, ends it.
 * A thread that waits for an engine is off the CPU and not sampled. A hole of up to ``SHORT_HOLE`` sampling
   periods belongs to the run; a longer one, up to ``LONG_HOLE``, only if the sample before it hands work to an
-  engine or waits (phase dispatch or wait). ML work of the process on other threads fills holes: Core ML runs
-  E5RT operations on a queue of its own, whose stacks hold no prediction frame.
-* Such work just before or just after a run extends it, up to the thread's next sample outside the call. E5RT
+  engine or waits (phase dispatch or wait). The runtime's workers in the process fill holes: Core ML runs E5RT
+  operations on a queue of its own, whose stacks hold no prediction frame.
+* Such work just before or just after a run extends it, up to the thread's next sample outside the call. Such
   work away from every run is an asynchronous window of its own, with no thread.
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.labels import Labels, take
+from tracekit.analysis.labels import Labels
 from tracekit.analysis.markers import Markers
 from tracekit.analysis.windows import Window, sampling_period_ns
 from tracekit.engines import PHASE_CODE, Basis, Phase
@@ -72,7 +72,7 @@ class _StackWindows:
             callers = np.unique(self._threads[labels.in_call & (labels.pid == pid)])
             runs = [run for thread in callers.tolist() for run in self._call_runs(thread, workers)]
             for cluster in self._clusters(self._outside(workers, runs)):
-                if not self._attach(cluster, runs) and self._is_asynchronous(cluster):
+                if not self._attach(cluster, runs):
                     runs.append(cluster)
             every += [self._window(run, int(pid)) for run in runs]
         return every
@@ -151,11 +151,6 @@ class _StackWindows:
         else:
             run.first_ns, run.first_sample = max(cluster.first_ns, run.after_ns + 1), cluster.first_sample
         return True
-
-    def _is_asynchronous(self, cluster: _Run) -> bool:
-        """True when the cluster holds work of an asynchronous execution queue, not just any ML frame."""
-        members = np.arange(cluster.first_sample, cluster.last_sample + 1)
-        return bool((take(self._labels.classification.worker, self._stacks[members], 0) > 0).any())
 
     def _window(self, run: _Run, pid: int) -> Window:
         # A sample stands for the period that it opens; cycles and events say nothing about time.

@@ -9,6 +9,7 @@ import click
 import tracekit
 from tracekit.cli.analyze import analyze_command
 from tracekit.cli.classify import classify_command
+from tracekit.cli.output import HELP
 from tracekit.cli.tables import tables_command
 from tracekit.errors import TracekitError
 from tracekit.export.text import printable
@@ -25,9 +26,7 @@ class _Commands(click.Group):
             ctx.exit(error.exit_code)
 
 
-@click.group(
-    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
+@click.group(cls=_Commands, context_settings={**HELP, "max_content_width": 100})
 @click.version_option(tracekit.__version__, "-V", "--version", message="tracekit %(version)s")
 def main() -> None:
     """Which engine did a Core ML model run on, inference by inference, and how is that known?

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from tracekit.cli.output import Progress, check_output, guess_format, output_options, write_output
+from tracekit.cli.output import HELP, Progress, check_output, guess_format, output_options, write_output
 from tracekit.errors import UsageError
 
 _FORMATS = {".json": "json", ".txt": "text"}
 
 
-@click.command("analyze")
+@click.command("analyze", context_settings=HELP)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--run", type=click.IntRange(1), metavar="N", help="The run to analyse (default: the first).")
 @click.option("--process", metavar="NAME|PID", help="Only this process.")

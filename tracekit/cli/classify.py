@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
-from tracekit.cli.output import check_output, output_options
-from tracekit.errors import InputError, UsageError
+from tracekit.cli.output import HELP, check_output, open_output, output_options
+from tracekit.errors import InputError
 
 if TYPE_CHECKING:
     from tracekit.analysis.stack_records import StackRecord
@@ -23,7 +21,7 @@ MAX_LINE = 16 << 20
 """Bytes; a longer line is not a stack."""
 
 
-@click.command("classify")
+@click.command("classify", context_settings=HELP)
 @click.argument("source", default="-", metavar="[FILE]")
 @click.option(
     "--markers", type=click.Path(), metavar="FILE", help="Your own rules, before the built-in ones."
@@ -48,20 +46,9 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
     from tracekit.analysis.stack_records import classify_records
 
     rules = load_markers(Path(markers) if markers is not None else None)
-    with _reading(source) as lines, _writing(output) as results:
+    with _reading(source) as lines, open_output(output) as results:
         for verdict in classify_records(_records(lines, source), rules):
-            _write_line(results, json.dumps(verdict), output)
-    if output != "-":
-        click.echo(f"Wrote {output}", err=True)
-
-
-def _write_line(results: IO[str], line: str, output: str) -> None:
-    try:
-        results.write(line + "\n")
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror}.") from error
+            results.write(f"{json.dumps(verdict)}\n".encode())
 
 
 def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
@@ -93,45 +80,12 @@ def _reading(source: str) -> Iterator[IO[bytes]]:
         return
     path = Path(source)
     if not path.exists():
-        raise UsageError(f"There is no file {source}.")
+        raise InputError(source, "does not exist.", "Check the path.")
     if not path.is_file() and not path.is_fifo():
-        raise UsageError(f"{source} is not a file. Name a file of JSON Lines, or - for standard input.")
+        raise InputError(source, "is not a file.", "Name a file of JSON Lines, or - for standard input.")
     try:
         file = path.open("rb")
     except OSError as error:
         raise InputError(source, f"cannot be read: {error.strerror}.") from error
     with file:
         yield file
-
-
-@contextmanager
-def _writing(output: str) -> Iterator[IO[str]]:
-    """Open the output; a file appears when everything is written, or not at all."""
-    if output == "-":
-        yield sys.stdout
-        return
-    path = Path(output).absolute()
-    try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror}.") from error
-    file = os.fdopen(descriptor, "w", encoding="utf-8")
-    try:
-        yield file
-        _put_in_place(file, Path(temporary), path)
-    finally:
-        with suppress(OSError):
-            file.close()
-        Path(temporary).unlink(missing_ok=True)
-
-
-def _put_in_place(file: IO[str], temporary: Path, path: Path) -> None:
-    """Close the finished file and give it its name."""
-    try:
-        file.close()
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.") from error

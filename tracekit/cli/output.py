@@ -6,9 +6,10 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import IO, Any, Self, TypeVar
 
 import click
 
@@ -16,6 +17,9 @@ from tracekit.errors import UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _QUIET_SECONDS = 1.0
+
+HELP = {"help_option_names": ["-h", "--help"]}
+"""Every command's context settings."""
 
 
 def output_options(command: _Command) -> _Command:
@@ -45,23 +49,33 @@ def check_output(output: str, force: bool) -> None:
 
 
 def write_output(data: str | bytes, output: str, force: bool) -> None:
-    """Write a result whole or not at all: beside the target first, then in its place."""
-    if output == "-":
-        click.echo(data, nl=False)
-        return
+    """Write a finished result."""
     check_output(output, force)
-    raw = data.encode("utf-8") if isinstance(data, str) else data
+    with open_output(output) as file:
+        file.write(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+@contextmanager
+def open_output(output: str) -> Iterator[IO[bytes]]:
+    """Open an output that appears whole or not at all; "-" is standard output.
+
+    What is written goes into a file beside the target, which takes its place when the block ends well. Raises
+    ``UsageError`` when the target cannot be written.
+    """
+    if output == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
     path = Path(output).absolute()
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(raw)
+                yield file
             Path(temporary).chmod(0o666 & ~_umask())
             Path(temporary).replace(path)
-        except BaseException:
+        finally:
             Path(temporary).unlink(missing_ok=True)
-            raise
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror or error}.") from error
     click.echo(f"Wrote {output}", err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.output import Progress, check_output, guess_format, output_options, write_output
+from tracekit.cli.output import HELP, Progress, check_output, guess_format, output_options, write_output
 from tracekit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
 
 
-@click.command("tables")
+@click.command("tables", context_settings=HELP)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--schema", metavar="NAME", help="Print the rows of this table.")
 @click.option("--columns", metavar="A,B,…", help="Only these columns, in this order.")

@@ -22,6 +22,7 @@ from tracekit.model import Column, Table
 
 Value: TypeAlias = Any
 _TEXT_WIDTH = 60
+_MAX_INT64 = 2**63 - 1
 _HEX_TYPES = frozenset({"uint64-hex-lowercase", "metal-command-buffer-id", "address"})
 
 
@@ -78,7 +79,9 @@ def to_parquet(table: Table, columns: Sequence[Column]) -> bytes:
         elif column.kind in ("int", "float"):
             arrays.append(pa.array(table.rows[column.mnemonic]))
         elif column.kind == "ints":
-            arrays.append(pa.array(_values(table, column)))
+            lists = _values(table, column)
+            beyond = any(number > _MAX_INT64 for numbers in lists if numbers for number in numbers)
+            arrays.append(pa.array(lists, type=pa.list_(pa.uint64() if beyond else pa.int64())))
         else:
             arrays.append(pa.array([text or None for text in _strings(table, column)], type=pa.string()))
     sink = io.BytesIO()

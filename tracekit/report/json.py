@@ -6,13 +6,14 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import tracekit
 from tracekit.analysis.evidence import Evidence
+from tracekit.analysis.frames import has_symbol
 from tracekit.analysis.labels import ML_ENGINES
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.symbols import unsymbolicated_frames
 from tracekit.analysis.windows import numbered_windows
 from tracekit.engines import ENGINES
 from tracekit.model import Trace, WeightUnit
@@ -70,6 +71,7 @@ def _recording(trace: Trace) -> dict[str, Any]:
 def _samples(trace: Trace) -> dict[str, Any]:
     weight = int(trace.weights.sum())
     stack_ids = trace.samples["stack_id"]
+    used = np.unique(trace.stacks.frame_ids)
     return {
         "source": trace.samples_source,
         "count": len(trace.samples),
@@ -78,7 +80,7 @@ def _samples(trace: Trace) -> dict[str, Any]:
         "weight_unit": trace.weight_unit,
         "null_stacks": int((stack_ids < 0).sum()),
         "unique_stacks": int(stack_ids[stack_ids >= 0].nunique()),
-        "unsymbolicated_frames": unsymbolicated_frames(trace),
+        "unsymbolicated_frames": sum(not has_symbol(symbol) for symbol in trace.stacks.symbols[used]),
     }
 
 

@@ -98,7 +98,7 @@ def _meaning(engine: Engine) -> str:
         Engine.RUNTIME: "an ML runtime, engine not visible",
         Engine.GRAPHICS: "Metal without an ML caller",
         Engine.OTHER: "no ML frame on the stack",
-        Engine.UNKNOWN: "no stack, or no symbol on it",
+        Engine.UNKNOWN: "no stack, or no symbols to go by",
     }.get(engine, "")
 
 

@@ -1,0 +1,38 @@
+"""Literal stacks: frames are written "binary | symbol", leaf first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.analysis.classify import Classification, classify_stacks
+from tracekit.analysis.markers import Markers, load_markers
+from tracekit.analysis.stack_records import StackRecord, classify_records
+
+MARKERS = load_markers()
+
+WORKER = ["libdispatch.dylib | _dispatch_lane_invoke", "libsystem_pthread.dylib | start_wqthread"]
+ASLEEP = ["libsystem_kernel.dylib | __psynch_cvwait", "libsystem_pthread.dylib | _pthread_cond_wait"]
+PREDICT = ["CoreML | -[MLModel predictionFromFeatures:options:error:]", "App | Model.prediction(input:)"]
+LOAD = ["CoreML | +[MLLoader loadModelFromAssetAtURL:configuration:error:]", "App | Model.init()"]
+E5_ANE = "Espresso | E5RT::Ops::AneInferenceOperation::ExecuteSync()"
+E5_CPU = "Espresso | E5RT::Ops::BnnsCpuInferenceOperation::ExecuteSync()"
+E5_TASK = "Espresso | E5RT::AsyncTask::SafeExecuteTask()"
+
+
+def frame(text: str) -> tuple[str, str]:
+    binary, _, symbol = text.partition(" | ")
+    return binary, symbol
+
+
+def classified(stacks: list[list[str]], markers: Markers = MARKERS) -> Classification:
+    rows = [frame(text) for stack in stacks for text in stack] or [("", "")]
+    offsets = np.cumsum([0] + [len(stack) for stack in stacks])
+    ids = np.arange(offsets[-1], dtype=np.int32)
+    names = np.array(rows, object)
+    return classify_stacks(offsets, ids, names[:, 0], names[:, 1], markers)
+
+
+def verdict(*frames: str, thread: str = "", markers: Markers = MARKERS) -> tuple[str, str | None]:
+    record = StackRecord(tuple(frame(text) for text in frames), thread)
+    (found,) = classify_records([record], markers)
+    return found["engine"], found["phase"]

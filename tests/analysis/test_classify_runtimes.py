@@ -1,0 +1,230 @@
+"""Other runtimes than Core ML, and what only looks like inference: literal stacks, literal verdicts."""
+
+from __future__ import annotations
+
+import pytest
+from stack_support import E5_ANE, E5_CPU, LOAD, PREDICT, WORKER, verdict
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        (
+            [
+                "libBLAS.dylib | APL_sgemm",
+                "libBLAS.dylib | cblas_sgemm",
+                "libtorch_cpu.dylib | at::native::cpublas::gemm(int)",
+            ],
+            ("CPU", "execute"),
+        ),
+        (
+            [
+                "MPSNDArray | ___lldb_unnamed_symbol1550",
+                "libmetal_plugin.dylib | metal_plugin::MPSApplyMomentumOp<float>::Compute(int)",
+            ],
+            ("GPU", "dispatch"),
+        ),
+        (
+            [
+                "MetalPerformanceShadersGraph | -[MPSGraphExecutable commonPostInit:]",
+                "MetalPerformanceShadersGraph | -[MPSGraph compileWithDevice:feeds:targetTensors:]",
+                "libtorch_cpu.dylib | at::native::mps::runMPSGraph(at::mps::MPSStream*)",
+            ],
+            ("GPU", "compile"),
+        ),
+        (
+            [
+                "libmlx.dylib | mlx::core::metal::CommandEncoder::set_input_array(int)",
+                "libmlx.dylib | mlx::core::Gather::eval_gpu(std::__1::vector<int>)",
+                "libmlx.dylib | mlx::core::async_eval(std::__1::vector<mlx::core::array>)",
+            ],
+            ("GPU", "dispatch"),
+        ),
+        (
+            [
+                "AGXMetalG14X | -[AGXG14XFamilyCommandBuffer blitCommandEncoder]",
+                "libmlx.dylib | mlx::core::QuantizedMatmul::eval_gpu(int)",
+            ],
+            ("GPU", "dispatch"),
+        ),
+        (
+            ["libBLAS.dylib | cblas_sgemm", "libmlx.dylib | mlx::core::Matmul::eval_cpu(int)"],
+            ("CPU", "execute"),
+        ),
+        (
+            [
+                " | AGX::ComputeContext::setBuffer_impl<AGXBuffer>",
+                " | ggml_metal_op_cpy",
+                " | ggml_metal_graph_compute",
+            ],
+            ("GPU", "dispatch"),
+        ),
+        (["Aiko | ggml_metal_add_buffer", "Aiko | whisper_model_load"], ("GPU", "load")),
+        (["libggml-cpu.dylib | ggml_vec_dot_q4_K_q8_K", "libllama.dylib | llama_decode"], ("CPU", "execute")),
+        (
+            ["libBLAS.dylib | cblas_sgemm", "libggml-blas.dylib | ggml_backend_blas_graph_compute"],
+            ("CPU", "execute"),
+        ),
+        (["libsystem_m.dylib | expf", "libllama.dylib | llama_sampler_sample"], ("RUNTIME", None)),
+        (
+            [
+                "Translate | ruy::KernelFloatNeon(ruy::KernelParamsFloat<8, 8> const&)",
+                "Translate | TfLiteStatus tflite::ops::builtin::fully_connected::Eval<1>(TfLiteContext*)",
+                "Translate | tflite::impl::Interpreter::Invoke()",
+            ],
+            ("CPU", "execute"),
+        ),
+        (
+            [
+                "App | xnn_f32_gemm_minmax_ukernel_6x8__asm_aarch64_neonfma_ld128",
+                "App | xnn_compute_gemm",
+                "App | thread_parallelize_2d_tile_2d_dynamic",
+            ],
+            ("CPU", "execute"),
+        ),
+        (
+            ["Metal | -[_MTLCommandBuffer commit]", "App | tflite::gpu::metal::InferenceContext::Encode()"],
+            ("GPU", "dispatch"),
+        ),
+        (
+            [
+                E5_ANE,
+                *PREDICT,
+                "App | tflite::delegates::coreml::CoreMlDelegateKernel::Invoke(int)",
+            ],
+            ("ANE", "dispatch"),
+        ),
+        (["App | TfLiteInterpreterCreate"], ("RUNTIME", "load")),
+        (
+            [
+                "onnxruntime_pybind11_state.so | MlasSgemmOperation(int)",
+                "onnxruntime_pybind11_state.so | onnxruntime::InferenceSession::Run(int)",
+            ],
+            ("CPU", "execute"),
+        ),
+        (
+            [E5_CPU, *PREDICT, "libonnxruntime.1.17.0.dylib | onnxruntime::coreml::Execution::Predict(int)"],
+            ("CPU", "execute"),
+        ),
+        (
+            [
+                "com.apple.MLCompute | -[MLCDeviceCPU(MLCEngineDispatch) dispatchGradientLayer:]",
+                "com.apple.MLCompute | -[MLCTrainingGraph executeGradientWithBatchSize:options:]",
+            ],
+            ("CPU", "execute"),
+        ),
+        (
+            [
+                "App | torch::executor::native::opt_mm_out(int)",
+                "App | executorch::runtime::Method::execute()",
+            ],
+            ("CPU", "execute"),
+        ),
+        (
+            ["libBLAS.dylib | cblas_sgemm", "libctranslate2.4.dylib | ctranslate2::ops::Gemm::compute()"],
+            ("CPU", "execute"),
+        ),
+    ],
+)
+def test_other_runtimes(frames, expected):
+    assert verdict(*frames, *WORKER) == expected
+
+
+def test_mangled_symbols_are_read_too():
+    assert verdict("libmlx.dylib | __ZN3mlx4core3gpu4evalERNS0_5arrayE") == ("GPU", "dispatch")
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        ["libdispatch.dylib | _dispatch_lane_serial_drain", "Finder | -[Plane drawLane:]"],
+        ["com.macrabbit.Espresso | -[CCThreadedConnection workerThreadRunLoop]"],
+        ["Espresso | Espresso.Decoder.step(token:)"],
+        ["AirApp | FREDispatchStatusEventAsync", "AirApp | -[ANEHelper onStatus:]", "AirApp | ANEFinalizer"],
+        ["com.zingelements.zinglab | ZingEditorCompileThread::run()"],
+        ["Mantle | -[MTLModel initWithDictionary:error:]", "App | +[MTLJSONAdapter modelOfClass:]"],
+        [
+            "libBLAS.dylib | cblas_sgemm",
+            "_multiarray_umath.cpython-310-darwin.so | DOUBLE_matmul",
+            "Python | PyObject_Call",
+        ],
+        ["App | MPSPacketParser::parse()", "App | mps_to_kmh"],
+        ["select.cpython-310-darwin.so | select_kqueue_control_impl", "Python | method_vectorcall_FASTCALL"],
+        ["App | HTMLParser::parse()", "App | Format::at::x()"],
+    ],
+)
+def test_lookalikes_are_other(frames):
+    assert verdict(*frames, *WORKER) == ("OTHER", None)
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [
+            "IOGPU | IOGPUResourceCreate",
+            "AGXMetalG16P_B0 | -[AGXBuffer initWithDevice:]",
+            "Maps | mbgl::metal::Drawable::draw()",
+        ],
+        [
+            "com.apple.IOAccelerator | ioAccelResourceFinalize",
+            "com.apple.AMDMTLBronzeDriver | -[BronzeMtlTexture dealloc]",
+            "com.apple.CoreImage | CI::MetalContext::after_render()",
+        ],
+        [
+            "libdispatch.dylib | __DISPATCH_WAIT_FOR_QUEUE__",
+            "CoreImage | CI::MetalContext::render_node(CI::TileTask*)",
+        ],
+        ["QuartzCore | -[CAMetalLayer nextDrawable]", "UnityFramework | 0x1234"],
+        [
+            "Metal | -[_MTLCommandBuffer commit]",
+            "SceneKit | -[SCNRenderer _drawScene:]",
+            "App | ARView.update()",
+        ],
+        ["Metal | -[_MTLDevice newComputePipelineStateWithFunction:error:]", "Game | Shaders::load()"],
+        [
+            "AGXMetalG13X | 0x1fddc171c",
+            "libANGLE.dylib | rx::ContextMtl::flush()",
+            "WebKit | WebKit::RemoteGraphicsContextGL::paint()",
+        ],
+        [
+            "Metal | -[_MTLCommandBuffer commit]",
+            "MPSCore | MPSKernel::encode()",
+            "MPSImage | -[MPSImageGaussianBlur encodeToCommandBuffer:]",
+            "Photos | blur()",
+        ],
+        [
+            "MPSCore | MPSDevice::GetMPSLibrary_DoNotUse(MPSLibraryInfo const*)",
+            " | -[MPSImageLanczosScale initWithDevice:]",
+        ],
+        [
+            "VideoToolbox | VTPixelTransferSessionTransferImage",
+            "Metal | -[_MTLCommandBuffer commit]",
+            "AVFoundation | -[AVPlayer play]",
+        ],
+    ],
+)
+def test_drawing_is_not_inference(frames):
+    assert verdict(*frames, *WORKER) == ("GRAPHICS", None)
+
+
+def test_metal_counts_for_a_model_only_through_ml_frames():
+    commit = "Metal | -[_MTLCommandBuffer commit]"
+    assert verdict(commit, "Espresso | ___lldb_unnamed_symbol1", *PREDICT) == ("GPU", "dispatch")
+    assert verdict(commit, "QuartzCore | CA::Layer::display()", "App | done()", *PREDICT) == (
+        "GRAPHICS",
+        None,
+    )
+    assert verdict(commit, "CoreImage | -[CIContext render:toCVPixelBuffer:]", *PREDICT) == (
+        "RUNTIME",
+        "copy",
+    )
+
+
+def test_vision_is_no_proof_for_what_it_calls():
+    detector = "Vision | -[VNDetectRectanglesRequest internalPerformRevision:inContext:error:]"
+    assert verdict("libBLAS.dylib | cblas_sgemm", detector) == ("RUNTIME", None)
+    assert verdict("libBNNS.dylib | 0x1234", detector) == ("CPU", "execute")
+
+
+def test_asking_whether_there_is_an_ane_is_not_using_it():
+    assert verdict("AppleNeuralEngine | +[_ANEDeviceInfo hasANE]", *LOAD) == ("RUNTIME", "load")

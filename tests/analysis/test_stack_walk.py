@@ -1,0 +1,170 @@
+"""The walk on arrays: what must hold for any stack, and equality with a plain walk, frame after frame."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stack_support import MARKERS, classified, frame
+
+from tracekit.analysis.frames import has_symbol
+from tracekit.analysis.markers import Markers
+from tracekit.analysis.rules import Rule
+from tracekit.engines import ENGINE_CODE, ENGINES, PHASES, Engine, Phase
+
+PLUMBING = [
+    "libdispatch.dylib | _dispatch_client_callout",
+    "libsystem_kernel.dylib | mach_msg2_trap",
+    "libobjc.A.dylib | objc_msgSend",
+    "CoreFoundation | CFRunLoopRun",
+]
+SOME_FRAMES = [
+    f"{rule.example.binary} | {rule.example.symbol}" for rule in MARKERS.rules if rule.strength != "thread"
+]
+SOME_FRAMES += ["App | main", "App | 0x12", "App | run()"]
+stacks_of_known_frames = st.lists(st.sampled_from(SOME_FRAMES), max_size=8)
+plumbing = st.lists(st.sampled_from(PLUMBING), max_size=3)
+
+
+@settings(deadline=None)
+@given(stacks_of_known_frames, plumbing, plumbing)
+def test_plumbing_at_leaf_and_root_changes_no_engine(stack, leaf, root):
+    bare, dressed = classified([stack, [*leaf, *stack, *root]]).engine.tolist()
+    if bare != ENGINE_CODE[Engine.UNKNOWN]:
+        assert dressed == bare
+
+
+@settings(deadline=None)
+@given(st.lists(stacks_of_known_frames, max_size=6))
+def test_a_stacks_verdict_does_not_depend_on_its_neighbours(stacks):
+    together = classified(stacks)
+    for at, stack in enumerate(stacks):
+        alone = classified([stack])
+        for name in ("engine", "phase", "rule", "deciding", "boundary", "worker", "bare", "phase_rule"):
+            assert getattr(together, name)[at] == getattr(alone, name)[0], name
+
+
+@settings(max_examples=400, deadline=None)
+@given(stacks_of_known_frames)
+def test_the_walk_equals_the_slow_one_on_known_frames(stack):
+    assert_equals_slow_walk(stack, MARKERS)
+
+
+RULES = st.lists(
+    st.builds(
+        Rule,
+        id=st.just("x"),
+        engine=st.sampled_from([engine for engine in Engine if engine is not Engine.UNKNOWN]),
+        strength=st.sampled_from(["decisive", "presumed", "needs-ml", "context", "plumbing"]),
+        phase=st.sampled_from([None, *Phase]),
+        symbol=st.sampled_from("abcdefgh"),
+        scope=st.sampled_from(["frame", "stack"]),
+        boundary=st.sampled_from([None, None, "call", "worker"]),
+        otherwise=st.sampled_from([None, Engine.GRAPHICS]),
+        ancestor=st.booleans(),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(RULES, st.lists(st.sampled_from([*"abcdefghi", "0x1"]), max_size=8))
+def test_the_walk_equals_the_slow_one_on_random_rules(rules, symbols):
+    assert_equals_slow_walk([f"App | {symbol}" for symbol in symbols], Markers(tuple(rules)))
+
+
+def assert_equals_slow_walk(stack: list[str], markers: Markers) -> None:
+    found = classified([stack], markers)
+    engine, phase, deciding = slow_walk([markers.match(*frame(text)) for text in stack], stack, markers.rules)
+    got_phase = PHASES[found.phase[0]] if found.phase[0] >= 0 else None
+    assert (ENGINES[found.engine[0]], got_phase, found.deciding[0]) == (engine, phase, deciding)
+
+
+def slow_walk(matches, stack, rules):
+    """The documented walk, one frame after the other."""
+    ml = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
+    own = [rules[match.rule] if match.rule >= 0 else None for match in matches]
+
+    def opinion(at: int) -> str | None:
+        """What the nearest frame rootward of ``at`` with an opinion says: ml, drawing, image, or nothing."""
+        for further in range(at + 1, len(own)):
+            rule = own[further]
+            if rule is None:
+                continue
+            if rule.strength == "needs-ml" and rule.engine is Engine.RUNTIME:
+                return "image"
+            if rule.strength in ("decisive", "context"):
+                if rule.engine not in ml:
+                    return "drawing"
+                if rule.ancestor:
+                    return "ml"
+            if rule.strength == "presumed":
+                return "ml" if opinion_of_presumed(further) else "image"
+        return None
+
+    def opinion_of_presumed(at: int) -> bool:
+        for further in range(at + 1, len(own)):
+            rule = own[further]
+            if rule is None or rule.strength in ("presumed", "plumbing"):
+                continue
+            if rule.strength == "needs-ml":
+                if rule.engine is Engine.RUNTIME:
+                    return False
+                continue
+            if rule.engine not in ml:
+                return False
+            if rule.ancestor:
+                return True
+        return True
+
+    classes: dict[int, tuple[int, Engine]] = {}
+    for at, rule in reversed(list(enumerate(own))):
+        if rule is None:
+            continue
+        if rule.strength == "decisive" or (rule.strength == "presumed" and opinion_of_presumed(at)):
+            classes[1] = (at, rule.engine)
+        elif rule.strength == "needs-ml" and opinion(at) == "ml":
+            classes[3 if rule.engine is Engine.RUNTIME else 2] = (at, rule.engine)
+        elif rule.strength == "context" and rule.engine is Engine.RUNTIME:
+            classes[3] = (at, rule.engine)
+        elif rule.strength in ("needs-ml", "presumed") and rule.otherwise:
+            drawn = rule.strength == "needs-ml" and opinion(at) == "drawing"
+            classes[3 if drawn else 4] = (at, rule.otherwise)
+    if not classes:
+        named = any(has_symbol(frame(text)[1]) for text in stack)
+        return (Engine.OTHER if named else Engine.UNKNOWN), None, -1
+    deciding, engine = classes[min(classes)]
+    if engine not in ml:
+        return engine, None, deciding
+
+    phase = own[deciding].phase
+    if phase in (Phase.DISPATCH, Phase.EXECUTE, None):
+        for rule in own:
+            if rule is not None and rule.phase is Phase.WAIT:
+                phase = Phase.WAIT
+                break
+            if rule is None or rule.strength != "plumbing":
+                break
+    if phase is Phase.IDLE:
+        silent = all(rule is not None and rule.strength == "plumbing" for rule in own[:deciding])
+        if engine is not Engine.RUNTIME or silent:
+            return engine, phase, deciding
+        phase = None
+    for at, match in enumerate(matches):
+        if match.boundary_rule >= 0 and rules[match.boundary_rule].boundary == "call":
+            counts_here = loads_at(at, match, own, rules, opinion, opinion_of_presumed)
+            return engine, rules[match.phase_rule].phase if counts_here else phase, deciding
+        if loads_at(at, match, own, rules, opinion, opinion_of_presumed):
+            return engine, rules[match.phase_rule].phase, deciding
+    return engine, phase, deciding
+
+
+def loads_at(at, match, own, rules, opinion, opinion_of_presumed) -> bool:
+    """True when this frame sets the phase of the whole stack; a call frame itself never does."""
+    if match.phase_rule < 0:
+        return False
+    if match.boundary_rule >= 0 and rules[match.boundary_rule].boundary == "call":
+        return False
+    if rules[match.phase_rule].strength not in ("needs-ml", "presumed"):
+        return True
+    alone = own[at].strength == "decisive" or (own[at].strength == "presumed" and opinion_of_presumed(at))
+    return alone or opinion(at) == "ml"

@@ -1,0 +1,149 @@
+"""``tracekit classify``: JSON Lines in, JSON Lines out, and a sentence for everything that is neither."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from tracekit.cli.classify import MAX_LINE, classify_command
+from tracekit.errors import InputError, UsageError
+
+BNNS = {"frames": [{"binary": "libBNNS.dylib", "symbol": "BNNSFilterApplyBatch"}]}
+ANE_THREAD = {
+    "frames": [{"symbol": "mach_msg2_trap"}],
+    "thread_name": "ANEServicesThread",
+    "label": "ignored",
+}
+
+
+def run(*arguments, stacks=(), text=None):
+    text = text if text is not None else "".join(json.dumps(stack) + "\n" for stack in stacks)
+    return CliRunner().invoke(classify_command, [str(one) for one in arguments], input=text)
+
+
+def verdicts(result):
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_one_line_out_per_line_in_in_order():
+    found = verdicts(run(stacks=[BNNS | {"id": "a"}, ANE_THREAD, {"frames": []}]))
+    assert found == [
+        {
+            "id": "a",
+            "engine": "CPU",
+            "phase": "execute",
+            "rule": "cpu.bnns-filter",
+            "frame": {"index": 0, "binary": "libBNNS.dylib", "symbol": "BNNSFilterApplyBatch"},
+            "why": "BNNS runs one layer on the CPU",
+        },
+        {
+            "engine": "ANE",
+            "phase": "idle",
+            "rule": "thread.ane-services",
+            "frame": None,
+            "why": "thread 'ANEServicesThread': the name of the ANE's notification thread:"
+            " this process has opened the ANE",
+        },
+        {"engine": "UNKNOWN", "phase": None, "rule": None, "frame": None, "why": "the stack is empty"},
+    ]
+
+
+def test_a_file_and_standard_input_give_the_same(tmp_path):
+    path = tmp_path / "stacks.jsonl"
+    path.write_text(json.dumps(BNNS) + "\n\n" + json.dumps(ANE_THREAD), encoding="utf-8")
+    assert run(path).stdout == run("-", stacks=[BNNS, ANE_THREAD]).stdout
+
+
+def test_nothing_in_nothing_out():
+    assert verdicts(run(text="")) == []
+
+
+def test_text_of_a_hostile_stack_stays_in_its_line():
+    symbol = "a\nb\x1b[31m\ud800\u2028"
+    (found,) = verdicts(run(stacks=[{"frames": [{"binary": "libBNNS", "symbol": symbol}]}]))
+    assert found["frame"]["symbol"] == symbol
+
+
+def test_own_rules(tmp_path):
+    rules = tmp_path / "mine.toml"
+    rules.write_text('[[rule]]\nid = "mine"\nengine = "GPU"\nsymbol = "^mine"\n', encoding="utf-8")
+    (found,) = verdicts(run("--markers", rules, stacks=[{"frames": [{"binary": "", "symbol": "mine()"}]}]))
+    assert (found["engine"], found["rule"]) == ("GPU", "mine")
+    assert found["why"] == "rule mine matches this frame"
+
+
+def test_a_result_file_appears_whole(tmp_path):
+    target = tmp_path / "verdicts.jsonl"
+    result = run("-o", target, stacks=[BNNS])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert json.loads(target.read_text(encoding="utf-8"))["engine"] == "CPU"
+
+
+def test_a_result_file_is_not_overwritten_unless_told(tmp_path):
+    target = tmp_path / "verdicts.jsonl"
+    target.write_text("precious", encoding="utf-8")
+    result = run("-o", target, stacks=[BNNS])
+    assert isinstance(result.exception, UsageError)
+    assert target.read_text(encoding="utf-8") == "precious"
+    assert run("-o", target, "--force", stacks=[BNNS]).exit_code == 0
+    assert "CPU" in target.read_text(encoding="utf-8")
+
+
+def test_a_bad_line_leaves_no_file_behind(tmp_path):
+    target = tmp_path / "verdicts.jsonl"
+    result = run("-o", target, text=json.dumps(BNNS) + "\n{\n")
+    assert isinstance(result.exception, InputError)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{", "standard input, line 2: is not JSON"),
+        ("[]", "line 2: a stack must be an object"),
+        ('{"stack": []}', 'a list of "frames"'),
+        ('{"frames": ["a"]}', "frame 0 must be an object"),
+        ('{"frames": [{"symbol": 3}]}', '"symbol" must be a string'),
+        ("[" * 100_000, "is not JSON"),
+        ("1" * 100_000, "is not JSON"),
+        ("\x00", "is not JSON"),
+    ],
+)
+def test_a_bad_line_is_named(line, words):
+    result = run(text=json.dumps(BNNS) + "\n" + line + "\n")
+    assert isinstance(result.exception, InputError)
+    assert result.exception.exit_code == 3
+    assert words in str(result.exception)
+    assert "Traceback" not in result.output
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "stacks.jsonl"
+    path.write_bytes(b'{"frames": [{"symbol": "\xff\xfe"}]}\n')
+    result = run(path)
+    assert isinstance(result.exception, InputError)
+    assert "stacks.jsonl, line 1: is not JSON" in str(result.exception)
+
+
+def test_a_line_without_end():
+    result = run(text="x" * (MAX_LINE + 2))
+    assert isinstance(result.exception, InputError)
+    assert "longer than 16 MB" in str(result.exception)
+
+
+def test_inputs_that_are_not_there_or_no_file(tmp_path):
+    assert "does not exist" in str(run(tmp_path / "nothing").exception)
+    assert "is not a file" in str(run(tmp_path).exception)
+    assert "no file of rules" in str(run("--markers", tmp_path / "nothing", stacks=[BNNS]).exception)
+
+
+def test_the_output_must_be_possible_before_any_work(tmp_path):
+    assert isinstance(run("-o", tmp_path, stacks=[BNNS]).exception, UsageError)
+    assert isinstance(run("-o", tmp_path / "no" / "where", stacks=[BNNS]).exception, UsageError)
+
+
+def test_the_help_has_an_example():
+    assert "tracekit classify stacks.jsonl --markers my-rules.toml" in run("--help").output

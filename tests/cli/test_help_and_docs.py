@@ -1,0 +1,90 @@
+"""Help, README, docs, Makefile and the program stay in step."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import tracekit
+from tracekit import model
+from tracekit.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = sorted(main.commands)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example_and_stands_in_the_readme(command: str) -> None:
+    for flag in ("-h", "--help"):
+        result = CliRunner().invoke(main, [command, flag])
+        assert result.exit_code == 0
+        assert (
+            f"tracekit {command} " in result.output.split("Options:")[0].split("Usage:")[1].split("\n", 1)[1]
+        )
+    assert f"`tracekit {command} " in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_explains_itself(command: str) -> None:
+    for parameter in main.commands[command].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+
+
+def test_options_in_the_docs_exist() -> None:
+    options = {o for c in main.commands.values() for p in c.params for o in p.opts} | {"--help", "--version"}
+    elsewhere = {"--toc", "--xpath", "--output", "--input", "--check", "--editable"}
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        mentioned = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", path.read_text()))
+        assert mentioned <= options | elsewhere, path.name
+
+
+def test_the_version_is_the_packages_version() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    assert project["version"] == tracekit.__version__
+    assert CliRunner().invoke(main, ["--version"]).output == f"tracekit {tracekit.__version__}\n"
+    assert f"## {tracekit.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_dependency_has_its_reason() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    reasons = (ROOT / "CONTRIBUTING.md").read_text().split("## Dependencies")[1]
+    for requirement in project["dependencies"] + project["optional-dependencies"]["dev"]:
+        assert re.split(r"[<>=]", requirement)[0] in reasons
+
+
+def test_every_make_target_is_documented() -> None:
+    targets = re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    documented = (ROOT / "CONTRIBUTING.md").read_text()
+    assert len(targets) > 6
+    for target in set(targets) - {"help", "setup"}:
+        assert f"`make {target}`" in documented
+
+
+def test_every_column_is_documented() -> None:
+    text = (ROOT / "docs" / "columns.md").read_text()
+    declared = [value for value in vars(model).values() if isinstance(value, model.Columns)]
+    assert len(declared) > 8
+    for columns in declared:
+        for name in [*columns.required, *columns.optional]:
+            assert f"`{name}`" in text, name
+
+
+def test_links_lead_somewhere() -> None:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
+            if not target.startswith("http"):
+                assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_a_typo_in_a_command_is_wrong_usage() -> None:
+    result = CliRunner().invoke(main, ["analyse"])
+    assert result.exit_code == 2
+    assert "No such command" in result.output

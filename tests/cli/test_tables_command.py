@@ -1,0 +1,229 @@
+"""``tracekit tables``: what an export holds, and any table of it in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+from support import SHARED, THREAD, document, node, one_table, schema, write
+
+from tracekit.cli import main
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+TOC = """<trace-toc><run number="1"><info><target><device name="Mac" os-version="26.5"/></target><summary>
+<template-name>Blank</template-name></summary></info><data><table schema="odd" pmc-events="&quot;A&quot;"/>
+<table schema="ane-hw-intervals"/></data></run></trace-toc>"""
+COLUMNS = [
+    ("time", "sample-time"),
+    ("thread", "thread"),
+    ("process", "process"),
+    ("id", "uint64"),
+    ("label", "formatted-label"),
+    ("list", "pmc-events"),
+    ("word", "string"),
+    ("stack", "backtrace"),
+]
+ROW = (
+    f'<sample-time id="1">5</sample-time>{THREAD}<process ref="4"/><uint64 id="6">18446744073709551615</uint64>'
+    '<formatted-label id="7" fmt="x"><narrative-text id="8">MPSGraph:</narrative-text><uint64-hex-lowercase id="9">255'
+    '</uint64-hex-lowercase></formatted-label><pmc-events id="10">1 2</pmc-events><string id="11">a, "b" é</string>'
+    '<backtrace id="12"><frame id="13" name="f" addr="0x11"><binary id="14" name="App"/></frame><frame id="15" name="g"'
+    ' addr="0x12"/></backtrace>'
+)
+NULLS = '<sample-time id="16">6</sample-time>' + "<sentinel/>" * 7
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["tables", *arguments])
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> str:
+    return write(tmp_path, one_table("odd", COLUMNS, ROW, NULLS))
+
+
+def test_the_list(tmp_path: Path) -> None:
+    write(tmp_path, one_table("odd", COLUMNS, ROW, NULLS), "a.xml")
+    write(tmp_path, TOC, "toc.xml")
+    text = run(str(tmp_path)).stdout
+    assert "(Blank, 26.5)" in text
+    rows = [line.split() for line in text.splitlines()[1:]]
+    assert rows == [
+        ["#", "schema", "rows", "file", "attributes"],
+        ["1", "odd", "2", "a.xml", 'pmc-events="A"'],
+        ["2", "ane-hw-intervals", "not", "here"],
+    ]
+
+
+def test_the_list_as_json(tmp_path: Path) -> None:
+    write(tmp_path, one_table("odd", COLUMNS, ROW, NULLS), "a.xml")
+    write(tmp_path, TOC, "toc.xml")
+    listed: dict[str, Any] = json.loads(run(str(tmp_path), "--format", "json").stdout)
+    (one,) = listed["runs"]
+    assert one["os"] == "26.5"
+    assert [(t["schema"], t["row_count"]) for t in one["tables"]] == [("odd", 2), ("ane-hw-intervals", None)]
+
+
+def test_an_export_that_matched_nothing_is_listed_as_such(tmp_path: Path) -> None:
+    result = run(write(tmp_path, document()))
+    assert result.exit_code == 0
+    assert "holds no table" in result.stdout
+    assert "matched no table" in result.stdout
+
+
+def test_csv(odd: str) -> None:
+    result = run(odd, "--schema", "odd", "--format", "csv")
+    assert list(csv.reader(io.StringIO(result.stdout))) == [
+        [name for name, _ in COLUMNS],
+        [
+            "5",
+            "Main Thread (0x1f) (App, pid: 7)",
+            "App (7)",
+            "18446744073709551615",
+            "MPSGraph:0xff",
+            "1 2",
+            'a, "b" é',
+            "f ← g",
+        ],
+        ["6", "", "", "", "", "", "", ""],
+    ]
+
+
+def test_text(odd: str) -> None:
+    lines = run(odd, "--schema", "odd", "--columns", "word,time").stdout.splitlines()
+    assert lines == ["word      time", 'a, "b" é     5', "             6"]
+
+
+def test_json(odd: str) -> None:
+    table = json.loads(run(odd, "--schema", "odd", "--format", "json").stdout)
+    full, null = table["rows"]
+    assert full == {
+        "time": 5,
+        "thread": {"tid": 31, "name": "Main Thread", "pid": 7, "process": "App"},
+        "process": {"pid": 7, "name": "App"},
+        "id": 2**64 - 1,
+        "label": [
+            {"type": "narrative-text", "value": "MPSGraph:"},
+            {"type": "uint64-hex-lowercase", "value": 255},
+        ],
+        "list": [1, 2],
+        "word": 'a, "b" é',
+        "stack": [
+            {
+                "symbol": "f",
+                "binary": "App",
+                "address": 17,
+                "source_file": "",
+                "source_line": -1,
+                "inlined": False,
+            },
+            {
+                "symbol": "g",
+                "binary": "",
+                "address": 18,
+                "source_file": "",
+                "source_line": -1,
+                "inlined": False,
+            },
+        ],
+    }
+    assert null == {name: 6 if name == "time" else None for name, _ in COLUMNS}
+    assert table["columns"][3] == {"mnemonic": "id", "title": "Id", "type": "uint64", "kind": "int"}
+
+
+def test_parquet(odd: str, tmp_path: Path) -> None:
+    output = tmp_path / "odd.parquet"
+    result = run(odd, "--schema", "odd", "-o", str(output))
+    assert result.exit_code == 0, result.output
+    full, null = pq.read_table(output).to_pylist()
+    assert full["thread"] == {"tid": 31, "name": "Main Thread", "pid": 7, "process": "App"}
+    assert (full["id"], full["list"], full["label"]) == (2**64 - 1, [1, 2], "MPSGraph:0xff")
+    assert [(frame["symbol"], frame["address"]) for frame in full["stack"]] == [("f", 17), ("g", 18)]
+    assert null == {name: 6 if name == "time" else None for name, _ in COLUMNS}
+
+
+def test_limit_and_columns(odd: str) -> None:
+    result = run(odd, "--schema", "odd", "--columns", "id, time", "--limit", "1", "--format", "csv")
+    assert result.stdout == "id,time\n18446744073709551615,5\n"
+    assert run(odd, "--schema", "odd", "--limit", "0", "--format", "csv").stdout.count("\n") == 1
+
+
+def test_tables_of_one_schema_come_as_one(tmp_path: Path) -> None:
+    columns = [("thread", "thread"), ("stack", "backtrace")]
+    stack = '<backtrace id="{}"><frame id="{}" name="{}" addr="0x1"/></backtrace>'
+    first = document(node(schema("t", columns) + f"<row>{stack_row(stack, 6, 'f')}</row>", table=1))
+    second = document(node(schema("t", columns) + f"<row>{stack_row(stack, 6, 'g')}</row>", table=2))
+    write(tmp_path, first, "a.xml")
+    write(tmp_path, second, "b.xml")
+    assert run(str(tmp_path), "--schema", "t", "--format", "csv").stdout.splitlines()[1:] == [
+        '"Main Thread (0x1f) (App, pid: 7)",f',
+        '"Main Thread (0x1f) (App, pid: 7)",g',
+    ]
+
+
+def stack_row(stack: str, at: int, name: str) -> str:
+    return THREAD + stack.format(at, at + 1, name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--schema", "nothing"], "has no table 'nothing' in run 1; it holds odd."),
+        (["--schema", "odd", "--columns", "nothing"], "'odd' has no column 'nothing'; it has time, thread,"),
+        (["--columns", "time"], "--columns and --limit go with --schema"),
+        (["--limit", "3"], "--columns and --limit go with --schema"),
+        (["--schema", "odd", "--run", "2"], "has no table 'odd' in run 2"),
+        (["--format", "csv"], "The list of tables comes as text or JSON"),
+        (["--schema", "odd", "--format", "xlsx"], "Invalid value for '--format'"),
+        (["--schema", "odd", "--limit", "-1"], "Invalid value for '--limit'"),
+    ],
+)
+def test_wrong_usage(odd: str, arguments: list[str], message: str) -> None:
+    result = run(odd, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_table_that_was_recorded_but_not_exported(tmp_path: Path) -> None:
+    write(tmp_path, TOC, "toc.xml")
+    result = run(str(tmp_path), "--schema", "ane-hw-intervals")
+    assert result.exit_code == 3
+    assert "lists a table 'ane-hw-intervals' but does not hold its rows" in result.stderr
+    assert '@schema="ane-hw-intervals"' in result.stderr
+
+
+def test_every_table_of_the_samples_prints_in_every_format(tmp_path: Path) -> None:
+    for folder in sorted(path.parent for path in SAMPLES.glob("*/truth.json")):
+        listed = json.loads(run(str(folder), "--format", "json").stdout)
+        for table in listed["runs"][0]["tables"]:
+            if table["row_count"] is None:
+                continue
+            name = table["schema"]
+            rows = json.loads(run(str(folder), "--schema", name, "--format", "json").stdout)["rows"]
+            lines = list(
+                csv.reader(io.StringIO(run(str(folder), "--schema", name, "--format", "csv").stdout))
+            )
+            output = tmp_path / f"{folder.name}-{name}.parquet"
+            assert run(str(folder), "--schema", name, "-o", str(output), "--force").exit_code == 0
+            assert run(str(folder), "--schema", name).exit_code == 0
+            assert len(rows) == len(lines) - 1 == pq.read_table(output).num_rows
+
+
+def test_every_real_table_prints_in_every_format(shared: Path, tmp_path: Path) -> None:
+    for path in sorted(
+        (SHARED / "traces" / "xml" / "sforteln__xctrace-query-mcp-server").glob("schema-table__*.xml")
+    ):
+        name = path.stem.removeprefix("schema-table__")
+        for number, extension in enumerate(("csv", "json", "parquet", "txt")):
+            output = tmp_path / f"{path.stem}-{number}.{extension}"
+            result = run(str(path), "--schema", name, "-o", str(output))
+            run_3 = run(str(path), "--schema", name, "--run", "3", "-o", str(output))
+            assert 0 in (result.exit_code, run_3.exit_code), (path.name, result.output, run_3.output)
+            assert output.stat().st_size > 0
