@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from support import SHARED
+
+# Where CI runs, the same cases every time; elsewhere new ones, so that time finds what chance missed.
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("here", deadline=None, max_examples=50)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 @pytest.fixture

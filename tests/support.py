@@ -10,6 +10,16 @@ from tracekit.parsers.xml.source import XmlFile, XmlSource
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
+NO_EXPORTS = {
+    "display_vsync_trace_baseline.xml": "is not XML",
+    "gpu_trace_baseline.xml": "is not XML",
+    "tracetemplate__foundation-models.plist.xml": "root <plist>",
+    "track-detail__Allocations__Allocations-List.xml": "track detail",
+    "track-detail__Leaks__Leaks.xml": "track detail",
+    "track-detail__VM-Tracker__Regions-Map.xml": "track detail",
+}
+"""Files of the collection that are something else, and what their error says."""
+
 TIME_PROFILE = (
     ("time", "sample-time"),
     ("thread", "thread"),

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support import SHARED
+from support import NO_EXPORTS, SHARED
 
 from tracekit.errors import InputError
 from tracekit.load import open_source, open_trace
@@ -15,14 +15,6 @@ from tracekit.model import Trace
 
 XML = SHARED / "traces" / "xml"
 FILES = sorted(path.relative_to(SHARED / "traces") for path in (SHARED / "traces").rglob("*.xml"))
-NO_EXPORTS = {
-    "display_vsync_trace_baseline.xml": "is not XML",
-    "gpu_trace_baseline.xml": "is not XML",
-    "tracetemplate__foundation-models.plist.xml": "root <plist>",
-    "track-detail__Allocations__Allocations-List.xml": "track detail",
-    "track-detail__Leaks__Leaks.xml": "track detail",
-    "track-detail__VM-Tracker__Regions-Map.xml": "track detail",
-}
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)

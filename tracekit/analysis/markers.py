@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,12 +90,18 @@ def load_markers(extra: Path | None = None) -> Markers:
     in the file's order; ``disable = ["id", …]`` removes built-in ones. Raises ``UsageError`` when there is no
     such file and ``InputError`` when anything in it is not understood.
     """
-    built_in = read_markers_file(BUILT_IN)
+    built_in = _built_in()
     if extra is None:
-        return Markers(built_in.rules)
+        return built_in
     known = {rule.id: rule for rule in built_in.rules}
     changes = read_markers_file(extra, known=tuple(known))
     replaced = {rule.id: rule for rule in changes.rules if rule.id in known}
     added = [rule for rule in changes.rules if rule.id not in known]
     kept = [replaced.get(rule.id, rule) for rule in built_in.rules if rule.id not in changes.disable]
     return Markers((*added, *kept))
+
+
+@cache
+def _built_in() -> Markers:
+    """Read once per process: the file is long and never changes."""
+    return Markers(read_markers_file(BUILT_IN).rules)

@@ -174,6 +174,8 @@ def format_parts(parts: Sequence[tuple[str, Any]]) -> str:
 def _format_part(kind: str, value: Any) -> str:
     if value is None:
         return ""
+    if kind == "frame":
+        return f"{value[0][1]} "
     if isinstance(value, tuple):
         return format_parts(value)
     return f"0x{value:x}" if kind in _HEX_TYPES and isinstance(value, int) else str(value)

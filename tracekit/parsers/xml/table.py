@@ -205,9 +205,21 @@ def _part(store: ValueStore, slot: int) -> tuple[str, Any]:
         return tag, None
     if tag in ("thread", "process"):
         return tag, store.fmt_of(slot)
+    if tag == "frame":
+        return tag, _frame_parts(store, slot)
     if store.child_count[slot]:
         return tag, decode_parts(store, slot)
     return tag, store.number(slot) if store.form[slot] in (Form.INT, Form.NEGATIVE) else store.text(slot)
+
+
+def _frame_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
+    frames = store.frames
+    at = int(np.searchsorted(frames.slot, slot))
+    name, address, binary = store.strings[frames.name[at]], int(frames.address[at]), int(frames.binary[at])
+    if not binary:
+        return (("symbol", name), ("address", address))
+    image = int(store.binaries.name[np.searchsorted(store.binaries.slot, binary)])
+    return (("symbol", name), ("address", address), ("binary", store.strings[image]))
 
 
 def _child(store: ValueStore, slot: int, tag: str) -> int:

@@ -1,0 +1,203 @@
+"""Windows inferred from stacks: what belongs together, what does not, and what nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trace_support import (
+    ANE,
+    ANE_WAIT,
+    BNNS,
+    CALL,
+    E5_CPU,
+    E5_WORKER,
+    LOAD,
+    MS,
+    RUNTIME,
+    UI,
+    Sample,
+    trace_of,
+)
+
+from tracekit.analysis import Analysis, analyze
+
+
+def windows(samples: Sequence[Sample], **options: object) -> list[tuple[float, float]]:
+    """(start, end) in ms of the windows found."""
+    frame = analyze(trace_of(samples, **options)).windows  # type: ignore[arg-type]
+    frame = frame[frame["source"] == "stacks"]
+    return [(row["start_ns"] / MS, row["end_ns"] / MS) for row in frame.to_dict("records")]
+
+
+def verdicts(analysis: Analysis) -> list[str]:
+    return [verdict.verdict for verdict in analysis.verdicts]
+
+
+def test_a_run_of_samples_inside_a_call() -> None:
+    samples = [(0, "main", UI), (1, "main", BNNS), (2, "main", RUNTIME), (3, "main", BNNS), (4, "main", UI)]
+    assert windows(samples) == [(1, 4)]
+
+
+def test_a_sample_outside_the_call_ends_it() -> None:
+    samples = [(1, "main", BNNS), (2, "main", UI), (3, "main", BNNS)]
+    assert windows(samples) == [(1, 2), (3, 4)]
+
+
+def test_back_to_back_calls_are_one_window_and_that_is_said() -> None:
+    analysis = analyze(trace_of([(at, "main", BNNS) for at in range(10)]))
+    assert len(analysis.windows) == 1
+    (issue,) = [issue for issue in analysis.issues if issue.code == "windows-inferred"]
+    assert "cannot be told apart" in issue.message
+
+
+@pytest.mark.parametrize(
+    ("last", "gap", "joined"),
+    [
+        (BNNS, 5, True),  # a few periods without a sample happen to any thread
+        (BNNS, 6, False),  # a thread that computes is sampled
+        (ANE, 6, True),  # a thread that waits for the ANE is not
+        (ANE_WAIT, 250, True),
+        (ANE_WAIT, 251, False),
+    ],
+)
+def test_a_thread_that_waits_for_an_engine_is_not_sampled(
+    last: tuple[str, ...], gap: int, joined: bool
+) -> None:
+    samples = [(0, "main", last), (gap, "main", BNNS)]
+    assert windows(samples) == ([(0, gap + 1)] if joined else [(0, 1), (gap, gap + 1)])
+
+
+def test_work_of_the_runtimes_queue_fills_holes_of_the_caller() -> None:
+    caller = [(0, "main", RUNTIME), (20, "main", RUNTIME)]
+    assert windows(caller) == [(0, 1), (20, 21)]
+    assert windows([*caller, *[(at, "worker", E5_CPU) for at in (4, 8, 12, 16)]]) == [(0, 21)]
+    assert windows([*caller, *[(at, "worker", E5_CPU) for at in (4, 8, 16)]]) == [(0, 9), (16, 21)]
+
+
+def test_work_of_the_runtimes_queue_extends_a_call_but_not_past_the_callers_next_sample() -> None:
+    samples = [(0, "main", RUNTIME), (3, "worker", E5_CPU), (6, "worker", E5_CPU)]
+    assert windows(samples) == [(0, 7)]
+    assert windows([*samples, (5, "main", UI)]) == [(0, 5)]
+
+
+def test_asynchronous_work_is_a_window_of_its_own() -> None:
+    analysis = analyze(trace_of([(at, "worker", E5_WORKER) for at in (1, 2, 3)]))
+    (window,) = analysis.windows.to_dict("records")
+    assert (window["start_ns"], window["end_ns"], window["thread_id"]) == (1 * MS, 4 * MS, -1)
+    assert window["label"] == "asynchronous execution"
+    assert verdicts(analysis) == ["ANE"]
+
+
+def test_work_of_the_runtimes_queue_counts_in_the_window_that_it_overlaps() -> None:
+    samples = [(1, "main", RUNTIME), (2, "worker", E5_WORKER), (3, "main", RUNTIME), (3, "ui", UI)]
+    analysis = analyze(trace_of(samples))
+    assert verdicts(analysis) == ["ANE"]
+    inside = analysis.attribution[analysis.attribution["window_id"] == 0]
+    assert dict(zip(inside["engine"], inside["samples"], strict=True)) == {"ANE": 1, "RUNTIME": 2}
+
+
+def test_the_queue_of_another_process_is_not_ours() -> None:
+    samples = [(1, "main", RUNTIME), (2, "worker", E5_WORKER), (3, "main", RUNTIME)]
+    analysis = analyze(trace_of(samples, processes={"worker": 8}))
+    assert sorted(verdicts(analysis)) == ["ANE", "UNKNOWN"]
+
+
+def test_two_calls_at_once_leave_the_queues_work_to_nobody() -> None:
+    samples = [
+        *[(at, "a", RUNTIME) for at in (1, 2, 3)],
+        *[(at + 0.1, "b", RUNTIME) for at in (1, 2, 3)],
+        (2.5, "worker", E5_WORKER),
+    ]
+    analysis = analyze(trace_of(samples))
+    assert verdicts(analysis) == ["UNKNOWN", "UNKNOWN"]
+    (issue,) = [issue for issue in analysis.issues if issue.code == "worker-samples-shared"]
+    assert issue.count == 1
+
+
+def test_calls_on_two_threads_are_two_windows() -> None:
+    samples = [*[(at, "a", ANE) for at in (1, 2, 3)], *[(at + 0.5, "b", BNNS) for at in (1, 2, 3)]]
+    analysis = analyze(trace_of(samples))
+    assert verdicts(analysis) == ["ANE", "CPU"]
+
+
+def test_loading_is_no_inference() -> None:
+    analysis = analyze(trace_of([(1, "main", LOAD), (2, "main", LOAD), (9, "main", BNNS)]))
+    assert [(w["start_ns"] / MS, w["end_ns"] / MS) for w in analysis.windows.to_dict("records")] == [(9, 10)]
+
+
+def test_a_window_ends_where_the_thread_is_seen_elsewhere() -> None:
+    assert windows([(1, "main", BNNS), (1.25, "main", UI)]) == [(1, 1.25)]
+
+
+def test_without_time_weights_a_sample_is_a_moment() -> None:
+    assert windows([(1, "main", BNNS), (2, "main", BNNS)], unit="cycles") == [(1, 2 + 1 / MS)]
+
+
+def test_a_call_without_an_engine_is_unknown() -> None:
+    analysis = analyze(trace_of([(1, "main", CALL), (2, "main", RUNTIME)]))
+    assert verdicts(analysis) == ["UNKNOWN"]
+    assert (
+        analysis.verdicts[0].why == "2 of 2 samples are in an ML runtime, and none shows which engine it used"
+    )
+
+
+def test_ml_work_without_calls_falls_back_to_the_whole_run() -> None:
+    analysis = analyze(
+        trace_of([(1, "main", ("libBNNS.dylib | BNNSFilterApply", "App | main")), (2, "main", UI)])
+    )
+    assert analysis.windows["source"].tolist() == ["run"]
+    assert verdicts(analysis) == ["CPU"]
+
+
+def test_no_ml_work_gives_no_window() -> None:
+    analysis = analyze(trace_of([(1, "main", UI), (2, "main", None)]))
+    assert len(analysis.windows) == 0
+    assert analysis.summary.sentence.startswith("No model was seen running: none of the 2 samples")
+
+
+def test_no_samples_at_all() -> None:
+    analysis = analyze(trace_of([]))
+    assert len(analysis.windows) == 0
+    assert analysis.summary.sentence == "No sample was selected, so nothing can be said about engines."
+
+
+STACKS = [UI, LOAD, CALL, RUNTIME, ANE, ANE_WAIT, BNNS, E5_WORKER, E5_CPU, None]
+ANY_SAMPLES = st.lists(
+    st.tuples(st.integers(0, 400), st.sampled_from(["a", "b", "worker"]), st.sampled_from(STACKS)),
+    max_size=40,
+    unique_by=lambda sample: (sample[0], sample[1]),  # a thread is in one place at a time
+)
+
+
+@given(ANY_SAMPLES, st.integers(0, 10**6))
+def test_shifting_the_clock_changes_nothing(samples: list[Sample], shift: int) -> None:
+    here, there = (
+        analyze(trace_of([(time + by, thread, stack) for time, thread, stack in samples]))
+        for by in (0, shift)
+    )
+    moved = here.windows.assign(
+        start_ns=here.windows["start_ns"] + shift * MS, end_ns=here.windows["end_ns"] + shift * MS
+    )
+    assert moved.equals(there.windows)
+    assert here.attribution.equals(there.attribution)
+
+
+@given(ANY_SAMPLES)
+def test_windows_are_within_the_samples_and_hold_the_calls(samples: list[Sample]) -> None:
+    analysis = analyze(trace_of(samples))
+    times = analysis.trace.samples["time_ns"]
+    for window in analysis.windows.to_dict("records"):
+        assert times.min() <= window["start_ns"] < window["end_ns"] <= times.max() + MS
+    if (analysis.windows["source"] == "stacks").any():
+        members = set(analysis.members.sample.tolist())
+        assert {at for at, inside in enumerate(analysis.labels.in_call) if inside} <= members
+
+
+@given(ANY_SAMPLES)
+def test_windows_of_one_thread_do_not_overlap(samples: list[Sample]) -> None:
+    frame = analyze(trace_of(samples)).windows
+    for _, own in frame[frame["thread_id"] >= 0].groupby("thread_id"):
+        assert (own["start_ns"].to_numpy()[1:] >= own["end_ns"].to_numpy()[:-1]).all()
