@@ -10,14 +10,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.attribution import Membership, assign_samples, attribute
+from tracekit.analysis.attribution import Membership, assign_samples, attribute, shares_by_window
 from tracekit.analysis.evidence import gather_evidence
 from tracekit.analysis.labels import Labels, label_samples
 from tracekit.analysis.markers import Markers, load_markers
+from tracekit.analysis.reasons import leading_frames
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.stack_windows import windows_from_stacks
 from tracekit.analysis.summary import summarize
-from tracekit.analysis.verdicts import judge
+from tracekit.analysis.verdicts import Verdict, judge
 from tracekit.analysis.windows import Window, whole_run, window_frame
 from tracekit.engines import ENGINE_CODE, Engine
 from tracekit.errors import UsageError
@@ -57,7 +58,7 @@ def analyze(
             )
         )
     attribution = attribute(trace, labels, members)
-    verdicts = judge(trace, labels, rules, members, attribution, len(frame))
+    verdicts = _verdicts(trace, labels, rules, members, attribution, len(frame))
     nobody = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))
     issues += _label_issues(trace, labels)
     return Analysis(
@@ -72,6 +73,23 @@ def analyze(
         gather_evidence(trace),
         summarize(trace, labels, frame, verdicts),
         tuple(issues),
+    )
+
+
+def _verdicts(
+    trace: Trace,
+    labels: Labels,
+    rules: Markers,
+    members: Membership,
+    attribution: pd.DataFrame,
+    windows: int,
+) -> tuple[Verdict, ...]:
+    shares = shares_by_window(attribution)
+    reasons: dict[int, dict[Engine, str]] = {}
+    for (window, engine), frame in leading_frames(trace, labels, rules, members).items():
+        reasons.setdefault(window, {})[engine] = frame
+    return tuple(
+        judge(shares.get(window, []), reasons.get(window, {}), trace.weight_unit) for window in range(windows)
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.labels import Labels
-from tracekit.engines import ENGINES, PHASES
+from tracekit.engines import ENGINES, PHASES, Engine, Phase
 from tracekit.model import ATTRIBUTION, IntArray, Trace
 
 OUTSIDE = -1
@@ -25,6 +25,42 @@ class Membership:
     sample: IntArray
     window: IntArray
     ambiguous: int = 0
+
+
+@dataclass(frozen=True)
+class Share:
+    """One row of an attribution: what one engine has in one phase of one window; None is "not known"."""
+
+    engine: Engine
+    phase: Phase | None
+    samples: int
+    weight: int
+    sampled_ns: int | None
+    busy_ns: int | None
+    waiting_ns: int | None
+
+    @property
+    def is_inference(self) -> bool:
+        """True for work that counts towards a verdict."""
+        return self.phase is not None and self.phase.is_inference
+
+
+def shares_by_window(attribution: pd.DataFrame) -> dict[int, list[Share]]:
+    """Return the rows of a ``model.ATTRIBUTION`` frame by window_id, in their order."""
+    found: dict[int, list[Share]] = {}
+    for row in attribution.to_dict("records"):
+        share = Share(
+            Engine(row["engine"]),
+            None if pd.isna(row["phase"]) else Phase(row["phase"]),
+            int(row["samples"]),
+            int(row["weight"]),
+            *(
+                None if pd.isna(row[name]) else int(row[name])
+                for name in ("sampled_ns", "busy_ns", "waiting_ns")
+            ),
+        )
+        found.setdefault(int(row["window_id"]), []).append(share)
+    return found
 
 
 def assign_samples(trace: Trace, labels: Labels, windows: pd.DataFrame) -> Membership:

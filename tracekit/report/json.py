@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 import tracekit
+from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
 from tracekit.analysis.evidence import Evidence
 from tracekit.analysis.frames import has_symbol
 from tracekit.analysis.labels import ML_ENGINES
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows import numbered_windows
-from tracekit.engines import ENGINES
+from tracekit.engines import ENGINES, Engine
 from tracekit.model import Trace, WeightUnit
 
 SCHEMA = "tracekit-analysis/1"
@@ -29,13 +30,14 @@ def to_json(analysis: Analysis) -> str:
 def to_dict(analysis: Analysis) -> dict[str, Any]:
     """Return the document as plain data."""
     trace = analysis.trace
+    totals = shares_by_window(analysis.totals).get(OUTSIDE, [])
     return {
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
         "input": {"name": trace.info.name, "kind": trace.info.kind, "run": trace.info.run},
         "recording": _recording(trace),
         "samples": _samples(trace),
-        "engines": _engines(analysis.totals, [str(engine) for engine in ENGINES], trace.weight_unit),
+        "engines": _engines(totals, ENGINES, trace.weight_unit),
         "evidence": [_evidence(one) for one in analysis.evidence],
         "windows": _windows(analysis),
         "summary": asdict(analysis.summary),
@@ -84,46 +86,41 @@ def _samples(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _engines(
-    rows: pd.DataFrame, engines: list[str], unit: WeightUnit, *, waiting: bool = False
-) -> dict[str, Any]:
+def _engines(shares: Sequence[Share], engines: Sequence[Engine], unit: WeightUnit) -> dict[str, Any]:
     """Return engine → numbers; null where nothing measured or inferred them."""
     no_time = 0 if unit == "ns" else None
     document: dict[str, Any] = {}
     for engine in engines:
-        own = rows[rows["engine"] == engine]
-        numbers = {
-            "samples": int(own["samples"].sum()),
-            "sampled_ns": _sum_or_null(own["sampled_ns"], no_time),
-            "busy_ns": _sum_or_null(own["busy_ns"], None),
+        own = [share for share in shares if share.engine is engine]
+        document[str(engine)] = {
+            "samples": sum(share.samples for share in own),
+            "sampled_ns": _sum_or_null([share.sampled_ns for share in own], no_time),
+            "busy_ns": _sum_or_null([share.busy_ns for share in own], None),
+            "waiting_ns": _sum_or_null([share.waiting_ns for share in own], None),
+            "weight": sum(share.weight for share in own),
+            "phases": {
+                str(share.phase): {"samples": share.samples, "sampled_ns": share.sampled_ns}
+                for share in own
+                if share.phase is not None
+            },
         }
-        if waiting:
-            numbers["waiting_ns"] = _sum_or_null(own["waiting_ns"], None)
-        phases = {
-            str(phase): {
-                "samples": int(of["samples"].sum()),
-                "sampled_ns": _sum_or_null(of["sampled_ns"], no_time),
-            }
-            for phase, of in own.groupby("phase", observed=True)
-        }
-        document[engine] = {**numbers, "weight": int(own["weight"].sum()), "phases": phases}
     return document
 
 
-def _sum_or_null(column: pd.Series[Any], of_nothing: int | None) -> int | None:
-    if not len(column):
+def _sum_or_null(amounts: Sequence[int | None], of_nothing: int | None) -> int | None:
+    known = [amount for amount in amounts if amount is not None]
+    if not amounts:
         return of_nothing
-    return None if column.isna().any() else int(column.sum())
+    return sum(known) if len(known) == len(amounts) else None
 
 
 def _windows(analysis: Analysis) -> list[dict[str, Any]]:
-    by_window = dict(iter(analysis.attribution.groupby("window_id")))
-    nothing = analysis.attribution.iloc[:0]
+    shares = shares_by_window(analysis.attribution)
     documents = []
     unit = analysis.trace.weight_unit
     for (number, window), verdict in zip(numbered_windows(analysis.windows), analysis.verdicts, strict=True):
-        own = by_window.get(number, nothing)
-        listed = [str(e) for e in ENGINES if e in ML_ENGINES or (own["engine"] == str(e)).any()]
+        own = shares.get(number, [])
+        listed = [e for e in ENGINES if e in ML_ENGINES or any(share.engine is e for share in own)]
         documents.append(
             {
                 "id": number,
@@ -133,7 +130,7 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "thread": thread_label(analysis.trace, window.thread_id),
                 "source": window.source,
                 "basis": str(window.basis),
-                "engines": _engines(own, listed, unit, waiting=True),
+                "engines": _engines(own, listed, unit),
                 "verdict": verdict.verdict,
                 "why": verdict.why,
             }

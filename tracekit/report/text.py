@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-import pandas as pd
-
+from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.verdicts import INFERENCE_PHASES, SERVING, Verdict
+from tracekit.analysis.verdicts import SERVING, Verdict
 from tracekit.analysis.windows import Window, numbered_windows
 from tracekit.engines import ENGINES, Engine
 from tracekit.export.text import align, clip, printable
@@ -68,28 +67,32 @@ def format_weight(weight: int, unit: WeightUnit) -> str:
 
 
 def _engines(analysis: Analysis) -> str:
-    totals = analysis.totals
+    shares = shares_by_window(analysis.totals).get(OUTSIDE, [])
     unit = analysis.trace.weight_unit
-    column = "host time" if unit == "ns" else unit
     rows = []
     for engine in ENGINES:
-        own = totals[totals["engine"] == str(engine)]
-        if len(own):
+        own = [share for share in shares if share.engine is engine]
+        if own:
             rows.append([str(engine), *_numbers(own, unit), _phases(own), _meaning(engine)])
     if not rows:
         return ""
-    table = align(["engine", "samples", column, "phases", ""], rows, [False, True, True, False, False], "  ")
+    header = ["engine", "samples", "host time" if unit == "ns" else unit, "phases", ""]
+    table = align(header, rows, [False, True, True, False, False], "  ")
     return f"Engines (host samples: who called or ran an engine on the CPU, not how long it worked)\n{table}"
 
 
-def _numbers(rows: pd.DataFrame, unit: WeightUnit) -> list[str]:
-    weight = int(rows["weight"].sum())
-    return [f"{int(rows['samples'].sum()):,}", f"{weight / 1e6:,.1f} ms" if unit == "ns" else f"{weight:,}"]
+def _numbers(shares: Sequence[Share], unit: WeightUnit) -> list[str]:
+    weight = sum(share.weight for share in shares)
+    samples = sum(share.samples for share in shares)
+    return [f"{samples:,}", f"{weight / 1e6:,.1f} ms" if unit == "ns" else f"{weight:,}"]
 
 
-def _phases(rows: pd.DataFrame) -> str:
-    counts = rows.groupby("phase", observed=True)["samples"].sum().sort_values(ascending=False, kind="stable")
-    return ", ".join(f"{phase} {count:,}" for phase, count in counts.items())
+def _phases(shares: Sequence[Share]) -> str:
+    """Return ``dispatch 12, wait 6``; work without a phase shows only beside work that has one."""
+    if all(share.phase is None for share in shares):
+        return ""
+    ordered = sorted(shares, key=lambda share: (share.phase is None, -share.samples))
+    return ", ".join(f"{share.phase or 'other'} {share.samples:,}" for share in ordered)
 
 
 def _meaning(engine: Engine) -> str:
@@ -106,7 +109,8 @@ def _windows(analysis: Analysis, most: int) -> str:
     if not len(analysis.windows):
         return ""
     shown = list(zip(numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False))
-    rows = [_window_row(analysis, number, window, verdict) for (number, window), verdict in shown]
+    shares = shares_by_window(analysis.attribution)
+    rows = [_window_row(shares.get(at, []), at, window, verdict) for (at, window), verdict in shown]
     header = ["window", "start", "length", "verdict", *(str(engine) for engine in SERVING), "call"]
     right = [True, True, True, False, True, True, True, False]
     table = align(header, rows, right, "  ").splitlines()
@@ -125,10 +129,8 @@ def _windows(analysis: Analysis, most: int) -> str:
     return "\n".join([_windows_title(analysis), *lines, *_latency(analysis)])
 
 
-def _window_row(analysis: Analysis, number: int, window: Window, verdict: Verdict) -> list[str]:
-    own = analysis.attribution[analysis.attribution["window_id"] == number]
-    own = own[own["phase"].isin(INFERENCE_PHASES)]
-    counts = [own.loc[own["engine"] == str(engine), "samples"].sum() for engine in SERVING]
+def _window_row(shares: Sequence[Share], number: int, window: Window, verdict: Verdict) -> list[str]:
+    counts = [sum(s.samples for s in shares if s.engine is engine and s.is_inference) for engine in SERVING]
     return [
         str(number),
         f"{window.start_ns / 1e6:,.3f} ms",
