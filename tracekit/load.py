@@ -156,4 +156,6 @@ def _no_samples(source: Source, run: RunInfo, wanted: str | None) -> InputError:
     advice = _EXPORT_ADVICE
     if recorded:
         advice = _EXPORT_ADVICE.replace("time-profile", recorded[0])
+    elif source.has_toc:
+        advice = "The recording has no table of samples: record again with Time Profiler in the template."
     return InputError(source.name, problem, advice)

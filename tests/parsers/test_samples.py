@@ -202,3 +202,9 @@ def test_no_such_table_of_samples(tmp_path: Path) -> None:
         open_trace(path, samples="cpu-profile")
     with pytest.raises(UsageError, match="'nonsense' is no table of samples"):
         open_trace(path, samples="nonsense")
+
+
+def test_a_recording_without_samples_cannot_be_helped_by_an_export(tmp_path: Path) -> None:
+    toc = '<trace-toc><run number="1"><data><table schema="os-signpost"/></data></run></trace-toc>'
+    with pytest.raises(InputError, match="record again with Time Profiler"):
+        open_trace(write(tmp_path, toc))

@@ -1,6 +1,6 @@
 """Trace → Analysis. Knows no file format and draws nothing."""
 
-from tracekit.analysis.analyze import analyze
+from tracekit.analysis.pipeline import analyze
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows import Window, parse_window, windows_from_csv
 

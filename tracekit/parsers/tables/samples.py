@@ -264,7 +264,7 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
             Issue(
                 "info",
                 "null-stacks",
-                f"{null} of {len(samples)} samples have no stack; their weight counts",
+                f"no stack on {null} of {len(samples)} samples; their weight counts",
                 null,
             )
         )

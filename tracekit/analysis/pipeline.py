@@ -1,4 +1,4 @@
-"""``analyze``: Trace → Analysis."""
+"""``analyze``: Trace → labels → windows → attribution → verdicts → Analysis."""
 
 from __future__ import annotations
 
@@ -167,12 +167,13 @@ def _label_issues(trace: Trace, labels: Labels) -> list[Issue]:
     unknown = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
     with_stack = int((trace.samples["stack_id"] >= 0).sum())
     null = len(trace.samples) - with_stack
-    if unknown - null > 0 and with_stack:
+    said_already = any(issue.code == "no-symbols" for issue in trace.issues)
+    if unknown - null > 0 and with_stack and not said_already:
         return [
             Issue(
                 "warning",
                 "unsymbolicated-stacks",
-                f"{unknown - null} of {with_stack} sampled stacks have no symbol; what they did is unknown",
+                f"no symbols on {unknown - null} of {with_stack} sampled stacks; what they did is unknown",
                 unknown - null,
             )
         ]
