@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import THREAD, TIME_PROFILE, document, node, one_table, schema, write
 
-from tracekit.errors import InputError, UsageError
+from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.load import open_trace
 from tracekit.model import SAMPLES, Trace
 
@@ -208,3 +208,15 @@ def test_a_recording_without_samples_cannot_be_helped_by_an_export(tmp_path: Pat
     toc = '<trace-toc><run number="1"><data><table schema="os-signpost"/></data></run></trace-toc>'
     with pytest.raises(InputError, match="record again with Time Profiler"):
         open_trace(write(tmp_path, toc))
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [("time", "'time' holds something else than numbers"), ("weight", "'weight' holds something else")],
+)
+def test_words_where_numbers_belong_are_an_error(tmp_path: Path, column: str, message: str) -> None:
+    cells = {"time": "<sample-time>5</sample-time>", "weight": "<weight>1000000</weight>"}
+    cells[column] = cells[column].replace(">5<", ">soon<").replace(">1000000<", ">1.5 ms<")
+    row = f"{cells['time']}<sentinel/><sentinel/><sentinel/><sentinel/>{cells['weight']}<sentinel/>"
+    with pytest.raises(TracekitError, match=message):
+        open_trace(write(tmp_path, one_table("time-profile", TIME_PROFILE, row)))

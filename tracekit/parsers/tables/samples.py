@@ -87,6 +87,7 @@ def build_samples(tables: Sequence[Table]) -> Samples:
     order = np.argsort(samples["time_ns"].to_numpy()[keep], kind="stable")
     samples = samples.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
     counters = counters.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
+    _check_preserved(tables, samples, weight[~keep], unit)
     _report_stacks(samples, table.schema, stacks, issues)
     return Samples(
         SAMPLES.check(samples, f"samples of {table.schema}"),
@@ -130,8 +131,14 @@ def choose_schema(
 
 
 def _integers(rows: pd.DataFrame, name: str, default: int, issues: list[Issue]) -> IntArray:
-    if name not in rows.columns or not pd.api.types.is_integer_dtype(rows[name].dtype):
+    if name not in rows.columns:
         return np.full(len(rows), default, np.int64)
+    if not pd.api.types.is_integer_dtype(rows[name].dtype):
+        if rows[name].notna().any():
+            raise TracekitError(
+                f"The column '{name}' holds something else than numbers. Export the table again."
+            )
+        rows = rows.assign(**{name: pd.array([pd.NA] * len(rows), dtype="Int64")})
     column = rows[name]
     gaps = int(column.isna().sum())
     if gaps and default >= 0:
@@ -255,6 +262,21 @@ def _first_copies(
             )
         )
     return keep
+
+
+def _check_preserved(
+    tables: Sequence[Table], samples: pd.DataFrame, repeated: IntArray, unit: WeightUnit
+) -> None:
+    """Raise ``TracekitError`` unless every row and its weight arrived, counting those that were repeated."""
+    rows_in = sum(len(table) for table in tables)
+    weights = [_integers(table.rows, "weight", 0, []) for table in tables if "weight" in table.rows]
+    weight_in = sum(int(weight.sum()) for weight in weights)
+    weight_out = int(samples["weight_ns" if unit == "ns" else unit].sum()) + int(repeated.sum())
+    if len(samples) + len(repeated) != rows_in or (weights and weight_out != weight_in):
+        raise TracekitError(
+            f"'{tables[0].schema}': {rows_in} rows weighing {weight_in} came in,"
+            f" {len(samples) + len(repeated)} weighing {weight_out} came out. This is a defect of tracekit: please report it."
+        )
 
 
 def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issues: list[Issue]) -> None:
