@@ -273,9 +273,10 @@ def _check_preserved(
     weight_in = sum(int(weight.sum()) for weight in weights)
     weight_out = int(samples["weight_ns" if unit == "ns" else unit].sum()) + int(repeated.sum())
     if len(samples) + len(repeated) != rows_in or (weights and weight_out != weight_in):
+        rows_out = len(samples) + len(repeated)
         raise TracekitError(
-            f"'{tables[0].schema}': {rows_in} rows weighing {weight_in} came in,"
-            f" {len(samples) + len(repeated)} weighing {weight_out} came out. This is a defect of tracekit: please report it."
+            f"'{tables[0].schema}': {rows_in} rows weighing {weight_in} came in and {rows_out} weighing"
+            f" {weight_out} came out. This is a defect of tracekit: please report it."
         )
 
 
