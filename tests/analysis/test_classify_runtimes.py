@@ -130,6 +130,56 @@ def test_other_runtimes(frames, expected):
     assert verdict(*frames, *WORKER) == expected
 
 
+@pytest.mark.parametrize(
+    ("leaf", "expected"),
+    [
+        ("libmlx.dylib | mlx::core::matmul_bnns<_MLX_BFloat16>", ("CPU", "execute")),
+        ("App | static BNNS.apply(_:to:)", ("CPU", "execute")),
+        ("libonnxruntime.1.4.0.dylib | .LComputeBlockBy4Loop830+0x168", ("CPU", "execute")),
+        ("libggml-metal.0.9.5.dylib | ggml_metal_rsets_free", ("GPU", "load")),
+        ("libggml-metal.0.9.5.dylib | ggml_metal_encoder_free", ("GPU", "dispatch")),
+        ("libggml-metal.so | ???", ("GPU", "dispatch")),
+        ("libmetal_plugin.dylib | 0x18df9", ("GPU", "dispatch")),
+        ("libtorch_cpu.dylib | MPSStream::copy", ("GPU", "dispatch")),
+        (
+            "cake | _$LT$candle_core..metal_backend..MetalStorage$u20$as$u20$Backend$GT$::matmul",
+            ("GPU", "dispatch"),
+        ),
+        ("cake | candle_core::cpu_backend::utils::binary_map", ("CPU", "execute")),
+        ("cake | candle_nn::linear::Linear::forward", ("RUNTIME", None)),
+    ],
+)
+def test_back_ends_by_one_frame(leaf, expected):
+    assert verdict(leaf, *WORKER) == expected
+
+
+def test_a_library_without_symbols_still_says_what_its_callees_are_for():
+    assert verdict("libBLAS.dylib | cblas_sgemm", "libonnxruntime.1.17.0.dylib | ???") == ("CPU", "execute")
+
+
+@pytest.mark.parametrize(
+    ("leaf", "phase"),
+    [
+        (" | _ANEClient compileModel", "compile"),
+        (" | _ANEDaemonConnection loadModel", "load"),
+        (" | _ANEClient evaluateWithModel", "dispatch"),
+        ("AppleNeuralEngine | +[_ANEModel modelAtURL:key:]", "load"),
+        (
+            "AppleNeuralEngine | -[_ANEProgramIOSurfacesMapper mapIOSurfacesWithModel:request:error:]",
+            "copy",
+        ),
+        (" | ???  (in AppleNeuralEngine)  load address 0x1a8 + 0x5ec  [0x1a8b0]", "dispatch"),
+    ],
+)
+def test_the_ane_client_in_other_spellings(leaf, phase):
+    assert verdict(leaf, *WORKER) == ("ANE", phase)
+
+
+def test_sleep_is_seen_behind_an_offset():
+    leaf = "libsystem_kernel.dylib | __psynch_cvwait + 8"
+    assert verdict(leaf, "libtorch_cpu.dylib | at::mps::MPSStream::commitAndWait() + 12") == ("GPU", "wait")
+
+
 def test_mangled_symbols_are_read_too():
     assert verdict("libmlx.dylib | __ZN3mlx4core3gpu4evalERNS0_5arrayE") == ("GPU", "dispatch")
 
@@ -141,6 +191,7 @@ def test_mangled_symbols_are_read_too():
         ["com.macrabbit.Espresso | -[CCThreadedConnection workerThreadRunLoop]"],
         ["Espresso | Espresso.Decoder.step(token:)"],
         ["AirApp | FREDispatchStatusEventAsync", "AirApp | -[ANEHelper onStatus:]", "AirApp | ANEFinalizer"],
+        ["AirApp | _ANEHelper_dispatchStatusEvent"],
         ["com.zingelements.zinglab | ZingEditorCompileThread::run()"],
         ["Mantle | -[MTLModel initWithDictionary:error:]", "App | +[MTLJSONAdapter modelOfClass:]"],
         [

@@ -14,6 +14,7 @@ from tracekit.analysis.frames import (
     has_symbol,
     literals_inside,
     plain_binary,
+    plain_frame,
     plain_symbol,
 )
 from tracekit.analysis.markers import load_markers
@@ -91,6 +92,9 @@ def test_the_table_in_the_documentation_lists_the_built_in_rules():
         ("AGXMetalG15X_B0", "AGXMetalG15X_B0"),
         ("kernel.release.t6030", "kernel.release.t6030"),
         ("My App", "My App"),
+        ("com.apple.ANEServices (6.1 - 6.1)", "ANEServices"),
+        ("libBNNS.dylib (288.60.2)", "libBNNS"),
+        ("AppleH11ANEInterface + 501752", "AppleH11ANEInterface"),
         ("", ""),
     ],
 )
@@ -114,19 +118,60 @@ def test_mangled_names_become_readable(mangled, readable):
     assert plain_symbol(mangled) == readable
 
 
+@pytest.mark.parametrize(
+    ("binary", "symbol", "plain"),
+    [
+        (
+            "",
+            "mach_msg2_trap  (in libsystem_kernel.dylib) + 8  [0x18b58]",
+            ("libsystem_kernel", "mach_msg2_trap"),
+        ),
+        ("", "???  (in ANEServices)  load address 0x1a8 + 0x5ec  [0x1a8]", ("ANEServices", "???")),
+        ("", "??? (AppleH11ANEInterface + 501752) [0xfe00] 11", ("AppleH11ANEInterface", "???")),
+        ("", "close() + 232 (AppleH11ANEInterface + 48) [0xfe00] 11", ("AppleH11ANEInterface", "close()")),
+        (
+            "",
+            "frame #5: 0x0242 libBNNS.dylib`BNNSGraphContextExecute_v2 + 480",
+            ("libBNNS", "BNNSGraphContextExecute_v2"),
+        ),
+        ("", "abort Address = 0x7fff (filename not found) [in libsystem_c.dylib]", ("libsystem_c", "abort")),
+        ("Other", "start (in dyld) + 6", ("Other", "start")),
+        ("CoreML", "-[MLModel x] (CoreML)", ("CoreML", "-[MLModel x]")),
+        ("Flutter", "impeller::Draw() + 241 (render_pass_mtl.mm:241)", ("Flutter", "impeller::Draw()")),
+        ("App", "run(data=1 bytes) at Audio.swift:296:34", ("App", "run(data=1 bytes)")),
+        ("Kern", "0x18224b000 + 0xe08 \t// mach_msg_trap + 0x8", ("Kern", "mach_msg_trap")),
+        ("Image", "__ZN2CI7Context6renderEPNS_4NodeE :59 (in CoreImage)", ("Image", "CI::Context::render(")),
+        ("libmlx.dylib", "f(int) (.cold.1)", ("libmlx", "f(int) (.cold.1)")),
+        ("App", "Foo.`default`.getter", ("App", "Foo.`default`.getter")),
+    ],
+)
+def test_places_around_a_symbol_are_taken_away(binary, symbol, plain):
+    assert plain_frame(binary, symbol) == plain
+
+
 def test_very_long_symbols_are_cut():
     assert len(plain_symbol("x" * 1_000_000)) == MAX_SYMBOL
 
 
 @pytest.mark.parametrize(
     "symbol",
-    ["", "???", "0x1024044f0", "+ 0x12", "0x102f70000 + 499864", "<redacted>", "___lldb_unnamed_symbol958"],
+    [
+        "",
+        "???",
+        "0x1024044f0",
+        "+ 0x12",
+        "0x102f70000 + 499864",
+        "<redacted>",
+        "<redacted> + 192",
+        "??? (AppleH11ANEInterface + 5) [0xfe00]",
+        "___lldb_unnamed_symbol958",
+    ],
 )
 def test_a_placeholder_is_no_symbol(symbol):
     assert not has_symbol(symbol)
 
 
-@pytest.mark.parametrize("symbol", ["main", "-[A b]", "0xdead_handler", "operator+"])
+@pytest.mark.parametrize("symbol", ["main", "main + 4", "-[A b]", "0xdead_handler", "operator+"])
 def test_a_name_is_a_symbol(symbol):
     assert has_symbol(symbol)
 

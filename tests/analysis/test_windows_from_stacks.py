@@ -83,6 +83,11 @@ def test_work_of_the_runtimes_queue_extends_a_call_but_not_past_the_callers_next
     assert windows([*samples, (5, "main", UI)]) == [(0, 5)]
 
 
+def test_work_that_spans_two_calls_of_a_thread_starts_the_second_after_the_first() -> None:
+    samples = [(0, "w", E5_WORKER), (1, "main", CALL), (7, "w", E5_WORKER), (8, "main", CALL)]
+    assert windows(samples) == [(1, 2), (2, 9)]
+
+
 def test_asynchronous_work_is_a_window_of_its_own() -> None:
     analysis = analyze(trace_of([(at, "worker", E5_WORKER) for at in (1, 2, 3)]))
     (window,) = analysis.windows.to_dict("records")

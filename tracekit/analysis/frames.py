@@ -21,6 +21,17 @@ _NO_SYMBOL = re.compile(
     r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+(?: \+ \d+)?|\+ \d+|<redacted>|<unknown>|\(Missing\)"
     r"|<deduplicated_symbol>|___lldb_unnamed_symbol.*"
 )
+_VERSION_AFTER = re.compile(r" {0,4}(?:\([\d. -]*\)|\+ (?:0x)?[0-9a-fA-F]+|\[0x[0-9a-fA-F]+\])$")
+_COMMENTED = re.compile(r"0x[0-9a-fA-F]+ \+ (?:0x)?[0-9a-fA-F]+[ \t]+// ?")
+_IMAGE_BEFORE = re.compile(r"(?:frame #\d+: )?(?:0x[0-9a-fA-F]+ )?([^`\s()]*[^`\s().])`(?=\S)")
+_PLACE_AFTER = re.compile(
+    r"[ \t]{1,8}(?:\(in ([^()]+)\)|\[in ([^\[\]]+)\]|\(([^()]+) \+ \d+\)|\[0x[0-9a-fA-F]+\](?: \d+)?"
+    r"|(?:load address|Address =) 0x[0-9a-fA-F]+|\+ (?:0x[0-9a-fA-F]+|\d+)|:\d+"
+    r"|\((?:[^()\s]*:-?\d+|filename not found)\)|at [^()\s]+:\d+)$"
+)
+"""What tools print behind a symbol: where it is in its binary, in the source file, in memory."""
+_MOST_PLACES = 6
+_ENDS_OF_PLACES = frozenset(")]0123456789abcdefABCDEF")
 _MANGLED = re.compile(r"_{1,3}ZT?[hv]?\d*_?N?[rVK]*[RO]?(?=\d)|_{1,3}ZN[rVK]*[RO]?(?:St)?(?=\d)")
 
 
@@ -31,6 +42,10 @@ def plain_binary(name: str) -> str:
     because a foreign bundle id does not name Apple's library.
     """
     name = name.rpartition("/")[2]
+    for _ in range(_MOST_PLACES):
+        if (place := _VERSION_AFTER.search(name)) is None:
+            break
+        name = name[: place.start()]
     if bundle := _APPLE_BUNDLE.match(name):
         name = name[bundle.end() :]
         return _RENAMED.get(name, name)
@@ -39,8 +54,37 @@ def plain_binary(name: str) -> str:
 
 
 def plain_symbol(symbol: str) -> str:
-    """Return a symbol cut to ``MAX_SYMBOL`` characters; a mangled C++ name becomes its qualified name."""
-    symbol = symbol[:MAX_SYMBOL]
+    """Return a symbol without its place; a mangled C++ name becomes its qualified name."""
+    return plain_frame("", symbol)[1]
+
+
+def plain_frame(binary: str, symbol: str) -> tuple[str, str]:
+    """Return a frame's plain binary and plain symbol.
+
+    Tools print places around symbols: ``start (in dyld) + 6``, ``dyld`start + 6``. They are taken away, and
+    name the binary when nothing else does.
+    """
+    image, symbol = _without_place(symbol[:MAX_SYMBOL])
+    return plain_binary(binary or image), _demangled(symbol.removesuffix(f" ({binary})"))
+
+
+def _without_place(symbol: str) -> tuple[str, str]:
+    """Return the binary that a symbol's text names, if any, and the symbol alone."""
+    image = ""
+    if comment := _COMMENTED.match(symbol):
+        symbol = symbol[comment.end() :]
+    for _ in range(_MOST_PLACES):
+        if symbol[-1:] not in _ENDS_OF_PLACES or (place := _PLACE_AFTER.search(symbol)) is None:
+            break
+        image = place[1] or place[2] or place[3] or image
+        symbol = symbol[: place.start()]
+    if before := _IMAGE_BEFORE.match(symbol):
+        image, symbol = before[1], symbol[before.end() :]
+    return image, symbol
+
+
+def _demangled(symbol: str) -> str:
+    """Return the qualified name in a mangled C++ name, other symbols as they are."""
     if symbol.startswith(("_Z", "__Z", "___Z")) and (mangled := _MANGLED.match(symbol)):
         return _qualified_name(symbol, mangled.end()) or symbol
     return symbol
@@ -58,7 +102,7 @@ def _qualified_name(mangled: str, at: int) -> str:
 
 def has_symbol(symbol: str) -> bool:
     """False for what tools write where they know no name: an address, ``???``, ``<redacted>``, nothing."""
-    return _NO_SYMBOL.fullmatch(symbol) is None
+    return _NO_SYMBOL.fullmatch(_without_place(symbol[:MAX_SYMBOL])[1]) is None
 
 
 def literals_inside(pattern: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from tracekit.analysis.frames import plain_binary, plain_symbol
+from tracekit.analysis.frames import plain_frame
 from tracekit.analysis.markers_file import read_markers_file
 from tracekit.analysis.rules import Boundary, Example, Rule, Strength
 
@@ -54,7 +54,7 @@ class Markers:
 
     def match(self, binary: str, symbol: str) -> FrameMatch:
         """Return the rules of a frame, as the recording names it."""
-        binary, symbol = plain_binary(binary), plain_symbol(symbol)
+        binary, symbol = plain_frame(binary, symbol)
         if binary not in self._by_binary:
             self._remember(binary)
         possible = [at for literal, at in self._by_binary[binary] if literal in symbol]

@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
-from tracekit.analysis.frames import plain_binary, plain_symbol
+from tracekit.analysis.frames import plain_frame
 from tracekit.analysis.rules import Boundary, Example, Rule, Strength, with_defaults
 from tracekit.engines import Engine, Phase
 from tracekit.errors import InputError, UsageError
@@ -222,5 +222,5 @@ def _matches(rule: Rule, example: Example) -> bool:
     """True when the rule matches the example, other rules aside."""
     if rule.strength == "thread":
         return rule.fits_thread(example.thread)
-    fits_binary = rule.fits_binary(plain_binary(example.binary))
-    return fits_binary and rule.fits_symbol(plain_symbol(example.symbol))
+    binary, symbol = plain_frame(example.binary, example.symbol)
+    return rule.fits_binary(binary) and rule.fits_symbol(symbol)

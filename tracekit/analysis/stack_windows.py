@@ -40,7 +40,7 @@ class _Run:
     first_sample: int
     last_sample: int
     thread_id: int = -1
-    after_ns: int = -1
+    after_ns: int = -_NEVER
     """The thread's sample before the run; with ``before_ns``, the one after it, a bound of the run's ends."""
     before_ns: int = _NEVER
 
@@ -61,6 +61,8 @@ class _StackWindows:
         self._threads = trace.samples["thread_id"].to_numpy()
         self._stacks = trace.samples["stack_id"].to_numpy()
         self._period = sampling_period_ns(trace)
+        # A sample stands for the period that it opens; cycles and events say nothing about time.
+        self._tail = self._period if trace.weight_unit == "ns" else 1
         hands_over = np.isin(labels.phase, [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT]])
         self._longest_hole = np.where(hands_over, LONG_HOLE, SHORT_HOLE) * self._period
 
@@ -97,7 +99,7 @@ class _StackWindows:
                 int(own[first]),
                 int(own[last]),
                 thread,
-                int(at[first - 1]) if first else -1,
+                int(at[first - 1]) if first else -_NEVER,
                 int(at[last + 1]) if last + 1 < len(at) else _NEVER,
             )
 
@@ -139,7 +141,7 @@ class _StackWindows:
             run
             for run in runs
             if run.thread_id >= 0
-            and run.after_ns < cluster.last_ns <= run.first_ns
+            and run.after_ns + self._tail <= cluster.last_ns <= run.first_ns
             and run.first_ns - cluster.last_ns <= self._longest_hole[cluster.last_sample]
         ]
         candidates = after or before
@@ -149,13 +151,12 @@ class _StackWindows:
         if after:
             run.last_ns, run.last_sample = min(cluster.last_ns, run.before_ns - 1), cluster.last_sample
         else:
-            run.first_ns, run.first_sample = max(cluster.first_ns, run.after_ns + 1), cluster.first_sample
+            run.first_ns = max(cluster.first_ns, run.after_ns + self._tail)
+            run.first_sample = cluster.first_sample
         return True
 
     def _window(self, run: _Run, pid: int) -> Window:
-        # A sample stands for the period that it opens; cycles and events say nothing about time.
-        tail = self._period if self._trace.weight_unit == "ns" else 1
-        end_ns = min(run.last_ns + tail, max(run.before_ns, run.last_ns + 1))
+        end_ns = min(run.last_ns + self._tail, max(run.before_ns, run.last_ns + 1))
         label = "asynchronous execution"
         if run.thread_id >= 0:
             label = self._entry_point(run)
