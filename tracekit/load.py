@@ -101,7 +101,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     infos = chosen.tables
     if samples is not None and samples not in SAMPLE_SCHEMAS:
         raise UsageError(f"'{samples}' is no table of samples. Choose one of {', '.join(SAMPLE_SCHEMAS)}.")
-    loaded = load_samples(lambda schema: source.tables(schema, chosen.info.run), infos, samples)
+    loaded = load_samples(source.name, lambda schema: source.tables(schema, chosen.info.run), infos, samples)
     if not loaded.source:
         raise _no_samples(source, chosen, samples)
     issues = [*source.issues(), *loaded.issues]

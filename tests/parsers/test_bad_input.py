@@ -102,6 +102,40 @@ CASES = {
         b'detail[1]\'><row size="1" resident-%="2"/></node></trace-query-result>',
         "track detail",
     ),
+    "a cell of another column": (
+        GOOD.replace('<weight id="4">5</weight><sentinel/>', '<sentinel/><weight id="4">5</weight>').encode(),
+        "row 2 of 'time-profile': column 'stack' is of type 'backtrace' and holds a <weight>",
+    ),
+    "a thread id that is a word": (
+        one_table(
+            "time-profile",
+            TIME_PROFILE,
+            ROW.format(1, 2).replace("<sentinel/>", '<thread id="5"><tid id="6">x</tid></thread>', 1),
+        )
+        .replace('id="5"', 'id="8"')
+        .encode(),
+        "row 1 of 'time-profile': the tid 'x' is no number",
+    ),
+    "an address that is a word": (
+        one_table(
+            "time-sample",
+            [("s", "kperf-bt")],
+            '<kperf-bt id="1"><text-addresses id="2">1 -2</text-addresses></kperf-bt>',
+        ).encode(),
+        "row 1 of 'time-sample': the address '-2' is no 64-bit number",
+    ),
+    "rows outside a table": (
+        GOOD.replace("<node ", "<table ").replace("</node>", "</table>").encode(),
+        "outside a <node>",
+    ),
+    "a negative weight": (GOOD.replace(">5<", ">-5<", 1).encode(), "'weight'"),
+    "a negative time": (GOOD.replace(">1<", ">-1<", 1).encode(), "'time'"),
+    "a time beyond reason": (GOOD.replace(">1<", ">9223372036854775807<", 1).encode(), "'time'"),
+    "weights beyond reason": (GOOD.replace(">5<", ">9000000000000000000<").encode(), "'weight'"),
+    "a time that is missing": (
+        GOOD.replace('<sample-time id="1">1</sample-time>', "<sentinel/>").encode(),
+        "'time'",
+    ),
     "deep nesting": (
         (b'<?xml version="1.0"?><trace-query-result>' + b"<a>" * 5000),
         "is not well-formed XML",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import THREAD, TIME_PROFILE, document, node, one_table, schema, write
 
-from tracekit.errors import InputError, TracekitError, UsageError
+from tracekit.errors import InputError, UsageError
 from tracekit.load import open_trace
 from tracekit.model import SAMPLES, Trace
 
@@ -188,12 +188,20 @@ def test_runs_are_chosen_by_number(tmp_path: Path) -> None:
         open_trace(path, run=3)
 
 
-def test_a_missing_column_is_said(tmp_path: Path) -> None:
-    columns = [column for column in TIME_PROFILE if column[0] not in ("thread", "stack")]
-    row = "<sample-time>1</sample-time><sentinel/><sentinel/><sentinel/><weight>5</weight>"
-    trace = open_trace(write(tmp_path, one_table("time-profile", columns, row)))
-    assert "missing-column" in codes(trace)
+@pytest.mark.parametrize("missing", ["time", "thread"])
+def test_without_times_or_threads_there_are_no_samples(tmp_path: Path, missing: str) -> None:
+    columns = [column for column in TIME_PROFILE if column[0] != missing]
+    row = "".join("<sentinel/>" if m != "time" else "<sample-time>1</sample-time>" for m, _ in columns)
+    with pytest.raises(InputError, match=f"'time-profile' has no column '{missing}'"):
+        open_trace(write(tmp_path, one_table("time-profile", columns, row)))
+
+
+def test_other_columns_may_be_missing(tmp_path: Path) -> None:
+    text = one_table("time-profile", TIME_PROFILE[:2], "<sample-time>1</sample-time><sentinel/>")
+    trace = open_trace(write(tmp_path, text))
     assert trace.samples["stack_id"].tolist() == [-1]
+    assert trace.weights.tolist() == [1_000_000]
+    assert "weight-assumed" in codes(trace)
 
 
 def test_no_such_table_of_samples(tmp_path: Path) -> None:
@@ -212,11 +220,11 @@ def test_a_recording_without_samples_cannot_be_helped_by_an_export(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("column", "message"),
-    [("time", "'time' holds something else than numbers"), ("weight", "'weight' holds something else")],
+    [("time", "column 'time' of 'time-profile' holds something else"), ("weight", "column 'weight' of")],
 )
 def test_words_where_numbers_belong_are_an_error(tmp_path: Path, column: str, message: str) -> None:
     cells = {"time": "<sample-time>5</sample-time>", "weight": "<weight>1000000</weight>"}
     cells[column] = cells[column].replace(">5<", ">soon<").replace(">1000000<", ">1.5 ms<")
     row = f"{cells['time']}<sentinel/><sentinel/><sentinel/><sentinel/>{cells['weight']}<sentinel/>"
-    with pytest.raises(TracekitError, match=message):
+    with pytest.raises(InputError, match=message):
         open_trace(write(tmp_path, one_table("time-profile", TIME_PROFILE, row)))

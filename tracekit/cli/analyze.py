@@ -22,7 +22,7 @@ _FORMATS = {".json": "json", ".txt": "text"}
     "manual",
     multiple=True,
     metavar="START-END",
-    help="A window, such as 12.5ms-18ms. Repeatable.",
+    help="A window from the run's start, such as 12.5ms-18ms. Repeatable.",
 )
 @click.option("--windows-csv", type=click.Path(), metavar="FILE", help="Windows from start_ns,end_ns,label.")
 @click.option(
@@ -39,6 +39,7 @@ _FORMATS = {".json": "json", ".txt": "text"}
 )
 @click.option(
     "--max-windows",
+    metavar="N",
     type=click.IntRange(0),
     default=40,
     show_default=True,
@@ -77,6 +78,7 @@ def analyze_command(
         | tracekit analyze -
     """
     check_output(output, force)
+    chosen = guess_format(format_, output, _FORMATS)
     if (manual or windows_csv) and windows != "stacks":
         raise UsageError("Give either --windows run or windows of your own, not both.")
 
@@ -97,6 +99,5 @@ def analyze_command(
         thread=thread,
         markers=Path(markers) if markers else None,
     )
-    chosen = guess_format(format_, output, _FORMATS, "text")
     result = to_json(analysis) if chosen == "json" else to_text(analysis, max_windows)
     write_output(result, output, force)

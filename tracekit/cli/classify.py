@@ -76,6 +76,8 @@ def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
 def _reading(source: str) -> Iterator[IO[bytes]]:
     """Open the input; ``-`` is standard input."""
     if source == "-":
+        if sys.stdin is None:
+            raise InputError("standard input", "is closed.", "Name a file.")
         yield sys.stdin.buffer
         return
     path = Path(source)

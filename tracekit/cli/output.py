@@ -30,9 +30,18 @@ def output_options(command: _Command) -> _Command:
     )(command)
 
 
-def guess_format(wanted: str | None, output: str, by_extension: dict[str, str], default: str) -> str:
-    """Return the format asked for, else the one of the output's extension, else the default."""
-    return wanted or by_extension.get(Path(output).suffix.lower(), default)
+def guess_format(wanted: str | None, output: str, by_extension: dict[str, str]) -> str:
+    """Return the format asked for, else the one of the output's extension, else text.
+
+    Raises ``UsageError`` for an extension that names no format: the file would not be what its name says.
+    """
+    extension = Path(output).suffix.lower()
+    if wanted or output == "-" or not extension:
+        return wanted or "text"
+    if extension not in by_extension:
+        known = ", ".join(by_extension)
+        raise UsageError(f"{output}: the extension names no format ({known} do). Choose one with --format.")
+    return by_extension[extension]
 
 
 def check_output(output: str, force: bool) -> None:
@@ -42,43 +51,70 @@ def check_output(output: str, force: bool) -> None:
     path = Path(output)
     if path.is_dir():
         raise UsageError(f"{output} is a folder. Name a file.")
-    if path.exists() and not force:
+    if os.path.lexists(path) and not _is_special(path) and not force:
         raise UsageError(f"{output} exists and will not be overwritten without --force.")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"{output} cannot be written: its folder does not exist.")
+
+
+def _is_special(path: Path) -> bool:
+    """True for a pipe or a device, which is written to and never replaced."""
+    return path.exists() and not path.is_file()
 
 
 def write_output(data: str | bytes, output: str, force: bool) -> None:
     """Write a finished result."""
     check_output(output, force)
     with open_output(output) as file:
-        file.write(data.encode("utf-8") if isinstance(data, str) else data)
+        file.write(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
 
 
 @contextmanager
 def open_output(output: str) -> Iterator[IO[bytes]]:
     """Open an output that appears whole or not at all; "-" is standard output.
 
-    What is written goes into a file beside the target, which takes its place when the block ends well. Raises
-    ``UsageError`` when the target cannot be written.
+    What is written goes into a file beside the target, which takes its place when the block ends well; a pipe
+    or a device is written to directly. Raises ``UsageError`` when the target cannot be written.
     """
-    if output == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    path = Path(output).absolute()
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                yield file
-            Path(temporary).chmod(0o666 & ~_umask())
-            Path(temporary).replace(path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        if output == "-":
+            with _standard_output() as stream:
+                yield stream
+            return
+        path = Path(output).resolve()
+        if _is_special(path):
+            with path.open("wb") as stream:
+                yield stream
+            return
+        with _beside(path) as stream:
+            yield stream
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror or error}.") from error
+        name = "Standard output" if output == "-" else output
+        raise UsageError(f"{name} cannot be written: {error.strerror or error}.") from error
     click.echo(f"Wrote {output}", err=True)
+
+
+@contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    if sys.stdout is None:  # closed by the shell: tracekit … >&-
+        raise UsageError("Standard output is closed. Name a file with -o.")
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file in the target's folder that becomes the target when the block ends well."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
 
 
 def _umask() -> int:
@@ -101,7 +137,12 @@ class Progress:
     def __call__(self, done: int, total: int | None) -> None:
         """See ``parsers.source.Progress``."""
         now = time.monotonic()
-        if not sys.stderr.isatty() or now - self._started < _QUIET_SECONDS or now - self._shown < 0.2:
+        if (
+            sys.stderr is None
+            or not sys.stderr.isatty()
+            or now - self._started < _QUIET_SECONDS
+            or now - self._shown < 0.2
+        ):
             return
         self._shown, self._visible = now, True
         share = f"{100 * done // total} %" if total else f"{done / 1e6:.0f} MB"

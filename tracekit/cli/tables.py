@@ -54,8 +54,8 @@ def tables_command(
     check_output(output, force)
     if schema is None and (columns is not None or limit is not None):
         raise UsageError("--columns and --limit go with --schema.")
-    chosen = guess_format(format_, output, _FORMATS, "text")
-    if chosen == "parquet" and output == "-" and sys.stdout.isatty():
+    chosen = guess_format(format_, output, _FORMATS)
+    if chosen == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("Parquet is no text: name a file with -o FILE.parquet.")
 
     from tracekit.export.listing import list_json, list_text
@@ -67,6 +67,8 @@ def tables_command(
             if chosen not in ("text", "json"):
                 raise UsageError(f"The list of tables comes as text or JSON, not as {chosen}.")
             runs = [one for one in source.toc() if run in (None, one.info.run)]
+            if run is not None and not runs:
+                raise UsageError(f"{source.name} has no run {run}.")
             result: str | bytes = list_json(source, runs) if chosen == "json" else list_text(source, runs)
         else:
             names = [name.strip() for name in columns.split(",")] if columns else []

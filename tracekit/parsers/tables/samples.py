@@ -23,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.errors import TracekitError
+from tracekit.errors import InputError, TracekitError
 from tracekit.model import SAMPLES, THREADS, IntArray, Issue, StackTable, Table, TableInfo, WeightUnit
 from tracekit.parsers.combine import concat_tables, stack_pairs
+from tracekit.parsers.tables.numbers import read_numbers
 
 SAMPLE_SCHEMAS = ("time-profile", "counters-profile", "cpu-profile", "time-sample")
 """In the order of preference."""
@@ -53,28 +54,28 @@ def empty_samples() -> Samples:
     return Samples(SAMPLES.empty(), pd.DataFrame(), StackTable.empty(), threads, "ns", "", ())
 
 
-def build_samples(tables: Sequence[Table]) -> Samples:
+def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     """Return the samples of one schema's tables (at least one), in time order.
 
     Rows that a second table repeats (same time, thread and core: App Launch records two time-profile tables)
-    are dropped and reported. Raises ``TracekitError`` when a required column is missing.
+    are dropped and reported. Raises ``InputError`` of the input ``name`` when times or threads are missing,
+    and for numbers that no recording has.
     """
     issues: list[Issue] = []
     table = concat_tables([t for t in tables if len(t)] or tables[:1])
     rows = table.rows
     names = {column.mnemonic for column in table.columns}
-    missing = sorted({"time", "thread"} - names)
-    if missing:
-        issues.append(Issue("error", "missing-column", f"'{table.schema}' has no column '{missing[0]}'"))
+    if "thread" not in names:
+        raise InputError(name, f"'{table.schema}' has no column 'thread'.", "Export the table again.")
     stacks, stack_ids = _stacks(table)
-    unit, weight = _weight(table, issues)
-    times = _integers(rows, "time", 0, issues)
+    unit, weight = _weight(name, table, issues)
+    times = read_numbers(name, table, "time", None, issues)
     samples = pd.DataFrame(
         {
             "time_ns": times,
             "weight_ns": pd.arrays.IntegerArray(weight, np.full(len(rows), unit != "ns")),
-            "thread_id": rows["thread"].to_numpy(np.int32) if "thread" in names else np.int32(-1),
-            "core": _core(rows, "core" if "core" in names else "core-index"),
+            "thread_id": rows["thread"].to_numpy(np.int32),
+            "core": _core(table),
             "state": rows["thread-state"].astype("category") if "thread-state" in names else _no_state(rows),
             "stack_id": stack_ids,
         },
@@ -130,37 +131,20 @@ def choose_schema(
     return order[0], tuple(issues)
 
 
-def _integers(rows: pd.DataFrame, name: str, default: int, issues: list[Issue]) -> IntArray:
-    if name not in rows.columns:
-        return np.full(len(rows), default, np.int64)
-    if not pd.api.types.is_integer_dtype(rows[name].dtype):
-        if rows[name].notna().any():
-            raise TracekitError(
-                f"The column '{name}' holds something else than numbers. Export the table again."
-            )
-        rows = rows.assign(**{name: pd.array([pd.NA] * len(rows), dtype="Int64")})
-    column = rows[name]
-    gaps = int(column.isna().sum())
-    if gaps and default >= 0:
-        issues.append(
-            Issue("warning", "null-values", f"{gaps} rows have no '{name}'; {default} is used", gaps)
-        )
-    if (column > 2**63 - 1).any():
-        raise TracekitError(f"The column '{name}' holds numbers beyond 2^63. Export it again.")
-    values: IntArray = column.fillna(default).to_numpy(np.int64)
-    return values
-
-
-def _core(rows: pd.DataFrame, name: str) -> npt.NDArray[np.int16]:
-    cores = _integers(rows, name, -1, [])
-    return np.where((cores >= 0) & (cores < 2**15), cores, -1).astype(np.int16)
+def _core(table: Table) -> npt.NDArray[np.int16]:
+    """Stackshots have no core, and a core number is small: anything else is no core."""
+    name = next((n for n in ("core", "core-index") if n in table.rows.columns), "")
+    if not name or not pd.api.types.is_integer_dtype(table.rows[name].dtype):
+        return np.full(len(table.rows), -1, np.int16)
+    cores = table.rows[name].fillna(-1)
+    return cores.where((cores >= 0) & (cores < 2**15), -1).to_numpy(np.int16)
 
 
 def _no_state(rows: pd.DataFrame) -> pd.Categorical:
     return pd.Categorical.from_codes(np.full(len(rows), -1), categories=pd.Index([], dtype="str"))
 
 
-def _weight(table: Table, issues: list[Issue]) -> tuple[WeightUnit, IntArray]:
+def _weight(name: str, table: Table, issues: list[Issue]) -> tuple[WeightUnit, IntArray]:
     column = next((c for c in table.columns if c.mnemonic == "weight"), None)
     if column is None:
         period = table.attributes.get("sample-rate-micro-seconds", "")
@@ -185,7 +169,7 @@ def _weight(table: Table, issues: list[Issue]) -> tuple[WeightUnit, IntArray]:
                 f"'{table.schema}' weighs samples in '{column.engineering_type}'; nanoseconds are assumed",
             )
         )
-    return unit, _integers(table.rows, "weight", 0, issues)
+    return unit, read_numbers(name, table, "weight", 0, issues)
 
 
 def _running(table: Table) -> IntArray:
@@ -269,7 +253,7 @@ def _check_preserved(
 ) -> None:
     """Raise ``TracekitError`` unless every row and its weight arrived, counting those that were repeated."""
     rows_in = sum(len(table) for table in tables)
-    weights = [_integers(table.rows, "weight", 0, []) for table in tables if "weight" in table.rows]
+    weights = [read_numbers("", table, "weight", 0, []) for table in tables if "weight" in table.rows]
     weight_in = sum(int(weight.sum()) for weight in weights)
     weight_out = int(samples["weight_ns" if unit == "ns" else unit].sum()) + int(repeated.sum())
     if len(samples) + len(repeated) != rows_in or (weights and weight_out != weight_in):
@@ -306,10 +290,10 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
 Loader = Callable[[str], Iterator[Table]]
 
 
-def load_samples(tables: Loader, infos: Sequence[TableInfo], wanted: str | None = None) -> Samples:
+def load_samples(name: str, tables: Loader, infos: Sequence[TableInfo], wanted: str | None = None) -> Samples:
     """Return the run's samples from the best table, or from ``wanted``; empty ones when there is none."""
     schema, unused = choose_schema(infos, wanted)
     if schema is None:
         return empty_samples()
-    samples = build_samples(list(tables(schema)))
+    samples = build_samples(name, list(tables(schema)))
     return replace(samples, issues=(*samples.issues, *unused))

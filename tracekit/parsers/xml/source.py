@@ -51,7 +51,7 @@ def _finish(path: str, reader: DocumentReader, scan: Scan) -> Parsed:
             raise InputError(
                 path,
                 f"{sum(seen_rows)} rows stand in the file and {sum(parsed_rows)} were read.",
-                "This is a defect of tracekit: please report it.",
+                "The file is damaged; if it is not, this is a defect of tracekit: please report it.",
             )
     return parsed
 
@@ -73,12 +73,13 @@ class XmlFile:
 
     def index(self) -> list[Scan]:
         """Return each document's tables and row counts; from the bytes alone while nothing is parsed."""
+        if self._scans is None and self._documents is None:
+            scans = scan_file(self.path)
+            # Whatever is no plain, complete list of rows is for the parser to judge.
+            if scans and all(scan.nodes and scan.exact and scan.closed for scan in scans):
+                self._scans = scans
         if self._scans is None:
-            self._scans = (
-                scan_file(self.path) if self._documents is None else [_as_scan(d) for d in self._documents]
-            )
-            if any(scan.is_toc or not scan.nodes for scan in self._scans):
-                self.documents()  # small, and the parser tells an export from anything else
+            self._scans = [_as_scan(document) for document in self.documents()]
         return self._scans
 
 
@@ -96,6 +97,11 @@ class _Entry:
     file: XmlFile
     document: int
     node: int
+
+
+def _place(entry: _Entry) -> str:
+    """Return ``folder/file.xml``: enough to tell two files apart, and no path of somebody's machine."""
+    return "/".join(Path(entry.file.path).absolute().parts[-2:])
 
 
 class XmlSource:
@@ -219,9 +225,9 @@ class XmlSource:
                 Issue(
                     "info" if rows == other_rows else "warning",
                     "table-exported-twice",
-                    f"'{info.schema}' (table {info.index}) stands in {used.info.location} with"
+                    f"'{info.schema}' (table {info.index}) stands in {_place(used)} with"
                     f" {used.info.row_count} rows and again with {left.info.row_count} in"
-                    f" {left.info.location}; the first is used",
+                    f" {_place(left)}; the first is used",
                 )
             )
         return list(kept.values())

@@ -28,23 +28,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.model import BINARIES, FRAMES, IntArray, StackTable
-from tracekit.parsers.xml.store import ValueStore
+from tracekit.parsers.xml.store import DamagedCellError, ValueStore
 
 _LEAF_ARROW = " ← ("
-
-
-class UnknownShapeError(ValueError):
-    """A backtrace element with contents of no known shape; ``slot`` is the cell's."""
-
-    def __init__(self, slot: int, message: str) -> None:
-        super().__init__(message)
-        self.slot = slot
 
 
 def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.NDArray[np.int32]]:
     """Return the unique stacks of these backtrace slots, and each slot's row in them.
 
-    Raises ``UnknownShapeError`` for a backtrace that holds something else than frames or addresses.
+    Raises ``DamagedCellError`` for a backtrace that holds something else than frames or addresses.
     """
     inner = _inner_backtraces(store, slots)
     owner, child = store.children_of(inner)
@@ -86,10 +78,10 @@ def _refuse_unknown(
     if strange.any():
         at = int(np.flatnonzero(strange)[0])
         first = store.children[store.child_start[inner[at]]]
-        raise UnknownShapeError(
+        raise DamagedCellError(
             int(slots[at]),
             f"a <{store.tags[store.tag[slots[at]]]}> holds <{store.tags[store.tag[first]]}>"
-            " and neither frames nor addresses",
+            " and neither frames nor addresses, a shape that is not known",
         )
 
 
@@ -119,9 +111,7 @@ def _address_rows(
     """Return (frames, owner per address, frame row per address) for the stacks that are mere addresses."""
     fragments: dict[int, list[int]] = {}
     for at, slot in zip(owner[is_fragment].tolist(), child[is_fragment].tolist(), strict=True):
-        fragments.setdefault(at, []).extend(
-            int(word) for word in store.text(slot).split() if word.isdecimal()
-        )
+        fragments.setdefault(at, []).extend(_addresses(store, slot, int(inner[at])))
     rows: dict[tuple[str, int], int] = {}
     owners: list[int] = []
     frame_rows: list[int] = []
@@ -148,6 +138,15 @@ def _address_rows(
     return frames, np.array(owners, np.int64), np.array(frame_rows, np.int64)
 
 
+def _addresses(store: ValueStore, slot: int, cell: int) -> list[int]:
+    """Return a fragment's addresses; raise ``DamagedCellError`` for anything that is no 64-bit number."""
+    words = store.text(slot).split()
+    for word in words:
+        if not (word.isascii() and word.isdecimal() and len(word) <= 20 and int(word) < 2**64):
+            raise DamagedCellError(cell, f"the address '{word[:40]}' is no 64-bit number")
+    return [int(word) for word in words]
+
+
 def _kperf_stack(store: ValueStore, slot: int, callers: list[int]) -> list[int]:
     """Shape E: the program counter, then the callers without the closing 0.
 
@@ -161,7 +160,7 @@ def _kperf_stack(store: ValueStore, slot: int, callers: list[int]) -> list[int]:
     for child in store.children[start : start + count].tolist():
         tag = store.tags[store.tag[child]]
         if tag == "text-address":
-            pc = store.number(child)
+            pc = _addresses(store, child, slot)[0] if store.text(child).strip() else None
         elif tag == "register-content":
             has_register = True
     if pc is None:

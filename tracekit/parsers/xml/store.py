@@ -36,6 +36,14 @@ class Form(IntEnum):
     """A row of ``strings``."""
 
 
+class DamagedCellError(ValueError):
+    """A cell that is not what its column says; ``slot`` is the cell's, or of something inside it."""
+
+    def __init__(self, slot: int, message: str) -> None:
+        super().__init__(message)
+        self.slot = slot
+
+
 @dataclass(frozen=True)
 class FrameColumns:
     """The attributes of every ``<frame>``, in slot order. ``name`` and so on are rows of ``strings``."""

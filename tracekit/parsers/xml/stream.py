@@ -28,7 +28,10 @@ STDIN = "-"
 # '<' is escaped in text and attributes, so these byte strings are always markup, whatever the document says.
 _BOUNDARY = re.compile(rb"</trace-query-result\s*>|</trace-toc\s*>|<\?xml[\s?]")
 _BOUNDARY_BYTES = 64
-_TOKEN = re.compile(rb"<(?:row[\s/>]|node\b[^<>]*>|schema\b[^<>]*>|trace-toc[\s>]|!)")
+_TOKEN = re.compile(
+    rb"<(?:row[\s/>]|node\b[^<>]*>|schema\b[^<>]*>|trace-toc[\s>]|!|/trace-(?:query-result|toc)\s*>"
+    rb"|trace-query-result\s*/>)"
+)
 _TOKEN_BYTES = 1 << 16
 _SCHEMA_NAME = re.compile(rb"""\sname\s*=\s*["']([^"']*)["']""")
 _RUN_AND_TABLE = re.compile(r"/run\[(\d{1,9})\].*?/table\[(\d{1,9})\]")
@@ -48,6 +51,8 @@ def open_bytes(path: str, progress: Progress | None = None) -> Iterator[Iterator
 @contextmanager
 def _open_raw(path: str) -> Iterator[BinaryIO]:
     if path == STDIN:
+        if sys.stdin is None:  # closed by the shell: tracekit … <&-
+            raise InputError("standard input", "is closed.", "Name a file.")
         yield sys.stdin.buffer
         return
     try:
@@ -158,11 +163,14 @@ class Scan:
     nodes: list[NodeCount] = field(default_factory=list)
     is_toc: bool = False
     exact: bool = True
-    """False when the document holds comments or CDATA, in which a tag may be mere text."""
+    """False when the bytes may deceive: comments, CDATA, an encoding of two bytes a character."""
+    closed: bool = False
+    """True when the root element was closed: the document was not cut off."""
     _held: bytes = b""
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the same document."""
+        self.exact = self.exact and b"\0" not in data
         data = self._held + data
         end = data.rfind(b"<")
         end = len(data) if end < 0 or len(data) - end > _TOKEN_BYTES or b">" in data[end:] else end
@@ -183,6 +191,8 @@ class Scan:
             name = _SCHEMA_NAME.search(token)
             if self.nodes and name:
                 self.nodes[-1].schema = name[1].decode("utf-8", "replace")
+        elif token.startswith((b"</trace-", b"<trace-query-result")):
+            self.closed = True
         elif token.startswith(b"<trace-toc"):
             self.is_toc = True
         else:

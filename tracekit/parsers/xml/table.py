@@ -11,8 +11,8 @@ import pandas as pd
 from tracekit.errors import InputError
 from tracekit.model import PROCESSES, THREADS, Column, ColumnKind, IntArray, StackTable, Table
 from tracekit.parsers.types import KIND_OF_TYPE, STACK_TYPES
-from tracekit.parsers.xml.stacks import UnknownShapeError, build_stacks
-from tracekit.parsers.xml.store import Form, Node, ValueStore
+from tracekit.parsers.xml.stacks import build_stacks
+from tracekit.parsers.xml.store import DamagedCellError, Form, Node, ValueStore
 
 _LIST = re.compile(r"-?\d+( -?\d+)*\Z", re.ASCII)
 _FLOAT = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?\Z", re.ASCII)
@@ -31,9 +31,22 @@ class _TableBuilder:
         self._node = node
         self._store = store
         self._definitions = node.schema.columns
-        self._kinds = [self._kind(at) for at in range(len(self._definitions))]
+        self._kinds: list[ColumnKind] = []
 
     def build(self, attributes: dict[str, str]) -> Table:
+        try:
+            return self._build(attributes)
+        except DamagedCellError as error:
+            rows = np.flatnonzero((self._node.cells == error.slot).any(axis=1))
+            place = f"row {int(rows[0]) + 1} of " if len(rows) else ""
+            raise InputError(
+                self._name,
+                f"{place}'{self._node.schema.name}': {error}.",
+                "The file is damaged, or from an Xcode that tracekit does not know: export the table again.",
+            ) from error
+
+    def _build(self, attributes: dict[str, str]) -> Table:
+        self._kinds = [self._kind(at) for at in range(len(self._definitions))]
         store = self._store
         stacks, stack_ids = self._stacks()
         thread_slots = self._slots_of_kind("thread")
@@ -66,7 +79,16 @@ class _TableBuilder:
         engineering_type = self._definitions[at].engineering_type
         slots = np.unique(self._node.cells[:, at])
         slots = slots[slots > 0]
-        tags = {self._store.tags[code] for code in np.unique(self._store.tag[slots])}
+        codes = np.unique(self._store.tag[slots])
+        tags = {self._store.tags[code] for code in codes}
+        if tags - {engineering_type} and engineering_type != "any":
+            own = self._store.tag_code(engineering_type)
+            strange = int(slots[self._store.tag[slots] != own][0])
+            raise DamagedCellError(
+                strange,
+                f"column '{self._definitions[at].mnemonic}' is of type '{engineering_type}' and holds a"
+                f" <{self._store.tags[self._store.tag[strange]]}>",
+            )
         return column_kind(self._store, engineering_type, tags, slots.astype(np.int64))
 
     def _slots_of_kind(self, kind: str) -> IntArray:
@@ -79,16 +101,7 @@ class _TableBuilder:
         slots = self._slots_of_kind("stack")
         if not len(slots):
             return StackTable.empty(), np.zeros(0, np.int32)
-        try:
-            return build_stacks(self._store, slots)
-        except UnknownShapeError as error:
-            at = int(np.flatnonzero((self._node.cells == error.slot).any(axis=1))[0])
-            raise InputError(
-                self._name,
-                f"table '{self._node.schema.name}' has backtraces in a shape that is not known ({error}; row"
-                f" {at + 1}).",
-                "Please report it with the Xcode version.",
-            ) from error
+        return build_stacks(self._store, slots)
 
     def _element_type(self, definition: Any, slots: IntArray) -> str:
         """Return the engineering type; for ``any``, the type that the cells show, when they agree."""
@@ -229,6 +242,17 @@ def _child(store: ValueStore, slot: int, tag: str) -> int:
     return next((c for c in store.children[start : start + count].tolist() if c and store.tag[c] == code), 0)
 
 
+def _number_below(store: ValueStore, slot: int, tag: str) -> int:
+    """Return the number in the child of that tag, -1 without one; raise ``DamagedCellError`` for words."""
+    child = _child(store, slot, tag)
+    if not child:
+        return -1
+    number = store.number(child)
+    if store.form[child] != Form.INT or number >= 2**63:
+        raise DamagedCellError(slot, f"the {tag} '{store.text(child)[:40]}' is no number")
+    return number
+
+
 def _processes(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
     records = [_process(store, slot) for slot in slots.tolist()]
     return _distinct(records, PROCESSES)
@@ -238,19 +262,17 @@ def _process(store: ValueStore, slot: int) -> tuple[int, str]:
     """A process shows as ``Finder (751)``; its pid is a child, its name stands only in ``fmt``."""
     if not slot:
         return -1, ""
-    pid_slot = _child(store, slot, "pid")
-    pid = store.number(pid_slot) if pid_slot else -1
+    pid = _number_below(store, slot, "pid")
     name = store.fmt_of(slot)
-    return _int64(pid), name.removesuffix(f"({pid})").rstrip() if pid >= 0 else name
+    return pid, name.removesuffix(f"({pid})").rstrip() if pid >= 0 else name
 
 
 def _threads(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
     records = []
     for slot in slots.tolist():
-        tid_slot = _child(store, slot, "tid")
-        tid = store.number(tid_slot) if tid_slot else -1
+        tid = _number_below(store, slot, "tid")
         pid, process = _process(store, _child(store, slot, "process"))
-        records.append((_int64(tid), _thread_name(store.fmt_of(slot), tid), pid, process))
+        records.append((tid, _thread_name(store.fmt_of(slot), tid), pid, process))
     return _distinct(records, THREADS)
 
 
@@ -269,7 +291,3 @@ def _distinct(records: list[tuple[Any, ...]], columns: Any) -> tuple[pd.DataFram
     ids = np.array([rows.setdefault(record, len(rows)) for record in records], np.int32)
     frame = pd.DataFrame(list(rows), columns=list(columns.required)).astype(dict(columns.required))
     return columns.check(frame, "threads and processes"), ids
-
-
-def _int64(number: int) -> int:
-    return number if -(2**63) <= number < 2**63 else -1
