@@ -28,14 +28,13 @@ $(READY): pyproject.toml
 demo: $(READY) ## analyse the sample recordings and say where the results are
 	@mkdir -p $(OUT)
 	@$(BIN)/tracekit analyze sample_traces/fallback-midway-ios27
-	@for sample in $(SAMPLES); do \
-		name=$$(basename $$sample); \
-		$(BIN)/tracekit analyze $$sample --format json --force --output $(OUT)/$$name.json 2>/dev/null || exit 1; \
-		$(BIN)/tracekit analyze $$sample --force --output $(OUT)/$$name.txt 2>/dev/null || exit 1; \
-	done
 	@echo
-	@echo "That was sample_traces/fallback-midway-ios27. All $(words $(SAMPLES)) synthetic recordings are analysed in $(OUT)/:"
-	@ls $(OUT) | sed 's/^/  /'
+	@echo "That was sample_traces/fallback-midway-ios27. All $(words $(SAMPLES)) synthetic recordings, as text and JSON:"
+	@for sample in $(SAMPLES); do \
+		for format in txt json; do \
+			$(BIN)/tracekit analyze $$sample --force --output $(OUT)/$$(basename $$sample).$$format || exit 1; \
+		done; \
+	done
 
 test: $(READY) ## run all tests
 	$(BIN)/python -m pytest
@@ -51,7 +50,7 @@ format: $(READY) ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-check: lint types test ## what CI runs
+check: lint types test ## lint, types and tests
 
 samples: $(READY) ## write sample_traces/ anew with its generator
 	$(BIN)/python sample_traces/generate.py

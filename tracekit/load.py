@@ -10,12 +10,13 @@ from typing import TypeAlias
 from tracekit.errors import InputError, UsageError
 from tracekit.model import INTERVALS, SIGNPOSTS, TRACKS, Issue, RunInfo, Trace
 from tracekit.parsers.source import Progress, Source
-from tracekit.parsers.tables.samples import SAMPLE_SCHEMAS, load_samples
+from tracekit.parsers.tables.samples import SAMPLE_SCHEMAS, Samples, load_samples
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import STDIN
 
 Input: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
+_SLACK_NS = 100_000_000  # a recording may end a little after its last tick
 _EXPORTS = (".xml", ".xml.gz")
 _EXPORT_ADVICE = (
     "Export a table of samples: xcrun xctrace export --input X.trace"
@@ -29,6 +30,15 @@ def open_source(path: Input, progress: Progress | None = None) -> Source:
     Raises ``InputError`` for anything else, with what to do instead.
     """
     paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(one) for one in path]
+    try:
+        return _open(paths, progress)
+    except OSError as error:
+        raise InputError(
+            str(error.filename or paths[0]), f"cannot be read: {error.strerror or error}."
+        ) from error
+
+
+def _open(paths: list[str], progress: Progress | None) -> Source:
     if not paths:
         raise UsageError(
             "No input was named. Name an exported .xml file, a folder of them, or - for standard input."
@@ -37,8 +47,8 @@ def open_source(path: Input, progress: Progress | None = None) -> Source:
         return _open_one(paths[0], progress)
     for one in paths:
         _refuse_other_formats(one)
-    name = Path(os.path.commonpath([Path(one).absolute() for one in paths])).name
-    return XmlSource(name, [XmlFile(one, progress) for one in paths], parse_now=False)
+    common = os.path.commonpath([Path(one).absolute() for one in paths])
+    return XmlSource(_shown(common), [XmlFile(one, progress) for one in paths], parse_now=False)
 
 
 def _open_one(path: str, progress: Progress | None) -> Source:
@@ -47,16 +57,19 @@ def _open_one(path: str, progress: Progress | None) -> Source:
     _refuse_other_formats(path)
     folder = Path(path)
     if not folder.is_dir():
-        return XmlSource(folder.name, [XmlFile(path, progress)], parse_now=True)
+        return XmlSource(_shown(path), [XmlFile(path, progress)], parse_now=True)
     exports = sorted(p for p in folder.iterdir() if p.name.endswith(_EXPORTS) and not p.name.startswith("."))
     if not exports:
         raise InputError(path, "is a folder without exports (*.xml or *.xml.gz).", _EXPORT_ADVICE)
-    source = XmlSource(
-        folder.resolve().name, [XmlFile(str(export), progress) for export in exports], parse_now=False
-    )
+    source = XmlSource(_shown(path), [XmlFile(str(export), progress) for export in exports], parse_now=False)
     if not source.toc():
         raise InputError(path, "holds XML files, but none that xctrace exported.", _EXPORT_ADVICE)
     return source
+
+
+def _shown(path: str) -> str:
+    """Return the file's or folder's own name, fit to print whatever bytes it is made of."""
+    return os.fsencode(Path(path).resolve().name).decode("utf-8", "replace")
 
 
 def _refuse_other_formats(path: str) -> None:
@@ -104,7 +117,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     loaded = load_samples(source.name, lambda schema: source.tables(schema, chosen.info.run), infos, samples)
     if not loaded.source:
         raise _no_samples(source, chosen, samples)
-    issues = [*source.issues(), *loaded.issues]
+    issues = [*source.issues(), *loaded.issues, *_doubts(chosen, loaded)]
     if run is None and len(runs) > 1:
         numbers = ", ".join(str(one.info.run) for one in runs)
         issues.append(
@@ -125,6 +138,21 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
         samples_source=loaded.source,
         has_toc=source.has_toc,
     )
+
+
+def _doubts(run: RunInfo, samples: Samples) -> list[Issue]:
+    """Return warnings where the table of contents does not fit the samples."""
+    pids = set(samples.threads["pid"]) - {-1}
+    last_ns = int(samples.rows["time_ns"].max()) if len(samples.rows) else 0
+    doubts = []
+    if run.pids and pids and not pids & run.pids:
+        doubts.append("it lists none of the sampled processes")
+    if run.info.duration_ns is not None and last_ns > run.info.duration_ns + _SLACK_NS:
+        doubts.append(
+            f"it says {run.info.duration_ns / 1e9:.3f} s and samples go on to {last_ns / 1e9:.3f} s"
+        )
+    text = "the table of contents may be of another recording: "
+    return [Issue("warning", "toc-mismatch", text + doubt) for doubt in doubts]
 
 
 def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> RunInfo:
@@ -151,11 +179,13 @@ def _no_samples(source: Source, run: RunInfo, wanted: str | None) -> InputError:
         problem = "is a table of contents: it lists a recording's tables and holds none of their rows."
     elif wanted:
         problem = f"holds no table '{wanted}'; it holds {', '.join(exported)}."
+        recorded = [wanted] if wanted in recorded or not source.has_toc else []
     else:
         problem = f"holds no samples; it holds {', '.join(exported)}."
     advice = _EXPORT_ADVICE
     if recorded:
         advice = _EXPORT_ADVICE.replace("time-profile", recorded[0])
     elif source.has_toc:
-        advice = "The recording has no table of samples: record again with Time Profiler in the template."
+        what = f"no '{wanted}'" if wanted else "no table of samples"
+        advice = f"The recording has {what}: record again with the right template, such as Time Profiler."
     return InputError(source.name, problem, advice)

@@ -259,10 +259,11 @@ class TraceInfo:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """One run of a table of contents: its ``TraceInfo`` and its tables."""
+    """One run of a table of contents: its ``TraceInfo``, its tables, and the pids that it lists."""
 
     info: TraceInfo
     tables: tuple[TableInfo, ...]
+    pids: frozenset[int] = frozenset()
 
 
 WeightUnit: TypeAlias = Literal["ns", "cycles", "events"]

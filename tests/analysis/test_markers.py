@@ -20,7 +20,7 @@ from tracekit.analysis.frames import (
 from tracekit.analysis.markers import load_markers
 from tracekit.analysis.rules import Rule
 from tracekit.engines import Engine, Phase
-from tracekit.errors import InputError, UsageError
+from tracekit.errors import InputError
 
 BUILT_IN = load_markers()
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "markers.md"
@@ -300,12 +300,12 @@ def test_a_mistake_in_a_users_file_gets_a_sentence(tmp_path, text, words):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UsageError, match="no file of rules at"):
+    with pytest.raises(InputError, match="does not exist"):
         load_markers(tmp_path / "nothing.toml")
 
 
 def test_a_folder_is_no_file_of_rules(tmp_path):
-    with pytest.raises(UsageError, match="no file of rules at"):
+    with pytest.raises(InputError, match="is no file of rules"):
         load_markers(tmp_path)
 
 

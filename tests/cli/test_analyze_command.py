@@ -33,7 +33,10 @@ def analyzed(*arguments: str) -> dict[str, Any]:
 def test_the_answer_comes_first() -> None:
     result = run("analyze", FALLBACK)
     assert result.exit_code == 0
-    assert result.stdout.startswith("12 windows inferred from stacks: 6 ANE, 6 CPU.\n")
+    assert result.stdout.startswith(
+        "12 windows inferred from stacks: 6 ANE, 6 CPU. By number: ANE in 0–5 from 19.248 ms, then CPU in\n"
+        "  6–11 from 265.252 ms.\n"
+    )
     assert result.stderr == ""
 
 
@@ -94,6 +97,11 @@ def test_windows_of_your_own() -> None:
     ]
 
 
+def test_late_windows_of_a_long_recording(tmp_path: Path) -> None:
+    path = write(tmp_path, "start_ns,end_ns\n1000000000000,1000000000001\n", "w.csv")
+    assert [w["start_ns"] for w in analyzed(FALLBACK, "--windows-csv", path)["windows"]] == [10**12]
+
+
 def test_windows_from_csv(tmp_path: Path) -> None:
     in_ns = write(tmp_path, "start_ns,end_ns,label\n19000000,50000000,warm\n265000000,300000000,\n", "ns.csv")
     with_units = write(tmp_path, "label, start, end\nwarm,19ms,50ms\n,0.265s,300000us\n", "units.csv")
@@ -111,6 +119,7 @@ def test_windows_from_csv(tmp_path: Path) -> None:
         ("start_ns,end_ns\n1.5,2\n", "line 2: '1.5' is no start_ns"),
         ("start,end\n1ms,2\n", "line 2: '2' is no end"),
         ("start_ns,end_ns\n5,5\n", "ends before it starts, or at once"),
+        ("start_ns,end_ns,label\n", "holds no window below its header"),
     ],
 )
 def test_a_csv_that_is_wrong_names_its_line(tmp_path: Path, text: str, line: str) -> None:
@@ -120,7 +129,8 @@ def test_a_csv_that_is_wrong_names_its_line(tmp_path: Path, text: str, line: str
 
 
 @pytest.mark.parametrize(
-    "window", ["5", "5-6", "a-b", "6ms-5ms", "5ms-5ms", "-5ms", "1ms-2ms-3ms", "1h-2h", ""]
+    "window",
+    ["5", "5-6", "a-b", "6ms-5ms", "5ms-5ms", "-5ms", "1ms-2ms-3ms", "1h-2h", "", "0s-999999999999s"],
 )
 def test_a_window_that_is_wrong(window: str) -> None:
     result = run("analyze", FALLBACK, "--window", window)
@@ -144,10 +154,19 @@ def test_selecting_a_process_and_a_thread() -> None:
     names = {window["thread"] for window in whole["windows"]}
     for name in names:
         tid = name.split("(")[1].split(")")[0]
+        assert f"thread {tid} and the workers" in run("analyze", two, "--thread", tid).stdout
         selected = analyzed(two, "--thread", tid)
         assert {window["thread"] for window in selected["windows"]} == {name}
         assert selected["samples"]["count"] < whole["samples"]["count"]
     assert analyzed(two, "--process", "SampleApp")["summary"]["verdicts"] == verdicts
+
+
+def test_a_threads_selection_keeps_what_the_workers_did_for_it() -> None:
+    """On the new path the engines' frames stand on a queue of Core ML's own."""
+    whole, selected = analyzed(FALLBACK), analyzed(FALLBACK, "--thread", "0x5a1d")
+    assert selected["windows"] == whole["windows"]
+    assert selected["selection"] == {"process": None, "thread": "0x5a1d"}
+    assert 0 < selected["samples"]["count"] < whole["samples"]["count"]
 
 
 @pytest.mark.parametrize("option", ["--process", "--thread"])
@@ -170,6 +189,96 @@ def test_output_follows_the_extension_and_is_never_overwritten_unasked(tmp_path:
     assert run("analyze", FALLBACK, "-o", str(output), "--force").exit_code == 0
     assert output.read_text() != "mine"
     assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_an_extension_that_names_no_format_is_refused(tmp_path: Path) -> None:
+    result = run("analyze", FALLBACK, "-o", str(tmp_path / "result.html"))
+    assert result.exit_code == 2
+    assert "the extension names no format" in result.stderr
+    assert run("analyze", FALLBACK, "-o", str(tmp_path / "result.html"), "--format", "text").exit_code == 0
+
+
+def test_pipes_are_written_to_and_links_are_followed(tmp_path: Path) -> None:
+    pipe, link, target = tmp_path / "pipe.json", tmp_path / "link.json", tmp_path / "target.json"
+    os.mkfifo(pipe)
+    link.symlink_to(target)
+    command = [sys.executable, "-m", "tracekit", "analyze", FALLBACK, "-o", str(pipe)]
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        result = subprocess.run(command, capture_output=True, check=False, timeout=60)
+        if result.returncode:
+            reader.kill()
+        received = reader.communicate(timeout=60)[0]
+    assert result.returncode == 0, result.stderr
+    assert json.loads(received)["schema"] == "tracekit-analysis/1"
+    assert pipe.is_fifo()
+    assert run("analyze", FALLBACK, "-o", str(link)).exit_code == 2
+    assert run("analyze", FALLBACK, "-o", str(link), "--force").exit_code == 0
+    assert link.is_symlink()
+    assert json.loads(target.read_text())["schema"] == "tracekit-analysis/1"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "says"),
+    [
+        (">&-", 2, "Standard output is closed"),
+        (">/dev/full", 2, "Standard output cannot be written: No space left"),
+        ("2>&-", 0, ""),
+    ],
+)
+def test_streams_that_are_closed_or_full(redirection: str, code: int, says: str) -> None:
+    command = f"'{sys.executable}' -m tracekit analyze '{FALLBACK}' {redirection}"
+    result = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.returncode, says in result.stderr) == (code, True), result.stderr
+    assert "Traceback" not in result.stderr
+    assert bool(result.stdout) is (code == 0)
+
+
+@pytest.mark.parametrize("command", ["analyze -", "classify", "tables -"])
+def test_a_closed_standard_input(command: str) -> None:
+    line = f"'{sys.executable}' -m tracekit {command} <&-"
+    result = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (3, "Error: standard input: is closed. Name a file.\n")
+
+
+def test_names_of_any_bytes(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe \n\xe6\x97\xa5.xml")
+    Path(path).write_bytes((SAMPLES / "fallback-midway-ios27" / "time-profile.xml").read_bytes())
+    assert "日" in analyzed(path)["input"]["name"]
+    environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "tracekit", "analyze", path]
+    result = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+def test_a_table_of_contents_of_another_recording_is_doubted(tmp_path: Path) -> None:
+    write(tmp_path, (SAMPLES / "fallback-midway-ios27" / "time-profile.xml").read_bytes(), "time-profile.xml")
+    write(tmp_path, (SAMPLES / "ane-espresso-macos13" / "toc.xml").read_bytes(), "toc.xml")
+    messages = [i["message"] for i in analyzed(str(tmp_path))["issues"] if i["code"] == "toc-mismatch"]
+    assert any("lists none of the sampled processes" in message for message in messages)
+
+
+def test_two_recordings_given_as_one_are_doubted() -> None:
+    files = [
+        str(SAMPLES / name / "time-profile.xml") for name in ("ane-espresso-macos13", "fallback-midway-ios27")
+    ]
+    codes = {issue["code"] for issue in analyzed(*files)["issues"]}
+    assert codes & {"tables-share-no-process", "table-exported-twice"}
+
+
+def test_a_cut_off_table_in_a_folder_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, (SAMPLES / "fallback-midway-ios27" / "time-profile.xml").read_bytes(), "time-profile.xml")
+    signposts = (SAMPLES / "ane-e5rt-macos26" / "os-signpost.xml").read_bytes()
+    write(tmp_path, signposts[: len(signposts) // 2], "os-signpost.xml")
+    for command in ("analyze", "tables"):
+        result = run(command, str(tmp_path))
+        assert result.exit_code == 3
+        assert "os-signpost.xml: ends in the middle" in result.stderr
+
+
+def test_a_window_outside_the_recording_is_said() -> None:
+    document = analyzed(FALLBACK, "--window", "100s-101s")
+    (issue,) = [issue for issue in document["issues"] if issue["code"] == "window-outside"]
+    assert "lasts from 0.000 ms to" in issue["message"]
 
 
 def test_an_output_that_cannot_be_written_fails_before_the_work(tmp_path: Path) -> None:

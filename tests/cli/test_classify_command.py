@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -137,7 +140,9 @@ def test_a_line_without_end():
 def test_inputs_that_are_not_there_or_no_file(tmp_path):
     assert "does not exist" in str(run(tmp_path / "nothing").exception)
     assert "is not a file" in str(run(tmp_path).exception)
-    assert "no file of rules" in str(run("--markers", tmp_path / "nothing", stacks=[BNNS]).exception)
+    assert "Check the path given to --markers" in str(
+        run("--markers", tmp_path / "nothing", stacks=[BNNS]).exception
+    )
 
 
 def test_the_output_must_be_possible_before_any_work(tmp_path):
@@ -147,3 +152,16 @@ def test_the_output_must_be_possible_before_any_work(tmp_path):
 
 def test_the_help_has_an_example():
     assert "tracekit classify stacks.jsonl --markers my-rules.toml" in run("--help").output
+
+
+def test_a_kill_leaves_nothing_half_written(tmp_path):
+    output = tmp_path / "verdicts.jsonl"
+    command = [sys.executable, "-m", "tracekit", "classify", "-", "-o", str(output)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdin.write(b'{"frames": []}\n' * 100_000)
+        process.stdin.flush()
+        process.terminate()
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert b"Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []

@@ -55,6 +55,8 @@ _WITNESSES = (
     _Witness(
         ("os-signpost-interval", "OSSignpostIntervals"), "process", "intervals that apps and frameworks mark"
     ),
+    _Witness(("os-signpost",), "process", "events that apps and frameworks mark, begin and end apart"),
+    _Witness(("metal-gpu-state-intervals",), "system", "when the GPU was active, for all processes together"),
     _Witness(("thread-state",), "process", "when threads ran and waited"),
 )
 _READ_NOW = frozenset({"time-profile", "cpu-profile", "counters-profile", "time-sample"})
@@ -71,7 +73,9 @@ def _state_of(witness: _Witness, trace: Trace) -> Evidence:
     name = (held or listed)[0].schema if listed else witness.schemas[0]
     rows = sum(table.row_count or 0 for table in held)
     state: State = "rows" if rows else "empty" if held else "absent"
-    return Evidence(name, state, rows, witness.scope, witness.shows, _remark(name, state, listed, trace))
+    everyone = any("ALL" in (t.attributes.get("target-pid"), t.attributes.get("target")) for t in held)
+    scope: Scope = "system" if everyone else witness.scope
+    return Evidence(name, state, rows, scope, witness.shows, _remark(name, state, listed, trace))
 
 
 def _remark(name: str, state: State, listed: list[TableInfo], trace: Trace) -> str:

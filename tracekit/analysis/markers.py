@@ -87,8 +87,8 @@ def load_markers(extra: Path | None = None) -> Markers:
     """Return the built-in rules, changed by the file ``extra``.
 
     A rule of the file with the id of a built-in one replaces it; other rules come before all built-in ones,
-    in the file's order; ``disable = ["id", …]`` removes built-in ones. Raises ``UsageError`` when there is no
-    such file and ``InputError`` when anything in it is not understood.
+    in the file's order; ``disable = ["id", …]`` removes built-in ones. Raises ``InputError`` when there
+    is no such file, and when anything in it is not understood.
     """
     built_in = _built_in()
     if extra is None:

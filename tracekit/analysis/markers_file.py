@@ -23,7 +23,7 @@ from typing import Any, NoReturn, get_args
 from tracekit.analysis.frames import plain_frame
 from tracekit.analysis.rules import Boundary, Example, Rule, Strength, with_defaults
 from tracekit.engines import Engine, Phase
-from tracekit.errors import InputError, UsageError
+from tracekit.errors import InputError
 
 MAX_BYTES = 1 << 20
 _ADVICE = "See docs/markers.md for the form of a rule."
@@ -73,7 +73,8 @@ def _parse(path: Path) -> dict[str, Any]:
     """Return the file as TOML."""
     try:
         if not path.is_file():
-            raise UsageError(f"There is no file of rules at {path}. Check the path given to --markers.")
+            problem = "is no file of rules." if path.exists() else "does not exist."
+            raise InputError(str(path), problem, "Check the path given to --markers.")
         if path.stat().st_size > MAX_BYTES:
             raise InputError(str(path), "this file is larger than 1 MB and cannot be a file of rules.")
         return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -16,13 +15,13 @@ from tracekit.analysis.labels import Labels, label_samples
 from tracekit.analysis.markers import Markers, load_markers
 from tracekit.analysis.reasons import leading_frames
 from tracekit.analysis.result import Analysis
+from tracekit.analysis.selection import Selection, select
 from tracekit.analysis.stack_windows import windows_from_stacks
 from tracekit.analysis.summary import summarize
 from tracekit.analysis.verdicts import Verdict, judge
 from tracekit.analysis.windows import Window, whole_run, window_frame
 from tracekit.engines import ENGINE_CODE, Engine
-from tracekit.errors import UsageError
-from tracekit.model import IntArray, Issue, Trace
+from tracekit.model import Issue, Trace
 
 WindowSource: TypeAlias = Literal["stacks", "run"]
 
@@ -38,11 +37,13 @@ def analyze(
     """Say which engine served each inference of a run, and how that is known.
 
     ``windows`` is "stacks" (infer them), "run" (one window over everything), or windows of your own
-    (``parse_window``, ``windows_from_csv``). ``process`` and ``thread`` (name or number) select samples;
-    ``markers`` is a file of further rules. Raises ``UsageError`` when a selection matches nothing.
+    (``parse_window``, ``windows_from_csv``). ``process`` and ``thread`` (name or number) select samples; a
+    thread's include what the runtime's workers did for it. ``markers`` is a file of further rules. Raises
+    ``UsageError`` when a selection matches nothing.
     """
     rules = load_markers(markers)
-    trace = _select(trace, process, thread)
+    selection = Selection(process, thread)
+    trace = select(trace, selection, rules)
     labels = label_samples(trace, rules)
     issues = [*trace.issues]
     frame = window_frame(_windows(trace, labels, rules, windows, issues))
@@ -73,6 +74,7 @@ def analyze(
         gather_evidence(trace),
         summarize(trace, labels, frame, verdicts),
         tuple(issues),
+        selection,
     )
 
 
@@ -103,6 +105,7 @@ def _windows(
     if wanted == "run":
         return [whole_run(trace)]
     if not isinstance(wanted, str):
+        issues += _outside(trace, wanted)
         return list(wanted)
     found = windows_from_stacks(trace, labels, rules)
     if found:
@@ -125,42 +128,17 @@ def _windows(
     return []
 
 
-def _select(trace: Trace, process: str | int | None, thread: str | int | None) -> Trace:
-    if process is None and thread is None:
-        return trace
-    chosen = pd.Series(True, index=trace.threads.index)
-    if process is not None:
-        chosen &= _matches(trace.threads, "pid", "process", process)
-    if thread is not None:
-        chosen &= _matches(trace.threads, "tid", "name", thread)
-    if not chosen.any():
-        raise UsageError(_nothing_selected(trace, process, thread))
-    keep = np.append(chosen.to_numpy(), False)[trace.samples["thread_id"].to_numpy()]
-    at: IntArray = np.flatnonzero(keep)
-    samples = trace.samples.iloc[at].reset_index(drop=True)
-    counters = trace.counters.iloc[at].reset_index(drop=True)
-    return replace(trace, samples=samples, counters=counters)
-
-
-def _matches(threads: pd.DataFrame, number: str, name: str, wanted: str | int) -> pd.Series[bool]:
-    text = str(wanted)
-    by_name = threads[name] == text
-    if not text.isdecimal():
-        try:
-            return by_name | (threads[number] == int(text, 16)) if text.startswith("0x") else by_name
-        except ValueError:
-            return by_name
-    return by_name | (threads[number] == int(text))
-
-
-def _nothing_selected(trace: Trace, process: str | int | None, thread: str | int | None) -> str:
-    if process is not None and not _matches(trace.threads, "pid", "process", process).any():
-        known = trace.threads[["process", "pid"]].drop_duplicates()
-        listed = ", ".join(f"{row.process} ({row.pid})" for row in known.head(12).itertuples())
-        return f"{trace.info.name} has no samples of a process '{process}'; it has {listed}."
-    known = trace.threads[["name", "tid"]].drop_duplicates()
-    listed = ", ".join(f"{row.name} (0x{row.tid:x})" for row in known.head(12).itertuples())
-    return f"{trace.info.name} has no samples of a thread '{thread}' there; it has {listed}."
+def _outside(trace: Trace, windows: Sequence[Window]) -> list[Issue]:
+    """Say it when windows of the user's own lie where no sample can be."""
+    run = whole_run(trace)
+    outside = [one for one in windows if one.start_ns >= run.end_ns or one.end_ns <= run.start_ns]
+    if not outside:
+        return []
+    text = (
+        f"{len(outside)} of {len(windows)} windows lie outside the recording, which lasts from"
+        f" {run.start_ns / 1e6:,.3f} ms to {run.end_ns / 1e6:,.3f} ms (the first is '{outside[0].label}')"
+    )
+    return [Issue("warning", "window-outside", text, len(outside))]
 
 
 def _label_issues(trace: Trace, labels: Labels) -> list[Issue]:

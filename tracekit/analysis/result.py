@@ -10,6 +10,7 @@ from tracekit.analysis.attribution import Membership
 from tracekit.analysis.evidence import Evidence
 from tracekit.analysis.labels import Labels
 from tracekit.analysis.markers import Markers
+from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.verdicts import Verdict
 from tracekit.model import Issue, Trace
@@ -35,3 +36,4 @@ class Analysis:
     evidence: tuple[Evidence, ...]
     summary: Summary
     issues: tuple[Issue, ...]
+    selection: Selection

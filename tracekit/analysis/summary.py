@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,8 @@ from tracekit.analysis.labels import Labels
 from tracekit.analysis.verdicts import Verdict
 from tracekit.engines import ENGINE_CODE, Engine
 from tracekit.model import Trace
+
+_MOST_STRETCHES = 4
 
 
 @dataclass(frozen=True)
@@ -37,25 +41,36 @@ def summarize(trace: Trace, labels: Labels, windows: pd.DataFrame, verdicts: Seq
     )
     counts = dict(Counter(verdict.verdict for verdict in verdicts).most_common())
     first = int(durations[0]) if timed else None
-    sentence = _sentence(trace, labels, windows, counts)
+    sentence = _sentence(trace, labels, windows, [verdict.verdict for verdict in verdicts])
     return Summary(len(windows), p50, p90, p99, first, counts, sentence)
 
 
-def _sentence(trace: Trace, labels: Labels, windows: pd.DataFrame, counts: dict[str, int]) -> str:
+def _sentence(trace: Trace, labels: Labels, windows: pd.DataFrame, verdicts: Sequence[str]) -> str:
     if not len(trace.samples):
         return "No sample was selected, so nothing can be said about engines."
     if not labels.is_ml.any():
         return _no_model_sentence(labels)
     if not len(windows):
         return "ML frames were sampled, but no prediction call: see the engine table for what they are."
-    listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    listed = ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).most_common())
     if (windows["source"] == "run").all():
-        return (
-            f"Over the whole run the samples say {next(iter(counts))}; single inferences are not told apart."
-        )
+        return f"Over the whole run the samples say {verdicts[0]}; single inferences are not told apart."
     kind = "window" if len(windows) == 1 else "windows"
     basis = " inferred from stacks" if (windows["source"] == "stacks").all() else ""
-    return f"{len(windows)} {kind}{basis}: {listed}."
+    return f"{len(windows)} {kind}{basis}: {listed}.{_changes(windows, verdicts)}"
+
+
+def _changes(windows: pd.DataFrame, verdicts: Sequence[str]) -> str:
+    """Say where the verdict changes along the run, when that is a short story."""
+    grouped = groupby(enumerate(verdicts), itemgetter(1))
+    stretches = [(verdict, [at for at, _ in group]) for verdict, group in grouped]
+    if not 2 <= len(stretches) <= _MOST_STRETCHES:
+        return ""
+    told = []
+    for verdict, numbers in stretches:
+        span = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]}"
+        told.append(f"{verdict} in {span} from {windows['start_ns'].iloc[numbers[0]] / 1e6:,.3f} ms")
+    return f" By number: {', then '.join(told)}."
 
 
 def _no_model_sentence(labels: Labels) -> str:

@@ -17,7 +17,8 @@ from tracekit.model import WINDOWS, Trace
 
 _DEFAULT_PERIOD_NS = 1_000_000
 _UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-_TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|μs|ms|s)?\s*", re.ASCII)
+_TIME = re.compile(r"\s*(\d{1,19}(?:\.\d{1,9})?)\s*(ns|us|µs|μs|ms|s)?\s*", re.ASCII)
+_LATEST_NS = 2**62
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ def parse_window(text: str) -> Window:
 
 
 def _given(start_ns: int, end_ns: int, label: str, source: str, what: str) -> Window:
+    if end_ns > _LATEST_NS:
+        raise UsageError(f"The window {what} ends after 146 years.")
     if end_ns <= start_ns:
         raise UsageError(f"The window {what} ends before it starts, or at once.")
     return Window(start_ns, end_ns, label, source, Basis.GIVEN)
@@ -130,9 +133,14 @@ def windows_from_csv(path: Path) -> list[Window]:
                     "has no columns start_ns,end_ns (or start,end with units).",
                     "Put them into the first line.",
                 )
-            return [_csv_window(path, at, row, in_ns) for at, row in enumerate(reader)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+            windows = [_csv_window(path, at, row, in_ns) for at, row in enumerate(reader)]
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(str(path), f"cannot be read as CSV ({error}).") from error
+    if not windows:
+        raise InputError(str(path), "holds no window below its header.")
+    return windows
 
 
 def _csv_window(path: Path, at: int, row: dict[str, str | None], in_ns: bool) -> Window:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 from typing import Any
 
 import click
@@ -19,6 +22,9 @@ class _Commands(click.Group):
     """The one place that turns a ``TracekitError`` into a sentence on stderr and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        # A kill is an exit like any other: what was begun beside an output is removed.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
             return super().invoke(ctx)
         except TracekitError as error:

@@ -36,6 +36,9 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
         "tracekit": tracekit.__version__,
         "input": {"name": trace.info.name, "kind": trace.info.kind, "run": trace.info.run},
         "recording": _recording(trace),
+        "selection": {
+            name: None if by is None else str(by) for name, by in asdict(analysis.selection).items()
+        },
         "samples": _samples(trace),
         "engines": _engines(totals, ENGINES, trace.weight_unit),
         "evidence": [_evidence(one) for one in analysis.evidence],

@@ -7,49 +7,62 @@ from collections.abc import Iterator, Sequence
 
 from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
 from tracekit.analysis.result import Analysis
+from tracekit.analysis.selection import Selection
 from tracekit.analysis.verdicts import SERVING, Verdict
 from tracekit.analysis.windows import Window, numbered_windows
 from tracekit.engines import ENGINES, Engine
 from tracekit.export.text import align, clip, printable
 from tracekit.model import Trace, WeightUnit
-from tracekit.report.json import thread_label
 
 MAX_WINDOWS = 40
 _WIDTH = 100
 _LABEL_WIDTH = 44
+_THREAD_WIDTH = 28
 _MARK = {"info": "-", "warning": "!", "error": "!!"}
 
 
 def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
     """Return the summary; at most ``max_windows`` windows are listed, and what is left out is said."""
     sections = [
-        analysis.summary.sentence,
-        _recording(analysis.trace),
-        _engines(analysis),
+        _wrapped(analysis.summary.sentence, ""),
         _windows(analysis, max_windows),
+        _engines(analysis),
         _evidence(analysis),
         _issues(analysis),
+        _recording(analysis),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _recording(trace: Trace) -> str:
+def _recording(analysis: Analysis) -> str:
+    trace = analysis.trace
     info = trace.info
+    system = f"{info.platform} {info.os}".strip()
     target = f"{info.process} ({info.pid})" if info.process and info.pid is not None else info.process
     facts = {
         "Input": f"{info.name}, run {info.run}",
-        "Recorded": ", ".join(part for part in (info.device or info.model, info.os, info.start) if part),
+        "Recorded": ", ".join(part for part in (info.device or info.model, system, info.start) if part),
         "Target": target,
         "Template": ", ".join(
             part for part in (info.template, info.instruments and f"Instruments {info.instruments}") if part
         ),
         "Duration": f"{info.duration_ns / 1e9:.3f} s" if info.duration_ns else "",
+        "Selected": _selected(analysis.selection),
         "Samples": _sample_fact(trace),
     }
     lines = [f"  {name:<9} {printable(text)}" for name, text in facts.items() if text]
     if not trace.has_toc:
         lines.append("  No table of contents was given: device, template and duration are not known.")
     return "\n".join(["Recording", *lines])
+
+
+def _selected(selection: Selection) -> str:
+    parts = []
+    if selection.process is not None:
+        parts.append(f"process {selection.process}")
+    if selection.thread is not None:
+        parts.append(f"thread {selection.thread} and the workers of its calls")
+    return ", ".join(parts)
 
 
 def _sample_fact(trace: Trace) -> str:
@@ -110,23 +123,35 @@ def _windows(analysis: Analysis, most: int) -> str:
         return ""
     shown = list(zip(numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False))
     shares = shares_by_window(analysis.attribution)
-    rows = [_window_row(shares.get(at, []), at, window, verdict) for (at, window), verdict in shown]
-    header = ["window", "start", "length", "verdict", *(str(engine) for engine in SERVING), "call"]
-    right = [True, True, True, False, True, True, True, False]
-    table = align(header, rows, right, "  ").splitlines()
-    lines = [table[0]]
-    previous = ""
-    for line, ((_, window), verdict) in zip(table[1:], shown, strict=True):
-        thread = thread_label(analysis.trace, window.thread_id) or "all threads"
-        reason = printable(f"{verdict.reason} [{thread}]")
-        lines.append(line)
-        if reason != previous:
-            lines.append(_wrapped(reason, "          "))
-        previous = reason
+    letters: dict[str, str] = {}
+    rows = []
+    for (number, window), verdict in shown:
+        letter = letters.setdefault(verdict.reason, _letter(len(letters)))
+        thread = _thread_name(analysis.trace, window.thread_id)
+        rows.append([*_window_row(shares.get(number, []), number, window, verdict), thread, letter])
+    engines = [str(engine) for engine in SERVING]
+    header = ["window", "start", "length", "verdict", *engines, "call", "thread", "why"]
+    lines = [_windows_title(analysis)]
+    right = [name not in ("verdict", "call", "thread", "why") for name in header]
+    lines += align(header, rows, right, "  ").splitlines()
     left = len(analysis.windows) - len(shown)
     if left:
         lines.append(f"  … and {left:,} more: see --max-windows or --format json")
-    return "\n".join([_windows_title(analysis), *lines, *_latency(analysis)])
+    lines += [_wrapped(f"{letter:<3}{printable(reason)}", "  ") for reason, letter in letters.items()]
+    return "\n".join([*lines, *_lengths(analysis)])
+
+
+def _letter(number: int) -> str:
+    """Return a, b, … z, aa, ab, …"""
+    head = _letter(number // 26 - 1) if number >= 26 else ""
+    return head + chr(ord("a") + number % 26)
+
+
+def _thread_name(trace: Trace, thread_id: int) -> str:
+    if thread_id < 0:
+        return "all"
+    thread = trace.threads.iloc[thread_id]
+    return clip(printable(f"{thread['name']} (0x{thread['tid']:x})"), _THREAD_WIDTH)
 
 
 def _window_row(shares: Sequence[Share], number: int, window: Window, verdict: Verdict) -> list[str]:
@@ -147,14 +172,15 @@ def _windows_title(analysis: Analysis) -> str:
     return f"Windows (from {source}; {basis}; ANE, GPU and CPU count host samples)"
 
 
-def _latency(analysis: Analysis) -> Iterator[str]:
+def _lengths(analysis: Analysis) -> Iterator[str]:
+    """Windows that were inferred have lengths worth a line; one window, or the user's own, have not."""
     summary = analysis.summary
-    if summary.p50_ns is None or summary.p90_ns is None or summary.first_ns is None:
+    inferred = (analysis.windows["source"] == "stacks").all()
+    if not inferred or summary.windows < 2 or summary.p50_ns is None or summary.p90_ns is None:
         return
-    yield (
-        f"  length: first {summary.first_ns / 1e6:.3f} ms, p50 {summary.p50_ns / 1e6:.3f} ms,"
-        f" p90 {summary.p90_ns / 1e6:.3f} ms"
-    )
+    first = f"first {(summary.first_ns or 0) / 1e6:.3f} ms"
+    spread = f"p50 {summary.p50_ns / 1e6:.3f} ms, p90 {summary.p90_ns / 1e6:.3f} ms"
+    yield f"  length of windows, each one inference or several: {first}, {spread}"
 
 
 def _evidence(analysis: Analysis) -> str:

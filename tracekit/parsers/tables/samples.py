@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +85,7 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     if unit != "ns":
         samples[unit] = weight
     counters = _counters(table, issues)
+    _report_strangers(tables, issues)
     keep = _first_copies(samples, tables, issues)
     order = np.argsort(samples["time_ns"].to_numpy()[keep], kind="stable")
     samples = samples.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
@@ -246,6 +248,20 @@ def _first_copies(
             )
         )
     return keep
+
+
+def _report_strangers(tables: Sequence[Table], issues: list[Issue]) -> None:
+    """Warn when tables of one schema have no process in common: they may be of different recordings."""
+    pids = [set(table.threads["pid"]) - {-1} for table in tables if len(table)]
+    if any(one and other and not one & other for one, other in combinations(pids, 2)):
+        issues.append(
+            Issue(
+                "warning",
+                "tables-share-no-process",
+                f"'{tables[0].schema}' comes in {len(pids)} tables that have no process in common; if they"
+                " are of different recordings, nothing below can be trusted",
+            )
+        )
 
 
 def _check_preserved(

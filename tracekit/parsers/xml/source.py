@@ -241,4 +241,4 @@ class XmlSource:
         here = {(table.index, table.schema): table for table in present if table.index}
         tables = [here.pop((table.index, table.schema), table) for table in contents.tables]
         tables += [table for table in present if not table.index or (table.index, table.schema) in here]
-        return RunInfo(contents.info, tuple(tables))
+        return RunInfo(contents.info, tuple(tables), contents.pids)

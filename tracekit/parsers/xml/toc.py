@@ -32,7 +32,9 @@ def _read_run(name: str, run: etree._Element, position: int) -> RunInfo:
         )
         for at, table in enumerate(run.iterfind("data/table"), start=1)
     )
-    return RunInfo(_read_info(name, run, number), tables)
+    info = _read_info(name, run, number)
+    pids = {_int(process.get("pid", "")) for process in run.iterfind("processes/process")} | {info.pid}
+    return RunInfo(info, tables, frozenset(pid for pid in pids if pid is not None))
 
 
 def _read_info(name: str, run: etree._Element, number: int) -> TraceInfo:

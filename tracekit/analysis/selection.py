@@ -1,0 +1,96 @@
+"""Part of a recording: the samples of one process, or of one thread and of the workers that served it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.analysis.attribution import assign_samples
+from tracekit.analysis.labels import label_samples
+from tracekit.analysis.markers import Markers
+from tracekit.analysis.stack_windows import windows_from_stacks
+from tracekit.analysis.windows import window_frame
+from tracekit.errors import UsageError
+from tracekit.model import Trace
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was asked for, each by name or number; None is everything."""
+
+    process: str | int | None = None
+    thread: str | int | None = None
+
+
+def select(trace: Trace, selection: Selection, markers: Markers) -> Trace:
+    """Return ``trace`` with the selected samples.
+
+    A thread's samples include those of the runtime's workers that belong to its prediction calls: Core ML
+    runs a call's operations on a queue of its own. Raises ``UsageError`` when nothing is selected, and lists
+    what there is.
+    """
+    if selection.process is not None:
+        of_process = _matches(trace.threads, "pid", "process", selection.process)
+        if not of_process.any():
+            raise UsageError(_no_process(trace, selection.process))
+        trace = _keep(trace, _of_threads(trace, of_process))
+    if selection.thread is not None:
+        present = np.isin(np.arange(len(trace.threads)), trace.samples["thread_id"].to_numpy())
+        chosen = _matches(trace.threads, "tid", "name", selection.thread) & present
+        if not chosen.any():
+            raise UsageError(_no_thread(trace, selection.thread, present))
+        trace = _keep(trace, _of_threads(trace, chosen) | _served(trace, chosen, markers))
+    return trace
+
+
+def _of_threads(trace: Trace, chosen: Mask) -> Mask:
+    """Mark the samples of the chosen rows of ``trace.threads``."""
+    marked: Mask = np.append(chosen, False)[trace.samples["thread_id"].to_numpy()]
+    return marked
+
+
+def _served(trace: Trace, chosen: Mask, markers: Markers) -> Mask:
+    """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
+    labels = label_samples(trace, markers)
+    windows = window_frame(windows_from_stacks(trace, labels, markers))
+    members = assign_samples(trace, labels, windows)
+    ours = np.append(chosen, False)[windows["thread_id"].to_numpy()]
+    marked = np.zeros(len(trace.samples), bool)
+    marked[members.sample[ours[members.window]]] = True
+    return marked
+
+
+def _keep(trace: Trace, marked: Mask) -> Trace:
+    at = np.flatnonzero(marked)
+    samples = trace.samples.iloc[at].reset_index(drop=True)
+    counters = trace.counters.iloc[at].reset_index(drop=True)
+    return replace(trace, samples=samples, counters=counters)
+
+
+def _matches(threads: pd.DataFrame, number: str, name: str, wanted: str | int) -> Mask:
+    text = str(wanted)
+    matching: Mask = (threads[name] == text).to_numpy(bool)
+    try:
+        value = int(text, 16 if text.startswith("0x") else 10)
+    except ValueError:
+        return matching
+    if -(2**63) <= value < 2**63:
+        matching = matching | (threads[number] == value).to_numpy(bool)
+    return matching
+
+
+def _no_process(trace: Trace, wanted: str | int) -> str:
+    known = trace.threads[["process", "pid"]].drop_duplicates().head(12)
+    listed = ", ".join(f"{row['process']} ({row['pid']})" for row in known.to_dict("records"))
+    return f"{trace.info.name} has no samples of a process '{wanted}'; it has {listed or 'none'}."
+
+
+def _no_thread(trace: Trace, wanted: str | int, present: Mask) -> str:
+    known = trace.threads[present][["name", "tid"]].drop_duplicates().head(12)
+    listed = ", ".join(f"{row['name']} (0x{row['tid']:x})" for row in known.to_dict("records"))
+    return f"{trace.info.name} has no samples of a thread '{wanted}' there; it has {listed or 'none'}."
