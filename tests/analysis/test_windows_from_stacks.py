@@ -70,6 +70,16 @@ def test_a_thread_that_waits_for_an_engine_is_not_sampled(
     assert windows(samples) == ([(0, gap + 1)] if joined else [(0, 1), (gap, gap + 1)])
 
 
+def test_holes_that_a_window_bridges_are_said() -> None:
+    """At a camera's pace the thread may wait for the engine, or for the next picture: nobody can tell."""
+    analysis = analyze(trace_of([(0, "main", ANE), (33, "main", ANE), (66, "main", ANE), (67, "main", BNNS)]))
+    assert len(analysis.windows) == 1
+    (issue,) = [issue for issue in analysis.issues if issue.code == "holes-bridged"]
+    assert issue.count == 2
+    assert "the longest is 33.0 ms" in issue.message
+    assert "another begun" in issue.message
+
+
 def test_work_of_the_runtimes_queue_fills_holes_of_the_caller() -> None:
     caller = [(0, "main", RUNTIME), (20, "main", RUNTIME)]
     assert windows(caller) == [(0, 1), (20, 21)]

@@ -16,7 +16,7 @@ from tracekit.analysis.markers import Markers, load_markers
 from tracekit.analysis.reasons import leading_frames
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection, select
-from tracekit.analysis.stack_windows import windows_from_stacks
+from tracekit.analysis.stack_windows import Inferred, windows_from_stacks
 from tracekit.analysis.summary import summarize
 from tracekit.analysis.verdicts import Verdict, judge
 from tracekit.analysis.windows import Window, whole_run, window_frame
@@ -46,7 +46,7 @@ def analyze(
     trace = select(trace, selection, rules)
     labels = label_samples(trace, rules)
     issues = [*trace.issues]
-    frame = window_frame(_windows(trace, labels, rules, windows, issues))
+    frame = window_frame(_windows(trace, labels, windows, issues))
     members = assign_samples(trace, labels, frame)
     if members.ambiguous:
         issues.append(
@@ -98,7 +98,6 @@ def _verdicts(
 def _windows(
     trace: Trace,
     labels: Labels,
-    rules: Markers,
     wanted: WindowSource | Sequence[Window],
     issues: list[Issue],
 ) -> list[Window]:
@@ -107,25 +106,33 @@ def _windows(
     if not isinstance(wanted, str):
         issues += _outside(trace, wanted)
         return list(wanted)
-    found = windows_from_stacks(trace, labels, rules)
-    if found:
-        issues.append(
-            Issue(
-                "info",
-                "windows-inferred",
-                "windows are inferred from prediction calls on stacks: inferences that follow one another"
-                " without a sample in between cannot be told apart, and count as one window",
-            )
+    inferred = windows_from_stacks(trace, labels)
+    issues += _caveats(inferred, labels)
+    if inferred.windows or not labels.is_ml.any():
+        return inferred.windows
+    return [whole_run(trace)]
+
+
+def _caveats(inferred: Inferred, labels: Labels) -> list[Issue]:
+    """Return what a reader of inferred windows must know."""
+    caveats = []
+    if inferred.bridged:
+        text = (
+            f"in {inferred.bridged} places a window goes on over a hole without samples (the longest is"
+            f" {inferred.longest_ns / 1e6:.1f} ms), because the sample before it hands work to an engine or"
+            " waits; the call may have ended there and another begun"
         )
-        return found
-    if labels.is_ml.any():
-        issues.append(
-            Issue(
-                "info", "no-prediction-calls", "no stack shows a prediction call; the whole run is one window"
-            )
+        caveats.append(Issue("info", "holes-bridged", text, inferred.bridged))
+    if inferred.windows:
+        text = (
+            "windows are inferred from prediction calls on stacks: inferences that follow one another without a"
+            " sample in between cannot be told apart, and count as one window"
         )
-        return [whole_run(trace)]
-    return []
+        caveats.append(Issue("info", "windows-inferred", text))
+    elif labels.is_ml.any():
+        text = "no stack shows a prediction call; the whole run is one window"
+        caveats.append(Issue("info", "no-prediction-calls", text))
+    return caveats
 
 
 def _outside(trace: Trace, windows: Sequence[Window]) -> list[Issue]:

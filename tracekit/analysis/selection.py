@@ -57,7 +57,7 @@ def _of_threads(trace: Trace, chosen: Mask) -> Mask:
 def _served(trace: Trace, chosen: Mask, markers: Markers) -> Mask:
     """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
     labels = label_samples(trace, markers)
-    windows = window_frame(windows_from_stacks(trace, labels, markers))
+    windows = window_frame(windows_from_stacks(trace, labels).windows)
     members = assign_samples(trace, labels, windows)
     ours = np.append(chosen, False)[windows["thread_id"].to_numpy()]
     marked = np.zeros(len(trace.samples), bool)

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.labels import Labels
-from tracekit.analysis.markers import Markers
 from tracekit.analysis.windows import Window, sampling_period_ns
 from tracekit.engines import PHASE_CODE, Basis, Phase
 from tracekit.model import IntArray, Trace
@@ -45,18 +44,28 @@ class _Run:
     before_ns: int = _NEVER
 
 
-def windows_from_stacks(trace: Trace, labels: Labels, markers: Markers) -> list[Window]:
-    """Return the windows that the module's rules infer. Expects ``trace.samples`` in time order."""
-    return _StackWindows(trace, labels, markers).windows()
+@dataclass(frozen=True)
+class Inferred:
+    """Windows from stacks, and how many holes beyond ``SHORT_HOLE`` were taken for waiting inside one."""
+
+    windows: list[Window]
+    bridged: int
+    longest_ns: int
 
 
-class _StackWindows:
+def windows_from_stacks(trace: Trace, labels: Labels) -> Inferred:
+    """Return what the module's rules infer. Expects ``trace.samples`` in time order."""
+    reader = _StackReader(trace, labels)
+    windows = reader.windows()
+    return Inferred(windows, len(reader.bridged_ns), max(reader.bridged_ns, default=0))
+
+
+class _StackReader:
     """One pass over a trace; samples are referred to by position, and positions are in time order."""
 
-    def __init__(self, trace: Trace, labels: Labels, markers: Markers) -> None:
+    def __init__(self, trace: Trace, labels: Labels) -> None:
         self._trace = trace
         self._labels = labels
-        self._markers = markers
         self._times = trace.samples["time_ns"].to_numpy(np.int64)
         self._threads = trace.samples["thread_id"].to_numpy()
         self._stacks = trace.samples["stack_id"].to_numpy()
@@ -64,6 +73,7 @@ class _StackWindows:
         # A sample stands for the period that it opens; cycles and events say nothing about time.
         self._tail = self._period if trace.weight_unit == "ns" else 1
         hands_over = np.isin(labels.phase, [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT]])
+        self.bridged_ns: list[int] = []
         self._longest_hole = np.where(hands_over, LONG_HOLE, SHORT_HOLE) * self._period
 
     def windows(self) -> list[Window]:
@@ -90,6 +100,7 @@ class _StackWindows:
         close = hole <= self._longest_hole[own][:-1]
         for gap in np.flatnonzero(joined & ~close & (hole <= LONG_HOLE * self._period)).tolist():
             close[gap] = self._filled(own[gap], own[gap + 1], workers)
+        self._note_bridged(hole[joined & close])
         opens = inside & ~np.append(False, joined & close)
         closes = inside & ~np.append(joined & close, False)
         for first, last in zip(np.flatnonzero(opens), np.flatnonzero(closes), strict=True):
@@ -102,6 +113,9 @@ class _StackWindows:
                 int(at[first - 1]) if first else -_NEVER,
                 int(at[last + 1]) if last + 1 < len(at) else _NEVER,
             )
+
+    def _note_bridged(self, holes: IntArray) -> None:
+        self.bridged_ns += holes[holes > SHORT_HOLE * self._period].tolist()
 
     def _filled(self, before: int, after: int, workers: IntArray) -> bool:
         """True when worker samples leave no unexplained hole between two samples of the caller."""
@@ -122,7 +136,10 @@ class _StackWindows:
         """Group samples that leave no unexplained hole."""
         if not len(samples):
             return
-        cuts = np.flatnonzero(np.diff(self._times[samples]) > self._longest_hole[samples[:-1]])
+        hole = np.diff(self._times[samples])
+        apart = hole > self._longest_hole[samples[:-1]]
+        self._note_bridged(hole[~apart])
+        cuts = np.flatnonzero(apart)
         firsts = samples[np.append(0, cuts + 1)]
         lasts = samples[np.append(cuts, len(samples) - 1)]
         for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
