@@ -125,8 +125,8 @@ def _caveats(inferred: Inferred, labels: Labels) -> list[Issue]:
         caveats.append(Issue("info", "holes-bridged", text, inferred.bridged))
     if inferred.windows:
         text = (
-            "windows are inferred from prediction calls on stacks: inferences that follow one another without a"
-            " sample in between cannot be told apart, and count as one window"
+            "windows are inferred from prediction calls on stacks: inferences that follow one another without"
+            " a sample in between cannot be told apart, and count as one window"
         )
         caveats.append(Issue("info", "windows-inferred", text))
     elif labels.is_ml.any():

@@ -49,17 +49,17 @@ def check_output(output: str, force: bool) -> None:
     if output == "-":
         return
     path = Path(output)
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112
         raise UsageError(f"{output} is a folder. Name a file.")
     if os.path.lexists(path) and not _is_special(path) and not force:
         raise UsageError(f"{output} exists and will not be overwritten without --force.")
-    if not path.absolute().parent.is_dir():
+    if not os.path.isdir(path.absolute().parent):  # noqa: PTH112
         raise UsageError(f"{output} cannot be written: its folder does not exist.")
 
 
 def _is_special(path: Path) -> bool:
     """True for a pipe or a device, which is written to and never replaced."""
-    return path.exists() and not path.is_file()
+    return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113: these never raise
 
 
 def write_output(data: str | bytes, output: str, force: bool) -> None:
