@@ -59,7 +59,8 @@ def check_output(output: str, force: bool) -> None:
 
 def _is_special(path: Path) -> bool:
     """True for a pipe or a device, which is written to and never replaced."""
-    return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113: these never raise
+    # os.path, because pathlib raises where a folder may not be looked into.
+    return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
 
 
 def write_output(data: str | bytes, output: str, force: bool) -> None:
