@@ -92,6 +92,26 @@ def test_counters_are_named_by_the_table_of_contents(tmp_path: Path) -> None:
     assert "null-counters" in codes(trace)
 
 
+def test_tables_that_count_other_events_do_not_mix(tmp_path: Path) -> None:
+    first, second = (counters("weight")["counters.xml"].replace("table[1]", f"table[{at}]") for at in (1, 2))
+    toc = "".join(
+        f'<table schema="counters-profile" pmc-events="&quot;{event}&quot; &quot;C&quot;"/>' for event in "AB"
+    )
+    contents = f'<trace-toc><run number="1"><data>{toc}</data></run></trace-toc>'
+    trace = open_files(tmp_path, {"a.xml": first, "b.xml": second, "toc.xml": contents})
+    assert list(trace.counters.columns) == ["A", "C"]
+    assert len(trace.samples) == 2
+    (issue,) = [issue for issue in trace.issues if issue.code == "other-counters"]
+    assert issue.count == 2
+
+
+def test_counters_that_are_words_are_an_error(tmp_path: Path) -> None:
+    files = counters("weight")
+    files["counters.xml"] = files["counters.xml"].replace(">120029 7<", ">120029 x<")
+    with pytest.raises(InputError, match="the counters of 'counters-profile' are no lists of numbers"):
+        open_files(tmp_path, files)
+
+
 def test_counters_without_names_are_numbered(tmp_path: Path) -> None:
     trace = open_files(tmp_path, counters("weight", None))
     assert list(trace.counters.columns) == ["counter-1", "counter-2"]

@@ -15,7 +15,6 @@ issue: adding them up would count the same time twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -27,12 +26,12 @@ import pandas as pd
 from tracekit.errors import InputError, TracekitError
 from tracekit.model import SAMPLES, THREADS, IntArray, Issue, StackTable, Table, TableInfo, WeightUnit
 from tracekit.parsers.combine import concat_tables, stack_pairs
+from tracekit.parsers.tables.counters import of_one_event_list, read_counters
 from tracekit.parsers.tables.numbers import read_numbers
 
 SAMPLE_SCHEMAS = ("time-profile", "counters-profile", "cpu-profile", "time-sample")
 """In the order of preference."""
 
-_EVENT_NAME = re.compile(r'"([^"]+)"')
 _DEFAULT_PERIOD_US = 1000  # Time Profiler's sampling interval unless the table says otherwise
 
 
@@ -63,6 +62,7 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     and for numbers that no recording has.
     """
     issues: list[Issue] = []
+    tables = of_one_event_list(tables, issues)
     table = concat_tables([t for t in tables if len(t)] or tables[:1])
     rows = table.rows
     names = {column.mnemonic for column in table.columns}
@@ -84,7 +84,7 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     )
     if unit != "ns":
         samples[unit] = weight
-    counters = _counters(table, issues)
+    counters = read_counters(name, table, issues)
     _report_strangers(tables, issues)
     keep = _first_copies(samples, tables, issues)
     order = np.argsort(samples["time_ns"].to_numpy()[keep], kind="stable")
@@ -194,35 +194,6 @@ def _stacks(table: Table) -> tuple[StackTable, npt.NDArray[np.int32]]:
     if (upper < 0).all():
         return table.stacks, lower
     return stack_pairs(table.stacks, upper, lower)
-
-
-def _counters(table: Table, issues: list[Issue]) -> pd.DataFrame:
-    """One int64 column per event of ``counters-array``, named by the table of contents."""
-    column = next((c for c in table.columns if c.engineering_type == "pmc-events"), None)
-    if column is None:
-        return pd.DataFrame(index=table.rows.index)
-    cells = table.rows[column.mnemonic]
-    width = max((len(cell) for cell in cells if cell is not None), default=0)
-    names = _EVENT_NAME.findall(table.attributes.get("pmc-events", ""))
-    if len(names) != width:
-        if width:
-            issues.append(
-                Issue(
-                    "warning",
-                    "counter-names-unknown",
-                    f"the rows hold {width} counters and the table of contents "
-                    + (f"names {len(names)}" if names else "is not here to name them")
-                    + "; they are numbered",
-                )
-            )
-        names = [f"counter-{at + 1}" for at in range(width)]
-    short = sum(1 for cell in cells if cell is None or len(cell) != width)
-    if short:
-        issues.append(Issue("warning", "null-counters", f"{short} samples lack counter values", short))
-    zeros = (0,) * width
-    matrix = [(*(cell or ()), *zeros)[:width] for cell in cells]
-    values = np.array(matrix, dtype=np.int64).reshape(len(cells), width)
-    return pd.DataFrame(values, columns=names, index=table.rows.index)
 
 
 def _first_copies(
