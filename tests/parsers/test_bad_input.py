@@ -106,6 +106,10 @@ CASES = {
         GOOD.replace('<weight id="4">5</weight><sentinel/>', '<sentinel/><weight id="4">5</weight>').encode(),
         "row 2 of 'time-profile': column 'stack' is of type 'backtrace' and holds a <weight>",
     ),
+    "a number that is empty": (
+        GOOD.replace('<weight id="4">5</weight>', '<weight id="4"/>').encode(),
+        "row 2 of 'time-profile': a <weight> holds no number",
+    ),
     "a thread id that is a word": (
         one_table(
             "time-profile",

@@ -187,6 +187,9 @@ def _take_values(store: ValueStore, slots: IntArray, kind: ColumnKind) -> Any:
 def _integers(store: ValueStore, unique: IntArray, inverse: Any) -> Any:
     forms = store.form[unique]
     missing = (forms != Form.INT) & (forms != Form.NEGATIVE)
+    empty = unique[missing & (unique > 0)]
+    if len(empty):
+        raise DamagedCellError(int(empty[0]), f"a <{store.tags[store.tag[empty[0]]]}> holds no number")
     values = store.value[unique]
     negative = (forms == Form.NEGATIVE).any()
     beyond = ((forms == Form.INT) & (values > np.uint64(2**63 - 1))).any()
