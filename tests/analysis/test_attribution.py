@@ -78,6 +78,16 @@ def test_literal() -> None:
     assert "CPU 1 sample, 40.0 ms host time" in verdict.why
 
 
+def test_a_thread_that_the_recorder_calls_blocked_waits() -> None:
+    """Its leaf may look like work: mach_msg2_trap is a submission or a wait."""
+    submit = ("libsystem_kernel.dylib | mach_msg2_trap", *ANE)
+    for state, phase in [("Running", "dispatch"), ("Blocked", "wait")]:
+        totals = analyze(trace_of([(1, "a", submit)], state=state)).totals
+        assert totals["phase"].tolist() == [phase]
+    assert analyze(trace_of([(1, "a", UI)], state="Blocked")).totals["phase"].isna().all()
+    assert analyze(trace_of([(1, "a", LOAD)], state="Blocked")).totals["phase"].tolist() == ["load"]
+
+
 def test_a_window_is_half_open() -> None:
     windows = [Window(1 * MS, 2 * MS, "w", "manual", Basis.GIVEN)]
     analysis = analyze(trace_of([(1, "a", ANE), (2, "a", BNNS)]), windows=windows)

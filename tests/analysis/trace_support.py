@@ -48,7 +48,10 @@ Sample = tuple[float, str, tuple[str, ...] | None] | tuple[float, str, tuple[str
 
 
 def trace_of(
-    samples: Sequence[Sample], unit: WeightUnit = "ns", processes: dict[str, int] | None = None
+    samples: Sequence[Sample],
+    unit: WeightUnit = "ns",
+    processes: dict[str, int] | None = None,
+    state: str = "Running",
 ) -> Trace:
     """Samples are (time in ms, thread, stack, weight = 1 ms); ``processes`` gives threads another pid than 7."""
     ordered = sorted(samples, key=lambda sample: sample[0])
@@ -62,7 +65,7 @@ def trace_of(
             "weight_ns": pd.arrays.IntegerArray(weights.copy(), np.full(len(ordered), unit != "ns")),
             "thread_id": np.array([threads.index(sample[1]) for sample in ordered], np.int32),
             "core": np.full(len(ordered), -1, np.int16),
-            "state": pd.Categorical(["Running"] * len(ordered)),
+            "state": pd.Categorical([state] * len(ordered)),
             "stack_id": np.array([-1 if s[2] is None else stacks.index(s[2]) for s in ordered], np.int32),
         }
     )

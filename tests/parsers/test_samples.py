@@ -54,6 +54,15 @@ def test_time_profile(tmp_path: Path) -> None:
     assert codes(trace) == ["null-stacks"]
 
 
+def test_time_of_threads_that_waited_is_said_to_be_no_time_on_the_cpu(tmp_path: Path) -> None:
+    row = (
+        f'<sample-time id="1">1</sample-time>{THREAD}<process ref="4"/><sentinel/><thread-state id="7">Blocked'
+        '</thread-state><weight id="8">1000000</weight><sentinel/>'
+    )
+    trace = open_trace(write(tmp_path, one_table("time-profile", TIME_PROFILE, row)))
+    assert "waiting-threads" in codes(trace)
+
+
 def test_cpu_profile_counts_cycles_and_claims_no_time(tmp_path: Path) -> None:
     columns = [(m, "cycle-weight" if m == "weight" else t) for m, t in TIME_PROFILE]
     row = '<sample-time id="1">5</sample-time><sentinel/><sentinel/><sentinel/><sentinel/><cycle-weight id="2" fmt="837.2 k">837200</cycle-weight><sentinel/>'

@@ -41,6 +41,7 @@ def label_samples(trace: Trace, markers: Markers) -> Labels:
     threads = trace.samples["thread_id"].to_numpy()
     names = trace.threads["name"].to_numpy(object)
     engine, phase = apply_idle_threads(found, stack_ids, threads, names, markers)
+    phase = _waiting(trace, engine, phase)
     preparing = np.isin(phase, [PHASE_CODE[Phase.LOAD], PHASE_CODE[Phase.COMPILE]])
     is_ml = np.isin(engine, [ENGINE_CODE[one] for one in ML_ENGINES]) & (phase != PHASE_CODE[Phase.IDLE])
     workers = take(found.worker, stack_ids, 0) > 0
@@ -57,6 +58,17 @@ def label_samples(trace: Trace, markers: Markers) -> Labels:
         boundary.astype(np.int32),
         pids[threads],
     )
+
+
+def _waiting(trace: Trace, engine: npt.NDArray[np.int8], phase: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """Call it waiting where the recorder says that the thread was blocked, whatever its leaf looks like.
+
+    Time Profiler samples such threads only when it is told to (``record-waiting-threads``).
+    """
+    works = [PHASE_CODE[one] for one in (Phase.DISPATCH, Phase.EXECUTE, None)]
+    ml = np.isin(engine, [ENGINE_CODE[one] for one in ML_ENGINES])
+    blocked = (trace.samples["state"] == "Blocked").to_numpy(bool)
+    return np.where(blocked & ml & np.isin(phase, works), PHASE_CODE[Phase.WAIT], phase).astype(np.int8)
 
 
 def take(per_stack: npt.NDArray[np.generic], stack_ids: npt.NDArray[np.int32], missing: int) -> IntArray:

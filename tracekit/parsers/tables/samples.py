@@ -252,6 +252,13 @@ def _check_preserved(
 
 
 def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issues: list[Issue]) -> None:
+    blocked = int(((samples["state"] == "Blocked") & (samples["weight_ns"].fillna(0) > 0)).sum())
+    if blocked:
+        text = (
+            f"{blocked} of {len(samples)} samples are of threads that waited: their weight is time, but no"
+            " time on the CPU"
+        )
+        issues.append(Issue("info", "waiting-threads", text, blocked))
     null = int((samples["stack_id"] < 0).sum())
     if null:
         issues.append(
