@@ -41,6 +41,12 @@ def test_a_run_of_samples_inside_a_call() -> None:
     assert windows(samples) == [(1, 4)]
 
 
+def test_another_runtimes_call_is_another_window() -> None:
+    tflite = ("App | tflite::Interpreter::Invoke()", "App | main")
+    samples = [(1, "main", BNNS), (2, "main", tflite), (3, "main", tflite)]
+    assert windows(samples) == [(1, 2), (2, 4)]
+
+
 def test_a_sample_outside_the_call_ends_it() -> None:
     samples = [(1, "main", BNNS), (2, "main", UI), (3, "main", BNNS)]
     assert windows(samples) == [(1, 2), (3, 4)]

@@ -128,6 +128,10 @@ CASES = {
         ).encode(),
         "row 1 of 'time-sample': the address '-2' is no 64-bit number",
     ),
+    "a row that is not a child of its table": (
+        GOOD.replace("\n<row>", "\n<rows><row>").replace("</row></node>", "</row></rows></node>").encode(),
+        "2 rows stand in the file and 1 were read",
+    ),
     "rows outside a table": (
         GOOD.replace("<node ", "<table ").replace("</node>", "</table>").encode(),
         "outside a <node>",
