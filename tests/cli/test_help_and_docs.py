@@ -29,6 +29,10 @@ def test_every_command_has_help_with_an_example_and_stands_in_the_readme(command
     assert f"`tracekit {command} " in (ROOT / "README.md").read_text()
 
 
+def test_the_list_of_commands_is_not_cut_short() -> None:
+    assert "..." not in CliRunner().invoke(main, ["--help"]).output
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_explains_itself(command: str) -> None:
     for parameter in main.commands[command].params:

@@ -12,11 +12,13 @@ from tracekit.errors import UsageError
 _FORMATS = {".json": "json", ".txt": "text"}
 
 
-@click.command("analyze", context_settings=HELP)
+@click.command(
+    "analyze", context_settings=HELP, short_help="Which engine served each inference, and how that is known."
+)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--run", type=click.IntRange(1), metavar="N", help="The run to analyse (default: the first).")
 @click.option("--process", metavar="NAME|PID", help="Only this process.")
-@click.option("--thread", metavar="NAME|TID", help="Only this thread.")
+@click.option("--thread", metavar="NAME|TID", help="Only this thread, and the workers of its calls.")
 @click.option(
     "--window",
     "manual",
@@ -24,7 +26,9 @@ _FORMATS = {".json": "json", ".txt": "text"}
     metavar="START-END",
     help="A window from the run's start, such as 12.5ms-18ms. Repeatable.",
 )
-@click.option("--windows-csv", type=click.Path(), metavar="FILE", help="Windows from start_ns,end_ns,label.")
+@click.option(
+    "--windows-csv", type=click.Path(), metavar="FILE", help="Windows from a CSV file: start_ns,end_ns,label."
+)
 @click.option(
     "--windows",
     type=click.Choice(["stacks", "run"]),

@@ -21,7 +21,9 @@ MAX_LINE = 16 << 20
 """Bytes; a longer line is not a stack."""
 
 
-@click.command("classify", context_settings=HELP)
+@click.command(
+    "classify", context_settings=HELP, short_help="Which engine given stacks worked for (JSON Lines)."
+)
 @click.argument("source", default="-", metavar="[FILE]")
 @click.option(
     "--markers", type=click.Path(), metavar="FILE", help="Your own rules, before the built-in ones."

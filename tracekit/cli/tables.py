@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
 
 
-@click.command("tables", context_settings=HELP)
+@click.command("tables", context_settings=HELP, short_help="What an export holds, and any table of it.")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--schema", metavar="NAME", help="Print the rows of this table.")
 @click.option("--columns", metavar="A,B,…", help="Only these columns, in this order.")
