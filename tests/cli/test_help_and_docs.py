@@ -30,7 +30,7 @@ def test_every_command_has_help_with_an_example_and_stands_in_the_readme(command
 
 
 def test_the_list_of_commands_is_not_cut_short() -> None:
-    assert "..." not in CliRunner().invoke(main, ["--help"]).output
+    assert "..." not in CliRunner().invoke(main, ["--help"]).output.split("Commands:")[1]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
