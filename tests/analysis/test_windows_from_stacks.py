@@ -76,6 +76,12 @@ def test_a_thread_that_waits_for_an_engine_is_not_sampled(
     assert windows(samples) == ([(0, gap + 1)] if joined else [(0, 1), (gap, gap + 1)])
 
 
+def test_how_long_an_engine_takes_does_not_depend_on_the_sampling_rate() -> None:
+    fast = MS // 10
+    assert windows([(0, "main", ANE, fast), (200, "main", BNNS, fast)]) == [(0, 200.1)]
+    assert windows([(0, "main", BNNS, fast), (2, "main", BNNS, fast)]) == [(0, 0.1), (2, 2.1)]
+
+
 def test_holes_that_a_window_bridges_are_said() -> None:
     """At a camera's pace the thread may wait for the engine, or for the next picture: nobody can tell."""
     analysis = analyze(trace_of([(0, "main", ANE), (33, "main", ANE), (66, "main", ANE), (67, "main", BNNS)]))

@@ -6,9 +6,9 @@ prediction frame may be one call or several back to back. The rules:
 * A run is a sequence of samples of one thread that all lie inside a prediction call. A sample of that thread
   outside any call, or inside another entry point's call, ends it.
 * A thread that waits for an engine is off the CPU and not sampled. A hole of up to ``SHORT_HOLE`` sampling
-  periods belongs to the run; a longer one, up to ``LONG_HOLE``, only if the sample before it hands work to an
-  engine or waits (phase dispatch or wait). The runtime's workers in the process fill holes: Core ML runs E5RT
-  operations on a queue of its own, whose stacks hold no prediction frame.
+  periods belongs to the run; a longer one, up to ``LONG_HOLE_NS``, only if the sample before it hands work to
+  an engine or waits (phase dispatch or wait). The runtime's workers in the process fill holes: Core ML runs
+  E5RT operations on a queue of its own, whose stacks hold no prediction frame.
 * Such work just before or just after a run extends it, up to the thread's next sample outside the call. Such
   work away from every run is an asynchronous window of its own, with no thread.
 """
@@ -26,7 +26,9 @@ from tracekit.engines import PHASE_CODE, Basis, Phase
 from tracekit.model import IntArray, Trace
 
 SHORT_HOLE = 5
-LONG_HOLE = 250
+"""In sampling periods: a thread that computes is sampled more often than this."""
+LONG_HOLE_NS = 250_000_000
+"""A choice, not a fact: how long a thread may wait for an engine inside one call, at any sampling rate."""
 _NEVER = 2**62
 
 
@@ -74,7 +76,8 @@ class _StackReader:
         self._tail = self._period if trace.weight_unit == "ns" else 1
         hands_over = np.isin(labels.phase, [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT]])
         self.bridged_ns: list[int] = []
-        self._longest_hole = np.where(hands_over, LONG_HOLE, SHORT_HOLE) * self._period
+        self._long = max(LONG_HOLE_NS, SHORT_HOLE * self._period)
+        self._longest_hole = np.where(hands_over, self._long, SHORT_HOLE * self._period)
 
     def windows(self) -> list[Window]:
         labels = self._labels
@@ -98,7 +101,7 @@ class _StackReader:
         joined = inside[1:] & inside[:-1] & (entry[1:] == entry[:-1])
         hole = np.diff(at)
         close = hole <= self._longest_hole[own][:-1]
-        for gap in np.flatnonzero(joined & ~close & (hole <= LONG_HOLE * self._period)).tolist():
+        for gap in np.flatnonzero(joined & ~close & (hole <= self._long)).tolist():
             close[gap] = self._filled(own[gap], own[gap + 1], workers)
         self._note_bridged(hole[joined & close])
         opens = inside & ~np.append(False, joined & close)
