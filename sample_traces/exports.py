@@ -131,6 +131,7 @@ class _Export:
         self._process = Element(
             "process",
             f"{recording.process} ({pid})",
+            # "TODO" is what xctrace itself writes here, in every real export.
             children=(Element("pid", pid, pid), Element("device-session", "TODO", "TODO")),
         )
 

@@ -58,6 +58,8 @@ class Basis(StrEnum):
 
 
 ENGINES: tuple[Engine, ...] = tuple(Engine)
+ML_ENGINES = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
+"""What shows that a model was at work, on whichever engine."""
 PHASES: tuple[Phase, ...] = tuple(Phase)
 ENGINE_CODE: dict[Engine, int] = {engine: code for code, engine in enumerate(ENGINES)}
 PHASE_CODE: dict[Phase | None, int] = {None: -1} | {phase: code for code, phase in enumerate(PHASES)}

@@ -20,9 +20,6 @@ from tracekit.errors import TracekitError
 IntArray: TypeAlias = npt.NDArray[np.int64]
 Severity: TypeAlias = Literal["info", "warning", "error"]
 
-NO_STACK = -1
-"""The ``stack_id`` of a sample without a stack."""
-
 
 @dataclass(frozen=True)
 class Columns:
@@ -230,7 +227,6 @@ class TableInfo:
     index: int = 0
     attributes: Mapping[str, str] = field(default_factory=dict)
     row_count: int | None = None
-    column_count: int | None = None
     location: str = ""
 
 

@@ -15,7 +15,6 @@ from tracekit.analysis.frames import (
     literals_inside,
     plain_binary,
     plain_frame,
-    plain_symbol,
 )
 from tracekit.analysis.markers import load_markers
 from tracekit.analysis.rules import Rule
@@ -115,7 +114,7 @@ def test_binaries_have_one_spelling(recorded, plain):
     ],
 )
 def test_mangled_names_become_readable(mangled, readable):
-    assert plain_symbol(mangled) == readable
+    assert plain_frame("", mangled)[1] == readable
 
 
 @pytest.mark.parametrize(
@@ -150,7 +149,7 @@ def test_places_around_a_symbol_are_taken_away(binary, symbol, plain):
 
 
 def test_very_long_symbols_are_cut():
-    assert len(plain_symbol("x" * 1_000_000)) == MAX_SYMBOL
+    assert len(plain_frame("", "x" * 1_000_000)[1]) == MAX_SYMBOL
 
 
 @pytest.mark.parametrize(

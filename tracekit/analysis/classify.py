@@ -10,14 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from tracekit.analysis.markers import Markers
-from tracekit.analysis.stack_walk import NO_PHASE, Bools, Classification, Codes, Objects, Walk, match_frames
+from tracekit.analysis.stack_walk import NO_PHASE, Classification, Codes, Objects, Walk, match_frames
 from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
 from tracekit.model import IntArray, StackTable
 
-__all__ = ["Classification", "apply_idle_threads", "classify", "classify_stacks", "idle_threads"]
+__all__ = ["Classification", "apply_idle_threads", "classify", "classify_stacks"]
 
 
 def classify(stacks: StackTable, markers: Markers) -> Classification:
@@ -34,14 +33,6 @@ def classify_stacks(
 ) -> Classification:
     """Classify stacks in CSR form, leaf first; ``frame_ids`` are rows of ``binaries`` and ``symbols``."""
     return Walk(offsets, frame_ids, match_frames(binaries, symbols, markers), markers.rules).result()
-
-
-def idle_threads(thread_names: Sequence[str] | Objects, markers: Markers) -> Bools:
-    """Return which threads are parked service threads by their name alone."""
-    names = pd.Series(list(thread_names), dtype=object)
-    known = {name: markers.match_thread(name) >= 0 for name in names.unique()}
-    found: Bools = names.map(known).to_numpy(bool)
-    return found
 
 
 def apply_idle_threads(

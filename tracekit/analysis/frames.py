@@ -53,11 +53,6 @@ def plain_binary(name: str) -> str:
     return _VERSION.sub(lambda found: found[1] or "", name)
 
 
-def plain_symbol(symbol: str) -> str:
-    """Return a symbol without its place; a mangled C++ name becomes its qualified name."""
-    return plain_frame("", symbol)[1]
-
-
 def plain_frame(binary: str, symbol: str) -> tuple[str, str]:
     """Return a frame's plain binary and plain symbol.
 

@@ -9,10 +9,8 @@ import numpy.typing as npt
 
 from tracekit.analysis.classify import Classification, apply_idle_threads, classify
 from tracekit.analysis.markers import Markers
-from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
+from tracekit.engines import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Phase
 from tracekit.model import IntArray, StackTable, Trace
-
-ML_ENGINES = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
 
 
 @dataclass(frozen=True)

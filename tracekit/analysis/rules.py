@@ -68,7 +68,7 @@ class Rule:
         return not self.binary or any(fnmatchcase(binary, name) for name in self.binary)
 
     def fits_symbol(self, symbol: str) -> bool:
-        """True when the pattern occurs in ``symbol``, a ``plain_symbol``; a rule without one fits any."""
+        """True when the pattern occurs in ``symbol``, of a ``plain_frame``; a rule without one fits any."""
         return not self.symbol or self._pattern.search(symbol) is not None
 
     def fits_thread(self, name: str) -> bool:

@@ -27,7 +27,7 @@ import pandas as pd
 from tracekit.analysis.frames import has_symbol
 from tracekit.analysis.markers import NO_MATCH, FrameMatch, Markers
 from tracekit.analysis.rules import Rule
-from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
+from tracekit.engines import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Engine, Phase
 from tracekit.model import IntArray
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -35,7 +35,6 @@ Codes: TypeAlias = npt.NDArray[np.int8]
 RuleIndices: TypeAlias = npt.NDArray[np.int32]
 Objects: TypeAlias = npt.NDArray[np.object_]
 
-ML_ENGINES = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
 NO_PHASE = PHASE_CODE[None]
 _NOTHING = np.uint32(0)
 _ML_CODES = [ENGINE_CODE[one] for one in ML_ENGINES]

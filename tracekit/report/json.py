@@ -13,10 +13,9 @@ import tracekit
 from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
 from tracekit.analysis.evidence import Evidence
 from tracekit.analysis.frames import has_symbol
-from tracekit.analysis.labels import ML_ENGINES
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows import numbered_windows
-from tracekit.engines import ENGINES, Engine
+from tracekit.engines import ENGINES, ML_ENGINES, Engine
 from tracekit.model import Trace, WeightUnit
 
 SCHEMA = "tracekit-analysis/1"
