@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sqlite3
 import sys
 from pathlib import Path
 
+from bundle_writer import issues_in
 from scenarios import RECORDINGS
 
 HERE = Path(__file__).resolve().parent
@@ -18,9 +20,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     generated = {
-        options.out_dir / name / file: text.encode()
+        options.out_dir / name / file: content.encode() if isinstance(content, str) else content
         for name, play in RECORDINGS.items()
-        for file, text in play().items()
+        for file, content in play().items()
     }
     if options.check:
         return check(generated, options.out_dir)
@@ -34,13 +36,23 @@ def main(arguments: list[str] | None = None) -> int:
 
 def check(generated: dict[Path, bytes], out_dir: Path) -> int:
     """Return 1 and name the files that are missing, stale or left over."""
-    stale = [
-        path for path, content in generated.items() if not path.is_file() or path.read_bytes() != content
-    ]
-    on_disk = {path for path in out_dir.glob("*/*") if path.parent.name != "__pycache__"}
-    for path in sorted({*stale, *(on_disk - generated.keys())}):
+    stale = {path for path, content in generated.items() if not path.is_file() or not same(path, content)}
+    below = (path for folder in out_dir.iterdir() if folder.is_dir() for path in folder.rglob("*"))
+    on_disk = {path for path in below if path.is_file() and "__pycache__" not in path.parts}
+    for path in sorted(stale | (on_disk - generated.keys())):
         print(f"{path} is not what the generator writes", file=sys.stderr)
     return 1 if stale or on_disk - generated.keys() else 0
+
+
+def same(path: Path, content: bytes) -> bool:
+    """Compare a file; of a database what it says, because each SQLite may lay one out in its own way."""
+    found = path.read_bytes()
+    if found == content or path.suffix != ".storedata":
+        return found == content
+    try:
+        return issues_in(found) == issues_in(content)
+    except sqlite3.DatabaseError:
+        return False
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import app_work as app
 import coreml_work as ml
 import platforms as p
 import toc
+from bundle_recording import bundle
 from exports import empty_table, sampling_table, signposts
 from recording import Recording
 from truth import Truth
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from notation import Work
     from recording import Lane
 
-Files = dict[str, str]
-"""File name → text, of one recording's folder."""
+Files = dict[str, str | bytes]
+"""Path → content, of one recording's folder."""
 
 TRANSCRIBER = """
     SampleApp thunk for @escaping @callee_guaranteed @Sendable () -> ()
@@ -254,7 +255,7 @@ def gpu_espresso_macos13() -> Files:
     return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_14))
 
 
-def gpu_mpsgraph_macos15() -> Files:
+def gpu_mpsgraph() -> Recording:
     """The same model as an mlprogram on the GPU: E5RT's worker encodes an MPSGraph and waits for it."""
     recording = Recording("gpu-mpsgraph-macos15", p.XCODE_26_3_MACOS_15)
     main = recording.lane("Main Thread", app.MAIN_THREAD)
@@ -274,8 +275,20 @@ def gpu_mpsgraph_macos15() -> Files:
         caller.off(7)
     user_interface(main, caller, [app.DRAW_DRAWABLE, app.DRAW_ENCODE, app.DRAW_SUBMIT, app.UI_MODEL])
     main.on(app.NO_STACK)
-    recording.finish()
+    return recording.finish()
+
+
+def gpu_mpsgraph_macos15() -> Files:
+    """The GPU recording as an export."""
+    recording = gpu_mpsgraph()
     return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_26))
+
+
+def gpu_mpsgraph_macos15_bundle() -> Files:
+    """The GPU recording as the bundle that Instruments saves."""
+    recording = gpu_mpsgraph()
+    native = {f"recording.trace/{name}": content for name, content in bundle(recording).items()}
+    return {**native, "truth.json": truth(recording)}
 
 
 def cpu_espresso_lstm_macos13() -> Files:
@@ -493,8 +506,12 @@ def files(recording: Recording, contents: toc.Contents) -> Files:
     return {
         "toc.xml": contents.to_xml(),
         f"{recording.table}.xml": sampling_table(recording, table_index),
-        "truth.json": json.dumps(Truth(recording).to_json(), indent=1) + "\n",
+        "truth.json": truth(recording),
     }
+
+
+def truth(recording: Recording) -> str:
+    return json.dumps(Truth(recording).to_json(), indent=1) + "\n"
 
 
 RECORDINGS: dict[str, Callable[[], Files]] = {
@@ -504,6 +521,7 @@ RECORDINGS: dict[str, Callable[[], Files]] = {
         ane_espresso_macos13,
         gpu_espresso_macos13,
         gpu_mpsgraph_macos15,
+        gpu_mpsgraph_macos15_bundle,
         cpu_espresso_lstm_macos13,
         cpu_e5rt_lstm_macos27,
         fallback_midway_ios27,

@@ -18,7 +18,9 @@ ALLOWED = {
     "tracekit.engines": set(),
     "tracekit.model": {"tracekit.errors", "tracekit.engines"},
     "tracekit.parsers": {"tracekit.errors", "tracekit.model"},
-    "tracekit.load": {"tracekit.errors", "tracekit.model", "tracekit.parsers"},
+    "tracekit.xctrace": {"tracekit.errors", "tracekit.model", "tracekit.parsers"},
+    "tracekit.sources": {"tracekit.errors", "tracekit.parsers", "tracekit.xctrace"},
+    "tracekit.load": {"tracekit.errors", "tracekit.model", "tracekit.parsers", "tracekit.sources"},
     "tracekit.analysis": {"tracekit.errors", "tracekit.engines", "tracekit.model"},
     "tracekit.export": {"tracekit.errors", "tracekit.engines", "tracekit.model", "tracekit.parsers.source"},
     "tracekit.report": {

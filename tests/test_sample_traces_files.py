@@ -4,6 +4,7 @@ The reader here is tiny and knows nothing of tracekit: it resolves ids, nothing 
 """
 
 import json
+import plistlib
 import re
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from xml.etree import ElementTree
 import pytest
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
-RECORDINGS = sorted(path.parent for path in SAMPLES.glob("*/truth.json"))
+RECORDINGS = sorted(path.parent for path in SAMPLES.glob("*/toc.xml"))
+BUNDLES = sorted(path.parent for path in SAMPLES.glob("*/recording.trace"))
 EXPORTS = [path for folder in RECORDINGS for path in sorted(folder.glob("*.xml")) if path.name != "toc.xml"]
 
 
@@ -99,6 +101,18 @@ def test_a_changed_file_is_noticed(tmp_path):
     assert "toc.xml" in done.stderr
 
 
+def test_a_file_left_over_in_a_bundle_is_noticed(tmp_path):
+    generate = [sys.executable, str(SAMPLES / "generate.py"), str(tmp_path)]
+    subprocess.run(generate, capture_output=True, check=True)
+    bundle = tmp_path / BUNDLES[0].name / "recording.trace"
+    (bundle / "symbols" / "left-over").write_bytes(b"")
+    (bundle / "Trace1.run" / "RunIssues.storedata").write_bytes(b"no database")
+    done = subprocess.run([*generate, "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "left-over" in done.stderr
+    assert "RunIssues.storedata" in done.stderr
+
+
 def test_the_generator_does_not_know_the_analysis():
     for module in SAMPLES.glob("*.py"):
         assert not re.search(r"^\s*(import|from) tracekit", module.read_text(encoding="utf-8"), re.MULTILINE)
@@ -106,6 +120,8 @@ def test_the_generator_does_not_know_the_analysis():
 
 def test_the_samples_stay_small():
     assert sum(path.stat().st_size for folder in RECORDINGS for path in folder.iterdir()) < 1_500_000
+    for bundle in BUNDLES:
+        assert sum(path.stat().st_size for path in bundle.rglob("*") if path.is_file()) < 150_000
 
 
 @pytest.mark.parametrize("export", EXPORTS, ids=name_of)
@@ -216,3 +232,18 @@ def test_the_contents_say_that_they_are_synthetic(folder):
     assert run.find("info/target/process").get("arguments") == f"--synthetic {folder.name}"
     assert "Synthetic" in run.findtext(".//intruments-recording-settings//value")
     assert len(run.findall("data/table")) > len(list(folder.glob("*.xml")))
+
+
+@pytest.mark.parametrize("folder", BUNDLES, ids=name_of)
+def test_a_bundle_is_the_recording_of_its_export(folder):
+    export = SAMPLES / folder.name.removesuffix("-bundle")
+    assert export in RECORDINGS
+    assert (folder / "truth.json").read_bytes() == (export / "truth.json").read_bytes()
+
+
+@pytest.mark.parametrize("folder", BUNDLES, ids=name_of)
+def test_a_bundle_says_that_it_is_synthetic(folder):
+    strings = plistlib.loads((folder / "recording.trace" / "form.template").read_bytes())["$objects"]
+    assert {"Synthetic Mac", f"--synthetic {folder.name.removesuffix('-bundle')}"} <= {
+        one for one in strings if isinstance(one, str)
+    }

@@ -30,3 +30,9 @@ class InputError(TracekitError):
         self.problem = problem
         self.advice = advice
         super().__init__(f"{source}: {problem}" + (f" {advice}" if advice else ""))
+
+
+class XctraceError(TracekitError):
+    """``xctrace`` failed, or is not there (exit code 4)."""
+
+    exit_code = 4

@@ -1,94 +1,14 @@
-"""What is this file, and which parser reads it: paths → ``Source`` → ``Trace``."""
+"""One run of a recording → ``Trace``."""
 
 from __future__ import annotations
-
-import os
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TypeAlias
 
 from tracekit.errors import InputError, UsageError
 from tracekit.model import INTERVALS, SIGNPOSTS, TRACKS, Issue, RunInfo, Trace
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.samples import SAMPLE_SCHEMAS, Samples, load_samples
-from tracekit.parsers.xml.source import XmlFile, XmlSource
-from tracekit.parsers.xml.stream import STDIN
-
-Input: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+from tracekit.sources import EXPORT_ADVICE, Input, Via, open_source
 
 _SLACK_NS = 100_000_000  # a recording may end a little after its last tick
-_EXPORTS = (".xml", ".xml.gz")
-_EXPORT_ADVICE = (
-    "Export a table of samples: xcrun xctrace export --input X.trace"
-    """ --xpath '/trace-toc/run/data/table[@schema="time-profile"]' --output time-profile.xml"""
-)
-
-
-def open_source(path: Input, progress: Progress | None = None) -> Source:
-    """Open an export, a folder of exports, or several exports of one recording; "-" is standard input.
-
-    Raises ``InputError`` for anything else, with what to do instead.
-    """
-    paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(one) for one in path]
-    try:
-        return _open(paths, progress)
-    except OSError as error:
-        raise InputError(
-            str(error.filename or paths[0]), f"cannot be read: {error.strerror or error}."
-        ) from error
-
-
-def _open(paths: list[str], progress: Progress | None) -> Source:
-    if not paths:
-        raise UsageError(
-            "No input was named. Name an exported .xml file, a folder of them, or - for standard input."
-        )
-    if len(paths) == 1:
-        return _open_one(paths[0], progress)
-    for one in paths:
-        _refuse_other_formats(one)
-    common = os.path.commonpath([Path(one).absolute() for one in paths])
-    return XmlSource(_shown(common), [XmlFile(one, progress) for one in paths], parse_now=False)
-
-
-def _open_one(path: str, progress: Progress | None) -> Source:
-    if path == STDIN:
-        return XmlSource("standard input", [XmlFile(path, progress)], parse_now=True)
-    _refuse_other_formats(path)
-    folder = Path(path)
-    if not folder.is_dir():
-        return XmlSource(_shown(path), [XmlFile(path, progress)], parse_now=True)
-    exports = sorted(p for p in folder.iterdir() if p.name.endswith(_EXPORTS) and not p.name.startswith("."))
-    if not exports:
-        raise InputError(path, "is a folder without exports (*.xml or *.xml.gz).", _EXPORT_ADVICE)
-    source = XmlSource(_shown(path), [XmlFile(str(export), progress) for export in exports], parse_now=False)
-    if not source.toc():
-        raise InputError(path, "holds XML files, but none that xctrace exported.", _EXPORT_ADVICE)
-    return source
-
-
-def _shown(path: str) -> str:
-    """Return the file's or folder's own name, fit to print whatever bytes it is made of."""
-    return os.fsencode(Path(path).resolve().name).decode("utf-8", "replace")
-
-
-def _refuse_other_formats(path: str) -> None:
-    if not os.path.lexists(path):
-        raise InputError(path, "does not exist.", "Check the path.")
-    if Path(path).is_dir():
-        if path.rstrip("/").endswith(".trace") or (Path(path) / "form.template").exists():
-            raise InputError(
-                path,
-                "is an Instruments bundle; this version reads what xctrace exports from it.",
-                f"On the Mac: {_EXPORT_ADVICE.removeprefix('Export a table of samples: ')}",
-            )
-        return
-    if Path(path).is_file():
-        with Path(path).open("rb") as file:
-            if file.read(4) == b"PK\x03\x04":
-                raise InputError(
-                    path, "is a zip archive, which this version does not read.", "Unpack it first."
-                )
 
 
 def open_trace(
@@ -96,14 +16,16 @@ def open_trace(
     run: int | None = None,
     samples: str | None = None,
     progress: Progress | None = None,
+    via: Via = "auto",
 ) -> Trace:
     """Read one run of a recording.
 
-    ``path`` is a file, a folder of exports, several exports of one recording, or "-". ``run`` is the run's
-    number (the first run when None). ``samples`` names the schema to take samples from; by default the best
-    that is there. Raises ``InputError`` when the input holds no samples, ``UsageError`` for an unknown run.
+    ``path`` is a .trace bundle, an export, a folder of exports, several exports of one recording, or "-";
+    ``via`` says how a bundle is read. ``run`` is the run's number (the first run when None). ``samples``
+    names the schema to take samples from; by default the best that is there. Raises ``InputError`` when the
+    input holds no samples, ``UsageError`` for an unknown run, ``XctraceError`` when xctrace fails.
     """
-    source = open_source(path, progress)
+    source = open_source(path, progress, via, SAMPLE_SCHEMAS)
     return trace_of(source, run, samples)
 
 
@@ -117,7 +39,11 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     loaded = load_samples(source.name, lambda schema: source.tables(schema, chosen.info.run), infos, samples)
     if not loaded.source:
         raise _no_samples(source, chosen, samples)
-    issues = [*source.issues(), *loaded.issues, *_doubts(chosen, loaded)]
+    issues = [
+        *source.issues(chosen.info.run),
+        *loaded.issues,
+        *(_doubts(chosen, loaded) if chosen.info.kind == "xctrace-xml" else ()),
+    ]
     if run is None and len(runs) > 1:
         numbers = ", ".join(str(one.info.run) for one in runs)
         issues.append(
@@ -182,9 +108,9 @@ def _no_samples(source: Source, run: RunInfo, wanted: str | None) -> InputError:
         recorded = [wanted] if wanted in recorded or not source.has_toc else []
     else:
         problem = f"holds no samples; it holds {', '.join(exported)}."
-    advice = _EXPORT_ADVICE
+    advice = EXPORT_ADVICE
     if recorded:
-        advice = _EXPORT_ADVICE.replace("time-profile", recorded[0])
+        advice = EXPORT_ADVICE.replace("time-profile", recorded[0])
     elif source.has_toc:
         what = f"no '{wanted}'" if wanted else "no table of samples"
         advice = f"The recording has {what}: record again with the right template, such as Time Profiler."

@@ -10,8 +10,8 @@ import pytest
 from oracle import Oracle
 from support import NO_EXPORTS, SHARED
 
-from tracekit.load import open_source
 from tracekit.model import Column, Table
+from tracekit.sources import open_source
 
 FILES = sorted(path for path in (SHARED / "traces").rglob("*.xml") if path.name not in NO_EXPORTS)
 SAMPLES = sorted((Path(__file__).resolve().parents[2] / "sample_traces").glob("*/*.xml"))

@@ -10,8 +10,9 @@ import pytest
 from support import NO_EXPORTS, SHARED
 
 from tracekit.errors import InputError
-from tracekit.load import open_source, open_trace
+from tracekit.load import open_trace
 from tracekit.model import Trace
+from tracekit.sources import open_source
 
 XML = SHARED / "traces" / "xml"
 FILES = sorted(path.relative_to(SHARED / "traces") for path in (SHARED / "traces").rglob("*.xml"))

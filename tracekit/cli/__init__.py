@@ -37,14 +37,14 @@ class _Commands(click.Group):
 def main() -> None:
     """Which engine did a Core ML model run on, inference by inference, and how is that known?
 
-    Reads what Instruments recorded (xctrace exports), on any operating system.
+    Reads what Instruments recorded (.trace bundles and xctrace exports), on any operating system.
 
     \b
     Start with:
-      tracekit analyze time-profile.xml     the answer, as text
-      tracekit tables EXPORT                what an export holds
+      tracekit analyze MyApp.trace     the answer, as text
+      tracekit tables MyApp.trace      what a recording holds
 
-    Exit codes: 0 done, 2 wrong usage, 3 unreadable or damaged input.
+    Exit codes: 0 done, 2 wrong usage, 3 unreadable or damaged input, 4 xctrace failed or is not there.
     """
 
 

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.output import HELP, Progress, check_output, guess_format, output_options, write_output
+from tracekit.cli.output import (
+    HELP,
+    Progress,
+    check_output,
+    guess_format,
+    output_options,
+    via_option,
+    write_output,
+)
 from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracekit.sources import Via
 
 _FORMATS = {".json": "json", ".txt": "text"}
 
@@ -52,6 +64,7 @@ _FORMATS = {".json": "json", ".txt": "text"}
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), help="Default: by extension, or text."
 )
+@via_option
 @output_options
 def analyze_command(
     inputs: tuple[str, ...],
@@ -65,17 +78,19 @@ def analyze_command(
     markers: str | None,
     max_windows: int,
     format_: str | None,
+    via: Via,
     output: str,
     force: bool,
 ) -> None:
     """Say which engine served each inference of a recording, and how that is known.
 
-    INPUT is an export (.xml, .xml.gz), a folder of exports of one recording, several such files, or - for
-    standard input.
+    INPUT is a .trace (a folder, or a zip or tar of one), an export (.xml, .xml.gz), a folder of exports of
+    one recording, several such files, or - for standard input.
 
     \b
     Examples:
-      tracekit analyze time-profile.xml
+      tracekit analyze MyApp.trace
+      tracekit analyze MyApp.trace.zip --run 2
       tracekit analyze exports/ --format json -o analysis.json
       tracekit analyze exports/ --window 12.5ms-18ms --process SampleApp
       xcrun xctrace export --input X.trace --xpath '/trace-toc/run/data/table[@schema="time-profile"]' \\
@@ -95,7 +110,7 @@ def analyze_command(
     if windows_csv:
         own += windows_from_csv(Path(windows_csv))
     with Progress("Reading") as progress:
-        trace = open_trace(inputs, run, samples, progress)
+        trace = open_trace(inputs, run, samples, progress, via)
     analysis = analyze(
         trace,
         windows=own if manual or windows_csv else "run" if windows == "run" else "stacks",

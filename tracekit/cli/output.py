@@ -30,6 +30,16 @@ def output_options(command: _Command) -> _Command:
     )(command)
 
 
+def via_option(command: _Command) -> _Command:
+    """Add ``--via``: how a bundle is read."""
+    return click.option(
+        "--via",
+        type=click.Choice(["auto", "native", "xctrace"]),
+        default="auto",
+        help="How a .trace is read: natively and, where that fails, through xctrace (default); or only one.",
+    )(command)
+
+
 def guess_format(wanted: str | None, output: str, by_extension: dict[str, str]) -> str:
     """Return the format asked for, else the one of the output's extension, else text.
 

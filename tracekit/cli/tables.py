@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.output import HELP, Progress, check_output, guess_format, output_options, write_output
+from tracekit.cli.output import (
+    HELP,
+    Progress,
+    check_output,
+    guess_format,
+    output_options,
+    via_option,
+    write_output,
+)
 from tracekit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from tracekit.model import Table
     from tracekit.parsers.source import Source
+    from tracekit.sources import Via
 
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
 
 
-@click.command("tables", context_settings=HELP, short_help="What an export holds, and any table of it.")
+@click.command("tables", context_settings=HELP, short_help="What a recording holds, and any table of it.")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--schema", metavar="NAME", help="Print the rows of this table.")
 @click.option("--columns", metavar="A,B,…", help="Only these columns, in this order.")
@@ -29,6 +38,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text
     type=click.Choice(["text", "csv", "json", "parquet"]),
     help="Default: by the output's extension, or text.",
 )
+@via_option
 @output_options
 def tables_command(
     inputs: tuple[str, ...],
@@ -37,19 +47,22 @@ def tables_command(
     limit: int | None,
     run: int | None,
     format_: str | None,
+    via: Via,
     output: str,
     force: bool,
 ) -> None:
     """List the tables of a recording, or print one of them with every value exact.
 
-    INPUT is an export (.xml, .xml.gz), a folder of exports of one recording, several such files, or - for
-    standard input. Any schema is read, known or not.
+    INPUT is a .trace (a folder, or a zip or tar of one), an export (.xml, .xml.gz), a folder of exports of
+    one recording, several such files, or - for standard input. Any schema is read, known or not.
 
     \b
     Examples:
+      tracekit tables MyApp.trace
+      tracekit tables MyApp.trace --schema os-signpost -o signposts.csv
       tracekit tables exports/
       tracekit tables cpu-profile.xml --schema cpu-profile --limit 20
-      tracekit tables exports/ --schema os-signpost --columns time,name,message -o signposts.csv
+      tracekit tables exports/ --schema os-signpost --columns time,name,message
     """
     check_output(output, force)
     if schema is None and (columns is not None or limit is not None):
@@ -59,10 +72,10 @@ def tables_command(
         raise UsageError("Parquet is no text: name a file with -o FILE.parquet.")
 
     from tracekit.export.listing import list_json, list_text
-    from tracekit.load import open_source
+    from tracekit.sources import open_source
 
     with Progress("Reading") as progress:
-        source = open_source(inputs, progress)
+        source = open_source(inputs, progress, via, [schema] if schema else [])
         if schema is None:
             if chosen not in ("text", "json"):
                 raise UsageError(f"The list of tables comes as text or JSON, not as {chosen}.")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import BINARIES, FRAMES, Columns, StackTable, Table
+from tracekit.model import BINARIES, FRAMES, Columns, IntArray, StackTable, Table
 
 Rows = npt.NDArray[np.int32]
 
@@ -86,6 +86,32 @@ def concat_stacks(tables: Sequence[StackTable]) -> tuple[StackTable, list[Rows]]
     frame_ids = np.frombuffer(b"".join(first), np.int32)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return StackTable(offsets, frame_ids, frames, binaries), stack_rows
+
+
+def unique_stacks(
+    counts: IntArray, frame_ids: npt.NDArray[np.int32], frames: pd.DataFrame, binaries: pd.DataFrame
+) -> tuple[StackTable, npt.NDArray[np.int32]]:
+    """Merge stacks of equal frames; return them, and the row of each of the given ones.
+
+    ``counts`` is the depth of each stack, ``frame_ids`` their rows of ``frames``, one stack after another.
+    A recording numbers one stack several times.
+    """
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    raw = frame_ids.tobytes()
+    first: dict[bytes, int] = {}
+    kept: list[int] = []
+    ids = np.empty(len(counts), np.int32)
+    for at, (start, end) in enumerate(
+        zip((offsets[:-1] * 4).tolist(), (offsets[1:] * 4).tolist(), strict=True)
+    ):
+        ids[at] = first.setdefault(raw[start:end], len(first))
+        if ids[at] == len(kept):
+            kept.append(at)
+    lengths = counts[kept] if kept else np.zeros(0, np.int64)
+    merged = np.frombuffer(b"".join(first), np.int32) if first else np.zeros(0, np.int32)
+    return StackTable(
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), merged, frames, binaries
+    ), ids
 
 
 def stack_pairs(stacks: StackTable, upper: Rows, lower: Rows) -> tuple[StackTable, Rows]:

@@ -27,5 +27,5 @@ class Source(Protocol):
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """Yield each table of that schema in table-of-contents order; nothing when there is none."""
 
-    def issues(self) -> tuple[Issue, ...]:
-        """Return what went wrong or was passed over while reading so far."""
+    def issues(self, run: int | None = None) -> tuple[Issue, ...]:
+        """Return what went wrong or was passed over so far: of one run, or of all."""

@@ -131,8 +131,8 @@ class XmlSource:
                 entry.file.path, parsed.nodes[entry.node], parsed.store, dict(entry.info.attributes)
             )
 
-    def issues(self) -> tuple[Issue, ...]:
-        """See ``Source.issues``."""
+    def issues(self, run: int | None = None) -> tuple[Issue, ...]:  # noqa: ARG002
+        """See ``Source.issues``; an export's issues are those of its files, not of one run."""
         return tuple(self._issues)
 
     def _readable(self, files: Sequence[XmlFile], parse_now: bool) -> list[XmlFile]:

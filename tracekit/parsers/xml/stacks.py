@@ -28,6 +28,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.model import BINARIES, FRAMES, IntArray, StackTable
+from tracekit.parsers.combine import unique_stacks
 from tracekit.parsers.xml.store import DamagedCellError, ValueStore
 
 _LEAF_ARROW = " ← ("
@@ -57,7 +58,7 @@ def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.ND
     every_frame = pd.concat([frames, by_address], ignore_index=True)
     binaries, binary_rows = _binary_rows(store)
     frame_table = _frame_table(store, every_frame, binary_rows)
-    return _unique(counts, rows[order].astype(np.int32), frame_table, binaries)
+    return unique_stacks(counts, rows[order].astype(np.int32), frame_table, binaries)
 
 
 def _inner_backtraces(store: ValueStore, slots: IntArray) -> IntArray:
@@ -213,25 +214,3 @@ def _frame_table(store: ValueStore, frames: pd.DataFrame, binary_rows: npt.NDArr
         ).astype(dict(FRAMES.required)),
         "frames",
     )
-
-
-def _unique(
-    counts: IntArray, frame_ids: npt.NDArray[np.int32], frames: pd.DataFrame, binaries: pd.DataFrame
-) -> tuple[StackTable, npt.NDArray[np.int32]]:
-    """Merge stacks of equal frames: the export numbers one stack several times."""
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    raw = frame_ids.tobytes()
-    first: dict[bytes, int] = {}
-    kept: list[int] = []
-    ids = np.empty(len(counts), np.int32)
-    for at, (start, end) in enumerate(
-        zip((offsets[:-1] * 4).tolist(), (offsets[1:] * 4).tolist(), strict=True)
-    ):
-        ids[at] = first.setdefault(raw[start:end], len(first))
-        if ids[at] == len(kept):
-            kept.append(at)
-    lengths = counts[kept] if kept else np.zeros(0, np.int64)
-    merged = np.frombuffer(b"".join(first), np.int32) if first else np.zeros(0, np.int32)
-    return StackTable(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), merged, frames, binaries
-    ), ids

@@ -1,0 +1,1 @@
+"""The native reader of ``.trace`` bundles: a folder, or a zip or tar of one."""

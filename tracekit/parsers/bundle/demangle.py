@@ -1,0 +1,57 @@
+"""Mangled names of C++, Rust and Swift as Instruments shows them.
+
+C++ and Rust by LLVM's demangler (pydemumble); Swift without modules, types and return types, which is how
+Instruments shows it, by Swift's own (multi-demangle).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+
+import multi_demangle
+import pydemumble
+
+_SWIFT = ("$s", "$S", "_T0", "_Tt", "T0", "Tt")
+_SHORT = multi_demangle.DemangleOptions.name_only()
+_STUB = "DYLD-STUB$$"
+_MOST_BYTES = 20_000
+
+# A mangled name refers back to its own parts, so a hundred bytes can spell gigabytes. Each reference can make
+# the result at most about 1.45 times as long (3 ** (1/3): three references to what came before); real names
+# of WebKit have up to 38 references.
+_REFERENCES = {
+    "_Z": re.compile(r"[ST][0-9A-Z]*_"),
+    "$s": re.compile("A"),
+    "$S": re.compile("A"),
+    "_R": re.compile("B"),
+}
+_GROWTH = 1.45
+_MOST_GROWN = 1e9
+
+
+def demangle(name: str) -> str:
+    """Return the name as Instruments shows it; one that is not mangled loses its leading underscore."""
+    stub, name = (_STUB, name.removeprefix(_STUB)) if name.startswith(_STUB) else ("", name)
+    readable = _demangle(name) if _is_tame(name) else ""
+    return stub + (readable or name.removeprefix("_"))
+
+
+@cache
+def _demangle(name: str) -> str:
+    """Return the readable name, "" for one that is not mangled."""
+    bare = name.removeprefix("_")  # Mach-O puts one before every name
+    if bare.startswith(_SWIFT):
+        readable = multi_demangle.demangle_symbol(bare, _SHORT)
+        return "" if readable == bare else str(readable)
+    return str(pydemumble.demangle(name) or pydemumble.demangle(bare))
+
+
+def _is_tame(name: str) -> bool:
+    if len(name) > _MOST_BYTES or "\0" in name:
+        return False
+    bare = name.lstrip("_")
+    pattern = next((p for mark, p in _REFERENCES.items() if bare.startswith(mark.lstrip("_"))), None)
+    references = len(pattern.findall(name)) if pattern else 0
+    return references * math.log(_GROWTH) + math.log(len(name) + 1) < math.log(_MOST_GROWN)

@@ -1,0 +1,88 @@
+"""Processes and threads by the numbers that rows hold, with their names.
+
+Names stand in the tables ``process-info`` and ``thread-info``, whose last row counts: a thread may be
+renamed, a process may execute another program. As in the exports of the same recordings, a main thread is
+"Main Thread" whatever its name, and a thread without a name shows as its process. Recordings before Xcode 16
+have no ``thread-info``; there the document's own list of threads names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.model import PROCESSES, THREADS, IntArray
+from tracekit.parsers.bundle.uniquer import NO_VALUE_32, IntegerUniquer
+
+_PID_BITS = 0xFFFF_FFFF
+
+
+class Entities:
+    """Resolves process and thread numbers of one run.
+
+    ``thread_names`` and ``process_names`` are called once, when the first name is needed.
+    """
+
+    def __init__(
+        self,
+        lists: Callable[[], IntegerUniquer],
+        process_names: Callable[[], dict[int, str]],
+        thread_names: Callable[[], dict[int, str]],
+    ) -> None:
+        self._lists = lists
+        self._process_names = cache(process_names)
+        self._thread_names = cache(thread_names)
+        self._processes: dict[int, tuple[int, str]] = {}
+        self._threads: dict[int, tuple[int, str, int, str]] = {}
+
+    def process(self, ref: int) -> tuple[int, str]:
+        """Return (pid, name); (-1, "") for no process."""
+        if ref not in self._processes:
+            self._processes[ref] = self._read_process(ref)
+        return self._processes[ref]
+
+    def thread(self, ref: int) -> tuple[int, str, int, str]:
+        """Return (tid, name, pid, process)."""
+        if ref not in self._threads:
+            self._threads[ref] = self._read_thread(ref)
+        return self._threads[ref]
+
+    def processes(self, refs: Iterable[int]) -> tuple[pd.DataFrame, IntArray, npt.NDArray[np.int32]]:
+        """Return the distinct processes, the sorted refs, and the row of each."""
+        known = np.unique(np.fromiter(refs, np.int64))
+        frame, rows = _distinct([self.process(ref) for ref in known.tolist()], dict(PROCESSES.required))
+        return frame, known, rows
+
+    def threads(self, refs: Iterable[int]) -> tuple[pd.DataFrame, IntArray, npt.NDArray[np.int32]]:
+        """Return the distinct threads, the sorted refs, and the row of each."""
+        known = np.unique(np.fromiter(refs, np.int64))
+        frame, rows = _distinct([self.thread(ref) for ref in known.tolist()], dict(THREADS.required))
+        return frame, known, rows
+
+    def _read_process(self, ref: int) -> tuple[int, str]:
+        values = self._lists().one(ref) if ref != NO_VALUE_32 else ()
+        if not values:
+            return -1, ""
+        pid = values[0] & _PID_BITS
+        return pid, self._process_names().get(pid, "")
+
+    def _read_thread(self, ref: int) -> tuple[int, str, int, str]:
+        values = self._lists().one(ref)
+        if not values:
+            return -1, "", -1, ""
+        tid = values[0] if values[0] < 2**63 else -1
+        pid, process = self.process(values[1] & _PID_BITS) if len(values) > 1 else (-1, "")
+        return tid, self._thread_names().get(tid, "") or process, pid, process
+
+
+def _distinct(
+    records: list[tuple[object, ...]] | list[tuple[int, str]] | list[tuple[int, str, int, str]],
+    dtypes: dict[str, str],
+) -> tuple[pd.DataFrame, npt.NDArray[np.int32]]:
+    rows: dict[tuple[object, ...], int] = {}
+    ids = np.array([rows.setdefault(record, len(rows)) for record in records], np.int32)
+    return pd.DataFrame(list(rows), columns=list(dtypes)).astype(dtypes), ids

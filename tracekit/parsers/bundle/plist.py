@@ -1,0 +1,122 @@
+"""Binary property lists, read object by object.
+
+``plistlib`` decodes a whole list at once. ``form.template`` holds megabytes of interface state of which a
+reader needs a few values, and in a hostile list a thousand arrays may share the same bytes: what is decoded
+only when it is asked for costs what is asked for. Format: CFBinaryPList.c of Apple's open-source CF.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+_MAGIC = b"bplist0"
+_TRAILER = struct.Struct(">6xBBQQQ")
+_MOST_ELEMENTS = 20_000_000
+"""Of all containers together; the largest real list seen has some 200,000."""
+
+
+class PlistError(ValueError):
+    """Not a binary property list, or a damaged one."""
+
+
+@dataclass(frozen=True)
+class Ref:
+    """The number of an object in its list."""
+
+    at: int
+
+
+@dataclass(frozen=True)
+class Uid:
+    """A reference of the keyed archiver: the number of an object in ``$objects``."""
+
+    at: int
+
+
+class BinaryPlist:
+    """The objects of one list. Containers come as lists and dicts of ``Ref``."""
+
+    def __init__(self, data: bytes) -> None:
+        if not data.startswith(_MAGIC) or len(data) < len(_MAGIC) + _TRAILER.size:
+            raise PlistError("is no binary property list")
+        offset_bytes, self._ref_bytes, self._count, top, table = _TRAILER.unpack_from(data, len(data) - 32)
+        self._data = data
+        self._end = len(data) - _TRAILER.size
+        fits = 1 <= offset_bytes <= 8 and 1 <= self._ref_bytes <= 8
+        if not fits or table + offset_bytes * self._count > self._end or top >= self._count:
+            raise PlistError("is a damaged property list")
+        self._table = table
+        self._offset_bytes = offset_bytes
+        self._elements = 0
+        self.top = Ref(top)
+
+    def read(self, ref: Ref) -> Any:
+        """Return one object; raise ``PlistError`` when it is damaged or of no known kind."""
+        if ref.at >= self._count:
+            raise PlistError("refers to an object beyond its end")
+        at = self._number(self._table + ref.at * self._offset_bytes, self._offset_bytes)
+        kind, low = divmod(self._number(at, 1), 16)
+        if kind == 0x0:
+            return {0: None, 8: False, 9: True}.get(low)
+        if kind == 0x1:
+            return self._integer(at + 1, low)
+        if kind == 0x2 and low in (2, 3):
+            return struct.unpack(">f" if low == 2 else ">d", self._bytes(at + 1, 1 << low))[0]
+        if kind == 0x3:
+            return struct.unpack(">d", self._bytes(at + 1, 8))[0]
+        if kind == 0x8:
+            return Uid(self._number(at + 1, low + 1))
+        return self._sized(kind, *self._size(at + 1, low))
+
+    def _sized(self, kind: int, at: int, size: int) -> Any:
+        if kind == 0x4:
+            return self._bytes(at, size)
+        if kind == 0x5:
+            return self._bytes(at, size).decode("ascii", "replace")
+        if kind == 0x6:
+            return self._bytes(at, 2 * size).decode("utf-16-be", "replace")
+        if kind in (0xA, 0xB, 0xC):
+            return self._refs(at, size)
+        if kind == 0xD:
+            refs = self._refs(at, 2 * size)
+            return {self._key(key): value for key, value in zip(refs[:size], refs[size:], strict=True)}
+        raise PlistError(f"holds an object of the unknown kind {kind:#x}")
+
+    def _key(self, ref: Ref) -> Any:
+        key = self.read(ref)
+        if isinstance(key, (list, dict)):
+            raise PlistError("has a container as a key")
+        return key
+
+    def _refs(self, at: int, count: int) -> list[Ref]:
+        self._elements += count
+        if self._elements > _MOST_ELEMENTS:
+            raise PlistError("holds more than any recording does")
+        width = self._ref_bytes
+        raw = self._bytes(at, count * width)
+        return [Ref(int.from_bytes(raw[i : i + width])) for i in range(0, len(raw), width)]
+
+    def _size(self, at: int, low: int) -> tuple[int, int]:
+        """Return where a sized object's content begins, and its size: below 15, or an integer object."""
+        if low != 15:
+            return at, low
+        kind, exponent = divmod(self._number(at, 1), 16)
+        if kind != 0x1 or exponent > 3:
+            raise PlistError("has an object of no readable size")
+        return at + 1 + (1 << exponent), self._number(at + 1, 1 << exponent)
+
+    def _integer(self, at: int, exponent: int) -> int:
+        """Integers of up to 4 bytes are unsigned, of 8 and 16 bytes signed."""
+        if exponent > 4:
+            raise PlistError("holds an integer of no known size")
+        return int.from_bytes(self._bytes(at, 1 << exponent), signed=exponent >= 3)
+
+    def _number(self, at: int, size: int) -> int:
+        return int.from_bytes(self._bytes(at, size))
+
+    def _bytes(self, at: int, size: int) -> bytes:
+        if at + size > self._end:
+            raise PlistError("is cut off")
+        return self._data[at : at + size]

@@ -1,0 +1,153 @@
+"""A ``.trace`` bundle as a ``Source``: read on any operating system, without xctrace.
+
+The format is not documented; docs/formats.md says what each part rests on. Everything is checked as it is
+read. What cannot be read is an issue where the rest still makes sense, and an error where it does not.
+"""
+
+from __future__ import annotations
+
+import plistlib
+import re
+from collections.abc import Iterator
+from xml.parsers.expat import ExpatError
+
+from tracekit.errors import InputError
+from tracekit.model import Issue, RunInfo, Table
+from tracekit.parsers.bundle.errors import DamagedFileError
+from tracekit.parsers.bundle.files import BundleFiles
+from tracekit.parsers.bundle.images import FORM
+from tracekit.parsers.bundle.inflate import read_file
+from tracekit.parsers.bundle.issue_log import IssueLog
+from tracekit.parsers.bundle.keyed_archive import KeyedArchive
+from tracekit.parsers.bundle.run import BundleRun, listed_runs
+from tracekit.parsers.bundle.run_issues import read_run_issues
+from tracekit.parsers.bundle.types import default_tag
+
+_REQUIREMENTS = "open.creq"
+_TYPE_KEY = "com.apple.dt.etype."
+_TYPE_TAG = re.compile(r"engineering type '([a-z0-9-]+)'")
+_RAW_RECORDING = re.compile(r"(Trace\d+\.run/Attachments/[^/]+\.atrc)\Z")
+_OLD_SAMPLES = "sampler.data"
+_DAMAGED = "The bundle is damaged, or from an Xcode that tracekit does not know: on a Mac, try its export."
+
+
+class BundleSource:
+    """The runs of one bundle. Implements ``parsers.source.Source``."""
+
+    has_toc = True
+
+    def __init__(self, files: BundleFiles, path: str) -> None:
+        """Open the runs; ``path`` is the input's name in messages.
+
+        Raises ``InputError`` when there is no run that this reader knows.
+        """
+        self.name = files.name
+        self._path = path
+        self._files = files
+        self._issues = IssueLog()
+        for warning in files.warnings:
+            self._issues.add(0, "warning", "files-ignored", warning)
+        numbers = listed_runs(files)
+        self._form = self._open_form()
+        if not numbers:
+            raise self._no_runs()
+        self._tags = self._read_tags()
+        self._runs = {n: BundleRun(files, n, self._form, self._tag_of, self._issues) for n in numbers}
+        self._refuse_old()
+        for number in numbers:
+            self._read_run_issues(number)
+        self._toc = tuple(run.info() for run in self._runs.values())
+
+    def toc(self) -> tuple[RunInfo, ...]:
+        """See ``Source.toc``."""
+        return self._toc
+
+    def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
+        """See ``Source.tables``."""
+        known = self._runs.get(run)
+        for read in known.tables(schema) if known else ():
+            try:
+                yield read()
+            except DamagedFileError as error:
+                problem = f"'{schema}' cannot be read: {error.file} {error.problem}."
+                raise InputError(self._path, problem, _DAMAGED) from error
+
+    def issues(self, run: int | None = None) -> tuple[Issue, ...]:
+        """See ``Source.issues``."""
+        return self._issues.of(run)
+
+    def _tag_of(self, type_id: str) -> str:
+        return self._tags.get(type_id) or default_tag(type_id)
+
+    def _open_form(self) -> KeyedArchive | None:
+        if self._files.size(FORM) < 0:
+            text = (
+                "the recording was not finished (xctrace says: Document Missing Template Error): its tables"
+                f" are read without symbols and run info. {self._recovery()}"
+            )
+            self._issues.add(0, "warning", "recording-unfinished", text)
+            return None
+        try:
+            return KeyedArchive(FORM, read_file(self._files, FORM))
+        except DamagedFileError as error:
+            self._issues.damaged(0, "document-damaged", error, "there are no symbols and no run info")
+            return None
+
+    def _recovery(self) -> str:
+        raw = next((m[1] for name in sorted(self._files.names()) if (m := _RAW_RECORDING.match(name))), "")
+        if not raw:
+            return "It holds no raw data to recover it from: record again."
+        return (
+            f"On a Mac, recover it: xcrun xctrace import --input {self.name}/{raw} --template 'Time Profiler'"
+            " --output Recovered.trace (name the template that it was recorded with)."
+        )
+
+    def _no_runs(self) -> InputError:
+        if any(name.endswith(_OLD_SAMPLES) for name in self._files.names()):
+            return self._too_old()
+        if self._form is None and self._files.size(FORM) < 0:
+            text = (
+                "holds no recorded tables: the recording was not finished, or this is no Instruments bundle."
+            )
+            return InputError(self._path, text, self._recovery())
+        return InputError(
+            self._path,
+            "holds no recorded tables that tracekit reads (Allocations and Leaks keep theirs elsewhere).",
+            "Record with a template that has tables, such as Time Profiler or Core ML.",
+        )
+
+    def _refuse_old(self) -> None:
+        names = list(self._files.names())
+        stores = any(name.endswith("/bulkstore") for name in names)
+        if stores and not any(name.endswith("/bulkstore_descriptor") for name in names):
+            raise self._too_old()
+
+    def _too_old(self) -> InputError:
+        return InputError(
+            self._path,
+            "was recorded by Instruments 8 or older, whose bundles tracekit does not read.",
+            "Record again with a later Xcode.",
+        )
+
+    def _read_tags(self) -> dict[str, str]:
+        """Return the bundle's own map of engineering types to the tags of an export."""
+        if self._files.size(_REQUIREMENTS) < 0:
+            return {}
+        try:
+            required = plistlib.loads(read_file(self._files, _REQUIREMENTS))
+        except (ExpatError, ValueError, TypeError, LookupError, RecursionError, OverflowError):
+            return {}
+        tags = {}
+        for key, value in required.items() if isinstance(required, dict) else ():
+            match = _TYPE_TAG.search(str(value[-1])) if isinstance(value, list) and value else None
+            if str(key).startswith(_TYPE_KEY) and match:
+                tags[str(key).removeprefix(_TYPE_KEY)] = match[1]
+        return tags
+
+    def _read_run_issues(self, run: int) -> None:
+        try:
+            for issue in read_run_issues(self._files, run):
+                self._issues.put(run, issue)
+        except DamagedFileError as error:
+            text = "what Instruments itself reported is not known"
+            self._issues.damaged(run, "recording-issues-damaged", error, text)

@@ -1,0 +1,45 @@
+"""Two ways to read one recording: the second is asked where the first fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tracekit.errors import InputError
+from tracekit.model import Issue, RunInfo, Table
+from tracekit.parsers.source import Source
+
+
+class FallbackSource:
+    """Reads from ``first``; a table that it cannot read comes from ``second()``. Implements ``Source``.
+
+    ``second`` is called once, when it is needed; ``described`` says what it is, for the issue that tells so.
+    """
+
+    def __init__(self, first: Source, second: Callable[[], Source], described: str) -> None:
+        self.name = first.name
+        self.has_toc = first.has_toc
+        self._first = first
+        self._open_second = second
+        self._described = described
+        self._second: Source | None = None
+        self._issues: list[Issue] = []
+
+    def toc(self) -> tuple[RunInfo, ...]:
+        """See ``Source.toc``."""
+        return self._first.toc()
+
+    def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
+        """See ``Source.tables``."""
+        try:
+            yield from list(self._first.tables(schema, run))
+        except InputError as error:
+            text = f"{error.problem.rstrip('.')}; it was read through {self._described} instead"
+            self._issues.append(Issue("warning", "read-otherwise", text))
+            if self._second is None:
+                self._second = self._open_second()
+            yield from self._second.tables(schema, run)
+
+    def issues(self, run: int | None = None) -> tuple[Issue, ...]:
+        """See ``Source.issues``."""
+        second = self._second.issues(run) if self._second else ()
+        return (*self._first.issues(run), *self._issues, *second)

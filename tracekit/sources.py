@@ -1,0 +1,132 @@
+"""What is this file, and which parser reads it: paths → ``Source``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from tracekit.errors import InputError, UsageError
+from tracekit.parsers.bundle.files import is_archive, is_bundle_folder, open_bundle_files
+from tracekit.parsers.bundle.source import BundleSource
+from tracekit.parsers.fallback import FallbackSource
+from tracekit.parsers.source import Progress, Source
+from tracekit.parsers.xml.source import XmlFile, XmlSource
+from tracekit.parsers.xml.stream import STDIN
+from tracekit.xctrace.source import XctraceSource
+from tracekit.xctrace.tool import Xctrace, find_xctrace, require_xctrace
+
+Input: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+Via: TypeAlias = Literal["auto", "native", "xctrace"]
+"""How a bundle is read: natively and, where that fails, through xctrace; or only one of the two."""
+
+EXPORT_ADVICE = (
+    "Export a table of samples: xcrun xctrace export --input X.trace"
+    """ --xpath '/trace-toc/run/data/table[@schema="time-profile"]' --output time-profile.xml"""
+)
+
+_EXPORTS = (".xml", ".xml.gz")
+_BUNDLE_ARCHIVES = (".trace.zip", ".trace.tar", ".trace.tar.gz", ".trace.tgz")
+
+
+def open_source(
+    path: Input, progress: Progress | None = None, via: Via = "auto", schemas: Collection[str] = ()
+) -> Source:
+    """Open a bundle, an export, a folder of exports, or several exports; "-" is standard input.
+
+    A bundle may be a folder, or a zip or tar of one. ``schemas`` are the tables that will be wanted: through
+    xctrace they are exported at once, others when they are asked for. Raises ``InputError`` for anything
+    else, with what to do instead, and ``XctraceError`` when xctrace is asked for and fails.
+    """
+    paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(one) for one in path]
+    try:
+        return _open(paths, progress, via, schemas)
+    except OSError as error:
+        raise InputError(
+            str(error.filename or paths[0]), f"cannot be read: {error.strerror or error}."
+        ) from error
+
+
+def _open(paths: list[str], progress: Progress | None, via: Via, schemas: Collection[str]) -> Source:
+    if not paths:
+        raise UsageError("No input was named. Name a .trace, an exported .xml, a folder of them, or -.")
+    bundle = _bundle_of(paths[0]) if len(paths) == 1 else ""
+    if bundle:
+        return _open_bundle(bundle, progress, via, schemas)
+    if via != "auto":
+        raise UsageError(f"--via {via} is for .trace bundles; an export is read as it is.")
+    if len(paths) == 1:
+        return _open_one(paths[0], progress)
+    for one in paths:
+        _require(one)
+        if one != STDIN and _is_bundle(Path(one)):
+            raise UsageError(f"{one} is a .trace bundle: name it alone. It holds all of its tables.")
+    common = os.path.commonpath([Path(one).absolute() for one in paths])
+    return XmlSource(_shown(common), [XmlFile(one, progress) for one in paths], parse_now=False)
+
+
+def _open_one(path: str, progress: Progress | None) -> Source:
+    if path == STDIN:
+        return XmlSource("standard input", [XmlFile(path, progress)], parse_now=True)
+    folder = Path(path)
+    if not folder.is_dir():
+        return XmlSource(_shown(path), [XmlFile(path, progress)], parse_now=True)
+    exports = sorted(p for p in folder.iterdir() if p.name.endswith(_EXPORTS) and not p.name.startswith("."))
+    if not exports:
+        raise InputError(
+            path, "is a folder without a .trace and without exports (*.xml or *.xml.gz).", EXPORT_ADVICE
+        )
+    source = XmlSource(_shown(path), [XmlFile(str(export), progress) for export in exports], parse_now=False)
+    if not source.toc():
+        raise InputError(path, "holds XML files, but none that xctrace exported.", EXPORT_ADVICE)
+    return source
+
+
+def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collection[str]) -> Source:
+    def exported(tool: Xctrace) -> Source:
+        if not Path(path).is_dir():
+            raise UsageError(f"xctrace reads a bundle's folder: unpack {path} and name that.")
+        return XctraceSource(tool, path, _shown(path), schemas, progress)
+
+    if via == "xctrace":
+        return exported(require_xctrace())
+    tool = find_xctrace() if via == "auto" and Path(path).is_dir() else None
+    try:
+        native = BundleSource(open_bundle_files(path, _shown(path)), path)
+    except InputError:
+        if tool is None:
+            raise
+        return exported(tool)
+    return FallbackSource(native, lambda: exported(tool), "xctrace") if tool else native
+
+
+def _bundle_of(path: str) -> str:
+    """Return the bundle that a path names or, as a folder, holds; "" when it is something else."""
+    if path == STDIN:
+        return ""
+    _require(path)
+    place = Path(path)
+    if _is_bundle(place):
+        return path
+    if not place.is_dir() or any(one.name.endswith(_EXPORTS) for one in place.iterdir()):
+        return ""
+    held = sorted(one for one in place.iterdir() if one.name.endswith((".trace", *_BUNDLE_ARCHIVES)))
+    if len(held) > 1:
+        names = ", ".join(one.name for one in held[:5])
+        raise InputError(path, f"holds {len(held)} recordings ({names}).", "Name one of them.")
+    return str(held[0]) if held else ""
+
+
+def _is_bundle(path: Path) -> bool:
+    return is_bundle_folder(path) if path.is_dir() else path.is_file() and is_archive(path)
+
+
+def _shown(path: str) -> str:
+    """Return the file's or folder's own name, fit to print whatever bytes it is made of."""
+    return os.fsencode(Path(path).resolve().name).decode("utf-8", "replace")
+
+
+def _require(path: str) -> None:
+    if path != STDIN and not os.path.lexists(path):
+        raise InputError(path, "does not exist.", "Check the path.")

@@ -1,0 +1,78 @@
+"""A bundle read through ``xctrace export``: slower than the native reader, and Apple's own word."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from tracekit.model import Issue, RunInfo, Table
+from tracekit.parsers.source import Progress
+from tracekit.parsers.xml.source import XmlFile, XmlSource
+from tracekit.xctrace.tool import Xctrace
+
+
+class XctraceSource:
+    """Exports a table when it is asked for. Implements ``parsers.source.Source``.
+
+    The exports lie in a temporary folder, which goes with this object.
+    """
+
+    has_toc = True
+
+    def __init__(
+        self,
+        tool: Xctrace,
+        bundle: str,
+        name: str,
+        schemas: Collection[str] = (),
+        progress: Progress | None = None,
+    ) -> None:
+        """Export the table of contents, and at once the tables of ``schemas``.
+
+        Raises ``XctraceError`` when xctrace fails, ``InputError`` when it writes something else.
+        """
+        self.name = name
+        self._tool = tool
+        self._bundle = bundle
+        self._progress = progress
+        self._folder = tempfile.TemporaryDirectory(prefix="tracekit-")
+        contents = Path(self._folder.name) / "toc.xml"
+        tool.export(bundle, ["--toc"], contents, progress)
+        self._contents = XmlFile(str(contents))
+        self._exported: dict[tuple[int, int], XmlFile] = {}
+        self._source = self._reread()
+        for run in self._source.toc():
+            for schema in schemas:
+                self._export(schema, run)
+
+    def toc(self) -> tuple[RunInfo, ...]:
+        """See ``Source.toc``; a table's rows are counted once it has been exported."""
+        return self._source.toc()
+
+    def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
+        """See ``Source.tables``."""
+        for one in self._source.toc():
+            if one.info.run == run:
+                self._export(schema, one)
+        return self._source.tables(schema, run)
+
+    def issues(self, run: int | None = None) -> tuple[Issue, ...]:
+        """See ``Source.issues``."""
+        return self._source.issues(run)
+
+    def _export(self, schema: str, run: RunInfo) -> None:
+        number = run.info.run
+        wanted = [
+            t.index for t in run.tables if t.schema == schema and (number, t.index) not in self._exported
+        ]
+        for index in wanted:
+            output = Path(self._folder.name) / f"run{number}-table{index}.xml"
+            query = f'/trace-toc/run[@number="{number}"]/data/table[{index}]'
+            self._tool.export(self._bundle, ["--xpath", query], output, self._progress)
+            self._exported[number, index] = XmlFile(str(output), self._progress)
+        if wanted:
+            self._source = self._reread()
+
+    def _reread(self) -> XmlSource:
+        return XmlSource(self.name, [self._contents, *self._exported.values()], parse_now=False)
