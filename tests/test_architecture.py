@@ -23,7 +23,9 @@ ALLOWED = {
     "tracekit.load": {"tracekit.errors", "tracekit.model", "tracekit.parsers", "tracekit.sources"},
     "tracekit.analysis": {"tracekit.errors", "tracekit.engines", "tracekit.model"},
     "tracekit.export": {"tracekit.errors", "tracekit.engines", "tracekit.model", "tracekit.parsers.source"},
+    "tracekit.verify": {"tracekit.errors", "tracekit.model", "tracekit.parsers.source"},
     "tracekit.report": {
+        "tracekit.verify",
         "tracekit",
         "tracekit.errors",
         "tracekit.engines",

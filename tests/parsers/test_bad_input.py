@@ -87,7 +87,7 @@ CASES = {
     "bytes that are no UTF-8": (GOOD.encode().replace(b">5<", b">\xff\xfe<", 1), "is not well-formed XML"),
     "a cut-off gzip": (gzip.compress(GOOD.encode())[:-12], "damaged or cut-off gzip"),
     "a damaged gzip": (gzip.compress(os.urandom(3000))[:500] + bytes(900), "damaged or cut-off gzip"),
-    "a zip archive": (b"PK\x03\x04" + bytes(60), "is a zip archive"),
+    "a zip archive": (b"PK\x03\x04" + bytes(60), "cannot be unpacked"),
     "a table of contents": (
         b'<?xml version="1.0"?><trace-toc><run number="1"><data><table schema="cpu-profile"/></data></run></trace-toc>',
         "is a table of contents",
@@ -178,8 +178,8 @@ def test_places_that_hold_no_export(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "not-opened-here")
     for path, message in [
         (str(tmp_path / "missing.xml"), "does not exist"),
-        (str(tmp_path / "empty"), "is a folder without exports"),
-        (str(tmp_path / "X.trace"), "is an Instruments bundle"),
+        (str(tmp_path / "empty"), "is a folder without a .trace and without exports"),
+        (str(tmp_path / "X.trace"), "holds no recorded tables"),
         (str(tmp_path / "other"), "root <plist>"),
         ("/dev/null", "is not a file that holds an export"),
         ("/dev/zero", "is not a file that holds an export"),

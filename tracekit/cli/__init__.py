@@ -14,6 +14,7 @@ from tracekit.cli.analyze import analyze_command
 from tracekit.cli.classify import classify_command
 from tracekit.cli.output import HELP
 from tracekit.cli.tables import tables_command
+from tracekit.cli.verify_native import verify_native_command
 from tracekit.errors import TracekitError
 from tracekit.export.text import printable
 
@@ -44,10 +45,12 @@ def main() -> None:
       tracekit analyze MyApp.trace     the answer, as text
       tracekit tables MyApp.trace      what a recording holds
 
-    Exit codes: 0 done, 2 wrong usage, 3 unreadable or damaged input, 4 xctrace failed or is not there.
+    Exit codes: 0 done, 1 a comparison failed, 2 wrong usage, 3 unreadable or damaged input, 4 xctrace failed
+    or is not there.
     """
 
 
 main.add_command(analyze_command)
 main.add_command(classify_command)
 main.add_command(tables_command)
+main.add_command(verify_native_command)

@@ -162,7 +162,7 @@ class RunImages:
         yield from images
         shared = self._shared_images(cache)
         for key in self._form.elements(self._form.get(store, "dsc_load_addresses")):
-            blob = self._form.follow(shared.get(key))
+            blob = self._form.follow(shared.get(key)) if isinstance(key, int) else None
             if isinstance(blob, bytes):
                 yield from (image.moved(base) for image in parse_signature(blob)[0])
 

@@ -107,7 +107,7 @@ class KeyedArchive:
     def _guard(self, reference: Any) -> Any:
         try:
             return self._resolve(reference)
-        except PlistError as error:
+        except (PlistError, OverflowError) as error:
             raise DamagedFileError(self._name, str(error)) from error
 
     def _resolve(self, reference: Any) -> Any:
@@ -149,7 +149,7 @@ class KeyedArchive:
         return key if isinstance(key, (str, int, float, bytes)) else f"<{type(key).__name__}>"
 
     def _refs(self, reference: Any) -> list[Any]:
-        value = self._plist.read(reference) if isinstance(reference, Ref) else reference
+        value = self._guard(reference) if isinstance(reference, Ref) else reference
         return value if isinstance(value, list) else []
 
     def _dict(self, ref: Ref) -> dict[Any, Any]:

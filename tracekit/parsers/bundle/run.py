@@ -70,7 +70,7 @@ class BundleRun:
         """Return the run as a table of contents would list it."""
         tables = tuple(entry.info for entry in self._entries)
         info = self._trace_info
-        pids = RunImages(self._form, self.number).pids | ({info.pid} if info.pid is not None else set())
+        pids = self._images.pids | ({info.pid} if info.pid is not None else set())
         return RunInfo(info, tables, frozenset(pids))
 
     def tables(self, schema: str) -> list[Callable[[], Table]]:
@@ -115,7 +115,11 @@ class BundleRun:
 
     @cached_property
     def _images(self) -> RunImages:
-        return RunImages(self._form, self.number)
+        try:
+            return RunImages(self._form, self.number)
+        except DamagedFileError as error:
+            self._report_symbols(error)
+            return RunImages(None, self.number)
 
     def _doubt(self, type_id: str) -> None:
         form, _ = form_of(type_id, self._tag_of(type_id))
@@ -201,19 +205,26 @@ class BundleRun:
     def _process_names(self) -> dict[int, str]:
         columns = self._first_table("process-info", ("pid", "process-name"), "processes have no names")
         if columns is None:
-            return run_info.process_names(self._form, self.number)
+            return self._from_document(run_info.process_names)
         pids, names = columns["pid"], columns["process-name"]
         return self._named(pids, names.raw, ~names.missing)
 
     def _thread_names(self) -> dict[int, str]:
         columns = self._first_table("thread-info", ("tid", "name"), "threads have no names")
         if columns is None:
-            return run_info.thread_names(self._form, self.number)
+            return self._from_document(run_info.thread_names)
         tids, names = columns["tid"], columns["name"]
         main = columns.get("main-thread")
         named = self._named(tids, names.raw >> np.uint64(32), ~names.missing)
         last = dict(zip(tids.raw.tolist(), main.raw.tolist(), strict=True)) if main else {}
         return named | {tid: "Main Thread" for tid, is_main in last.items() if is_main == 1}
+
+    def _from_document(self, read: Callable[[KeyedArchive | None, int], dict[int, str]]) -> dict[int, str]:
+        try:
+            return read(self._form, self.number)
+        except DamagedFileError as error:
+            self._issues.damaged(self.number, "names-damaged", error, "processes and threads have no names")
+            return {}
 
     def _named(self, keys: RawColumn, strings: Numbers, given: npt.NDArray[np.bool_]) -> dict[int, str]:
         """Return the last name that each key was given."""

@@ -36,6 +36,7 @@ def read_run_issues(files: BundleFiles, run: int) -> list[Issue]:
             steps = iter(range(_MOST_STEPS))
             database.set_progress_handler(lambda: int(next(steps, None) is None), _STEP_OPERATIONS)
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(len(data), 1 << 20))
+            database.text_factory = lambda text: text.decode("utf-8", "replace")
             database.deserialize(bytes(data))
             database.execute("PRAGMA trusted_schema = OFF")
             rows = database.execute(_QUERY).fetchall()

@@ -105,22 +105,26 @@ class Store:
         return columns
 
     def _read_fields(self) -> dict[str, npt.NDArray[Any]]:
+        """Return every field's values; a block of rows is taken apart before the next one is read."""
         dtype = self._row_type()
-        pieces: list[npt.NDArray[Any]] = []
+        pieces = self._split(np.zeros(0, dtype))
+        parts = {name: [values] for name, values in pieces.items()}
         rows = 0
         for block in self._row_blocks():
             piece = np.frombuffer(block, dtype)
             rows += len(piece)
-            pieces.append(piece)
+            for name, values in self._split(piece).items():
+                parts[name].append(values)
         if rows != self.row_count:
             raise DamagedFileError(
                 f"{self.folder}/bulkstore", f"holds {rows} rows of the {self.row_count} that were recorded"
             )
-        every = np.concatenate(pieces) if pieces else np.zeros(0, dtype)
-        del pieces
-        fields = split_topology(self._topology, every["topology"])
+        return {name: np.concatenate(parts.pop(name)) for name in list(parts)}
+
+    def _split(self, rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        fields = split_topology(self._topology, rows["topology"])
         for at, field in enumerate(self._fields[1:], start=1):
-            fields[f"field:{field.name}"] = np.ascontiguousarray(every[f"f{at}"])
+            fields[f"field:{field.name}"] = np.ascontiguousarray(rows[f"f{at}"])
         return fields
 
     def _row_type(self) -> np.dtype[Any]:

@@ -51,7 +51,8 @@ def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]
     stacks, stack_ids = _stacks(raw, forms, context)
     columns: list[Column] = []
     data: dict[str, Any] = {}
-    for at, (column, values, form) in enumerate(zip(store.columns, raw, forms, strict=True)):
+    for at, (column, form) in enumerate(zip(store.columns, forms, strict=True)):
+        values = raw.pop(0)  # what is decoded need not be kept
         mnemonic = _unused(column.mnemonic or f"column-{at + 1}", data)
         tag = context.tag_of(column.type_id)
         if form is Form.THREAD:

@@ -62,14 +62,18 @@ class ValueReader:
         return Values("float", np.where(column.missing, np.nan, values))
 
     def _text(self, column: RawColumn, form: Form) -> Values:
-        shift = np.uint64(32) if form is Form.THREAD_NAME else np.uint64(0)
-        present = column.raw[~column.missing].astype(np.uint64) >> shift
-        unique, inverse = np.unique(present, return_inverse=True)
-        texts = [self._uniquing.string(number) for number in unique.tolist()]
-        categories = list(dict.fromkeys(texts))
+        raw = column.raw >> np.uint64(32) if form is Form.THREAD_NAME else column.raw
+        places, unique = pd.factorize(raw)
+        held = np.zeros(len(unique), bool)
+        held[places[~column.missing]] = True
+        texts = [
+            self._uniquing.string(number) if present else None
+            for number, present in zip(unique.tolist(), held.tolist(), strict=True)
+        ]
+        categories = list(dict.fromkeys(text for text in texts if text is not None))
         code = {text: at for at, text in enumerate(categories)}
-        codes = np.full(len(column.raw), -1, np.int64)
-        codes[~column.missing] = np.array([code[text] for text in texts], np.int64)[inverse]
+        codes = np.array([-1 if text is None else code[text] for text in texts], np.int32)[places]
+        codes[column.missing] = -1
         return Values("text", pd.Categorical.from_codes(codes, categories=pd.Index(categories, dtype="str")))
 
     def _each(self, column: RawColumn, read: Callable[[int], Any]) -> pd.Series[Any]:
