@@ -63,6 +63,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
         weight_unit=loaded.weight_unit,
         samples_source=loaded.source,
         has_toc=source.has_toc,
+        core_types=loaded.core_types,
     )
 
 

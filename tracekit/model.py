@@ -175,6 +175,7 @@ class StackTable:
         return self.frames["symbol"].to_numpy(object)
 
 
+CoreType: TypeAlias = Literal["E", "P"]
 ColumnKind: TypeAlias = Literal["int", "float", "text", "ints", "parts", "thread", "process", "stack"]
 
 
@@ -208,6 +209,8 @@ class Table:
     stacks: StackTable
     run: int = 1
     attributes: Mapping[str, str] = field(default_factory=dict)
+    core_types: Mapping[int, CoreType] = field(default_factory=dict)
+    """For each core that the recording describes: "E", efficiency, or "P", performance."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -287,6 +290,7 @@ class Trace:
     weight_unit: WeightUnit = "ns"
     samples_source: str = ""
     has_toc: bool = False
+    core_types: Mapping[int, CoreType] = field(default_factory=dict)
 
     @cached_property
     def weights(self) -> IntArray:

@@ -48,6 +48,7 @@ def concat_tables(tables: Sequence[Table]) -> Table:
         threads=threads,
         processes=processes,
         stacks=stacks,
+        core_types={core: kind for table in tables for core, kind in table.core_types.items()},
     )
 
 

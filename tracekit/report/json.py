@@ -69,6 +69,7 @@ def _recording(trace: Trace) -> dict[str, Any]:
         **{name: text or None for name, text in texts.items()},
         "duration_ns": info.duration_ns,
         "pid": info.pid,
+        "cores": {str(core): kind for core, kind in sorted(trace.core_types.items())},
     }
 
 

@@ -49,6 +49,7 @@ def _recording(analysis: Analysis) -> str:
         "Duration": f"{info.duration_ns / 1e9:.3f} s" if info.duration_ns else "",
         "Selected": _selected(analysis.selection),
         "Samples": _sample_fact(trace),
+        "Cores": _core_fact(trace),
     }
     lines = [f"  {name:<9} {printable(text)}" for name, text in facts.items() if text]
     if not trace.has_toc:
@@ -63,6 +64,14 @@ def _selected(selection: Selection) -> str:
     if selection.thread is not None:
         parts.append(f"thread {selection.thread} and the workers of its calls")
     return ", ".join(parts)
+
+
+def _core_fact(trace: Trace) -> str:
+    """Count samples by the kind of core that they ran on."""
+    kinds = trace.samples["core"].map(dict(trace.core_types)).value_counts()
+    named = {"P": "performance", "E": "efficiency"}
+    parts = [f"{kinds[kind]:,} on {name} cores" for kind, name in named.items() if kind in kinds]
+    return "samples " + ", ".join(parts) if parts else ""
 
 
 def _sample_fact(trace: Trace) -> str:

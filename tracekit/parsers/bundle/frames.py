@@ -10,7 +10,7 @@ import pandas as pd
 
 from tracekit.model import BINARIES, FRAMES, IntArray
 from tracekit.parsers.bundle.errors import DamagedFileError
-from tracekit.parsers.bundle.images import Image, ImageMap, RunImages, lookup_addresses
+from tracekit.parsers.bundle.images import KERNEL_PID, Image, ImageMap, RunImages, lookup_addresses
 from tracekit.parsers.bundle.symbols import SymbolsArchive
 from tracekit.parsers.bundle.uniquer import Words
 
@@ -18,6 +18,8 @@ Bools = npt.NDArray[np.bool_]
 _SYMBOL, _BINARY, _PATH, _LINE, _INLINED = range(5)
 """What is known of a frame, as numbers; -1 for nothing. A symbol and a path are rows of one list of texts."""
 _PARTS = 5
+
+_UPPER_HALF = np.uint64(1 << 63)
 
 OpenArchive = Callable[[str], "SymbolsArchive | None"]
 
@@ -80,12 +82,16 @@ class FrameTable:
         order, number = _distinct((addresses, pids, below, named_below))
         distinct_pids, distinct = pids[order], addresses[order]
         parts = np.full((len(order), _PARTS), -1, np.int64)
+        step = below[order].astype(np.uint64)
         for pid in np.unique(distinct_pids).tolist():
             of_pid = np.flatnonzero(distinct_pids == pid)
-            lookup = lookup_addresses(distinct[of_pid], pid)
-            self._symbolicate(
-                pid, lookup - below[order][of_pid].astype(np.uint64) * (lookup > 0), of_pid, parts
-            )
+            self._symbolicate(pid, distinct[of_pid], step[of_pid], of_pid, parts)
+        # A user process's backtrace may begin in the kernel, which lies in the upper half of all addresses.
+        upper = np.flatnonzero(
+            (parts[:, _BINARY] < 0) & (distinct >= _UPPER_HALF) & (distinct_pids != KERNEL_PID)
+        )
+        if len(upper):
+            self._symbolicate(KERNEL_PID, distinct[upper], step[upper], upper, parts)
         bare = np.flatnonzero(parts[:, _SYMBOL] < 0)
         shown = distinct[bare] - (named_below[order][bare] & (distinct[bare] > 0)).astype(np.uint64)
         parts[bare, _SYMBOL] = [self._symbol(f"{address:#x}") for address in shown.tolist()]
@@ -95,13 +101,17 @@ class FrameTable:
         self._count += len(order)
         return rows
 
-    def _symbolicate(self, pid: int, lookup: Words, at: IntArray, parts: npt.NDArray[np.int64]) -> None:
-        """Fill ``parts[at]`` where something is known."""
+    def _symbolicate(
+        self, pid: int, addresses: Words, step: Words, at: IntArray, parts: npt.NDArray[np.int64]
+    ) -> None:
+        """Fill ``parts[at]`` where something is known; each address is looked up ``step`` bytes lower."""
         try:
             images = self._images.of(pid)
         except DamagedFileError as error:
             self._report(error)
             return
+        lookup = lookup_addresses(addresses, pid)
+        lookup = lookup - step * (lookup > 0)
         part, ambiguous = images.find(lookup)
         self.ambiguous += int(ambiguous.sum())
         found = np.flatnonzero(part >= 0)

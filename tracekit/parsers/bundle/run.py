@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ from tracekit.parsers.bundle.values import ValueReader
 
 Numbers: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
 
+_Text = TypeVar("_Text", bound=str)
+
+_NO_NAMES = "processes and threads have no names"
 _STORE = re.compile(r"corespace/run(\d{1,6})/core/stores/indexed-store-(\d{1,6})/")
 _LISTED = re.compile(r"run\d{1,6}/core/stores/indexed-store-\d{1,6}\Z")
 
@@ -111,6 +114,7 @@ class BundleRun:
             tag_of=self._tag_of,
             doubt=self._doubt,
             frames_done=self._report_frames,
+            core_types=self._from_document(run_info.core_types, "which cores are which is not known"),
         )
 
     @cached_property
@@ -219,11 +223,13 @@ class BundleRun:
         last = dict(zip(tids.raw.tolist(), main.raw.tolist(), strict=True)) if main else {}
         return named | {tid: "Main Thread" for tid, is_main in last.items() if is_main == 1}
 
-    def _from_document(self, read: Callable[[KeyedArchive | None, int], dict[int, str]]) -> dict[int, str]:
+    def _from_document(
+        self, read: Callable[[KeyedArchive | None, int], dict[int, _Text]], consequence: str = _NO_NAMES
+    ) -> dict[int, _Text]:
         try:
             return read(self._form, self.number)
         except DamagedFileError as error:
-            self._issues.damaged(self.number, "names-damaged", error, "processes and threads have no names")
+            self._issues.damaged(self.number, "document-damaged", error, consequence)
             return {}
 
     def _named(self, keys: RawColumn, strings: Numbers, given: npt.NDArray[np.bool_]) -> dict[int, str]:
@@ -234,7 +240,7 @@ class BundleRun:
                 for key, string in zip(keys.raw[given].tolist(), strings[given].tolist(), strict=True)
             }
         except DamagedFileError as error:
-            self._issues.damaged(self.number, "names-damaged", error, "processes and threads have no names")
+            self._issues.damaged(self.number, "names-damaged", error, _NO_NAMES)
             return {}
         return {key: name for key, name in named.items() if name}
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from tracekit.model import TraceInfo
+from tracekit.model import CoreType, TraceInfo
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 
 _RUNS = "com.apple.xray.run.data"
@@ -71,11 +71,11 @@ def read_parameters(info: TraceInfo, parameters: KeyedArchive) -> TraceInfo:
     )
 
 
-def core_types(form: KeyedArchive | None, run: int) -> dict[int, str]:
+def core_types(form: KeyedArchive | None, run: int) -> dict[int, CoreType]:
     """Return "E" or "P" for each core that says which it is: 1 is an efficiency, 2 a performance cluster."""
     if form is None:
         return {}
-    types = {}
+    types: dict[int, CoreType] = {}
     for core in form.elements(form.get(recorded_run(form, run), "allObjects")):
         number, flags = form.get(core, "$0"), form.get(core, "topology", "_clusterFlags")
         if getattr(core, "class_name", "") == "XRCore" and isinstance(number, int) and flags in (1, 2):

@@ -40,7 +40,7 @@ def read_run_issues(files: BundleFiles, run: int) -> list[Issue]:
             database.deserialize(bytes(data))
             database.execute("PRAGMA trusted_schema = OFF")
             rows = database.execute(_QUERY).fetchall()
-    except (sqlite3.Error, OverflowError, MemoryError) as error:
+    except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
         raise DamagedFileError(name, f"is no readable list of recording problems ({error})") from error
     issues = [_issue(*row) for row in rows if row[0] != _HARMLESS]
     if files.size(f"{name}-wal") > 0:

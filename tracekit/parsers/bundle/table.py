@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracekit.model import PROCESSES, THREADS, Column, IntArray, StackTable, Table
+from tracekit.model import PROCESSES, THREADS, Column, CoreType, IntArray, StackTable, Table
 from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.frames import FrameTable
 from tracekit.parsers.bundle.stacks import Request, read_stacks
@@ -33,6 +33,7 @@ class RunContext:
     tag_of: Callable[[str], str]
     doubt: Callable[[str], None]
     frames_done: Callable[[FrameTable], None]
+    core_types: Mapping[int, CoreType]
 
 
 def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]) -> Table:
@@ -75,6 +76,7 @@ def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]
         stacks,
         context.run,
         attributes,
+        context.core_types,
     )
 
 

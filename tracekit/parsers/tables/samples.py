@@ -15,8 +15,8 @@ issue: adding them up would count the same time twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -24,7 +24,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import InputError, TracekitError
-from tracekit.model import SAMPLES, THREADS, IntArray, Issue, StackTable, Table, TableInfo, WeightUnit
+from tracekit.model import (
+    SAMPLES,
+    THREADS,
+    CoreType,
+    IntArray,
+    Issue,
+    StackTable,
+    Table,
+    TableInfo,
+    WeightUnit,
+)
 from tracekit.parsers.combine import concat_tables, stack_pairs
 from tracekit.parsers.tables.counters import of_one_event_list, read_counters
 from tracekit.parsers.tables.numbers import read_numbers
@@ -46,6 +56,7 @@ class Samples:
     weight_unit: WeightUnit
     source: str
     issues: tuple[Issue, ...]
+    core_types: Mapping[int, CoreType] = field(default_factory=dict)
 
 
 def empty_samples() -> Samples:
@@ -100,6 +111,7 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
         unit,
         table.schema,
         tuple(issues),
+        table.core_types,
     )
 
 

@@ -119,7 +119,7 @@ class ValueStore:
         return self.strings[self.fmt[slot]] if self.fmt[slot] >= 0 else ""
 
 
-FMT_TAGS = frozenset({"thread", "process", "backtrace", "tagged-backtrace"})
+FMT_TAGS = frozenset({"core", "thread", "process", "backtrace", "tagged-backtrace"})
 """Where ``fmt`` is the only carrier: names of threads and processes, the leaf symbol of shape A."""
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import InputError
-from tracekit.model import PROCESSES, THREADS, Column, ColumnKind, IntArray, StackTable, Table
+from tracekit.model import PROCESSES, THREADS, Column, ColumnKind, CoreType, IntArray, StackTable, Table
 from tracekit.parsers.types import KIND_OF_TYPE, STACK_TYPES
 from tracekit.parsers.xml.stacks import build_stacks
 from tracekit.parsers.xml.store import DamagedCellError, Form, Node, ValueStore
 
 _LIST = re.compile(r"-?\d+( -?\d+)*\Z", re.ASCII)
+_CORE = re.compile(r"\(([EP]) Core\)\Z")
 _FLOAT = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?\Z", re.ASCII)
 
 
@@ -73,7 +74,16 @@ class _TableBuilder:
             stacks,
             self._node.run,
             attributes,
+            self._core_types(),
         )
+
+    def _core_types(self) -> dict[int, CoreType]:
+        """A core's kind stands only in ``fmt``, such as ``CPU 2 (P Core)``."""
+        at = [n for n, column in enumerate(self._definitions) if column.engineering_type == "core"]
+        store = self._store
+        slots = np.unique(self._node.cells[:, at])
+        found = {store.number(slot): _CORE.search(store.fmt_of(slot)) for slot in slots[slots > 0].tolist()}
+        return {core: "E" if match[1] == "E" else "P" for core, match in found.items() if match}
 
     def _kind(self, at: int) -> ColumnKind:
         engineering_type = self._definitions[at].engineering_type
