@@ -85,20 +85,24 @@ def _open_one(path: str, progress: Progress | None) -> Source:
 
 def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collection[str]) -> Source:
     def exported(tool: Xctrace) -> Source:
-        if not Path(path).is_dir():
-            raise UsageError(f"xctrace reads a bundle's folder: unpack {path} and name that.")
         return XctraceSource(tool, path, _shown(path), schemas, progress)
 
+    def exported_if_possible() -> Source | None:
+        tool = find_xctrace() if via == "auto" and Path(path).is_dir() else None
+        return exported(tool) if tool else None
+
     if via == "xctrace":
+        if not Path(path).is_dir():
+            raise UsageError(f"xctrace reads a bundle's folder: unpack {path} and name that.")
         return exported(require_xctrace())
-    tool = find_xctrace() if via == "auto" and Path(path).is_dir() else None
     try:
         native = BundleSource(open_bundle_files(path, _shown(path)), path)
     except InputError:
-        if tool is None:
+        other = exported_if_possible()
+        if other is None:
             raise
-        return exported(tool)
-    return FallbackSource(native, lambda: exported(tool), "xctrace") if tool else native
+        return other
+    return FallbackSource(native, exported_if_possible, "xctrace")
 
 
 def _bundle_of(path: str) -> str:

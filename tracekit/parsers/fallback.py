@@ -12,10 +12,11 @@ from tracekit.parsers.source import Source
 class FallbackSource:
     """Reads from ``first``; a table that it cannot read comes from ``second()``. Implements ``Source``.
 
-    ``second`` is called once, when it is needed; ``described`` says what it is, for the issue that tells so.
+    ``second`` is called when it is needed and not before; None means that there is no other way, and the
+    error stands. ``described`` says what it is, for the issue that tells so.
     """
 
-    def __init__(self, first: Source, second: Callable[[], Source], described: str) -> None:
+    def __init__(self, first: Source, second: Callable[[], Source | None], described: str) -> None:
         self.name = first.name
         self.has_toc = first.has_toc
         self._first = first
@@ -33,10 +34,11 @@ class FallbackSource:
         try:
             yield from list(self._first.tables(schema, run))
         except InputError as error:
+            self._second = self._second or self._open_second()
+            if self._second is None:
+                raise
             text = f"{error.problem.rstrip('.')}; it was read through {self._described} instead"
             self._issues.append(Issue("warning", "read-otherwise", text))
-            if self._second is None:
-                self._second = self._open_second()
             yield from self._second.tables(schema, run)
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:

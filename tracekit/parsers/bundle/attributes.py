@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# Strings are quoted and keywords are not; in a bundle both are strings. By the tables of contents of exports.
+# Strings are quoted and keywords are not, except those with a space in a list; in a bundle both are strings.
+# By the tables of contents of exports.
 _QUOTED = frozenset({"codes", "dynamic-tracing-enabled-subsystems", "pmc-events", "pmi-event", "subsystem"})
-_QUOTED_AS_LIST = frozenset({"category"})
 
 
 def written_attributes(attributes: Mapping[Any, Any]) -> dict[str, str]:
@@ -16,10 +16,12 @@ def written_attributes(attributes: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _written(key: str, value: Any) -> str:
-    values = value if isinstance(value, list) else [value]
-    quoted = key in _QUOTED or (key in _QUOTED_AS_LIST and isinstance(value, list))
-    return " ".join(f'"{one}"' if quoted and isinstance(one, str) else _plain(one) for one in values)
+    if isinstance(value, list):
+        return " ".join(_one(one, key in _QUOTED or " " in str(one)) for one in value)
+    return _one(value, key in _QUOTED)
 
 
-def _plain(value: Any) -> str:
+def _one(value: Any, quoted: bool) -> str:
+    if isinstance(value, str):
+        return f'"{value}"' if quoted else value
     return str(int(value)) if isinstance(value, bool) else str(value)

@@ -31,6 +31,7 @@ _ATTACHMENT = "/Attachments/"
 _MOST_NAMES = 200_000
 _TAR_RATIO = 8  # a bundle's files are compressed already: a tar of one hardly shrinks
 _TAR_SLACK_BYTES = 256 << 20
+_ZIP_MAGIC = b"PK\x03\x04"
 _TAR_MAGIC_AT = 257
 _ARCHIVE_ERRORS = (
     zipfile.BadZipFile,
@@ -74,11 +75,7 @@ def is_archive(path: Path) -> bool:
     if head[:2] == b"\x1f\x8b":
         with suppress(OSError, EOFError, zlib.error), gzip.open(path) as packed:
             head = packed.read(_TAR_MAGIC_AT + 8)
-    return (
-        head[:4] == b"PK\x03\x04"
-        or head[_TAR_MAGIC_AT:].startswith(b"ustar")
-        or head.startswith((b"BZh", b"\xfd7zXZ\x00"))
-    )
+    return head.startswith((_ZIP_MAGIC, b"BZh", b"\xfd7zXZ\x00")) or head[_TAR_MAGIC_AT:].startswith(b"ustar")
 
 
 def open_bundle_files(path: str, shown: str) -> BundleFiles:
@@ -89,9 +86,10 @@ def open_bundle_files(path: str, shown: str) -> BundleFiles:
     if Path(path).is_dir():
         return FolderFiles(path, shown)
     try:
-        if zipfile.is_zipfile(path):
-            return _ZipFiles(path, shown)
-        return _tar_files(path, shown)
+        with Path(path).open("rb") as file:
+            # Not zipfile.is_zipfile, which looks at the end: a tar of a bundle may end with a zip in it.
+            zipped = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
+        return _ZipFiles(path, shown) if zipped else _tar_files(path, shown)
     except _ARCHIVE_ERRORS as error:
         raise InputError(path, f"cannot be unpacked: {error}.", "Make or fetch the archive again.") from error
 

@@ -150,7 +150,8 @@ class FrameTable:
         for row in np.unique(rows[rows >= 0]).tolist():
             key = (image.uuid, kind, row)
             if key not in self._archived:
-                self._archived[key] = self._symbol(read(row))
+                text = read(row)
+                self._archived[key] = self._symbol(text) if text else -1
         return [self._archived[image.uuid, kind, row] if row >= 0 else -1 for row in rows.tolist()]
 
     def _binary(self, image: Image) -> int:

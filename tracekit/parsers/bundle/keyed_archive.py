@@ -39,6 +39,7 @@ class KeyedArchive:
     def __init__(self, name: str, data: bytes) -> None:
         self._name = name
         self._values: dict[int, Any] = {}
+        self._class_names: dict[int, str] = {}
         try:
             self._plist = BinaryPlist(data)
             self._entries = self._dict(self._plist.top)
@@ -139,10 +140,12 @@ class KeyedArchive:
         uid = self._plist.read(reference) if isinstance(reference, Ref) else None
         if not isinstance(uid, Uid) or uid.at >= len(self._objects):
             return ""
-        described = self._plist.read(self._objects[uid.at])
-        name = described.get("$classname") if isinstance(described, dict) else None
-        text = self._plist.read(name) if isinstance(name, Ref) else ""
-        return text if isinstance(text, str) else ""
+        if uid.at not in self._class_names:
+            described = self._plist.read(self._objects[uid.at])
+            name = described.get("$classname") if isinstance(described, dict) else None
+            text = self._plist.read(name) if isinstance(name, Ref) else ""
+            self._class_names[uid.at] = text if isinstance(text, str) else ""
+        return self._class_names[uid.at]
 
     def _key(self, reference: Any) -> Any:
         key = self._guard(reference)

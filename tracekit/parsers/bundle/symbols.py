@@ -81,7 +81,7 @@ class SymbolsArchive:
         self._symbols = self._table(symbols_at, symbols, _SYMBOL_BYTES)
         self._inlined = self._table(inlined_at, inlined, _INLINED_BYTES)
         self._lines = self._table(lines_at, lines, _LINE_BYTES)
-        self._names = np.concatenate([self._symbols[:, 2:5], self._inlined[:, 2:5]]).astype(np.int64)
+        self._names = np.concatenate([self._symbols[:, 1:5], self._inlined[:, 1:5]]).astype(np.int64)
 
     def _table(self, at: int, count: int, row_bytes: int) -> npt.NDArray[np.uint32]:
         """Return ``count`` rows of u32, by address."""
@@ -120,11 +120,16 @@ class SymbolsArchive:
         return found
 
     def name(self, row: int) -> str:
-        """Return a function's name as stacks show it. Raises ``DamagedFileError``."""
-        flags, display, plain = self._names[row].tolist()
+        """Return a function's name as stacks show it, "" for none. Raises ``DamagedFileError``.
+
+        A binary without symbols has its functions named by their address, and addresses that are in no
+        function as symbols of one byte: these have no name.
+        """
+        size, flags, display, plain = self._names[row].tolist()
         if flags & _DEDUPLICATED:
             return "<deduplicated_symbol>"
-        return self.string(display) if display else demangle(self.string(plain))
+        name = self.string(display) if display else demangle(self.string(plain))
+        return "" if size == 1 and name.startswith("0x") else name
 
     def string(self, at: int) -> str:
         """Return a string; raise ``DamagedFileError`` for one beyond the string table."""

@@ -14,7 +14,7 @@ from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.frames import FrameTable
 from tracekit.parsers.bundle.stacks import Request, read_stacks
 from tracekit.parsers.bundle.store import RawColumn, Store, StoreColumn
-from tracekit.parsers.bundle.types import Form, form_of
+from tracekit.parsers.bundle.types import Form, form_of, may_be_all_ones
 from tracekit.parsers.bundle.uniquing import Uniquing
 from tracekit.parsers.bundle.values import ValueReader, Values
 
@@ -38,7 +38,8 @@ class RunContext:
 
 def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]) -> Table:
     """Return the store's rows by time, as the export orders them. Raises ``DamagedFileError``."""
-    raw = _by_time(store, store.read())
+    raw = [_present(column, values) for column, values in zip(store.columns, store.read(), strict=True)]
+    raw = _by_time(store, raw)
     forms = []
     for column, values in zip(store.columns, raw, strict=True):
         form, confirmed = form_of(column.type_id, context.tag_of(column.type_id))
@@ -78,6 +79,12 @@ def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]
         attributes,
         context.core_types,
     )
+
+
+def _present(column: StoreColumn, values: RawColumn) -> RawColumn:
+    if values.raw.dtype.itemsize == 8 and may_be_all_ones(column.type_id):
+        return RawColumn(values.raw, np.zeros(len(values.raw), bool))
+    return values
 
 
 def _by_time(store: Store, raw: list[RawColumn]) -> list[RawColumn]:

@@ -87,6 +87,12 @@ _IRREGULAR = """
     UnsignedIntegerHexLowercase=uint64-hex-lowercase VFSVnode=vnode VMOperationName=vm-op
     VirtualMemoryAddress=address VisualConnectionUUID64=connection-uuid64"""
 
+# All bits set mean no value in most types. In these, exports show 2^64-1 as a number and never a sentinel
+# (collected exports: 14, 4 and 10 cells against none), or are they bits of the traced program's own.
+_ANY_BITS = frozenset(
+    {"KDebugArgument", "PrototypeValue", "SystemCallArgument", "VFSVnode", "VirtualMemoryAddress"}
+)
+
 _TYPE_ID = re.compile(r"XR(\w+?)TypeID\Z")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|\d+")
 _FORMS = {name: (form, True) for form, names in _CONFIRMED.items() for name in names.split()} | {
@@ -98,6 +104,11 @@ def short_name(type_id: str) -> str:
     """``XRBacktraceTypeID`` → ``Backtrace``; anything else stays as it is."""
     match = _TYPE_ID.match(type_id)
     return match[1] if match else type_id
+
+
+def may_be_all_ones(type_id: str) -> bool:
+    """Tell whether 2^64-1 is a value of this type; in other types it stands for none."""
+    return short_name(type_id) in _ANY_BITS
 
 
 def form_of(type_id: str, tag: str) -> tuple[Form, bool]:

@@ -90,6 +90,8 @@ class IntegerUniquer:
 
     def one(self, ref: int) -> tuple[int, ...]:
         """Return one list; raise ``DamagedFileError`` as ``lists`` does."""
+        if ref >= len(self._places):
+            raise DamagedFileError(self.file, f"has no list {ref}: it holds {len(self._places)}")
         _, values = self.lists(np.array([ref], np.int64))
         return tuple(values.tolist())
 
