@@ -227,3 +227,19 @@ def test_every_real_table_prints_in_every_format(shared: Path, tmp_path: Path) -
             run_3 = run(str(path), "--schema", name, "--run", "3", "-o", str(output))
             assert 0 in (result.exit_code, run_3.exit_code), (path.name, result.output, run_3.output)
             assert output.stat().st_size > 0
+
+
+def test_a_location_is_spelt_as_uuid_and_offset(tmp_path: Path) -> None:
+    location = (
+        '<return-location id="1"><uuid id="2"><eight-byte-array id="3">10803069052262168368</eight-byte-array>'
+        '<eight-byte-array id="4">11301139713636369760</eight-byte-array></uuid>'
+        '<mach-o-vm-offset id="5">2104932</mach-o-vm-offset></return-location>'
+    )
+    path = write(
+        tmp_path,
+        one_table("odd", [("where", "return-location"), ("id", "uuid")], location + '<uuid ref="2"/>'),
+    )
+    assert list(csv.reader(io.StringIO(run(path, "--schema", "odd", "--format", "csv").stdout))) == [
+        ["where", "id"],
+        ["95EC3610-E01A-3730-9CD5-B6B18C5B0560 + 0x201e64", "95EC3610-E01A-3730-9CD5-B6B18C5B0560"],
+    ]

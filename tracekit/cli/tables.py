@@ -72,6 +72,7 @@ def tables_command(
         raise UsageError("Parquet is no text: name a file with -o FILE.parquet.")
 
     from tracekit.export.listing import list_json, list_text
+    from tracekit.export.text import printable
     from tracekit.sources import open_source
 
     with Progress("Reading") as progress:
@@ -85,7 +86,11 @@ def tables_command(
             result: str | bytes = list_json(source, runs) if chosen == "json" else list_text(source, runs)
         else:
             names = [name.strip() for name in columns.split(",")] if columns else []
-            result = _render(_find(source, schema, run), names, limit, chosen)
+            found = _find(source, schema, run)
+            result = _render(found, names, limit, chosen)
+            for issue in source.issues(found.run):
+                if issue.severity != "info":  # a list of rows has no place for it
+                    click.echo(f"{issue.severity}: {printable(issue.message)}", err=True)
     write_output(result, output, force)
 
 

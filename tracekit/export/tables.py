@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import math
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -23,6 +24,7 @@ from tracekit.model import Column, Table
 Value: TypeAlias = Any
 _TEXT_WIDTH = 60
 _MAX_INT64 = 2**63 - 1
+_UUID_HALVES = 2
 _HEX_TYPES = frozenset({"uint64-hex-lowercase", "metal-command-buffer-id", "address"})
 
 
@@ -167,13 +169,25 @@ def _stack_strings(table: Table) -> list[str]:
 
 
 def format_parts(parts: Sequence[tuple[str, Any]]) -> str:
-    """Return a composite cell as the text that it spells: its pieces in order, addresses in hexadecimal."""
+    """Return a composite cell as the text that it spells: its pieces in order, addresses in hexadecimal.
+
+    The two halves of a UUID are one UUID; a location is ``<UUID of the binary> + 0x<offset>``, as in exports.
+    """
+    halves = [value for kind, value in parts if kind == "eight-byte-array" and _is_word(value)]
+    if len(parts) == len(halves) == _UUID_HALVES:
+        return str(uuid.UUID(int=(halves[0] << 64) | halves[1])).upper()
     return "".join(_format_part(kind, value) for kind, value in parts)
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, int) and 0 <= value < 2**64
 
 
 def _format_part(kind: str, value: Any) -> str:
     if value is None:
         return ""
+    if kind == "mach-o-vm-offset" and _is_word(value):
+        return f" + 0x{value:x}"
     if kind == "frame":
         return f"{value[0][1]} "
     if isinstance(value, tuple):
