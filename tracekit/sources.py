@@ -115,7 +115,8 @@ def _bundle_of(path: str) -> str:
         return path
     if not place.is_dir() or any(one.name.endswith(_EXPORTS) for one in place.iterdir()):
         return ""
-    held = sorted(one for one in place.iterdir() if one.name.endswith((".trace", *_BUNDLE_ARCHIVES)))
+    named = (one for one in place.iterdir() if not one.name.startswith("."))
+    held = sorted(one for one in named if one.name.endswith((".trace", *_BUNDLE_ARCHIVES)))
     if len(held) > 1:
         names = ", ".join(one.name for one in held[:5])
         raise InputError(path, f"holds {len(held)} recordings ({names}).", "Name one of them.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -36,8 +38,9 @@ class XctraceSource:
         self._tool = tool
         self._bundle = bundle
         self._progress = progress
-        self._folder = tempfile.TemporaryDirectory(prefix="tracekit-")
-        contents = Path(self._folder.name) / "toc.xml"
+        self._folder = Path(tempfile.mkdtemp(prefix="tracekit-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        contents = self._folder / "toc.xml"
         tool.export(bundle, ["--toc"], contents, progress)
         self._contents = XmlFile(str(contents))
         self._exported: dict[tuple[int, int], XmlFile] = {}
@@ -67,7 +70,7 @@ class XctraceSource:
             t.index for t in run.tables if t.schema == schema and (number, t.index) not in self._exported
         ]
         for index in wanted:
-            output = Path(self._folder.name) / f"run{number}-table{index}.xml"
+            output = self._folder / f"run{number}-table{index}.xml"
             query = f'/trace-toc/run[@number="{number}"]/data/table[{index}]'
             self._tool.export(self._bundle, ["--xpath", query], output, self._progress)
             self._exported[number, index] = XmlFile(str(output), self._progress)

@@ -29,6 +29,12 @@ _REFERENCES = {
 }
 _GROWTH = 1.45
 _MOST_GROWN = 1e9
+_FEW_REFERENCES = 16
+_MOST_CHARACTERS = 1 << 16
+
+_spent: list[int] = []
+"""The lengths of names that came out too long to be read; after so many, no more are tried."""
+_MOST_SPENT = 200_000_000
 
 
 def demangle(name: str) -> str:
@@ -40,12 +46,17 @@ def demangle(name: str) -> str:
 
 @cache
 def _demangle(name: str) -> str:
-    """Return the readable name, "" for one that is not mangled."""
+    """Return the readable name, "" for one that is not mangled or that nobody could read."""
     bare = name.removeprefix("_")  # Mach-O puts one before every name
     if bare.startswith(_SWIFT):
         readable = multi_demangle.demangle_symbol(bare, _SHORT)
-        return "" if readable == bare else str(readable)
-    return str(pydemumble.demangle(name) or pydemumble.demangle(bare))
+        readable = "" if readable == bare else str(readable)
+    else:
+        readable = str(pydemumble.demangle(name) or pydemumble.demangle(bare))
+    if len(readable) > _MOST_CHARACTERS:
+        _spent.append(len(readable))
+        return ""
+    return readable
 
 
 def _is_tame(name: str) -> bool:
@@ -54,4 +65,8 @@ def _is_tame(name: str) -> bool:
     bare = name.lstrip("_")
     pattern = next((p for mark, p in _REFERENCES.items() if bare.startswith(mark.lstrip("_"))), None)
     references = len(pattern.findall(name)) if pattern else 0
+    if references < _FEW_REFERENCES:
+        return True
+    if sum(_spent) > _MOST_SPENT:
+        return False
     return references * math.log(_GROWTH) + math.log(len(name) + 1) < math.log(_MOST_GROWN)

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, Protocol, Self, cast
 
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.errors import DamagedFileError
@@ -104,6 +104,7 @@ class FolderFiles:
         outside = 0
         for folder, folders, files in os.walk(self._root):
             folders[:] = [one for one in folders if not _skipped_folder(self._relative(folder, one))]
+            outside += sum(1 for one in folders if (Path(folder) / one).is_symlink())
             for file in files:
                 outside += not self._add(folder, file)
             if len(self._sizes) > _MOST_NAMES:
@@ -153,7 +154,7 @@ class _ZipFiles:
 
     def __init__(self, path: str, shown: str) -> None:
         self._zip = zipfile.ZipFile(path)
-        entries = {entry.filename: entry for entry in self._zip.infolist() if not entry.is_dir()}
+        entries = {_plain_name(entry.filename): entry for entry in self._zip.infolist() if not entry.is_dir()}
         prefix, self.warnings = _choose_bundle(path, entries)
         self.name = _bundle_name(prefix, shown)
         self._entries = {
@@ -203,11 +204,22 @@ class _HeldFiles:
         return io.BytesIO(self._held[name])
 
 
+class _WholeTarInfo(tarfile.TarInfo):
+    """Members of a tar that must be whole: tarfile takes one without its closing blocks for whole."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(tarfile_)
+        except (tarfile.EmptyHeaderError, tarfile.TruncatedHeaderError) as error:  # type: ignore[attr-defined]
+            raise tarfile.ReadError("it is cut off") from error
+
+
 def _tar_files(path: str, shown: str) -> BundleFiles:
     most_bytes = _TAR_SLACK_BYTES + _TAR_RATIO * Path(path).stat().st_size
     held: dict[str, bytes] = {}
     total = 0
-    with tarfile.open(path, "r|*") as archive:
+    with tarfile.open(path, "r|*", tarinfo=_WholeTarInfo) as archive:
         for member in archive:
             if not member.isfile() or not _kept_in_tar(member.name):
                 continue
@@ -215,10 +227,17 @@ def _tar_files(path: str, shown: str) -> BundleFiles:
             if total > most_bytes or len(held) > _MOST_NAMES:
                 raise InputError(path, "unpacks to far more than a recording does; it was not read.")
             file = archive.extractfile(member)
-            held[member.name] = b"" if file is None or _ATTACHMENT in member.name else file.read()
+            held[_plain_name(member.name)] = (
+                b"" if file is None or _ATTACHMENT in member.name else file.read()
+            )
     prefix, warnings = _choose_bundle(path, held)
     inside = {name.removeprefix(prefix): held[name] for name in held if name.startswith(prefix)}
     return _HeldFiles(_bundle_name(prefix, shown), {n: b for n, b in inside.items() if _used(n)}, warnings)
+
+
+def _plain_name(name: str) -> str:
+    """``tar -c ./X.trace`` keeps the ``./`` of every name."""
+    return name.removeprefix("./")
 
 
 def _kept_in_tar(name: str) -> bool:

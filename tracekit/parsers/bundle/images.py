@@ -161,10 +161,16 @@ class RunImages:
         images, cache, base = parse_signature(signature)
         yield from images
         shared = self._shared_images(cache)
-        for key in self._form.elements(self._form.get(store, "dsc_load_addresses")):
-            blob = self._form.follow(shared.get(key)) if isinstance(key, int) else None
+        keys = self._form.elements(self._form.get(store, "dsc_load_addresses"))
+        left = _MOST_IMAGES
+        for key in dict.fromkeys(key for key in keys if isinstance(key, int)):
+            blob = self._form.follow(shared.get(key))
             if isinstance(blob, bytes):
-                yield from (image.moved(base) for image in parse_signature(blob)[0])
+                images = parse_signature(blob)[0]
+                left -= len(images)
+                if left < 0:
+                    raise DamagedFileError(FORM, f"has more than {_MOST_IMAGES} images in one process")
+                yield from (image.moved(base) for image in images)
 
     def _shared_images(self, cache: bytes) -> dict[Any, Any]:
         if self._form is None or not cache:

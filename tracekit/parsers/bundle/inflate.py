@@ -47,11 +47,11 @@ def _unpacked(files: BundleFiles, name: str) -> Iterator[bytes]:
                     head = file.read(_CHUNK_BYTES)
                 return
             stream = zlib.decompressobj()
-            while head and not stream.eof:
-                yield stream.decompress(head, _CHUNK_BYTES)
+            unpacked = b"-"
+            while not stream.eof and (head or unpacked):
+                unpacked = stream.decompress(head, _CHUNK_BYTES)
+                yield unpacked
                 head = stream.unconsumed_tail or file.read(_CHUNK_BYTES)
-            if not stream.eof:
-                yield stream.flush()
         except (zlib.error, zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError) as error:
             raise DamagedFileError(name, f"cannot be unpacked ({error})") from error
         if not stream.eof:

@@ -16,7 +16,7 @@ from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Ref, Uid
 
 _MOST_DEPTH = 24
-_MOST_VALUES = 2_000_000
+_MOST_VALUES = 200_000
 
 
 @dataclass(frozen=True)

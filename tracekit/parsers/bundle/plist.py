@@ -1,4 +1,4 @@
-"""Binary property lists, read object by object.
+"""Property lists: binary ones object by object, and the small XML ones as they are.
 
 ``plistlib`` decodes a whole list at once. ``form.template`` holds megabytes of interface state of which a
 reader needs a few values, and in a hostile list a thousand arrays may share the same bytes: what is decoded
@@ -7,14 +7,32 @@ only when it is asked for costs what is asked for. Format: CFBinaryPList.c of Ap
 
 from __future__ import annotations
 
+import plistlib
+import re
 import struct
 from dataclasses import dataclass
 from typing import Any
+from xml.parsers.expat import ExpatError
 
 _MAGIC = b"bplist0"
+_UNPRINTABLE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _TRAILER = struct.Struct(">6xBBQQQ")
-_MOST_ELEMENTS = 20_000_000
-"""Of all containers together; the largest real list seen has some 200,000."""
+_CONTAINERS = (0xA, 0xB, 0xC, 0xD)
+_ELEMENTS_SLACK = 500_000
+_ELEMENTS_RATIO = 4
+"""Containers are read where they are asked for, some several times; each element takes a byte or more."""
+
+
+# plistlib lets what its own parser meets come through as it is.
+_PLISTLIB_ERRORS = (
+    ExpatError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 class PlistError(ValueError):
@@ -49,14 +67,12 @@ class BinaryPlist:
             raise PlistError("is a damaged property list")
         self._table = table
         self._offset_bytes = offset_bytes
-        self._elements = 0
+        self._elements_left = _ELEMENTS_SLACK + _ELEMENTS_RATIO * len(data)
         self.top = Ref(top)
 
     def read(self, ref: Ref) -> Any:
         """Return one object; raise ``PlistError`` when it is damaged or of no known kind."""
-        if ref.at >= self._count:
-            raise PlistError("refers to an object beyond its end")
-        at = self._number(self._table + ref.at * self._offset_bytes, self._offset_bytes)
+        at = self._place(ref)
         kind, low = divmod(self._number(at, 1), 16)
         if kind == 0x0:
             return {0: None, 8: False, 9: True}.get(low)
@@ -85,14 +101,18 @@ class BinaryPlist:
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
     def _key(self, ref: Ref) -> Any:
-        key = self.read(ref)
-        if isinstance(key, (list, dict)):
+        if self._number(self._place(ref), 1) >> 4 in _CONTAINERS:
             raise PlistError("has a container as a key")
-        return key
+        return self.read(ref)
+
+    def _place(self, ref: Ref) -> int:
+        if not 0 <= ref.at < self._count:
+            raise PlistError("refers to an object beyond its end")
+        return self._number(self._table + ref.at * self._offset_bytes, self._offset_bytes)
 
     def _refs(self, at: int, count: int) -> list[Ref]:
-        self._elements += count
-        if self._elements > _MOST_ELEMENTS:
+        self._elements_left -= count
+        if self._elements_left < 0:
             raise PlistError("holds more than any recording does")
         width = self._ref_bytes
         raw = self._bytes(at, count * width)
@@ -120,3 +140,25 @@ class BinaryPlist:
         if at + size > self._end:
             raise PlistError("is cut off")
         return self._data[at : at + size]
+
+
+def read_xml_list(data: bytes) -> Any:
+    """Return an XML property list as plain values; raise ``PlistError`` for what is none.
+
+    XML has no control characters and Instruments writes them all the same: they become U+FFFD.
+    """
+    if not data.startswith(_MAGIC):
+        data = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}".encode(), data)
+    try:
+        return plistlib.loads(data)
+    except (
+        ExpatError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        # plistlib lets what its own parser meets come through as it is.
+        raise PlistError(f"is no readable property list ({type(error).__name__})") from error

@@ -121,7 +121,10 @@ def _date(seconds: Any, zone: tzinfo) -> str:
     """Return the date as exports write it: ``2026-03-05T17:27:38.879Z``."""
     if not isinstance(seconds, (int, float)) or not 0 < seconds < _LAST_DATE:
         return ""
-    rounded = datetime.fromtimestamp(round(seconds, 3), zone)
+    try:
+        rounded = datetime.fromtimestamp(round(seconds, 3), zone)
+    except (OverflowError, ValueError, OSError):  # the year 10000 begins earlier in the east
+        return ""
     return rounded.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -6,10 +6,9 @@ read. What cannot be read is an issue where the rest still makes sense, and an e
 
 from __future__ import annotations
 
-import plistlib
 import re
+import shlex
 from collections.abc import Iterator
-from xml.parsers.expat import ExpatError
 
 from tracekit.errors import InputError
 from tracekit.model import Issue, RunInfo, Table
@@ -19,6 +18,7 @@ from tracekit.parsers.bundle.images import FORM
 from tracekit.parsers.bundle.inflate import read_file
 from tracekit.parsers.bundle.issue_log import IssueLog
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
+from tracekit.parsers.bundle.plist import PlistError, read_xml_list
 from tracekit.parsers.bundle.run import BundleRun, listed_runs
 from tracekit.parsers.bundle.run_issues import read_run_issues
 from tracekit.parsers.bundle.types import default_tag
@@ -97,8 +97,9 @@ class BundleSource:
         raw = next((m[1] for name in sorted(self._files.names()) if (m := _RAW_RECORDING.match(name))), "")
         if not raw:
             return "It holds no raw data to recover it from: record again."
+        path = shlex.quote(f"{self.name}/{raw}")
         return (
-            f"On a Mac, recover it: xcrun xctrace import --input {self.name}/{raw} --template 'Time Profiler'"
+            f"On a Mac, recover it: xcrun xctrace import --input {path} --template 'Time Profiler'"
             " --output Recovered.trace (name the template that it was recorded with)."
         )
 
@@ -134,14 +135,15 @@ class BundleSource:
         if self._files.size(_REQUIREMENTS) < 0:
             return {}
         try:
-            required = plistlib.loads(read_file(self._files, _REQUIREMENTS))
-        except (ExpatError, ValueError, TypeError, LookupError, RecursionError, OverflowError):
+            required = read_xml_list(read_file(self._files, _REQUIREMENTS))
+        except (PlistError, DamagedFileError):
             return {}
         tags = {}
         for key, value in required.items() if isinstance(required, dict) else ():
-            match = _TYPE_TAG.search(str(value[-1])) if isinstance(value, list) and value else None
-            if str(key).startswith(_TYPE_KEY) and match:
-                tags[str(key).removeprefix(_TYPE_KEY)] = match[1]
+            text = value[-1] if isinstance(value, list) and value else None
+            match = _TYPE_TAG.search(text) if isinstance(text, str) else None
+            if key.startswith(_TYPE_KEY) and match:
+                tags[key.removeprefix(_TYPE_KEY)] = match[1]
         return tags
 
     def _read_run_issues(self, run: int) -> None:

@@ -22,9 +22,9 @@ from tracekit.parsers.bundle.uniquer import NO_VALUE_32, IntegerUniquer, Words
 from tracekit.parsers.combine import unique_stacks
 
 _KPERF_LENGTHS = (3, 4, 5, 8)
-_MOST_FRAMES_SLACK = 8_000_000
-_MOST_FRAMES_RATIO = 256
-"""Stacks together may be longer than the lists they are made of, which they share; not without end."""
+_MOST_FRAMES = 64_000_000
+"""Of all distinct stacks of a table: a million of sixty-four frames fit. Lists are shared, so few bytes could
+spell many more."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,17 @@ def _backtraces(refs: IntArray, lists: IntegerUniquer, entities: Entities, frame
     chunk_offsets, chunk_rows = _chunk_frames(chunks[distinct], leaf[distinct], lists, entities, frames)
     lengths = np.diff(chunk_offsets)[chunk_of]
     total = int(lengths.sum())
-    if total > _MOST_FRAMES_SLACK + _MOST_FRAMES_RATIO * lists.words:
-        raise DamagedFileError(
-            lists.file, f"has stacks of {total} frames together: no recording is like that"
-        )
+    _refuse_endless(total, lists)
     first = np.repeat(chunk_offsets[:-1][chunk_of] - np.cumsum(lengths) + lengths, lengths)
     counts = np.bincount(owner, weights=lengths, minlength=len(refs)).astype(np.int64)
     return _Flat(counts, chunk_rows[first + np.arange(total)])
+
+
+def _refuse_endless(frames: int, lists: IntegerUniquer) -> None:
+    if frames > _MOST_FRAMES:
+        raise DamagedFileError(
+            lists.file, f"has stacks of {frames} frames together: no recording is like that"
+        )
 
 
 def _distinct_chunks(chunks: Words, leaf: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
@@ -129,9 +133,12 @@ def _kperf(refs: IntArray, lists: IntegerUniquer, entities: Entities, frames: Fr
     if not np.isin(lengths, _KPERF_LENGTHS).all():
         raise DamagedFileError(lists.file, "has kernel backtraces of an unknown layout")
     callers_ref, counter, process_ref = (values[offsets[:-1] + at] for at in range(3))
-    known, list_of = np.unique(callers_ref.astype(np.int64), return_inverse=True)
+    has_callers = callers_ref != NO_VALUE_32
+    known, list_of = np.unique(callers_ref[has_callers].astype(np.int64), return_inverse=True)
     list_offsets, addresses = lists.lists(known)
-    starts, counts = list_offsets[:-1][list_of], np.diff(list_offsets)[list_of]
+    starts, counts = np.zeros(len(refs), np.int64), np.zeros(len(refs), np.int64)
+    starts[has_callers] = list_offsets[:-1][list_of]
+    counts[has_callers] = np.diff(list_offsets)[list_of]
     safe = addresses if len(addresses) else np.zeros(1, np.uint64)
     closed = (counts > 0) & (safe[np.maximum(starts + counts - 1, 0)] == 0)
     counts = counts - closed
@@ -139,10 +146,7 @@ def _kperf(refs: IntArray, lists: IntegerUniquer, entities: Entities, frames: Fr
     starts, counts = starts + repeated, counts - repeated
 
     total = int(counts.sum())
-    if total > _MOST_FRAMES_SLACK + _MOST_FRAMES_RATIO * lists.words:
-        raise DamagedFileError(
-            lists.file, f"has stacks of {total} frames together: no recording is like that"
-        )
+    _refuse_endless(total, lists)
     at = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(total)
     owner = np.concatenate([np.arange(len(refs)), np.repeat(np.arange(len(refs)), counts)])
     order = np.argsort(owner, kind="stable")

@@ -217,4 +217,4 @@ def _read_descriptor(files: BundleFiles, file: str) -> tuple[tuple[_Field, ...],
 
 
 def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and 0 <= value <= _MOST_ROWS
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_ROWS

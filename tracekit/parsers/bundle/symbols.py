@@ -33,6 +33,10 @@ _SEGMENT = struct.Struct("<2Q16s")
 _SECTION_BYTES = 24
 _SYMBOL_BYTES = 24
 _INLINED_BYTES = 36
+_NAMES_SLACK_BYTES = 1 << 20
+_NAMES_RATIO = 8
+"""A name may be the tail of another; together they are a few times as long as their table at most."""
+
 _DEDUPLICATED = 0x800
 """The flag of functions that the linker folded into one: which of their names was called is not known.
 
@@ -68,6 +72,7 @@ class SymbolsArchive:
         segments, sections, symbols, inlined, lines = struct.unpack_from("<5I", data, _COUNTS_AT)
         (string_bytes,) = struct.unpack_from("<I", data, _STRINGS_SIZE_AT)
         self._strings = data[len(data) - string_bytes :] if string_bytes else b""
+        self._left_bytes = _NAMES_SLACK_BYTES + _NAMES_RATIO * string_bytes
         segments_end = _HEADER_BYTES + segments * _SEGMENT.size
         symbols_at = segments_end + sections * _SECTION_BYTES
         inlined_at = symbols_at + symbols * _SYMBOL_BYTES
@@ -136,6 +141,9 @@ class SymbolsArchive:
         end = self._strings.find(b"\0", at)
         if at >= len(self._strings) or end < 0:
             raise DamagedFileError(self._file, "has a name beyond its strings")
+        self._left_bytes -= end - at
+        if self._left_bytes < 0:
+            raise DamagedFileError(self._file, "has names that share their bytes more than any recording's")
         return self._strings[at:end].decode("utf-8", "replace")
 
 

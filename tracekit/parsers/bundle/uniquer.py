@@ -7,10 +7,7 @@ the first block (in every recording with more than one).
 
 from __future__ import annotations
 
-import plistlib
-import re
 from itertools import pairwise
-from xml.parsers.expat import ExpatError
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +16,7 @@ from tracekit.model import IntArray
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles
 from tracekit.parsers.bundle.inflate import read_file
+from tracekit.parsers.bundle.plist import PlistError, read_xml_list
 
 Words = npt.NDArray[np.uint64]
 
@@ -29,7 +27,6 @@ _MAGIC = 0x0123_4567
 _INDEX_FROM = 40  # a header of 32 bytes and one null entry
 _DATA_FROM = 32
 _BLOCK_SIZE_AT = 28
-_UNPRINTABLE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 class IntegerUniquer:
@@ -97,18 +94,11 @@ class IntegerUniquer:
 
 
 def read_strings(files: BundleFiles, name: str) -> tuple[str, ...]:
-    """Return the strings of an XML property list, an array.
-
-    XML has no control characters and Instruments writes them all the same: they become U+FFFD.
-    Raises ``DamagedFileError``.
-    """
-    data = read_file(files, name)
-    if not data.startswith(b"bplist"):
-        data = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}".encode(), data)
+    """Return the strings of an XML property list, an array. Raises ``DamagedFileError``."""
     try:
-        values = plistlib.loads(data)
-    except (ExpatError, ValueError, TypeError, LookupError, RecursionError, MemoryError) as error:
-        raise DamagedFileError(name, f"is no readable property list ({error})") from error
-    if not isinstance(values, list):
+        values = read_xml_list(read_file(files, name))
+    except PlistError as error:
+        raise DamagedFileError(name, str(error)) from error
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise DamagedFileError(name, "holds no list of strings")
-    return tuple(value if isinstance(value, str) else str(value) for value in values)
+    return tuple(values)
