@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tracekit.parsers.bundle.errors import DamagedFileError
-from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Ref, Uid
+from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Ref, Refs, Uid
 
 _MOST_DEPTH = 24
 _MOST_VALUES = 200_000
@@ -47,9 +47,9 @@ class KeyedArchive:
             self._top = self._dict(self._entries.get("$top", Ref(-1)))
         except (PlistError, OverflowError) as error:
             raise DamagedFileError(name, str(error)) from error
-        if not isinstance(objects, list):
+        if not isinstance(objects, Refs):
             raise DamagedFileError(name, "is no keyed archive")
-        self._objects: list[Ref] = objects
+        self._objects: Refs = objects
 
     def top(self, name: str = "root") -> Any:
         """Return an entry of ``$top``; None when there is none."""
@@ -80,8 +80,8 @@ class KeyedArchive:
 
     def elements(self, value: Any) -> list[Any]:
         """Return the values of an array or set; [] for anything else."""
-        if isinstance(value, list):
-            return [self._guard(item) for item in value]
+        if isinstance(value, Refs):
+            return [self._guard(item) for item in self._every(value)]
         if not isinstance(value, Archived) or "NS.objects" not in value.fields:
             return []
         return [self._guard(item) for item in self._refs(value.fields["NS.objects"])]
@@ -98,7 +98,7 @@ class KeyedArchive:
         budget[0] -= 1
         if depth > _MOST_DEPTH or budget[0] < 0:
             raise DamagedFileError(self._name, "is nested deeper or larger than any recording's")
-        if isinstance(value, list) or (isinstance(value, Archived) and _is_list(value)):
+        if isinstance(value, Refs) or (isinstance(value, Archived) and _is_list(value)):
             return [self._plain(item, depth + 1, budget) for item in self.elements(value)]
         if isinstance(value, Archived):
             items = self.items(value).items()
@@ -122,9 +122,7 @@ class KeyedArchive:
     def _object(self, at: int) -> Any:
         if at == 0:
             return None
-        if at >= len(self._objects):
-            raise PlistError("refers to an object beyond its end")
-        value = self._plist.read(self._objects[at])
+        value = self._plist.read(self._plist.element(self._objects, at))
         if isinstance(value, Uid):
             raise PlistError("has a reference in place of an object")
         if not isinstance(value, dict):
@@ -132,16 +130,16 @@ class KeyedArchive:
         for key in ("NS.string", "NS.data", "NS.bytes", "NS.uuidbytes", "NS.time"):
             if key in value:
                 inner = self._plist.read(value[key])
-                return inner if not isinstance(inner, (list, dict, Uid)) else None
+                return inner if not isinstance(inner, (Refs, dict, Uid)) else None
         class_name = self._class_name(value.get("$class"))
         return Archived(class_name, value) if class_name != "NSNull" else None
 
     def _class_name(self, reference: Any) -> str:
         uid = self._plist.read(reference) if isinstance(reference, Ref) else None
-        if not isinstance(uid, Uid) or uid.at >= len(self._objects):
+        if not isinstance(uid, Uid) or uid.at >= self._objects.count:
             return ""
         if uid.at not in self._class_names:
-            described = self._plist.read(self._objects[uid.at])
+            described = self._plist.read(self._plist.element(self._objects, uid.at))
             name = described.get("$classname") if isinstance(described, dict) else None
             text = self._plist.read(name) if isinstance(name, Ref) else ""
             self._class_names[uid.at] = text if isinstance(text, str) else ""
@@ -153,7 +151,13 @@ class KeyedArchive:
 
     def _refs(self, reference: Any) -> list[Any]:
         value = self._guard(reference) if isinstance(reference, Ref) else reference
-        return value if isinstance(value, list) else []
+        return self._every(value) if isinstance(value, Refs) else []
+
+    def _every(self, refs: Refs) -> list[Ref]:
+        try:
+            return self._plist.every(refs)
+        except PlistError as error:
+            raise DamagedFileError(self._name, str(error)) from error
 
     def _dict(self, ref: Ref) -> dict[Any, Any]:
         if ref.at < 0:

@@ -53,8 +53,16 @@ class Uid:
     at: int
 
 
+@dataclass(frozen=True)
+class Refs:
+    """The contents of an array or set, decoded where they are asked for."""
+
+    at: int
+    count: int
+
+
 class BinaryPlist:
-    """The objects of one list. Containers come as lists and dicts of ``Ref``."""
+    """The objects of one list. Arrays come as ``Refs``, dictionaries as dicts of ``Ref``."""
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_MAGIC) or len(data) < len(_MAGIC) + _TRAILER.size:
@@ -96,8 +104,9 @@ class BinaryPlist:
         if kind in (0xA, 0xB, 0xC):
             return self._refs(at, size)
         if kind == 0xD:
-            refs = self._refs(at, 2 * size)
-            return {self._key(key): value for key, value in zip(refs[:size], refs[size:], strict=True)}
+            keys, values = self._refs(at, size), self._refs(at + size * self._ref_bytes, size)
+            pairs = zip(self.every(keys), self.every(values), strict=True)
+            return {self._key(key): value for key, value in pairs}
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
     def _key(self, ref: Ref) -> Any:
@@ -110,13 +119,25 @@ class BinaryPlist:
             raise PlistError("refers to an object beyond its end")
         return self._number(self._table + ref.at * self._offset_bytes, self._offset_bytes)
 
-    def _refs(self, at: int, count: int) -> list[Ref]:
-        self._elements_left -= count
+    def element(self, refs: Refs, index: int) -> Ref:
+        """Return one element; raise ``PlistError`` for an index beyond the array."""
+        if not 0 <= index < refs.count:
+            raise PlistError("refers to an object beyond its end")
+        return Ref(self._number(refs.at + index * self._ref_bytes, self._ref_bytes))
+
+    def every(self, refs: Refs) -> list[Ref]:
+        """Return all elements; raise ``PlistError`` once more were read than any recording needs."""
+        self._elements_left -= refs.count
         if self._elements_left < 0:
             raise PlistError("holds more than any recording does")
         width = self._ref_bytes
-        raw = self._bytes(at, count * width)
+        raw = self._bytes(refs.at, refs.count * width)
         return [Ref(int.from_bytes(raw[i : i + width])) for i in range(0, len(raw), width)]
+
+    def _refs(self, at: int, count: int) -> Refs:
+        if at + count * self._ref_bytes > self._end:
+            raise PlistError("is cut off")
+        return Refs(at, count)
 
     def _size(self, at: int, low: int) -> tuple[int, int]:
         """Return where a sized object's content begins, and its size: below 15, or an integer object."""
