@@ -1,0 +1,207 @@
+"""Bundles through `xctrace`, of which a script plays the part: it copies exports that lie beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from bundle_support import SAMPLES, small_bundle
+from bundle_writer import write_folder, zipped
+from support import document, node, schema
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = """#!{python}
+import os, pathlib, shutil, sys, time
+home = pathlib.Path(__file__).parent
+arguments = dict(zip(sys.argv[2:], sys.argv[3:]))
+assert sys.argv[1] == "export" and os.path.isdir(arguments["--input"])
+query = "toc" if "--toc" in sys.argv else arguments["--xpath"]
+with open(home / "log", "a") as log:
+    log.write(query + "\\n")
+{behaviour}
+shutil.copy(home / ("toc.xml" if query == "toc" else "table.xml"), arguments["--output"])
+"""
+TOC = """<?xml version="1.0"?>
+<trace-toc><run number="1"><info><target><device platform="macOS" model="MacBook Pro" name="Mac"
+ os-version="15.5 (24F74)" uuid="U"/><process type="launched" name="SampleApp" pid="4711"/></target>
+<summary><start-date>2026-01-01T12:00:00.000Z</start-date><duration>1.000000</duration>
+<template-name>Core ML</template-name></summary></info><data><table schema="process-info"/>
+<table schema="time-profile" target-pid="SINGLE"/></data></run></trace-toc>
+"""
+COLUMNS = (("time", "sample-time"), ("thread", "thread"), ("weight", "weight"))
+TABLE = document(
+    node(
+        schema("time-profile", COLUMNS)
+        + '<row><sample-time id="1">77</sample-time><thread id="2" fmt="Main Thread (0x1f) (App, pid: 7)">'
+        '<tid id="3">31</tid><process id="4" fmt="App (7)"><pid id="5">7</pid></process></thread>'
+        '<weight id="6">5</weight></row>',
+        table=2,
+    )
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The folder of the false xctrace."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "toc.xml").write_text(TOC)
+    (folder / "table.xml").write_text(TABLE)
+    (tmp_path / "tmp").mkdir()
+    install(folder)
+    return folder
+
+
+def install(home: Path, behaviour: str = "pass") -> None:
+    script = home / "xctrace"
+    script.write_text(SCRIPT.format(python=sys.executable, behaviour=behaviour))
+    script.chmod(0o755)
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    return write_folder(small_bundle().files(), tmp_path / "x.trace")
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    """A bundle whose samples cannot be read."""
+    return write_folder(small_bundle().files() | {SAMPLES: b"garbage"}, tmp_path / "y.trace")
+
+
+def start(home: Path, *arguments: object, warnings: str = "ignore::ResourceWarning") -> subprocess.Popen[str]:
+    """Start tracekit where the only xctrace is ours and temporary files go to a folder of their own."""
+    environment = {**os.environ, "PATH": str(home), "TMPDIR": str(home.parent / "tmp")}
+    command = [sys.executable, "-W", warnings, "-m", "tracekit", *map(str, arguments)]
+    return subprocess.Popen(
+        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    )
+
+
+def run(home: Path, *arguments: object) -> tuple[int, str, str]:
+    """Return exit code, standard output and error; nothing temporary is left."""
+    process = start(home, *arguments)
+    output, error = process.communicate(timeout=60)
+    assert list((home.parent / "tmp").iterdir()) == []
+    return process.returncode, output, error
+
+
+def queries(home: Path) -> list[str]:
+    log = home / "log"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def test_only_through_xctrace(home: Path, bundle: Path) -> None:
+    code, output, error = run(home, "analyze", bundle, "--via", "xctrace", "--format", "json")
+    assert (code, error) == (0, "")
+    analysis = json.loads(output)
+    assert analysis["input"] == {"name": "x.trace", "kind": "xctrace-xml", "run": 1}
+    assert (analysis["samples"]["count"], analysis["recording"]["template"]) == (1, "Core ML")
+    assert queries(home) == ["toc", '/trace-toc/run[@number="1"]/data/table[2]']
+
+
+def test_the_temporary_folder_is_removed_on_purpose(home: Path, bundle: Path) -> None:
+    process = start(home, "tables", bundle, "--via", "xctrace", warnings="default::ResourceWarning")
+    _, error = process.communicate(timeout=60)
+    assert "ResourceWarning" not in error
+
+
+def test_a_whole_bundle_needs_no_xctrace(home: Path, bundle: Path) -> None:
+    code, output, _ = run(home, "analyze", bundle, "--format", "json")
+    analysis = json.loads(output)
+    assert (code, analysis["input"]["kind"], analysis["samples"]["count"]) == (0, "trace-bundle", 20)
+    assert queries(home) == []
+
+
+def test_a_damaged_table_is_read_otherwise_and_said_so(home: Path, damaged: Path) -> None:
+    code, output, error = run(
+        home, "tables", damaged, "--schema", "time-profile", "--columns", "time", "--format", "csv"
+    )
+    assert (code, output, error.count("\n")) == (0, "time\n77\n", 1)
+    assert error.startswith(f"warning: 'time-profile' cannot be read: {SAMPLES} ")
+    code, output, _ = run(home, "analyze", damaged, "--format", "json")
+    (issue,) = (one for one in json.loads(output)["issues"] if one["code"] == "read-otherwise")
+    assert issue["severity"] == "warning"
+    assert issue["message"].startswith(f"'time-profile' cannot be read: {SAMPLES} ")
+    assert issue["message"].endswith("; it was read through xctrace instead")
+
+
+def test_a_damaged_table_without_leave_to_use_xctrace(home: Path, damaged: Path) -> None:
+    code, output, error = run(home, "analyze", damaged, "--via", "native")
+    assert (code, output) == (3, "")
+    assert f"'time-profile' cannot be read: {SAMPLES} " in error
+    assert queries(home) == []
+
+
+def test_a_bundle_that_is_not_read_natively_at_all(home: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.trace"
+    empty.mkdir()
+    code, output, _ = run(home, "tables", empty)
+    assert (code, output.splitlines()[0]) == (0, "Run 1 of empty.trace (Core ML, 15.5 (24F74), SampleApp)")
+    assert queries(home) == ["toc"]
+
+
+def test_an_archive_is_not_for_xctrace(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    path.write_bytes(zipped(small_bundle().files()))
+    code, _, error = run(home, "tables", path, "--via", "xctrace")
+    assert (code, error) == (2, f"Error: xctrace reads a bundle's folder: unpack {path} and name that.\n")
+
+
+FAILING = 'print("Export failed: Document Missing Template Error"); sys.exit(21)'
+
+
+def test_what_a_failing_xctrace_says(home: Path, bundle: Path) -> None:
+    install(home, FAILING)
+    code, output, error = run(home, "analyze", bundle, "--via", "xctrace")
+    assert (code, output, error.count("\n")) == (4, "", 1)
+    assert error.startswith(
+        f"Error: xctrace could not export {bundle}: Export failed: Document Missing Template Error. It was: {home}/xctrace export"
+    )
+
+
+@pytest.mark.parametrize(
+    "behaviour", ["sys.exit(0)", "open(arguments['--output'], 'w'); sys.exit(0)", "sys.exit(3)"]
+)
+def test_an_xctrace_that_writes_nothing(home: Path, bundle: Path, behaviour: str) -> None:
+    install(home, behaviour)
+    code, _, error = run(home, "analyze", bundle, "--via", "xctrace")
+    assert (code, f"could not export {bundle}: exit code " in error) == (4, True)
+
+
+def test_an_xctrace_that_writes_something_else(home: Path, bundle: Path) -> None:
+    (home / "toc.xml").write_text("<html>")
+    code, _, error = run(home, "analyze", bundle, "--via", "xctrace")
+    assert (code, error.count("\n")) == (3, 1)
+
+
+def test_a_damaged_table_and_a_failing_xctrace(home: Path, damaged: Path) -> None:
+    install(home, FAILING)
+    code, _, error = run(home, "analyze", damaged)
+    assert code in (3, 4)
+    assert "Document Missing Template Error" in error
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_no_process_and_no_files(
+    home: Path, bundle: Path, number: signal.Signals
+) -> None:
+    install(home, '(home / "pid").write_text(str(os.getpid())); time.sleep(100)')
+    process = start(home, "analyze", bundle, "--via", "xctrace")
+    while not (home / "pid").exists() or not (home / "pid").read_text():
+        assert process.poll() is None
+        time.sleep(0.05)
+    assert len(list((home.parent / "tmp").iterdir())) == 1
+    process.send_signal(number)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode not in (0, 3, 4)
+    assert "Traceback" not in error or number == signal.SIGINT
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((home / "pid").read_text()), 0)
+    assert list((home.parent / "tmp").iterdir()) == []
