@@ -179,6 +179,13 @@ def test_a_difference_is_exit_code_1(tmp_path: Path) -> None:
     assert "different" in result.stdout
 
 
+@pytest.mark.parametrize("exports", [BUNDLE, BUNDLE.parent])
+def test_a_bundle_is_no_export_of_itself(exports: Path) -> None:
+    result = run(str(BUNDLE), "--exports", str(exports), "--report", "-")
+    assert result.exit_code == 2
+    assert "is a bundle: --exports names what xctrace exported from it" in result.stderr
+
+
 def test_without_xctrace_and_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     result = run(str(BUNDLE), "--report", "-")

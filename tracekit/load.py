@@ -100,9 +100,13 @@ def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> R
 
 
 def _no_samples(source: Source, run: RunInfo, wanted: str | None) -> InputError:
+    told = {issue.code: issue.message for issue in source.issues(run.info.run)}
+    known = next((told[code] for code in ("table-damaged", "recording-unfinished") if code in told), "")
     exported = sorted({table.schema for table in run.tables if table.row_count is not None})
     recorded = [schema for schema in SAMPLE_SCHEMAS if any(table.schema == schema for table in run.tables)]
-    if not exported:
+    if not exported and run.info.kind == "trace-bundle":
+        problem = "holds no table that can be read."
+    elif not exported:
         problem = "is a table of contents: it lists a recording's tables and holds none of their rows."
     elif wanted:
         problem = f"holds no table '{wanted}'; it holds {', '.join(exported)}."
@@ -115,4 +119,6 @@ def _no_samples(source: Source, run: RunInfo, wanted: str | None) -> InputError:
     elif source.has_toc:
         what = f"no '{wanted}'" if wanted else "no table of samples"
         advice = f"The recording has {what}: record again with the right template, such as Time Profiler."
+    if known:  # what is damaged or was not finished is the likelier reason
+        return InputError(source.name, problem, f"{known[0].upper()}{known[1:].rstrip('.')}.")
     return InputError(source.name, problem, advice)

@@ -27,7 +27,7 @@ EXPORT_ADVICE = (
 )
 
 _EXPORTS = (".xml", ".xml.gz")
-_BUNDLE_ARCHIVES = (".trace.zip", ".trace.tar", ".trace.tar.gz", ".trace.tgz")
+_BUNDLE_ARCHIVES = tuple(f".trace.{end}" for end in ("zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"))
 
 
 def open_source(
@@ -46,6 +46,10 @@ def open_source(
         raise InputError(
             str(error.filename or paths[0]), f"cannot be read: {error.strerror or error}."
         ) from error
+    except RuntimeError as error:  # Path.resolve of Python 3.11 and 3.12
+        if "ymlink loop" not in str(error):
+            raise
+        raise InputError(paths[0], "is a symbolic link that leads back to itself.") from error
 
 
 def _open(paths: list[str], progress: Progress | None, via: Via, schemas: Collection[str]) -> Source:
@@ -55,7 +59,7 @@ def _open(paths: list[str], progress: Progress | None, via: Via, schemas: Collec
     if bundle:
         return _open_bundle(bundle, progress, via, schemas)
     if via != "auto":
-        raise UsageError(f"--via {via} is for .trace bundles; an export is read as it is.")
+        raise UsageError(f"{paths[0]} is no .trace bundle: only a bundle can be read via {via}.")
     if len(paths) == 1:
         return _open_one(paths[0], progress)
     for one in paths:
@@ -71,6 +75,8 @@ def _open_one(path: str, progress: Progress | None) -> Source:
         return XmlSource("standard input", [XmlFile(path, progress)], parse_now=True)
     folder = Path(path)
     if not folder.is_dir():
+        if path.endswith(".trace"):
+            raise InputError(path, "is a file and no archive; a .trace is a folder, or a zip or tar of one.")
         return XmlSource(_shown(path), [XmlFile(path, progress)], parse_now=True)
     exports = sorted(p for p in folder.iterdir() if p.name.endswith(_EXPORTS) and not p.name.startswith("."))
     if not exports:
@@ -92,9 +98,10 @@ def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collec
         return exported(tool) if tool else None
 
     if via == "xctrace":
+        tool = require_xctrace()
         if not Path(path).is_dir():
             raise UsageError(f"xctrace reads a bundle's folder: unpack {path} and name that.")
-        return exported(require_xctrace())
+        return exported(tool)
     try:
         native = BundleSource(open_bundle_files(path, _shown(path)), path)
     except InputError:
@@ -102,7 +109,10 @@ def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collec
         if other is None:
             raise
         return other
-    return FallbackSource(native, exported_if_possible, "xctrace")
+    fallback = FallbackSource(native, exported_if_possible, "xctrace")
+    for schema in native.unreadable.intersection(schemas):
+        fallback.prefer_second(f"'{schema}' cannot be read natively")
+    return fallback
 
 
 def _bundle_of(path: str) -> str:
@@ -113,13 +123,14 @@ def _bundle_of(path: str) -> str:
     place = Path(path)
     if _is_bundle(place):
         return path
-    if not place.is_dir() or any(one.name.endswith(_EXPORTS) for one in place.iterdir()):
+    if not place.is_dir():
         return ""
-    named = (one for one in place.iterdir() if not one.name.startswith("."))
-    held = sorted(one for one in named if one.name.endswith((".trace", *_BUNDLE_ARCHIVES)))
-    if len(held) > 1:
-        names = ", ".join(one.name for one in held[:5])
-        raise InputError(path, f"holds {len(held)} recordings ({names}).", "Name one of them.")
+    named = sorted(one for one in place.iterdir() if not one.name.startswith("."))
+    held = [one for one in named if one.name.endswith((".trace", *_BUNDLE_ARCHIVES))]
+    exports = [one for one in named if one.name.endswith(_EXPORTS)]
+    if len(held) > 1 or (held and exports):
+        names = ", ".join(one.name for one in [*held, *exports][:5])
+        raise InputError(path, f"holds more than one recording ({names}).", "Name one of them.")
     return str(held[0]) if held else ""
 
 

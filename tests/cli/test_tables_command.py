@@ -178,7 +178,7 @@ def stack_row(stack: str, at: int, name: str) -> str:
         (["--schema", "odd", "--columns", "nothing"], "'odd' has no column 'nothing'; it has time, thread,"),
         (["--columns", "time"], "--columns and --limit go with --schema"),
         (["--limit", "3"], "--columns and --limit go with --schema"),
-        (["--schema", "odd", "--run", "2"], "has no table 'odd' in run 2"),
+        (["--schema", "odd", "--run", "2"], "has no run 2; its runs are 1."),
         (["--format", "csv"], "The list of tables comes as text or JSON"),
         (["--schema", "odd", "--format", "xlsx"], "Invalid value for '--format'"),
         (["--schema", "odd", "--limit", "-1"], "Invalid value for '--limit'"),

@@ -43,7 +43,7 @@ _WITNESSES = (
     ),
     _Witness(("cpu-profile",), "process", "host samples weighed in CPU cycles, not in time"),
     _Witness(("counters-profile",), "process", "host samples with hardware counters"),
-    _Witness(("time-sample",), "process", "raw host samples, without symbols in an export"),
+    _Witness(("time-sample",), "process", "raw host samples, which have no symbols in an export"),
     _Witness(
         ("ane-hw-intervals", "ane-hw-intervals-internal"),
         "system",
@@ -86,6 +86,8 @@ def _remark(name: str, state: State, listed: list[TableInfo], trace: Trace) -> s
     if state == "empty":
         return "recorded without a row, which does not prove that nothing ran"
     if listed:
+        if trace.info.kind == "trace-bundle":
+            return "recorded, and cannot be read here: see the issues"
         return "recorded, but not exported into this input"
     if trace.has_toc:
         return "not recorded"

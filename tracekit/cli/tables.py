@@ -81,8 +81,7 @@ def tables_command(
             if chosen not in ("text", "json"):
                 raise UsageError(f"The list of tables comes as text or JSON, not as {chosen}.")
             runs = [one for one in source.toc() if run in (None, one.info.run)]
-            if run is not None and not runs:
-                raise UsageError(f"{source.name} has no run {run}.")
+            _require_run(source, run)
             result: str | bytes = list_json(source, runs) if chosen == "json" else list_text(source, runs)
         else:
             names = [name.strip() for name in columns.split(",")] if columns else []
@@ -94,14 +93,26 @@ def tables_command(
     write_output(result, output, force)
 
 
+def _require_run(source: Source, run: int | None) -> None:
+    numbers = [one.info.run for one in source.toc()]
+    if run is not None and run not in numbers:
+        raise UsageError(
+            f"{source.name} has no run {run}; its runs are {', '.join(map(str, numbers)) or 'none'}."
+        )
+
+
 def _find(source: Source, schema: str, run: int | None) -> Table:
     from tracekit.parsers.combine import concat_tables
 
+    _require_run(source, run)
     number = run if run is not None else next((one.info.run for one in source.toc()), 1)
     tables = list(source.tables(schema, number))
     if tables:
         return concat_tables(tables)
     listed = [table for one in source.toc() if one.info.run == number for table in one.tables]
+    damaged = [i.message for i in source.issues(number) if f"'{schema}'" in i.message]
+    if damaged:
+        raise InputError(source.name, f"{damaged[0]}.")
     if any(table.schema == schema for table in listed):
         raise InputError(
             source.name,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from tracekit.cli.output import HELP, Progress, check_output, write_output
+from tracekit.errors import UsageError, XctraceError
 
 
 @click.command(
@@ -45,14 +47,24 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
     target = report_file or f"{Path(bundle).resolve().name}.verify.json"
     if target != "-":
         check_output(target, force)
+        if not os.access(Path(target).absolute().parent, os.W_OK):
+            raise UsageError(f"{target} cannot be written here: name another place with --report.")
 
     from tracekit.report.verification import matrix, report
     from tracekit.sources import open_source
     from tracekit.verify import verify
+    from tracekit.xctrace.tool import find_xctrace
 
+    if not exports and find_xctrace() is None:
+        raise XctraceError(
+            "xctrace was not found: it comes with Xcode, on a Mac. Elsewhere, name exports of the same"
+            " recording with --exports DIR."
+        )
     with Progress("Comparing") as progress:
         native = open_source(bundle, via="native")
         other = open_source(exports, progress) if exports else open_source(bundle, progress, via="xctrace")
+        if any(run.info.kind == "trace-bundle" for run in other.toc()):
+            raise UsageError(f"{exports} is a bundle: --exports names what xctrace exported from it.")
         matches = verify(native, other)
     click.echo(matrix(matches), nl=False)
     if target != "-":

@@ -64,7 +64,10 @@ def to_json(table: Table, columns: Sequence[Column]) -> str:
         for c in columns
     ]
     document = {"schema": table.schema, "run": table.run, "columns": described, "rows": rows}
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    out = io.StringIO()  # not json.dumps, which holds every piece of the text until it joins them
+    for piece in json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(document):
+        out.write(piece)
+    return out.getvalue() + "\n"
 
 
 def to_parquet(table: Table, columns: Sequence[Column]) -> bytes:

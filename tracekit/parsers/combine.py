@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import BINARIES, FRAMES, Columns, IntArray, StackTable, Table
+from tracekit.errors import TracekitError
+from tracekit.model import BINARIES, FRAMES, Column, Columns, IntArray, StackTable, Table
 
 Rows = npt.NDArray[np.int32]
 
@@ -34,7 +35,7 @@ def concat_tables(tables: Sequence[Table]) -> Table:
             if c.kind in maps
         }
         parts.append(table.rows.assign(**moved))
-    columns = {column.mnemonic: column for table in tables for column in table.columns}
+    columns = _joined_columns(tables)
     rows = pd.concat(parts, ignore_index=True)
     for column in columns.values():
         if column.kind == "text":
@@ -50,6 +51,20 @@ def concat_tables(tables: Sequence[Table]) -> Table:
         stacks=stacks,
         core_types={core: kind for table in tables for core, kind in table.core_types.items()},
     )
+
+
+def _joined_columns(tables: Sequence[Table]) -> dict[str, Column]:
+    """Return the columns of all tables; raise ``TracekitError`` for one that holds entities in some only."""
+    columns = {column.mnemonic: column for table in tables for column in table.columns}
+    for column in (column for table in tables for column in table.columns):
+        kinds = {column.kind, columns[column.mnemonic].kind}
+        if len(kinds) > 1 and kinds & {"thread", "process", "stack"}:
+            held = " and ".join(sorted(kinds))
+            raise TracekitError(
+                f"'{tables[0].schema}' comes in tables whose columns '{column.mnemonic}' hold different"
+                f" things ({held}): they cannot be put together."
+            )
+    return columns
 
 
 def remap(row_map: Rows, ids: pd.Series[int]) -> Rows:

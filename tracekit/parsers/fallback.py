@@ -25,6 +25,11 @@ class FallbackSource:
         self._second: Source | None = None
         self._issues: list[Issue] = []
 
+    def prefer_second(self, why: str) -> None:
+        """Read everything from ``second`` where there is one: ``first`` lists a table that it cannot read."""
+        if self._ask_second(why):
+            self._first = self._second or self._first
+
     def toc(self) -> tuple[RunInfo, ...]:
         """See ``Source.toc``."""
         return self._first.toc()
@@ -34,14 +39,21 @@ class FallbackSource:
         try:
             yield from list(self._first.tables(schema, run))
         except InputError as error:
-            self._second = self._second or self._open_second()
-            if self._second is None:
+            if self._first is self._second or not self._ask_second(error.problem.rstrip(".")):
                 raise
-            text = f"{error.problem.rstrip('.')}; it was read through {self._described} instead"
-            self._issues.append(Issue("warning", "read-otherwise", text))
+            assert self._second is not None
             yield from self._second.tables(schema, run)
+
+    def _ask_second(self, why: str) -> bool:
+        self._second = self._second or self._open_second()
+        if self._second is None:
+            return False
+        text = f"{why}; it was read through {self._described} instead"
+        self._issues.append(Issue("warning", "read-otherwise", text))
+        return True
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
-        second = self._second.issues(run) if self._second else ()
-        return (*self._first.issues(run), *self._issues, *second)
+        sources = dict.fromkeys((self._first, self._second))
+        found = [issue for source in sources if source for issue in source.issues(run)]
+        return (*found, *self._issues)

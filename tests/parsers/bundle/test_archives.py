@@ -295,7 +295,9 @@ def test_a_folder_that_holds_one_recording(tmp_path: Path, packed: bool) -> None
 def test_a_folder_that_holds_two_recordings(tmp_path: Path) -> None:
     for name in ("b.trace", "a.trace"):
         write_folder(FILES, tmp_path / name)
-    assert error(tmp_path) == f"{tmp_path}: holds 2 recordings (a.trace, b.trace). Name one of them."
+    assert (
+        error(tmp_path) == f"{tmp_path}: holds more than one recording (a.trace, b.trace). Name one of them."
+    )
 
 
 def test_what_macos_adds_beside_a_bundle(tmp_path: Path) -> None:
@@ -304,15 +306,48 @@ def test_what_macos_adds_beside_a_bundle(tmp_path: Path) -> None:
     check(opened(tmp_path), "recording.trace")
 
 
-def test_a_folder_of_exports_is_read_as_exports(tmp_path: Path) -> None:
+def test_a_folder_of_a_bundle_and_exports_says_so(tmp_path: Path) -> None:
+    """They may be of one recording or of two: nothing tells."""
     write_folder(FILES, tmp_path / "recording.trace")
     write_as(
         tmp_path,
         "t.xml",
         one_table("t", [("time", "sample-time")], '<sample-time id="1">1</sample-time>').encode(),
     )
-    source = open_source(tmp_path)
-    assert [table.schema for table in source.toc()[0].tables] == ["t"]
+    with pytest.raises(InputError, match=r"more than one recording \(recording\.trace, t\.xml\)"):
+        open_source(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_folder_that_may_not_be_read_is_said_to_be_missing(tmp_path: Path) -> None:
+    folder = write_folder(FILES, tmp_path / "x.trace")
+    closed = folder / "symbols"
+    closed.chmod(0)
+    try:
+        messages = [issue.message for issue in open_source(folder).issues()]
+    finally:
+        closed.chmod(0o755)
+    assert any("symbols cannot be read (Permission denied)" in message for message in messages)
+
+
+def test_a_link_that_leads_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "loop.trace").symlink_to(tmp_path / "loop.trace")
+    with pytest.raises(InputError, match="loop"):
+        open_source(tmp_path / "loop.trace")
+
+
+def test_an_archive_of_exports(tmp_path: Path) -> None:
+    path = write_as(tmp_path, "x.zip", zip_of({"x/time-profile.xml": b"<x/>"}))
+    with pytest.raises(InputError, match="Unpack it and name the folder of exports"):
+        open_source(path)
+
+
+def test_a_tar_whose_unused_files_are_huge(tmp_path: Path) -> None:
+    """What is passed over has to be unpacked all the same."""
+    huge = {**below("recording.trace/"), "recording.trace/shared_data/x": bytes(300 << 20)}
+    path = write_as(tmp_path, "x.tar.gz", gzip.compress(tar_of(huge), 1))
+    with pytest.raises(InputError, match="unpacks to far more than a recording does"):
+        open_source(path)
 
 
 def test_a_bundle_among_several_inputs(tmp_path: Path) -> None:

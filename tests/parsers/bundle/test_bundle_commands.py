@@ -151,7 +151,7 @@ def test_what_is_not_there(bundle: Path) -> None:
         " time-profile.\n",
     )
     result = run("tables", bundle, "--run", 3)
-    assert (result.exit_code, result.stderr) == (2, "Error: App.trace has no run 3.\n")
+    assert (result.exit_code, result.stderr) == (2, "Error: App.trace has no run 3; its runs are 1, 2.\n")
     result = run("analyze", bundle, "--run", 2)
     assert (result.exit_code, result.stderr[:34]) == (3, "Error: App.trace: holds no samples")
 
@@ -198,10 +198,11 @@ def test_xctrace_where_there_is_none(bundle: Path) -> None:
 @pytest.mark.parametrize("via", ["native", "xctrace"])
 @pytest.mark.parametrize("command", ["analyze", "tables"])
 def test_a_way_to_read_bundles_is_not_for_exports(tmp_path: Path, command: str, via: str) -> None:
-    result = run(command, write(tmp_path, EXPORT), "--via", via)
+    path = write(tmp_path, EXPORT)
+    result = run(command, path, "--via", via)
     assert (result.exit_code, result.stderr) == (
         2,
-        f"Error: --via {via} is for .trace bundles; an export is read as it is.\n",
+        f"Error: {path} is no .trace bundle: only a bundle can be read via {via}.\n",
     )
 
 

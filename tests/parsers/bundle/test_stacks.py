@@ -193,6 +193,11 @@ def test_kperf_without_registers_repeats_the_counter() -> None:
     assert symbols_of(read(kperf(repeated, plain, None))) == [["leaf", "middle"], ["leaf", "root"], None]
 
 
+def test_kperf_with_registers_may_return_to_the_counter() -> None:
+    """A function that calls itself in a loop: only without registers is the first caller a repetition."""
+    assert symbols_of(read(kperf(Kperf(APP, LEAF, (LEAF, MIDDLE, 0), (1,))))) == [["leaf", "leaf", "middle"]]
+
+
 def test_kperf_without_callers() -> None:
     table = read(kperf(Kperf(APP, LEAF, ()), Kperf(APP, LEAF, (0,), (5,)), Kperf(APP, LEAF, (LEAF,))))
     assert symbols_of(table) == [["leaf"], ["leaf"], ["leaf"]]

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from bundle_support import SAMPLES, small_bundle
 from bundle_writer import write_folder, zipped
+from click.testing import CliRunner
 from support import document, node, schema
+
+from tracekit.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = """#!{python}
@@ -73,6 +76,13 @@ def bundle(tmp_path: Path) -> Path:
 def damaged(tmp_path: Path) -> Path:
     """A bundle whose samples cannot be read."""
     return write_folder(small_bundle().files() | {SAMPLES: b"garbage"}, tmp_path / "y.trace")
+
+
+@pytest.fixture
+def unopened(tmp_path: Path) -> Path:
+    """A bundle of whose samples not even the columns can be read, as in an Xcode of tomorrow."""
+    schema = SAMPLES.replace("bulkstore", "schema.xml")
+    return write_folder(small_bundle().files() | {schema: b"garbage"}, tmp_path / "z.trace")
 
 
 def start(home: Path, *arguments: object, warnings: str = "ignore::ResourceWarning") -> subprocess.Popen[str]:
@@ -155,6 +165,31 @@ def test_an_archive_is_not_for_xctrace(home: Path, tmp_path: Path) -> None:
 
 
 FAILING = 'print("Export failed: Document Missing Template Error"); sys.exit(21)'
+
+
+@pytest.mark.parametrize("command", [("analyze",), ("tables", "--schema", "time-profile")])
+def test_a_table_that_cannot_be_opened_is_read_otherwise(
+    home: Path, unopened: Path, command: tuple[str, ...]
+) -> None:
+    code, output, _ = run(home, command[0], unopened, *command[1:], "--format", "json")
+    assert (code, len(queries(home)) > 1) == (0, True)
+    document = json.loads(output)
+    if command == ("analyze",):
+        assert document["samples"]["count"] == 1
+        messages = [one["message"] for one in document["issues"] if one["code"] == "read-otherwise"]
+        assert messages == ["'time-profile' cannot be read natively; it was read through xctrace instead"]
+    else:
+        assert len(document["rows"]) == 1
+
+
+def test_without_xctrace_it_is_said_why_there_are_no_samples(
+    unopened: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    for command in (["analyze"], ["tables", "--schema", "time-profile"]):
+        result = CliRunner().invoke(main, [command[0], str(unopened), *command[1:]])
+        assert result.exit_code == 3
+        assert "schema.xml is no well-formed XML; the table 'time-profile' cannot be read" in result.stderr
 
 
 def test_what_a_failing_xctrace_says(home: Path, bundle: Path) -> None:

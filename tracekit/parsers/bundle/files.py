@@ -29,7 +29,7 @@ _UNUSED = ("instrument_data/", "shared_data/", "corespace/currentRun/", "UI_stat
 _ATTACHMENT = "/Attachments/"
 
 _MOST_NAMES = 200_000
-_TAR_RATIO = 8  # a bundle's files are compressed already: a tar of one hardly shrinks
+_TAR_RATIO = 16  # a bundle's files are compressed already: a tar of one hardly shrinks
 _TAR_SLACK_BYTES = 256 << 20
 _ZIP_MAGIC = b"PK\x03\x04"
 _TAR_MAGIC_AT = 257
@@ -102,15 +102,23 @@ class FolderFiles:
         self._root = Path(path).resolve()
         self._sizes: dict[str, int] = {}
         outside = 0
-        for folder, folders, files in os.walk(self._root):
+        closed: list[OSError] = []
+        for folder, folders, files in os.walk(self._root, onerror=closed.append):
             folders[:] = [one for one in folders if not _skipped_folder(self._relative(folder, one))]
             outside += sum(1 for one in folders if (Path(folder) / one).is_symlink())
             for file in files:
                 outside += not self._add(folder, file)
             if len(self._sizes) > _MOST_NAMES:
                 raise InputError(path, f"holds more than {_MOST_NAMES} files: this is no recording.")
-        text = f"{outside} links or special files were not followed"
-        self.warnings: tuple[str, ...] = (text,) if outside else ()
+        if closed and not self._sizes:
+            raise closed[0]
+        warnings = [f"{outside} links or special files were not followed"] if outside else []
+        for error in closed:
+            shown_folder = Path(str(error.filename)).relative_to(self._root).as_posix()
+            warnings.append(
+                f"{shown_folder} cannot be read ({error.strerror}); what it holds is missing here"
+            )
+        self.warnings: tuple[str, ...] = tuple(warnings)
 
     def _relative(self, folder: str, name: str) -> str:
         return (Path(folder) / name).relative_to(self._root).as_posix()
@@ -221,11 +229,11 @@ def _tar_files(path: str, shown: str) -> BundleFiles:
     total = 0
     with tarfile.open(path, "r|*", tarinfo=_WholeTarInfo) as archive:
         for member in archive:
-            if not member.isfile() or not _kept_in_tar(member.name):
-                continue
-            total += member.size
+            total += member.size  # of what is passed over as well: it is unpacked all the same
             if total > most_bytes or len(held) > _MOST_NAMES:
                 raise InputError(path, "unpacks to far more than a recording does; it was not read.")
+            if not member.isfile() or not _kept_in_tar(member.name):
+                continue
             file = archive.extractfile(member)
             held[_plain_name(member.name)] = (
                 b"" if file is None or _ATTACHMENT in member.name else file.read()
@@ -259,11 +267,9 @@ def _choose_bundle(path: str, names: Iterable[str]) -> tuple[str, tuple[str, ...
         if at is not None:
             prefixes.add("".join(f"{part}/" for part in parts[:at]))
     if not prefixes:
-        raise InputError(
-            path,
-            "is an archive without a .trace bundle in it.",
-            "Pack the whole bundle, such as X.trace, not only what is in it.",
-        )
+        exports = any(name.endswith((".xml", ".xml.gz")) for name in names)
+        advice = "Unpack it and name the folder of exports." if exports else "Pack the whole bundle, X.trace."
+        raise InputError(path, "is an archive without a .trace bundle in it.", advice)
     if len(prefixes) > 1:
         listed = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
         raise InputError(

@@ -17,13 +17,21 @@ _CHUNK_BYTES = 1 << 18
 _ZLIB_HEADERS = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 
 _MOST_RATIO = 64
-_SLACK_BYTES = 64 << 20
-"""Zero padding deflates 1000:1, rows of real recordings 3 to 30:1; no store pads more than some megabytes."""
+_SLACK_BYTES = 16 << 20
+"""Zero padding deflates 1000:1, rows of real recordings 3 to 30:1; paddings are of some megabytes at most."""
+
+_MOST_WHOLE_BYTES = 256 << 20
+"""Of a file that is read as a whole; the largest real one seen has 17 MB. Rows and lists may be longer."""
 
 
-def read_file(files: BundleFiles, name: str) -> bytes:
+def read_file(files: BundleFiles, name: str, most_bytes: int = _MOST_WHOLE_BYTES) -> bytes:
     """Return the whole unpacked file; raise ``DamagedFileError`` when it is missing, damaged or a bomb."""
-    return b"".join(read_chunks(files, name))
+    whole = bytearray()
+    for chunk in read_chunks(files, name):
+        whole += chunk
+        if len(whole) > most_bytes:
+            raise DamagedFileError(name, f"has more than {most_bytes >> 20} MB: this is no recording")
+    return bytes(whole)
 
 
 def read_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Ref, Refs, Uid
 
 _MOST_DEPTH = 24
-_MOST_VALUES = 200_000
+_MOST_VALUES = 10_000
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ class KeyedArchive:
             return []
         return [self._guard(item) for item in self._refs(value.fields["NS.objects"])]
 
-    def plain(self, value: Any) -> Any:
-        """Return a value with everything in it as dicts, lists and scalars.
+    def plain(self, value: Any, most_values: int = _MOST_VALUES) -> Any:
+        """Return a value with everything in it as dicts, lists and scalars, ``most_values`` at most.
 
         Raises ``DamagedFileError`` for what is deeper or larger than any recording's (or refers to itself).
         """
-        budget = [_MOST_VALUES]
+        budget = [most_values]
         return self._plain(value, 0, budget)
 
     def _plain(self, value: Any, depth: int, budget: list[int]) -> Any:

@@ -14,7 +14,7 @@ from tracekit.parsers.bundle.uniquing import Uniquing
 Parts: TypeAlias = "tuple[tuple[str, Any], ...]"
 
 _MOST_DEPTH = 16
-_MOST_LEAVES = 1_000_000
+_MOST_LEAVES = 20_000
 """Of one cell with all that is nested in it: nested lists are shared, so few bytes could spell many."""
 
 _FIXED_ZERO = 2**63 - 1

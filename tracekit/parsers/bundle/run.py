@@ -35,7 +35,8 @@ Numbers: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
 _Text = TypeVar("_Text", bound=str)
 
 _NO_NAMES = "processes and threads have no names"
-_STORE = re.compile(r"corespace/run(\d{1,6})/core/stores/indexed-store-(\d{1,6})/")
+_STORE = re.compile(r"corespace/run([1-9]\d{0,5})/core/stores/indexed-store-(0|[1-9]\d{0,5})/")
+_MOST_DETAILS = 200_000
 _LISTED = re.compile(r"run\d{1,6}/core/stores/indexed-store-\d{1,6}\Z")
 
 
@@ -76,6 +77,11 @@ class BundleRun:
         pids = self._images.pids | ({info.pid} if info.pid is not None else set())
         return RunInfo(info, tables, frozenset(pids))
 
+    @property
+    def unreadable(self) -> set[str]:
+        """The schemas of which a table cannot be read."""
+        return {entry.info.schema for entry in self._entries if entry.store is None}
+
     def tables(self, schema: str) -> list[Callable[[], Table]]:
         """Return a function that reads it for each table of that schema whose rows are there.
 
@@ -92,6 +98,9 @@ class BundleRun:
         info = TraceInfo(self._files.name, "trace-bundle", self.number)
         try:
             info = run_info.read_info(self._files.name, self._form, self.number)
+            if self._form is not None and run_info.recorded_run(self._form, self.number) is None:
+                text = "the document says nothing of this run: there are no symbols and no run info"
+                self._issues.add(self.number, "warning", "document-incomplete", text)
         except DamagedFileError as error:
             self._issues.damaged(self.number, "run-info-damaged", error, "how it was recorded is not known")
         if info.instruments:
@@ -185,13 +194,17 @@ class BundleRun:
         file = f"{self._folder}/table-manager/tables.plist"
         try:
             archive = KeyedArchive(file, read_file(self._files, file))
-            details = archive.plain(archive.get(archive.top(), "tableDetails"))
+            details = archive.plain(archive.get(archive.top(), "tableDetails"), _MOST_DETAILS)
         except DamagedFileError as error:
             text = "whether all tables are there is not known"
             self._issues.damaged(self.number, "contents-damaged", error, text)
             return []
         lost: dict[str, TableInfo] = {}
-        for detail in details.values() if isinstance(details, dict) else ():
+        if not isinstance(details, dict):
+            text = f"{file} lists no tables; whether all are there is not known"
+            self._issues.add(self.number, "warning", "contents-damaged", text)
+            return []
+        for detail in details.values():
             path = detail.get("storeSubpath") if isinstance(detail, dict) else None
             if (
                 not isinstance(path, str)

@@ -15,7 +15,8 @@ from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles
 from tracekit.parsers.bundle.inflate import read_file
 
-_QUERY = "SELECT ZMESSAGE, ZCOUNT, ZRELATIVETIMESTAMP FROM ZISSUE ORDER BY ZRELATIVETIMESTAMP LIMIT 200"
+_QUERY = "SELECT ZMESSAGE, ZCOUNT, ZRELATIVETIMESTAMP FROM ZISSUE ORDER BY ZRELATIVETIMESTAMP LIMIT 201"
+_MOST_ISSUES = 200
 _HARMLESS = "Data stream: Time Mapping"
 _MOST_STEPS = 1000
 _STEP_OPERATIONS = 10_000
@@ -42,7 +43,10 @@ def read_run_issues(files: BundleFiles, run: int) -> list[Issue]:
             rows = database.execute(_QUERY).fetchall()
     except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
         raise DamagedFileError(name, f"is no readable list of recording problems ({error})") from error
-    issues = [_issue(*row) for row in rows if row[0] != _HARMLESS]
+    issues = [_issue(*row) for row in rows[:_MOST_ISSUES] if row[0] != _HARMLESS]
+    if len(rows) > _MOST_ISSUES:
+        text = f"Instruments reported more problems while recording than the {_MOST_ISSUES} that are listed"
+        issues.append(Issue("warning", "recording-issues-cut", text))
     if files.size(f"{name}-wal") > 0:
         text = "the list of recording problems was not closed: later problems may be missing from it"
         issues.append(Issue("info", "recording-issues-open", text))
@@ -51,6 +55,8 @@ def read_run_issues(files: BundleFiles, run: int) -> list[Issue]:
 
 def _issue(message: object, count: object, time_ns: object) -> Issue:
     text = str(message)[:_MOST_TEXT] if message is not None else "(no message)"
-    at = f" (at {time_ns / 1e9:.3f} s)" if isinstance(time_ns, int) and time_ns else ""
+    at = f" (at {time_ns / 1e9:.3f} s)" if isinstance(time_ns, int) and time_ns > 0 else ""
     number = count if isinstance(count, int) and 0 < count < 2**62 else 1
-    return Issue("warning", "recording-issue", f"Instruments reported while recording: {text}{at}", number)
+    times = f" ({number} times)" if number > 1 else ""
+    text = f"Instruments reported while recording: {text}{times}{at}"
+    return Issue("warning", "recording-issue", text, number)

@@ -76,6 +76,11 @@ class BundleSource:
         """See ``Source.issues``."""
         return self._issues.of(run)
 
+    @property
+    def unreadable(self) -> set[str]:
+        """The schemas of which a table is listed and cannot be read."""
+        return set().union(*(run.unreadable for run in self._runs.values()))
+
     def _tag_of(self, type_id: str) -> str:
         return self._tags.get(type_id) or default_tag(type_id)
 

@@ -90,7 +90,7 @@ def _present(column: StoreColumn, values: RawColumn) -> RawColumn:
 def _by_time(store: Store, raw: list[RawColumn]) -> list[RawColumn]:
     """Rows are stored as they came; an interval comes when it ends, and an export lists it by its start."""
     time = next((at for at, column in enumerate(store.columns) if _is_time(column)), None)
-    if time is None or (np.diff(raw[time].raw.astype(np.int64)) >= 0).all():
+    if time is None or (raw[time].raw[1:] >= raw[time].raw[:-1]).all():
         return raw
     order = np.argsort(raw[time].raw, kind="stable")
     return [RawColumn(column.raw[order], column.missing[order]) for column in raw]

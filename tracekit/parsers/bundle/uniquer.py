@@ -23,6 +23,7 @@ Words = npt.NDArray[np.uint64]
 NO_VALUE_32 = 0xFFFF_FFFF
 NO_VALUE_64 = 0xFFFF_FFFF_FFFF_FFFF
 
+_MOST_BYTES = 2 << 30
 _MAGIC = 0x0123_4567
 _INDEX_FROM = 40  # a header of 32 bytes and one null entry
 _DATA_FROM = 32
@@ -35,8 +36,8 @@ class IntegerUniquer:
     def __init__(self, files: BundleFiles, folder: str) -> None:
         self.file = f"{folder}/integeruniquer.data"
         index_file = f"{folder}/integeruniquer.index"
-        index = read_file(files, index_file)
-        data = read_file(files, self.file)
+        index = read_file(files, index_file, _MOST_BYTES)
+        data = read_file(files, self.file, _MOST_BYTES)
         if len(index) < _INDEX_FROM or int.from_bytes(index[:4], "little") != _MAGIC:
             raise DamagedFileError(index_file, "does not begin as an index of lists does")
         if len(data) < _DATA_FROM or int.from_bytes(data[:4], "little") != _MAGIC:

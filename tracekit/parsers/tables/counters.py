@@ -32,7 +32,7 @@ def read_counters(name: str, table: Table, issues: list[Issue]) -> pd.DataFrame:
     beyond = column.kind == "ints" and any(number >= 2**63 for cell in cells if cell for number in cell)
     if column.kind != "ints" or beyond:
         problem = f"the counters of '{table.schema}' are no lists of numbers."
-        raise InputError(name, problem, "Export the table again.")
+        raise InputError(name, problem, "The recording, or its export, is damaged.")
     width = max((len(cell) for cell in cells if cell is not None), default=0)
     short = sum(1 for cell in cells if cell is None or len(cell) != width)
     if short:

@@ -11,7 +11,7 @@ from tracekit.model import IntArray, Issue, Table
 _MOST = 2**62
 """Nanoseconds of 146 years: a number beyond it is damage, and sums of what is below must fit as well."""
 
-_AGAIN = "The file is damaged: export the table again."
+_AGAIN = "The recording, or its export, is damaged: export or record it again."
 
 
 def read_numbers(

@@ -77,8 +77,9 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     table = concat_tables([t for t in tables if len(t)] or tables[:1])
     rows = table.rows
     names = {column.mnemonic for column in table.columns}
-    if "thread" not in names:
-        raise InputError(name, f"'{table.schema}' has no column 'thread'.", "Export the table again.")
+    if not any(column.mnemonic == "thread" and column.kind == "thread" for column in table.columns):
+        problem = f"'{table.schema}' has no column 'thread' that holds threads."
+        raise InputError(name, problem, "The recording, or its export, is damaged.")
     stacks, stack_ids = _stacks(table)
     unit, weight = _weight(name, table, issues)
     times = read_numbers(name, table, "time", None, issues)
