@@ -29,8 +29,10 @@ from bundle_support import (
     UNIQUING,
     app_stack,
     changed,
+    cpp_bomb,
     loaded,
     new_run,
+    rust_bomb,
     small_bundle,
     source_of,
     with_column,
@@ -94,6 +96,13 @@ def long_demangled_names() -> Files:
     symbols = [Symbol(16 * at, 16, f"__Z3f{at:02}{nested}") for at in range(40)]
     stack = app_stack([TEXT_AT + 16 * at + 1 for at in range(40)])
     return with_stacks(stack, images=[loaded(*symbols)]).files()
+
+
+def doubling_names() -> Files:
+    """Two names of which each part has the last one twice: 2^60 characters."""
+    names = cpp_bomb(60), rust_bomb(60)
+    symbols = [Symbol(16 * at, 16, name) for at, name in enumerate(names)]
+    return with_stacks(app_stack([TEXT_AT + 1, TEXT_AT + 17]), images=[loaded(*symbols)]).files()
 
 
 def shared_images() -> Files:
@@ -182,6 +191,7 @@ BOMBS: dict[str, Callable[[], Files]] = {
     "messages that double too often": lambda: nested_messages(2, 40, 1),
     "messages of ten messages": lambda: nested_messages(10, 8, 1),
     "names that share their bytes": shared_names,
+    "names that double": doubling_names,
     "names that grow": long_demangled_names,
     "images that repeat": shared_images,
     "strings that double": doubling_strings,

@@ -21,6 +21,7 @@ ENDS = {
     "arrayUniquer/integeruniquer.data has stacks of 1990000000 frames together",
     "a chunk that many stacks share, and padding": "this is no recording",
     "names that share their bytes": "t 1, symbols-damaged",
+    "names that double": "t 1\n",
     "names that grow": "t 1\n",
     "images that repeat": "t 1\n",
     "strings that double": "uniquing/strings holds no list of strings",

@@ -208,6 +208,15 @@ def test_a_stream_that_is_cut_off() -> None:
         assert f"{name} " in error_of({**GOOD, name: GOOD[name][:keep]})
 
 
+@pytest.mark.parametrize("lost", [1, 4, 5])
+@pytest.mark.parametrize(
+    "name", ["strings", "arrayUniquer/integeruniquer.data", "arrayUniquer/integeruniquer.index"]
+)
+def test_a_stream_without_its_end_is_cut_off_even_if_all_is_there(name: str, lost: int) -> None:
+    file = f"corespace/run1/core/uniquing/{name}"
+    assert f"cannot be read: {file} is cut off" in error_of({**GOOD, file: GOOD[file][:-lost]})
+
+
 @pytest.mark.parametrize(
     ("at", "value", "problem"),
     [

@@ -202,8 +202,8 @@ def test_a_name_that_is_no_utf_8() -> None:
 
 
 BOMBS = {
-    "C++": cpp_bomb(60),
-    "Rust": rust_bomb(60),
+    "C++": cpp_bomb(18),
+    "Rust": rust_bomb(25),
     "Swift": "_$s1a1bVyAAAAAAAAAA" + "AcCyAaBG" * 300,
     "long": "__Z" + "N1a" * 100_000 + "E",
     "pointers": "__Z1f" + "P" * 200_000 + "i",
@@ -212,7 +212,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS.values(), ids=BOMBS)
-def test_names_that_would_spell_gigabytes_stay_mangled(name: str) -> None:
+def test_names_that_would_spell_millions_stay_mangled(name: str) -> None:
     started = time.monotonic()
     shown = name_of(Symbol(0x1000, 0x100, name))
     assert shown == name.removeprefix("_")

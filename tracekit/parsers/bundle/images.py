@@ -84,12 +84,14 @@ class ImageMap:
 
     def __init__(self, images: tuple[Image, ...]) -> None:
         self.images = images
-        parts = sorted(
-            (address, size, at, segment)
+        # A binary may be listed twice at one place, by the process and by the shared cache: that is one.
+        places = {
+            (address, size, image.uuid): (at, segment)
             for at, image in enumerate(images)
             for segment, (name, address, size) in enumerate(image.segments)
             if name not in _NO_CODE and size and address + size < 2**64
-        )
+        }
+        parts = sorted((address, size, *place) for (address, size, _), place in places.items())
         self._starts = np.array([start for start, _, _, _ in parts], np.uint64)
         self._ends = np.array([start + size for start, size, _, _ in parts], np.uint64)
         self._sorted_ends = np.sort(self._ends)

@@ -172,14 +172,5 @@ def read_xml_list(data: bytes) -> Any:
         data = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}".encode(), data)
     try:
         return plistlib.loads(data)
-    except (
-        ExpatError,
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-    ) as error:
-        # plistlib lets what its own parser meets come through as it is.
+    except _PLISTLIB_ERRORS as error:
         raise PlistError(f"is no readable property list ({type(error).__name__})") from error

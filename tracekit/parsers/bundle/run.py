@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
@@ -82,16 +82,11 @@ class BundleRun:
         """The schemas of which a table cannot be read."""
         return {entry.info.schema for entry in self._entries if entry.store is None}
 
-    def tables(self, schema: str) -> list[Callable[[], Table]]:
-        """Return a function that reads it for each table of that schema whose rows are there.
-
-        The functions raise ``DamagedFileError``.
-        """
-        return [
-            lambda entry=entry: build_table(entry.store, self._context, entry.info.attributes)  # type: ignore[misc]
-            for entry in self._entries
-            if entry.info.schema == schema and entry.store is not None
-        ]
+    def tables(self, schema: str) -> Iterator[Table]:
+        """Yield each table of that schema whose rows are there. Raises ``DamagedFileError``."""
+        for entry in self._entries:
+            if entry.info.schema == schema and entry.store is not None:
+                yield build_table(entry.store, self._context, entry.info.attributes)
 
     @cached_property
     def _trace_info(self) -> TraceInfo:

@@ -64,13 +64,13 @@ class BundleSource:
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        known = self._runs.get(run)
-        for read in known.tables(schema) if known else ():
-            try:
-                yield read()
-            except DamagedFileError as error:
-                problem = f"'{schema}' cannot be read: {error.file} {error.problem}."
-                raise InputError(self._path, problem, _DAMAGED) from error
+        if run not in self._runs:
+            return
+        try:
+            yield from self._runs[run].tables(schema)
+        except DamagedFileError as error:
+            problem = f"'{schema}' cannot be read: {error.file} {error.problem}."
+            raise InputError(self._path, problem, _DAMAGED) from error
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""

@@ -1,0 +1,29 @@
+"""Which binary lay at an address."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.parsers.bundle.images import Image, ImageMap
+
+
+def test_a_binary_that_is_listed_twice_at_one_place_is_one() -> None:
+    """By the process and by the shared cache, with other segments beside its text."""
+    image = ImageMap(
+        (
+            Image("A", "/usr/lib/a", "arm64", (("__TEXT", 0x1000, 0x100),)),
+            Image("A", "/usr/lib/a", "arm64", (("__TEXT", 0x1000, 0x100), ("__DATA", 0x2000, 0x10))),
+            Image("B", "/usr/lib/b", "arm64", (("__TEXT", 0x5000, 0x100),)),
+            Image("C", "/usr/lib/c", "arm64", (("__TEXT", 0x5080, 0x100),)),
+        )
+    )
+    parts, ambiguous = image.find(np.array([0x1010, 0x2001, 0x5010, 0x5090, 0x5100, 0x9000], np.uint64))
+    assert [image.images[image.image_of_part[part]].uuid if part >= 0 else "" for part in parts] == [
+        "A",
+        "A",
+        "B",
+        "",
+        "C",
+        "",
+    ]
+    assert ambiguous.tolist() == [False, False, False, True, False, False]
