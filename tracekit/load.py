@@ -120,5 +120,5 @@ def _no_samples(source: Source, run: RunInfo, wanted: str | None) -> InputError:
         what = f"no '{wanted}'" if wanted else "no table of samples"
         advice = f"The recording has {what}: record again with the right template, such as Time Profiler."
     if known:  # what is damaged or was not finished is the likelier reason
-        return InputError(source.name, problem, f"{known[0].upper()}{known[1:].rstrip('.')}.")
+        return InputError(source.name, f"{problem.rstrip('.')}: {known.rstrip('.')}.")
     return InputError(source.name, problem, advice)

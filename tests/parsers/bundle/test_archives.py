@@ -183,7 +183,7 @@ def test_an_encrypted_zip(tmp_path: Path) -> None:
         content[at + 8] |= 1
     source = opened(write_as(tmp_path, "x.zip", bytes(content)))
     assert set(codes(source.issues())) >= {"document-damaged", "table-damaged"}
-    assert "is encrypted, password required for extraction" in source.issues()[0].message
+    assert "is encrypted: unpack the archive with its password" in source.issues()[0].message
     assert all(table.row_count is None for table in source.toc()[0].tables)
 
 

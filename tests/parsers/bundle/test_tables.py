@@ -182,6 +182,33 @@ def test_the_bundle_itself_names_its_types() -> None:
     assert codes(source.issues()) == ["types-unconfirmed"]
 
 
+@pytest.mark.parametrize("numbers", [(0, 3, 13), (5,), (2**31, 2)])
+def test_text_that_no_export_confirmed_is_no_text_by_chance(numbers: tuple[int, ...]) -> None:
+    """The first 14 strings are the same in every recording: small numbers name one, whatever they mean."""
+    source = source_of(with_column("XRHangTypeTypeID", *map(Raw, numbers), None, bits=32))
+    table = read(source)
+    assert (table.columns[1].engineering_type, table.columns[1].kind) == ("hang-type", "int")
+    assert column(table, "value") == [*numbers, None]
+    assert codes(source.issues()) == ["types-unknown"]
+
+
+def test_text_that_no_export_confirmed_is_read_and_said_to_be() -> None:
+    source = source_of(with_column("XRCoreMLModelNameTypeID", "MyModel", None, "Other"))
+    table = read(source)
+    assert (table.columns[1].engineering_type, column(table, "value")) == (
+        "coreml-model-name",
+        ["MyModel", None, "Other"],
+    )
+    assert issues_of(source, "types-unconfirmed")[0].startswith("values of type CoreMLModelName are read as")
+
+
+@pytest.mark.parametrize("numbers", [(77_000,), (0, 2**31)])
+def test_a_label_that_is_laid_out_otherwise_is_its_raw_number(numbers: tuple[int, ...]) -> None:
+    source = source_of(with_column("XRFormattedLabelTypeID", *map(Raw, numbers)))
+    assert column(read(source), "value") == list(numbers)
+    assert codes(source.issues()) == ["types-unknown"]
+
+
 # Rows -----------------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache
 
 import multi_demangle
 import pydemumble
@@ -31,42 +30,46 @@ _GROWTH = 1.45
 _MOST_GROWN = 1e9
 _FEW_REFERENCES = 16
 _MOST_CHARACTERS = 1 << 16
-
-_spent: list[int] = []
-"""The lengths of names that came out too long to be read; after so many, no more are tried."""
-_MOST_SPENT = 200_000_000
+_MOST_WASTED = 200_000_000
 
 
-def demangle(name: str) -> str:
-    """Return the name as Instruments shows it; one that is not mangled loses its leading underscore."""
-    stub, name = (_STUB, name.removeprefix(_STUB)) if name.startswith(_STUB) else ("", name)
-    readable = _demangle(name) if _is_tame(name) else ""
-    return stub + (readable or name.removeprefix("_"))
+class Demangler:
+    """Demangles the names of one bundle, each once."""
 
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._wasted = 0
+        """Characters of names that came out too long to be read; after so many, no doubtful one is tried."""
 
-@cache
-def _demangle(name: str) -> str:
-    """Return the readable name, "" for one that is not mangled or that nobody could read."""
-    bare = name.removeprefix("_")  # Mach-O puts one before every name
-    if bare.startswith(_SWIFT):
-        readable = multi_demangle.demangle_symbol(bare, _SHORT)
-        readable = "" if readable == bare else str(readable)
-    else:
-        readable = str(pydemumble.demangle(name) or pydemumble.demangle(bare))
-    if len(readable) > _MOST_CHARACTERS:
-        _spent.append(len(readable))
-        return ""
-    return readable
+    def demangle(self, name: str) -> str:
+        """Return the name as Instruments shows it; one that is not mangled loses its leading underscore."""
+        if name not in self._names:
+            stub, mangled = (_STUB, name.removeprefix(_STUB)) if name.startswith(_STUB) else ("", name)
+            readable = self._readable(mangled) if self._is_tame(mangled) else ""
+            self._names[name] = stub + (readable or mangled.removeprefix("_"))
+        return self._names[name]
 
+    def _readable(self, name: str) -> str:
+        """Return the readable name, "" for one that is not mangled or that nobody could read."""
+        bare = name.removeprefix("_")  # Mach-O puts one before every name
+        if bare.startswith(_SWIFT):
+            swift = str(multi_demangle.demangle_symbol(bare, _SHORT))
+            readable = "" if swift == bare else swift
+        else:
+            readable = str(pydemumble.demangle(name) or pydemumble.demangle(bare))
+        if len(readable) > _MOST_CHARACTERS:
+            self._wasted += len(readable)
+            return ""
+        return readable
 
-def _is_tame(name: str) -> bool:
-    if len(name) > _MOST_BYTES or "\0" in name:
-        return False
-    bare = name.lstrip("_")
-    pattern = next((p for mark, p in _REFERENCES.items() if bare.startswith(mark.lstrip("_"))), None)
-    references = len(pattern.findall(name)) if pattern else 0
-    if references < _FEW_REFERENCES:
-        return True
-    if sum(_spent) > _MOST_SPENT:
-        return False
-    return references * math.log(_GROWTH) + math.log(len(name) + 1) < math.log(_MOST_GROWN)
+    def _is_tame(self, name: str) -> bool:
+        if len(name) > _MOST_BYTES or "\0" in name:
+            return False
+        bare = name.lstrip("_")
+        pattern = next((p for mark, p in _REFERENCES.items() if bare.startswith(mark.lstrip("_"))), None)
+        references = len(pattern.findall(name)) if pattern else 0
+        if references < _FEW_REFERENCES:
+            return True
+        if self._wasted > _MOST_WASTED:
+            return False
+        return references * math.log(_GROWTH) + math.log(len(name) + 1) < math.log(_MOST_GROWN)

@@ -24,13 +24,19 @@ from tracekit.parsers.bundle.errors import DamagedFileError
 _MARKS = ("form.template", "open.creq", "corespace", "instrument_data")
 """A folder that holds one of these is a bundle."""
 
-# What no table needs: interface state, scratch of the last recording, old instruments' data.
-_UNUSED = ("instrument_data/", "shared_data/", "corespace/currentRun/", "UI_state_metadata.bin")
-_ATTACHMENT = "/Attachments/"
+# What no table needs: interface state, scratch of the last recording, raw and old instruments' data.
+_UNUSED = (
+    "instrument_data/",
+    "shared_data/",
+    "corespace/currentRun/",
+    "UI_state_metadata.bin",
+    "Attachments/",
+)
 
 _MOST_NAMES = 200_000
 _TAR_RATIO = 16  # a bundle's files are compressed already: a tar of one hardly shrinks
 _TAR_SLACK_BYTES = 256 << 20
+_ENCRYPTED = 1  # a flag of zip entries
 _ZIP_MAGIC = b"PK\x03\x04"
 _TAR_MAGIC_AT = 257
 _ARCHIVE_ERRORS = (
@@ -104,7 +110,6 @@ class FolderFiles:
         outside = 0
         closed: list[OSError] = []
         for folder, folders, files in os.walk(self._root, onerror=closed.append):
-            folders[:] = [one for one in folders if not _skipped_folder(self._relative(folder, one))]
             outside += sum(1 for one in folders if (Path(folder) / one).is_symlink())
             for file in files:
                 outside += not self._add(folder, file)
@@ -186,6 +191,8 @@ class _ZipFiles:
         try:
             return cast(BinaryIO, self._zip.open(self._entries[name]))
         except _ARCHIVE_ERRORS as error:
+            if self._entries[name].flag_bits & _ENCRYPTED:
+                raise DamagedFileError(name, "is encrypted: unpack the archive with its password") from error
             raise DamagedFileError(name, f"cannot be unpacked ({error})") from error
 
 
@@ -232,12 +239,10 @@ def _tar_files(path: str, shown: str) -> BundleFiles:
             total += member.size  # of what is passed over as well: it is unpacked all the same
             if total > most_bytes or len(held) > _MOST_NAMES:
                 raise InputError(path, "unpacks to far more than a recording does; it was not read.")
-            if not member.isfile() or not _kept_in_tar(member.name):
+            if not member.isfile():
                 continue
-            file = archive.extractfile(member)
-            held[_plain_name(member.name)] = (
-                b"" if file is None or _ATTACHMENT in member.name else file.read()
-            )
+            file = archive.extractfile(member) if _needed(member.name) else None
+            held[_plain_name(member.name)] = file.read() if file else b""
     prefix, warnings = _choose_bundle(path, held)
     inside = {name.removeprefix(prefix): held[name] for name in held if name.startswith(prefix)}
     return _HeldFiles(_bundle_name(prefix, shown), {n: b for n, b in inside.items() if _used(n)}, warnings)
@@ -248,7 +253,8 @@ def _plain_name(name: str) -> str:
     return name.removeprefix("./")
 
 
-def _kept_in_tar(name: str) -> bool:
+def _needed(name: str) -> bool:
+    """Tell whether a table can need what the file holds; its name may tell something all the same."""
     return not any(f"/{part}" in f"/{name}" for part in _UNUSED)
 
 
@@ -283,12 +289,6 @@ def _bundle_name(prefix: str, shown: str) -> str:
     return PurePosixPath(prefix).name or shown
 
 
-def _skipped_folder(name: str) -> bool:
-    return any(f"{name}/" == unused for unused in _UNUSED)
-
-
 def _used(name: str) -> bool:
     parts = name.split("/")
-    if "__MACOSX" in parts or any(part.startswith("._") for part in parts):
-        return False
-    return not name.startswith(_UNUSED)
+    return "__MACOSX" not in parts and not any(part.startswith("._") for part in parts)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tracekit.model import RunInfo, Table, TableInfo, TraceInfo
 from tracekit.parsers.bundle import run_info
 from tracekit.parsers.bundle.attributes import written_attributes
+from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles
@@ -26,7 +27,6 @@ from tracekit.parsers.bundle.parts import PartsReader
 from tracekit.parsers.bundle.store import RawColumn, Store
 from tracekit.parsers.bundle.symbols import SymbolsArchive, archive_name
 from tracekit.parsers.bundle.table import RunContext, build_table
-from tracekit.parsers.bundle.types import Form, form_of
 from tracekit.parsers.bundle.uniquing import Uniquing
 from tracekit.parsers.bundle.values import ValueReader
 
@@ -66,6 +66,7 @@ class BundleRun:
         self._issues = issues
         self._folder = f"corespace/run{run}/core"
         self._uniquing = Uniquing(files, self._folder)
+        self._demangler = Demangler()
         self._archives: dict[str, SymbolsArchive | None] = {}
         self._entities = Entities(lambda: self._uniquing.lists, self._process_names, self._thread_names)
         self._entries = self._open_stores()
@@ -129,16 +130,15 @@ class BundleRun:
             self._report_symbols(error)
             return RunImages(None, self.number)
 
-    def _doubt(self, type_id: str) -> None:
-        form, _ = form_of(type_id, self._tag_of(type_id))
-        self._issues.doubt(self.number, type_id, known=form is not Form.UNKNOWN)
+    def _doubt(self, type_id: str, known: bool) -> None:
+        self._issues.doubt(self.number, type_id, known=known)
 
     def _archive(self, uuid: str) -> SymbolsArchive | None:
         if uuid not in self._archives:
             self._archives[uuid] = None
             if self._files.size(archive_name(uuid)) >= 0:
                 try:
-                    self._archives[uuid] = SymbolsArchive(self._files, uuid)
+                    self._archives[uuid] = SymbolsArchive(self._files, uuid, self._demangler)
                 except DamagedFileError as error:
                     self._report_symbols(error)
         return self._archives[uuid]

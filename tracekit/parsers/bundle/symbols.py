@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.model import IntArray
-from tracekit.parsers.bundle.demangle import demangle
+from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles
 from tracekit.parsers.bundle.inflate import read_file
@@ -64,7 +64,8 @@ class Found:
 class SymbolsArchive:
     """The symbols of one binary. Raises ``DamagedFileError`` when the file is not laid out as an archive."""
 
-    def __init__(self, files: BundleFiles, uuid: str) -> None:
+    def __init__(self, files: BundleFiles, uuid: str, demangler: Demangler) -> None:
+        self._demangler = demangler
         self._file = archive_name(uuid)
         self._data = data = read_file(files, self._file)
         if len(data) < _HEADER_BYTES or int.from_bytes(data[:4], "little") != _VERSION:
@@ -133,7 +134,7 @@ class SymbolsArchive:
         size, flags, display, plain = self._names[row].tolist()
         if flags & _DEDUPLICATED:
             return "<deduplicated_symbol>"
-        name = self.string(display) if display else demangle(self.string(plain))
+        name = self.string(display) if display else self._demangler.demangle(self.string(plain))
         return "" if size == 1 and name.startswith("0x") else name
 
     def string(self, at: int) -> str:

@@ -16,14 +16,15 @@ from tracekit.parsers.bundle.stacks import Request, read_stacks
 from tracekit.parsers.bundle.store import RawColumn, Store, StoreColumn
 from tracekit.parsers.bundle.types import Form, form_of, may_be_all_ones
 from tracekit.parsers.bundle.uniquing import Uniquing
-from tracekit.parsers.bundle.values import ValueReader, Values
+from tracekit.parsers.bundle.values import ValueReader, Values, integers
 
 _STACK_FORMS = (Form.BACKTRACE, Form.TAGGED, Form.KPERF)
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """What the tables of one run share. ``doubt`` is told of each type that no export has confirmed."""
+    """What the tables of one run share. ``doubt`` is told of each type that no export has confirmed, and
+    whether its layout is known all the same."""
 
     run: int
     uniquing: Uniquing
@@ -31,7 +32,7 @@ class RunContext:
     reader: ValueReader
     new_frames: Callable[[], FrameTable]
     tag_of: Callable[[str], str]
-    doubt: Callable[[str], None]
+    doubt: Callable[[str, bool], None]
     frames_done: Callable[[FrameTable], None]
     core_types: Mapping[int, CoreType]
 
@@ -40,16 +41,14 @@ def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]
     """Return the store's rows by time, as the export orders them. Raises ``DamagedFileError``."""
     raw = [_present(column, values) for column, values in zip(store.columns, store.read(), strict=True)]
     raw = _by_time(store, raw)
-    forms = []
-    for column, values in zip(store.columns, raw, strict=True):
-        form, confirmed = form_of(column.type_id, context.tag_of(column.type_id))
-        if not confirmed and not values.missing.all():
-            context.doubt(column.type_id)
-        forms.append(form)
+    forms = [form_of(column.type_id, context.tag_of(column.type_id))[0] for column in store.columns]
     thread_refs = _refs(raw, forms, (Form.THREAD,))
     process_refs = _refs(raw, forms, (Form.PROCESS,))
     threads, thread_known, thread_rows = context.entities.threads(thread_refs)
     processes, process_known, process_rows = context.entities.processes(process_refs)
+    for column, values, form in zip(store.columns, raw, forms, strict=True):
+        if form is Form.TAGGED and not values.missing.all():
+            context.doubt(column.type_id, True)
     stacks, stack_ids = _stacks(raw, forms, context)
     columns: list[Column] = []
     data: dict[str, Any] = {}
@@ -64,7 +63,7 @@ def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]
         elif form in _STACK_FORMS:
             decoded = Values("stack", stack_ids[at])
         else:
-            decoded = context.reader.read(values, form, tag)
+            decoded = _values(column, values, tag, context)
         columns.append(Column(mnemonic, column.title, decoded.tag or tag, decoded.kind))
         data[mnemonic] = decoded.data
     rows = pd.DataFrame(data, index=pd.RangeIndex(store.row_count))
@@ -79,6 +78,17 @@ def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]
         attributes,
         context.core_types,
     )
+
+
+def _values(column: StoreColumn, values: RawColumn, tag: str, context: RunContext) -> Values:
+    """Decode a column of values, and note what no export has confirmed."""
+    form, confirmed = form_of(column.type_id, tag)
+    if confirmed or values.missing.all():
+        return context.reader.read(values, form, tag)
+    decoded = context.reader.read_unconfirmed(values, form, tag)
+    known = decoded is not None and form is not Form.UNKNOWN
+    context.doubt(column.type_id, known)
+    return decoded or Values("int", integers(values))
 
 
 def _present(column: StoreColumn, values: RawColumn) -> RawColumn:
