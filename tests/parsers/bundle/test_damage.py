@@ -114,8 +114,8 @@ def test_the_command_ends_in_an_analysis_or_in_one_sentence(tmp_path: Path, name
 def test_a_damaged_file_that_matters_is_never_passed_over() -> None:
     """Without each of these the rows are other rows, so reading must say something."""
     for name in GOOD:
-        if name in ("open.creq", "UI_state_metadata.bin") or name.endswith(("MANIFEST.plist", "/TOC")):
-            continue
+        if name == "open.creq" or name.endswith(("MANIFEST.plist", "/TOC", "/spec.plist")):
+            continue  # the last says what the list of tables says
         source = source_of({**GOOD, name: GARBAGE})
         try:
             (table,) = source.tables("time-profile")
@@ -125,6 +125,17 @@ def test_a_damaged_file_that_matters_is_never_passed_over() -> None:
         assert len(table) == 20
         if "exposedTableInfo" not in name and "typedArray" not in name and "etypes" not in name:
             assert told, name
+
+
+def test_attributes_come_from_either_of_their_two_places() -> None:
+    spec, tables = f"{STORES}/indexed-store-2/spec.plist", "corespace/run1/core/table-manager/tables.plist"
+    whole = source_of(GOOD).toc()[0].tables
+    for damaged in (spec, tables):
+        source = source_of({**GOOD, damaged: GARBAGE})
+        assert source.toc()[0].tables == whole
+    neither = source_of({**GOOD, spec: GARBAGE, tables: GARBAGE})
+    assert codes(neither.issues()) == ["contents-damaged", "attributes-damaged"]
+    assert (neither.toc()[0].tables[2].schema, neither.toc()[0].tables[2].attributes) == ("time-profile", {})
 
 
 # What a table must be -------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from tracekit.model import RunInfo, Table, TableInfo, TraceInfo
 from tracekit.parsers.bundle import run_info
-from tracekit.parsers.bundle.attributes import written_attributes
+from tracekit.parsers.bundle.contents import Spec, read_list, read_spec
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.errors import DamagedFileError
@@ -35,9 +34,6 @@ Numbers: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
 _Text = TypeVar("_Text", bound=str)
 
 _NO_NAMES = "processes and threads have no names"
-_STORE = re.compile(r"corespace/run([1-9]\d{0,5})/core/stores/indexed-store-(0|[1-9]\d{0,5})/")
-_MOST_DETAILS = 200_000
-_LISTED = re.compile(r"run\d{1,6}/core/stores/indexed-store-\d{1,6}\Z")
 
 
 @dataclass(frozen=True)
@@ -55,6 +51,7 @@ class BundleRun:
         self,
         files: BundleFiles,
         run: int,
+        stores: list[int],
         form: KeyedArchive | None,
         tag_of: Callable[[str], str],
         issues: IssueLog,
@@ -69,7 +66,7 @@ class BundleRun:
         self._demangler = Demangler()
         self._archives: dict[str, SymbolsArchive | None] = {}
         self._entities = Entities(lambda: self._uniquing.lists, self._process_names, self._thread_names)
-        self._entries = self._open_stores()
+        self._entries = self._open_stores(stores)
 
     def info(self) -> RunInfo:
         """Return the run as a table of contents would list it."""
@@ -153,66 +150,46 @@ class BundleRun:
             )
             self._issues.add(self.number, "warning", "images-replaced", text, frames.ambiguous)
 
-    def _open_stores(self) -> tuple[_Entry, ...]:
-        matches = (_STORE.match(name) for name in self._files.names())
-        numbers = {int(match[2]) for match in matches if match and int(match[1]) == self.number}
-        opened = [self._open_store(at, number) for at, number in enumerate(sorted(numbers), start=1)]
-        return (*(entry for entry in opened if entry is not None), *self._lost_stores(numbers))
+    def _open_stores(self, numbers: list[int]) -> tuple[_Entry, ...]:
+        """Open the stores that are there; add the tables that are listed and whose store is not."""
+        listed = self._read_list()
+        opened = [self._open_store(at, number, listed) for at, number in enumerate(numbers, start=1)]
+        lost = [(number, spec) for number, spec in listed.items() if number not in numbers and spec.schema]
+        for number, spec in lost:
+            text = f"{self._folder}/stores/indexed-store-{number} is missing; the table '{spec.schema}'"
+            self._issues.add(self.number, "warning", "table-damaged", f"{text} cannot be read")
+        missing = [_Entry(TableInfo(spec.schema, self.number, 0, spec.attributes), None) for _, spec in lost]
+        return (*(entry for entry in opened if entry is not None), *missing)
 
-    def _open_store(self, index: int, number: int) -> _Entry | None:
+    def _open_store(self, index: int, number: int, listed: dict[int, Spec]) -> _Entry | None:
         folder = f"{self._folder}/stores/indexed-store-{number}"
-        schema, attributes = self._read_spec(f"{folder}/spec.plist")
+        spec = self._read_spec(folder, listed.get(number))
         try:
             store = Store(self._files, folder)
         except DamagedFileError as error:
-            what = f"the table '{schema}'" if schema else "a table"
+            what = f"the table '{spec.schema}'" if spec.schema else "a table"
             self._issues.damaged(self.number, "table-damaged", error, f"{what} cannot be read")
-            info = TableInfo(schema, self.number, index, attributes)
-            return _Entry(info, None) if schema else None
-        info = TableInfo(store.schema, self.number, index, attributes, store.row_count)
-        return _Entry(info, store)
+            info = TableInfo(spec.schema, self.number, index, spec.attributes)
+            return _Entry(info, None) if spec.schema else None
+        return _Entry(TableInfo(store.schema, self.number, index, spec.attributes, store.row_count), store)
 
-    def _read_spec(self, file: str) -> tuple[str, dict[str, str]]:
-        """Return a table's schema and attributes; nothing of them when the file is damaged."""
+    def _read_spec(self, folder: str, listed: Spec | None) -> Spec:
+        """Return what a store says of itself; where that is damaged, what the list says of it."""
         try:
-            archive = KeyedArchive(file, read_file(self._files, file))
-            spec = archive.plain(archive.top())
+            return read_spec(self._files, folder)
         except DamagedFileError as error:
-            self._issues.damaged(
-                self.number, "attributes-damaged", error, "the table's attributes are not known"
-            )
-            return "", {}
-        return _spec(spec)
+            if listed is None:
+                text = "the table's attributes are not known"
+                self._issues.damaged(self.number, "attributes-damaged", error, text)
+            return listed or Spec()
 
-    def _lost_stores(self, numbers: set[int]) -> list[_Entry]:
-        """Return the tables that the contents list and whose folder is not there."""
-        file = f"{self._folder}/table-manager/tables.plist"
+    def _read_list(self) -> dict[int, Spec]:
         try:
-            archive = KeyedArchive(file, read_file(self._files, file))
-            details = archive.plain(archive.get(archive.top(), "tableDetails"), _MOST_DETAILS)
+            return read_list(self._files, self._folder)
         except DamagedFileError as error:
             text = "whether all tables are there is not known"
             self._issues.damaged(self.number, "contents-damaged", error, text)
-            return []
-        lost: dict[str, TableInfo] = {}
-        if not isinstance(details, dict):
-            text = f"{file} lists no tables; whether all are there is not known"
-            self._issues.add(self.number, "warning", "contents-damaged", text)
-            return []
-        for detail in details.values():
-            path = detail.get("storeSubpath") if isinstance(detail, dict) else None
-            if (
-                not isinstance(path, str)
-                or not _LISTED.match(path)
-                or int(path.rpartition("-")[2]) in numbers
-            ):
-                continue
-            schema, attributes = _spec(detail.get("spec"))
-            lost[path] = TableInfo(schema, self.number, 0, attributes)
-        for path, info in lost.items():
-            text = f"corespace/{path} is missing; the table '{info.schema}' cannot be read"
-            self._issues.add(self.number, "warning", "table-damaged", text)
-        return [_Entry(info, None) for info in lost.values() if info.schema]
+            return {}
 
     def _process_names(self) -> dict[int, str]:
         columns = self._first_table("process-info", ("pid", "process-name"), "processes have no names")
@@ -268,19 +245,3 @@ class BundleRun:
             if all(name in columns for name in needed):
                 return columns
         return None
-
-
-def _spec(spec: object) -> tuple[str, dict[str, str]]:
-    if not isinstance(spec, dict):
-        return "", {}
-    schema, attributes = spec.get("schemaName"), spec.get("attributes")
-    return (
-        schema if isinstance(schema, str) else "",
-        written_attributes(attributes) if isinstance(attributes, dict) else {},
-    )
-
-
-def listed_runs(files: BundleFiles) -> list[int]:
-    """Return the numbers of the runs that have stores."""
-    matches = (_STORE.match(name) for name in files.names())
-    return sorted({int(match[1]) for match in matches if match})

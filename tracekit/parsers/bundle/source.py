@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from tracekit.errors import InputError
 from tracekit.model import Issue, RunInfo, Table
+from tracekit.parsers.bundle.contents import stores_by_run
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles
 from tracekit.parsers.bundle.images import FORM
@@ -19,7 +20,7 @@ from tracekit.parsers.bundle.inflate import read_file
 from tracekit.parsers.bundle.issue_log import IssueLog
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.plist import PlistError, read_xml_list
-from tracekit.parsers.bundle.run import BundleRun, listed_runs
+from tracekit.parsers.bundle.run import BundleRun
 from tracekit.parsers.bundle.run_issues import read_run_issues
 from tracekit.parsers.bundle.types import default_tag
 
@@ -47,14 +48,16 @@ class BundleSource:
         self._issues = IssueLog()
         for warning in files.warnings:
             self._issues.add(0, "warning", "files-ignored", warning)
-        numbers = listed_runs(files)
+        stores = stores_by_run(files)
         self._form = self._open_form()
-        if not numbers:
+        if not stores:
             raise self._no_runs()
         self._tags = self._read_tags()
-        self._runs = {n: BundleRun(files, n, self._form, self._tag_of, self._issues) for n in numbers}
+        self._runs = {
+            n: BundleRun(files, n, stores[n], self._form, self._tag_of, self._issues) for n in stores
+        }
         self._refuse_old()
-        for number in numbers:
+        for number in stores:
             self._read_run_issues(number)
         self._toc = tuple(run.info() for run in self._runs.values())
 
