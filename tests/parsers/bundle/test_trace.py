@@ -65,3 +65,12 @@ def test_samples_of_one_table_that_is_no_time_profile_are_the_raw_ones() -> None
     new_run(bundle).table("time-sample", columns, [(7, MAIN, 0, "Running", None)])
     trace = trace_of(source_of(bundle))
     assert (trace.samples_source, trace.weights.tolist()) == ("time-sample", [1_000_000])
+
+
+def test_rows_that_deflate_340_to_1_are_rows() -> None:
+    """A thread that never moves gives the same row for minutes: that is no bomb."""
+    bundle = BundleWriter()
+    row = (5, MAIN, APP, 1, "Running", 1_000_000, None)
+    new_run(bundle).table("time-profile", TIME_PROFILE, [row] * 600_000)
+    trace = trace_of(source_of(bundle))
+    assert (len(trace.samples), int(trace.weights.sum())) == (600_000, 600_000_000_000)

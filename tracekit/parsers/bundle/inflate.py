@@ -18,25 +18,32 @@ _ZLIB_HEADERS = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 
 _MOST_RATIO = 64
 _SLACK_BYTES = 16 << 20
-"""Zero padding deflates 1000:1, rows of real recordings 3 to 30:1; paddings are of some megabytes at most."""
+"""Of files that are read whole: real ones deflate up to 50:1, and padding of up to a megabyte 1000:1."""
+
+ROWS_RATIO = 256
+ROWS_SLACK_BYTES = 256 << 20
+"""Of rows, which come block by block and no further than they are counted: real ones deflate up to 12:1."""
 
 _MOST_WHOLE_BYTES = 256 << 20
-"""Of a file that is read as a whole; the largest real one seen has 17 MB. Rows and lists may be longer."""
+"""Of a file that is read whole; the largest real one seen has 17 MB. Lists may be longer."""
 
 
 def read_file(files: BundleFiles, name: str, most_bytes: int = _MOST_WHOLE_BYTES) -> bytes:
     """Return the whole unpacked file; raise ``DamagedFileError`` when it is missing, damaged or a bomb."""
     whole = bytearray()
-    for chunk in read_chunks(files, name):
+    for chunk in read_chunks(files, name, _MOST_RATIO, _SLACK_BYTES):
         whole += chunk
         if len(whole) > most_bytes:
             raise DamagedFileError(name, f"has more than {most_bytes >> 20} MB: this is no recording")
     return bytes(whole)
 
 
-def read_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:
-    """Yield the unpacked file in chunks; raise ``DamagedFileError`` as ``read_file`` does."""
-    most_bytes = _SLACK_BYTES + _MOST_RATIO * max(files.size(name), 0)
+def read_chunks(files: BundleFiles, name: str, most_ratio: int, slack_bytes: int) -> Iterator[bytes]:
+    """Yield the unpacked file in chunks, ``slack_bytes`` and ``most_ratio`` times what is stored at most.
+
+    Raises ``DamagedFileError`` as ``read_file`` does.
+    """
+    most_bytes = slack_bytes + most_ratio * max(files.size(name), 0)
     total = 0
     for chunk in _unpacked(files, name):
         total += len(chunk)

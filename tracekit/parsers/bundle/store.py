@@ -17,7 +17,7 @@ from lxml import etree
 
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles
-from tracekit.parsers.bundle.inflate import read_chunks, read_file
+from tracekit.parsers.bundle.inflate import ROWS_RATIO, ROWS_SLACK_BYTES, read_chunks, read_file
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.topology import TOPOLOGY_FIELDS, TOPOLOGY_NAMES, TOPOLOGY_WIDTHS, split_topology
 from tracekit.parsers.bundle.uniquer import NO_VALUE_32, NO_VALUE_64
@@ -137,7 +137,9 @@ class Store:
         left = self.row_count * self._row_bytes
         head = b""
         started = False
-        for chunk in read_chunks(self._files, file) if left else ():
+        if not left:
+            return
+        for chunk in read_chunks(self._files, file, ROWS_RATIO, ROWS_SLACK_BYTES):
             head += chunk
             if not started:
                 if len(head) < _HEADER_BYTES:
