@@ -17,6 +17,7 @@ import pandas as pd
 
 from tracekit.model import PROCESSES, THREADS, IntArray
 from tracekit.parsers.bundle.uniquer import NO_VALUE_32, IntegerUniquer
+from tracekit.parsers.records import distinct_records
 
 _PID_BITS = 0xFFFF_FFFF
 
@@ -54,13 +55,13 @@ class Entities:
     def processes(self, refs: Iterable[int]) -> tuple[pd.DataFrame, IntArray, npt.NDArray[np.int32]]:
         """Return the distinct processes, the sorted refs, and the row of each."""
         known = np.unique(np.fromiter(refs, np.int64))
-        frame, rows = _distinct([self.process(ref) for ref in known.tolist()], dict(PROCESSES.required))
+        frame, rows = distinct_records([self.process(ref) for ref in known.tolist()], PROCESSES)
         return frame, known, rows
 
     def threads(self, refs: Iterable[int]) -> tuple[pd.DataFrame, IntArray, npt.NDArray[np.int32]]:
         """Return the distinct threads, the sorted refs, and the row of each."""
         known = np.unique(np.fromiter(refs, np.int64))
-        frame, rows = _distinct([self.thread(ref) for ref in known.tolist()], dict(THREADS.required))
+        frame, rows = distinct_records([self.thread(ref) for ref in known.tolist()], THREADS)
         return frame, known, rows
 
     def _read_process(self, ref: int) -> tuple[int, str]:
@@ -77,12 +78,3 @@ class Entities:
         tid = values[0] if values[0] < 2**63 else -1
         pid, process = self.process(values[1] & _PID_BITS) if len(values) > 1 else (-1, "")
         return tid, self._thread_names().get(tid, "") or process, pid, process
-
-
-def _distinct(
-    records: list[tuple[object, ...]] | list[tuple[int, str]] | list[tuple[int, str, int, str]],
-    dtypes: dict[str, str],
-) -> tuple[pd.DataFrame, npt.NDArray[np.int32]]:
-    rows: dict[tuple[object, ...], int] = {}
-    ids = np.array([rows.setdefault(record, len(rows)) for record in records], np.int32)
-    return pd.DataFrame(list(rows), columns=list(dtypes)).astype(dtypes), ids

@@ -96,6 +96,12 @@ def open_bundle_files(path: str, shown: str) -> BundleFiles:
             # Not zipfile.is_zipfile, which looks at the end: a tar of a bundle may end with a zip in it.
             zipped = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
         return _ZipFiles(path, shown) if zipped else _tar_files(path, shown)
+    except zipfile.BadZipFile as error:  # its list of files, at the end, is not there
+        raise InputError(
+            path,
+            f"cannot be unpacked: it is cut off or damaged ({error}).",
+            "Make or fetch the archive again.",
+        ) from error
     except _ARCHIVE_ERRORS as error:
         raise InputError(path, f"cannot be unpacked: {error}.", "Make or fetch the archive again.") from error
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracekit.model import PROCESSES, THREADS, Column, CoreType, IntArray, StackTable, Table
+from tracekit.model import Column, CoreType, IntArray, StackTable, Table
 from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.frames import FrameTable
 from tracekit.parsers.bundle.stacks import Request, read_stacks
@@ -17,6 +17,7 @@ from tracekit.parsers.bundle.store import RawColumn, Store, StoreColumn
 from tracekit.parsers.bundle.types import Form, form_of, may_be_all_ones
 from tracekit.parsers.bundle.uniquing import Uniquing
 from tracekit.parsers.bundle.values import ValueReader, Values, integers
+from tracekit.parsers.records import take_rows, unused_mnemonic
 
 _STACK_FORMS = (Form.BACKTRACE, Form.TAGGED, Form.KPERF)
 
@@ -54,7 +55,7 @@ def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]
     data: dict[str, Any] = {}
     for at, (column, form) in enumerate(zip(store.columns, forms, strict=True)):
         values = raw.pop(0)  # what is decoded need not be kept
-        mnemonic = _unused(column.mnemonic or f"column-{at + 1}", data)
+        mnemonic = unused_mnemonic(column.mnemonic or f"column-{at + 1}", data)
         tag = context.tag_of(column.type_id)
         if form is Form.THREAD:
             decoded = Values("thread", _rows_of(values, thread_known, thread_rows))
@@ -71,8 +72,8 @@ def build_table(store: Store, context: RunContext, attributes: Mapping[str, str]
         store.schema,
         tuple(columns),
         rows,
-        THREADS.check(threads, "threads"),
-        PROCESSES.check(processes, "processes"),
+        threads,
+        processes,
         stacks,
         context.run,
         attributes,
@@ -118,10 +119,7 @@ def _refs(raw: list[RawColumn], forms: list[Form], wanted: tuple[Form, ...]) -> 
 
 def _rows_of(column: RawColumn, known: IntArray, rows: Any) -> Any:
     """Map numbers to entity rows; -1 for null."""
-    taken = np.full(len(column.raw), -1, np.int32)
-    present = ~column.missing
-    taken[present] = rows[np.searchsorted(known, column.raw[present].astype(np.int64))]
-    return taken
+    return take_rows(known, rows, column.raw.astype(np.int64), ~column.missing)
 
 
 def _stacks(
@@ -139,11 +137,3 @@ def _stacks(
     stacks, rows = read_stacks(requests, context.uniquing.lists, context.entities, frames)
     context.frames_done(frames)
     return stacks, {p: _rows_of(raw[p], known[p], ids) for p, ids in zip(at, rows, strict=True)}
-
-
-def _unused(mnemonic: str, taken: dict[str, Any]) -> str:
-    """Two columns of one mnemonic have not been seen; should it happen, the second gets a number."""
-    name, number = mnemonic, 2
-    while name in taken:
-        name, number = f"{mnemonic}#{number}", number + 1
-    return name

@@ -10,6 +10,7 @@ import pandas as pd
 
 from tracekit.errors import InputError
 from tracekit.model import PROCESSES, THREADS, Column, ColumnKind, CoreType, IntArray, StackTable, Table
+from tracekit.parsers.records import distinct_records, take_rows, unused_mnemonic
 from tracekit.parsers.types import KIND_OF_TYPE, STACK_TYPES
 from tracekit.parsers.xml.stacks import build_stacks
 from tracekit.parsers.xml.store import DamagedCellError, Form, Node, ValueStore
@@ -58,10 +59,10 @@ class _TableBuilder:
         data: dict[str, Any] = {}
         for at, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
             slots = self._node.cells[:, at].astype(np.int64)
-            mnemonic = _unused(definition.mnemonic or f"column-{at + 1}", data)
+            mnemonic = unused_mnemonic(definition.mnemonic or f"column-{at + 1}", data)
             columns.append(Column(mnemonic, definition.title, self._element_type(definition, slots), kind))
             if kind in entity_ids:
-                data[mnemonic] = _take_entity(self._slots_of_kind(kind), entity_ids[kind], slots)
+                data[mnemonic] = take_rows(self._slots_of_kind(kind), entity_ids[kind], slots, slots > 0)
             else:
                 data[mnemonic] = _take_values(store, slots, kind)
         rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)))
@@ -155,22 +156,6 @@ def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) ->
     if fractions and (forms != Form.NONE).all() and all(_FLOAT.match(text) for text in texts):
         return "float"
     return "text"
-
-
-def _unused(mnemonic: str, taken: dict[str, Any]) -> str:
-    """Two columns of one mnemonic have not been seen; should it happen, the second gets a number."""
-    name, number = mnemonic, 2
-    while name in taken:
-        name, number = f"{mnemonic}#{number}", number + 1
-    return name
-
-
-def _take_entity(known: IntArray, ids: Any, slots: IntArray) -> Any:
-    """Map slots to entity rows through the sorted ``known`` slots; -1 for null."""
-    taken = np.full(len(slots), -1, np.int32)
-    present = slots > 0
-    taken[present] = ids[np.searchsorted(known, slots[present])]
-    return taken
 
 
 def _take_values(store: ValueStore, slots: IntArray, kind: ColumnKind) -> Any:
@@ -268,7 +253,7 @@ def _number_below(store: ValueStore, slot: int, tag: str) -> int:
 
 def _processes(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
     records = [_process(store, slot) for slot in slots.tolist()]
-    return _distinct(records, PROCESSES)
+    return distinct_records(records, PROCESSES)
 
 
 def _process(store: ValueStore, slot: int) -> tuple[int, str]:
@@ -286,7 +271,7 @@ def _threads(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
         tid = _number_below(store, slot, "tid")
         pid, process = _process(store, _child(store, slot, "process"))
         records.append((tid, _thread_name(store.fmt_of(slot), tid), pid, process))
-    return _distinct(records, THREADS)
+    return distinct_records(records, THREADS)
 
 
 def _thread_name(fmt: str, tid: int) -> str:
@@ -296,11 +281,3 @@ def _thread_name(fmt: str, tid: int) -> str:
         if found:
             return name.strip()
     return fmt.strip()
-
-
-def _distinct(records: list[tuple[Any, ...]], columns: Any) -> tuple[pd.DataFrame, Any]:
-    """Return the distinct records as a frame, and the row of each record."""
-    rows: dict[tuple[Any, ...], int] = {}
-    ids = np.array([rows.setdefault(record, len(rows)) for record in records], np.int32)
-    frame = pd.DataFrame(list(rows), columns=list(columns.required)).astype(dict(columns.required))
-    return columns.check(frame, "threads and processes"), ids
