@@ -1,0 +1,238 @@
+"""What a bundle says in several places, or what can only be one way, says the same natively."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from real_bundles import (
+    BUNDLES,
+    FINDER,
+    SIGNPOST,
+    UNFINISHED,
+    UNIPROF,
+    WEBKIT,
+    cells,
+    opened,
+    run_of,
+    table,
+)
+
+from tracekit.load import open_trace
+from tracekit.model import Table
+
+
+@pytest.mark.parametrize(
+    ("bundle", "run", "raw", "derived", "same", "without_register"),
+    [
+        (UNIPROF, 1, "time-sample", "time-profile", 516, 1),
+        (FINDER, 1, "kdebug-counters-with-pmi-sample", "cpu-profile", 48, 43),
+        (WEBKIT, 1, "time-sample", "time-profile", 2896, 7285),
+        (WEBKIT, 2, "time-sample", "time-profile", 264, 283),
+    ],
+)
+def test_raw_samples_have_the_stacks_of_the_profile(
+    shared: Path, bundle: str, run: int, raw: str, derived: str, same: int, without_register: int
+) -> None:
+    """Instruments made each profile from the raw samples, which store stacks in another form.
+
+    A profile's leaf is the program counter plus 1; the link register, where it is a caller of its own, stands
+    second in the profile and is left out of raw stacks, as exports do.
+    """
+    stacks = dict(sampled(table(bundle, raw, run), "cp-user-callstack"))
+    found: Counter[str] = Counter()
+    for key, stack in sampled(table(bundle, derived, run), "stack"):
+        if stack is None:
+            assert stacks[key] is None
+            continue
+        (counter, name), *callers = stacks[key]
+        if stack == [(counter + 1, name), *callers]:
+            found["same"] += 1
+        else:
+            assert [stack[0], *stack[2:]] == [(counter + 1, name), *callers]
+            found["without register"] += 1
+    assert (found["same"], found["without register"]) == (same, without_register)
+
+
+def known(frame: tuple[int, str]) -> str:
+    """A frame's name; "" for one that has none and is shown by its address, or by the one below it."""
+    return "" if frame[1] in (hex(frame[0]), hex(frame[0] - 1)) else frame[1]
+
+
+def sampled(table: Table, stack: str) -> list[tuple[tuple[int, int], list[tuple[int, str]] | None]]:
+    columns = {column.mnemonic: column for column in table.columns}
+    stacks = [
+        None if one is None else [(frame[0], known(frame)) for frame in one]
+        for one in cells(table, columns[stack])
+    ]
+    times = cells(table, table.columns[0])
+    tids = [thread[0] for thread in cells(table, columns["thread"])]
+    return list(zip(zip(times, tids, strict=True), stacks, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("bundle", "run", "schema", "frames", "bare"),
+    [
+        (UNIPROF, 1, "time-profile", 100, {}),
+        (UNIPROF, 1, "time-sample", 100, {"dyld": 1}),
+        (FINDER, 1, "cpu-profile", 433, {"libicucore.A.dylib": 3}),  # so in the export
+        (WEBKIT, 1, "time-profile", 5552, {"MediaToolbox": 986, "VideoToolbox": 111, "CoreAudio": 75}),
+        (WEBKIT, 2, "time-profile", 707, {}),
+    ],
+)
+def test_frames_have_binaries_and_few_stay_bare(
+    shared: Path, bundle: str, run: int, schema: str, frames: int, bare: dict[str, int]
+) -> None:
+    """Bare ones lie in stripped binaries (Gecko profiles and exports show the same) or have no symbol stored."""
+    stacks = table(bundle, schema, run).stacks
+    assert (len(stacks.frames), (stacks.frames["binary_id"] < 0).sum()) == (frames, 0)
+    assert not (stacks.frames["symbol"] == "").any()
+    assert ((stacks.frames["source_line"] >= 0) == (stacks.frames["source_file"] != "")).all()
+    assert stacks.binaries["uuid"].str.fullmatch(r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}").all()
+    assert stacks.binaries["path"].str.startswith("/").all()
+    assert (stacks.binaries["load_address"] > 0).all()
+    assert stacks.binaries["arch"].isin(["arm64", "arm64e"]).all()
+    nameless = stacks.frames["symbol"].str.startswith("0x")
+    assert Counter(stacks.binary_names[nameless]) == bare
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_only_threads_that_begin_have_no_program_counter(shared: Path, run: int) -> None:
+    """Address 0 is no frame of any profile; raw samples have it where a thread had not begun to run."""
+    held = sampled(table(WEBKIT, "time-sample", run), "cp-user-callstack")
+    zero = [(key, stack) for key, stack in held if stack and any(address == 0 for address, _ in stack)]
+    assert [stack for _, stack in zero] == [[(0, "")]] * 2
+    profiled = {key for key, _ in sampled(table(WEBKIT, "time-profile", run), "stack")}
+    assert not profiled & {key for key, _ in zero}
+
+
+@pytest.mark.parametrize(("bundle", "run"), [(UNIPROF, 1), (FINDER, 1), (WEBKIT, 1), (WEBKIT, 2)])
+def test_the_model_holds_every_sample(shared: Path, bundle: str, run: int) -> None:
+    trace = open_trace(BUNDLES / bundle, run=run)
+    schema = "cpu-profile" if bundle == FINDER else "time-profile"
+    assert trace.samples_source == schema
+    assert len(trace.samples) == len(table(bundle, schema, run))
+    weights = table(bundle, schema, run).rows
+    assert trace.weights.sum() == weights["weight" if "weight" in weights else "cycle-weight"].sum()
+
+
+def test_unfinished_recording_says_so(shared: Path) -> None:
+    (issue,) = [one for one in opened(UNFINISHED).issues() if one.code == "recording-unfinished"]
+    assert issue.severity == "warning"
+    assert "Document Missing Template Error" in issue.message
+    info = run_of(UNFINISHED, 1).info
+    assert (info.os, info.platform, info.template, info.pid) == ("16.2", "iOS", "", None)
+
+
+@pytest.mark.parametrize("bundle", [UNIPROF, FINDER, SIGNPOST, WEBKIT])
+def test_finished_recordings_are_not_called_unfinished(shared: Path, bundle: str) -> None:
+    assert not [one for one in opened(bundle).issues() if one.code == "recording-unfinished"]
+
+
+def test_system_load_stands_in_two_tables(shared: Path) -> None:
+    """activity-monitor-system is made from sysmon-system: intervals that end where its samples are."""
+    shown, raw = table(UNFINISHED, "activity-monitor-system").rows, table(UNFINISHED, "sysmon-system").rows
+    assert len(shown) == len(raw) == 1093
+    assert (shown["start"] + shown["duration"] == raw["time"]).all()
+    assert (shown["start"].to_numpy()[1:] == raw["time"].to_numpy()[:-1]).all()
+    common = [name for name in shown if name in raw]
+    assert len(common) == 13
+    for name in common:
+        assert shown[name].equals(raw[name]), name
+    assert (shown["memory-wired"] == raw["vm-wire-count"] * 16384).all()
+    assert shown["cpu-total-load"].between(0, 200).all()  # two cores
+    assert raw["time"].diff().dropna().between(0.97 * 10**9, 1.16 * 10**9).all()
+
+
+@pytest.mark.parametrize("counter", ["disk-read-ops", "disk-write-ops", "net-packets-in", "net-packets-out"])
+def test_rates_are_their_counters_over_time(shared: Path, counter: str) -> None:
+    """A fixed point number that can be computed: events per second, cut after the ninth decimal."""
+    rows = table(UNFINISHED, "activity-monitor-system").rows
+    assert pd.isna(rows[f"{counter}-per-second"][0])
+    events, rates = rows[counter].tolist(), rows[f"{counter}-per-second"].tolist()
+    for at, duration in enumerate(rows["duration"].tolist()):
+        expected = (events[at] - events[at - 1]) * 1e9 / duration if at else 0
+        assert at == 0 or abs(rates[at] - expected) < 2e-9
+
+
+def test_processes_stand_in_two_tables(shared: Path) -> None:
+    """activity-monitor-process-live has the living of sysmon-process, row for row within a process."""
+    raw, shown = (
+        table(UNFINISHED, "sysmon-process").rows,
+        table(UNFINISHED, "activity-monitor-process-live").rows,
+    )
+    assert raw["recently-died"].sum() == 124
+    living = raw[raw["recently-died"] == 0].sort_values(["pid", "time"], kind="stable")
+    shown = shown.sort_values(["pid", "start"], kind="stable")
+    assert len(living) == len(shown) == 52502
+    for ours, theirs in {
+        "pid": "pid",
+        "uid": "uid",
+        "thread-count": "thread-count",
+        "cpu-total-user": "cpu-total",
+        "memory-resident-size": "memory-real",
+        "memory-physical-footprint": "memory-physical-footprint",
+        "memory-real-private": "memory-real-private",
+        "interrupt-wakeups": "idle-wakeups",
+        "disk-bytes-read": "disk-bytes-read",
+        "arch-kind": "arch-kind",
+        "sandbox": "sandbox",
+    }.items():
+        assert living[ours].tolist() == shown[theirs].tolist(), ours
+    percent, again = living["cpu-percent"].to_numpy(), shown["cpu-percent"].to_numpy()
+    assert np.array_equal(percent, again, equal_nan=True)
+    assert np.isnan(percent).sum() == 287  # 286 processes, one of which came back
+    assert np.nanmin(percent) >= 0
+    assert np.nanmax(percent) <= 200
+
+
+@pytest.mark.parametrize(
+    ("schema", "process", "pid", "rows"),
+    [
+        ("sysmon-process", "process", "pid", 52626),
+        ("sysmon-process", "parent-process", "ppid", 52626),
+        ("sysmon-process", "responsible-process", "responsible-pid", 52626),
+        ("activity-monitor-process-live", "process", "pid", 52502),
+        ("activity-monitor-process-ledger", "process", "pid", 286),
+        ("process-info", "process", "pid", 309),
+        ("thread-info", "process", "pid", 5951),
+    ],
+)
+def test_pid_columns_agree_with_process_columns(
+    shared: Path, schema: str, process: str, pid: str, rows: int
+) -> None:
+    held = table(UNFINISHED, schema)
+    pids = np.append(held.processes["pid"].to_numpy(), -1)[held.rows[process].to_numpy()]
+    assert pids.tolist() == held.rows[pid].fillna(-1).tolist()
+    assert len(pids) == rows
+    assert (held.processes["name"] != "").all()
+
+
+def test_frames_per_second_and_percentages(shared: Path) -> None:
+    """The same driver's numbers as fixed point in one table and as integers in another."""
+    shown = table(UNFINISHED, "core-animation-fps-estimate").rows
+    raw = table(UNFINISHED, "graphics-statistic").rows
+    assert (len(shown), len(raw)) == (1124, 11240)
+    statistic = {
+        name: raw[raw["stat"] == name]["value"].astype(float).tolist() for name in raw["stat"].cat.categories
+    }
+    times = raw[raw["stat"] == "Device Utilization %"]["timestamp"]
+    assert (shown["interval"] + shown["period"]).tolist() == times.tolist()
+    assert shown["fps"].tolist() == statistic["CoreAnimationFramesPerSecond"]
+    assert shown["device-utilization"].tolist() == statistic["Device Utilization %"]
+    assert shown["fps"].between(0, 60).all()
+    assert shown["device-utilization"].between(0, 100).all()
+
+
+def test_ticks_tick(shared: Path) -> None:
+    assert table(UNFINISHED, "tick").rows["time"].tolist() == [10**8 * at for at in range(1, 11376)]
+
+
+def test_threads_of_a_row_are_the_threads_it_names(shared: Path) -> None:
+    held = table(UNFINISHED, "thread-info")
+    rows = held.rows["thread"].to_numpy()
+    assert held.threads["tid"].to_numpy()[rows].tolist() == held.rows["tid"].tolist()
+    assert held.threads["pid"].to_numpy()[rows].tolist() == held.rows["pid"].tolist()
