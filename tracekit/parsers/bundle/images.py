@@ -111,11 +111,6 @@ class ImageMap:
         ambiguous = below - np.searchsorted(self._sorted_ends, addresses, side="right") > 1
         return np.where(inside & ~ambiguous, part, -1), ambiguous
 
-    def start_of_part(self, parts: IntArray) -> Words:
-        """Return where each part begins."""
-        starts: Words = self._starts[parts]
-        return starts
-
 
 def lookup_addresses(addresses: Words, pid: int) -> Words:
     """Return addresses without their signatures; the kernel's have none."""
