@@ -68,27 +68,59 @@ INTERVALS = Columns(
         "start_ns": "int64",
         "end_ns": "int64",
         "engine": "category",
-        "phase": "category",
-        "label": "category",
-        "pid": "int64",
-        "source": "category",
-        "depth": "int16",
+        "phase": "category",  # missing: a call or a request as a whole, or GPU work with no ML mark
+        "label": "category",  # the table's own words, never a prompt or an answer
+        "model": "category",  # "" = not known
+        "channel": "category",  # what the table calls the kind of work: "Compute", "Prediction", …
+        "pid": "int64",  # -1 = the table does not say
+        "source": "category",  # the schema
+        "depth": "int16",  # 0 = outermost
+        "command_buffer": "int64",  # -1 = none
     }
 )
 SIGNPOSTS = Columns(
     {
         "start_ns": "int64",
-        "end_ns": "int64",
+        "end_ns": "int64",  # of anything but an interval: start_ns
+        "kind": "category",  # "interval", "event", or "begin"/"end" without its partner
         "name": "category",
         "subsystem": "category",
         "category": "category",
+        "identifier": "uint64",
         "pid": "int64",
-        "tid": "int64",
+        "tid": "int64",  # of the begin
         "message": "str",
         "source": "category",
     }
 )
-TRACKS = Columns({"time_ns": "int64", "name": "category", "unit": "category", "value": "float64"})
+THREAD_STATES = Columns(
+    {
+        "start_ns": "int64",
+        "end_ns": "int64",
+        "state": "category",  # Running, Blocked, Runnable, Preempted, …
+        "core": "int16",  # -1 = not recorded
+        "tid": "int64",
+        "pid": "int64",
+    }
+)
+TRACKS = Columns(
+    {
+        "time_ns": "int64",
+        "name": "category",
+        "unit": "category",
+        "value": "float64",  # holds until the track's next row; NaN = not known from here on
+    }
+)
+METRICS = Columns(
+    {
+        "start_ns": "int64",
+        "end_ns": "int64",
+        "name": "category",
+        "value": "float64",  # a sum over the interval
+        "tid": "int64",
+        "pid": "int64",
+    }
+)
 FRAMES = Columns(
     {
         "symbol": "str",  # as the recording names it; an unsymbolicated frame is "0x…"
@@ -110,6 +142,8 @@ WINDOWS = Columns(
         "source": "category",
         "basis": "category",
         "pid": "int64",  # -1 = all processes
+        "model": "str",  # "" = not known
+        "first": "bool",  # the first of its model (or entry point) and process: it may be cold
     }
 )
 ATTRIBUTION = Columns(
@@ -119,9 +153,10 @@ ATTRIBUTION = Columns(
         "phase": "category",  # missing for engines whose work has no phase
         "samples": "int64",
         "sampled_ns": "Int64",
-        "busy_ns": "Int64",
-        "waiting_ns": "Int64",
+        "busy_ns": "Int64",  # <NA> = no table measured this engine
+        "waiting_ns": "Int64",  # <NA> = nothing tells
         "weight": "int64",  # in Trace.weight_unit
+        "waiting_basis": "category",  # measured, sampled or inferred; missing with waiting_ns
     }
 )
 
@@ -291,6 +326,8 @@ class Trace:
     samples_source: str = ""
     has_toc: bool = False
     core_types: Mapping[int, CoreType] = field(default_factory=dict)
+    thread_states: pd.DataFrame = field(default_factory=THREAD_STATES.empty)
+    metrics: pd.DataFrame = field(default_factory=METRICS.empty)
 
     @cached_property
     def weights(self) -> IntArray:

@@ -1,0 +1,37 @@
+"""A composite cell (a label, a log message, a location) as the text that it spells."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+_UUID_HALVES = 2
+_HEX_TYPES = frozenset({"uint64-hex-lowercase", "metal-command-buffer-id", "address"})
+
+
+def format_parts(parts: Sequence[tuple[str, Any]]) -> str:
+    """Return a composite cell as the text that it spells: its pieces in order, addresses in hexadecimal.
+
+    The two halves of a UUID are one UUID; a location is ``<UUID of the binary> + 0x<offset>``, as in exports.
+    """
+    halves = [value for kind, value in parts if kind == "eight-byte-array" and _is_word(value)]
+    if len(parts) == len(halves) == _UUID_HALVES:
+        return str(uuid.UUID(int=(halves[0] << 64) | halves[1])).upper()
+    return "".join(_format_part(kind, value) for kind, value in parts)
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, int) and 0 <= value < 2**64
+
+
+def _format_part(kind: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if kind == "mach-o-vm-offset" and _is_word(value):
+        return f" + 0x{value:x}"
+    if kind == "frame":
+        return f"{value[0][1]} "
+    if isinstance(value, tuple):
+        return format_parts(value)
+    return f"0x{value:x}" if kind in _HEX_TYPES and isinstance(value, int) else str(value)
