@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.analysis.classify import Classification, classify_stacks
-from tracekit.analysis.markers import Markers, load_markers
-from tracekit.analysis.stack_records import StackRecord, classify_records
+from tracekit.analysis.classification.classify import Classification, classify_stacks
+from tracekit.analysis.classification.markers import Markers, load_markers
+from tracekit.analysis.classification.stack_records import StackRecord, classify_records
 
 MARKERS = load_markers()
 

@@ -19,8 +19,8 @@ from stack_support import (
     verdict,
 )
 
-from tracekit.analysis.classify import apply_idle_threads, classify
-from tracekit.analysis.stack_records import MalformedRecordError, StackRecord, classify_records
+from tracekit.analysis.classification.classify import apply_idle_threads, classify
+from tracekit.analysis.classification.stack_records import MalformedRecordError, StackRecord, classify_records
 from tracekit.engines import ENGINES, PHASE_CODE, Engine, Phase
 from tracekit.model import BINARIES, FRAMES, StackTable
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracekit.analysis.frames import (
+from tracekit.analysis.classification.frames import (
     MAX_SYMBOL,
     has_symbol,
     literals_inside,
     plain_binary,
     plain_frame,
 )
-from tracekit.analysis.markers import load_markers
-from tracekit.analysis.rules import Rule
+from tracekit.analysis.classification.markers import load_markers
+from tracekit.analysis.classification.rules import Rule
 from tracekit.engines import Engine, Phase
 from tracekit.errors import InputError
 

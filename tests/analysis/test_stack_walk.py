@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stack_support import MARKERS, classified, frame
 
-from tracekit.analysis.frames import has_symbol
-from tracekit.analysis.markers import Markers
-from tracekit.analysis.rules import Rule
+from tracekit.analysis.classification.frames import has_symbol
+from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.classification.rules import Rule
 from tracekit.engines import ENGINE_CODE, ENGINES, PHASES, Engine, Phase
 
 PLUMBING = [

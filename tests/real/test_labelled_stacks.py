@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.analysis.markers import load_markers
-from tracekit.analysis.stack_records import StackRecord, classify_records
+from tracekit.analysis.classification.markers import load_markers
+from tracekit.analysis.classification.stack_records import StackRecord, classify_records
 
 STACKS = Path(__file__).resolve().parents[3] / "shared" / "stacks" / "stacks.jsonl"
 pytestmark = pytest.mark.skipif(

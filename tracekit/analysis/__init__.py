@@ -2,6 +2,6 @@
 
 from tracekit.analysis.pipeline import analyze
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.windows import Window, parse_window, windows_from_csv
+from tracekit.analysis.windows.window import Window, parse_window, windows_from_csv
 
 __all__ = ["Analysis", "Window", "analyze", "parse_window", "windows_from_csv"]

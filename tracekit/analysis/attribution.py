@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.labels import Labels
+from tracekit.analysis.classification.labels import Labels
 from tracekit.engines import ENGINES, PHASES, Engine, Phase
 from tracekit.model import ATTRIBUTION, IntArray, Trace
 

@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.attribution import Membership, assign_samples, attribute, shares_by_window
+from tracekit.analysis.classification.labels import Labels, label_samples
+from tracekit.analysis.classification.markers import Markers, load_markers
 from tracekit.analysis.evidence import gather_evidence
-from tracekit.analysis.labels import Labels, label_samples
-from tracekit.analysis.markers import Markers, load_markers
 from tracekit.analysis.reasons import leading_frames
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection, select
-from tracekit.analysis.stack_windows import Inferred, windows_from_stacks
 from tracekit.analysis.summary import summarize
 from tracekit.analysis.verdicts import Verdict, judge
-from tracekit.analysis.windows import Window, whole_run, window_frame
+from tracekit.analysis.windows.stacks import Inferred, windows_from_stacks
+from tracekit.analysis.windows.window import Window, whole_run, window_frame
 from tracekit.engines import ENGINE_CODE, Engine
 from tracekit.model import Issue, Trace
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tracekit.analysis.attribution import Membership
+from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.markers import Markers
 from tracekit.analysis.evidence import Evidence
-from tracekit.analysis.labels import Labels
-from tracekit.analysis.markers import Markers
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.verdicts import Verdict

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.attribution import assign_samples
-from tracekit.analysis.labels import label_samples
-from tracekit.analysis.markers import Markers
-from tracekit.analysis.stack_windows import windows_from_stacks
-from tracekit.analysis.windows import window_frame
+from tracekit.analysis.classification.labels import label_samples
+from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.windows.stacks import windows_from_stacks
+from tracekit.analysis.windows.window import window_frame
 from tracekit.errors import UsageError
 from tracekit.model import Trace
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.labels import Labels
+from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.verdicts import Verdict
 from tracekit.engines import ENGINE_CODE, Engine
 from tracekit.model import Trace

@@ -15,7 +15,7 @@ from tracekit.cli.output import HELP, check_output, open_output, output_options
 from tracekit.errors import InputError
 
 if TYPE_CHECKING:
-    from tracekit.analysis.stack_records import StackRecord
+    from tracekit.analysis.classification.stack_records import StackRecord
 
 MAX_LINE = 16 << 20
 """Bytes; a longer line is not a stack."""
@@ -44,8 +44,8 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
       tracekit classify stacks.jsonl --markers my-rules.toml -o verdicts.jsonl
     """
     check_output(output, force)
-    from tracekit.analysis.markers import load_markers
-    from tracekit.analysis.stack_records import classify_records
+    from tracekit.analysis.classification.markers import load_markers
+    from tracekit.analysis.classification.stack_records import classify_records
 
     rules = load_markers(Path(markers) if markers is not None else None)
     with _reading(source) as lines, open_output(output) as results:
@@ -55,7 +55,7 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
 
 def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
     """Yield the stack of each line that is not blank."""
-    from tracekit.analysis.stack_records import MalformedRecordError, StackRecord
+    from tracekit.analysis.classification.stack_records import MalformedRecordError, StackRecord
 
     name = "standard input" if source == "-" else source
     number = 0

@@ -11,10 +11,10 @@ import numpy as np
 
 import tracekit
 from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
+from tracekit.analysis.classification.frames import has_symbol
 from tracekit.analysis.evidence import Evidence
-from tracekit.analysis.frames import has_symbol
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.windows import numbered_windows
+from tracekit.analysis.windows.window import numbered_windows
 from tracekit.engines import ENGINES, ML_ENGINES, Engine
 from tracekit.model import Trace, WeightUnit
 

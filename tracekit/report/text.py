@@ -9,7 +9,7 @@ from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.verdicts import SERVING, Verdict
-from tracekit.analysis.windows import Window, numbered_windows
+from tracekit.analysis.windows.window import Window, numbered_windows
 from tracekit.engines import ENGINES, Engine
 from tracekit.export.text import align, clip, printable
 from tracekit.model import Trace, WeightUnit

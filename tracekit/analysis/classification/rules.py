@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from tracekit.analysis.frames import literals_inside
+from tracekit.analysis.classification.frames import literals_inside
 from tracekit.engines import Engine, Phase
 
 Strength: TypeAlias = Literal["decisive", "presumed", "needs-ml", "context", "plumbing", "thread"]

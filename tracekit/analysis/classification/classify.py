@@ -11,8 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.markers import Markers
-from tracekit.analysis.stack_walk import NO_PHASE, Classification, Codes, Objects, Walk, match_frames
+from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.classification.stack_walk import (
+    NO_PHASE,
+    Classification,
+    Codes,
+    Objects,
+    Walk,
+    match_frames,
+)
 from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
 from tracekit.model import IntArray, StackTable
 

@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.frames import has_symbol
-from tracekit.analysis.markers import NO_MATCH, FrameMatch, Markers
-from tracekit.analysis.rules import Rule
+from tracekit.analysis.classification.frames import has_symbol
+from tracekit.analysis.classification.markers import NO_MATCH, FrameMatch, Markers
+from tracekit.analysis.classification.rules import Rule
 from tracekit.engines import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Engine, Phase
 from tracekit.model import IntArray
 

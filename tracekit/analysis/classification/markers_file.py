@@ -20,8 +20,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
-from tracekit.analysis.frames import plain_frame
-from tracekit.analysis.rules import Boundary, Example, Rule, Strength, with_defaults
+from tracekit.analysis.classification.frames import plain_frame
+from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength, with_defaults
 from tracekit.engines import Engine, Phase
 from tracekit.errors import InputError
 

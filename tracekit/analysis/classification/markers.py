@@ -13,9 +13,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from tracekit.analysis.frames import plain_frame
-from tracekit.analysis.markers_file import read_markers_file
-from tracekit.analysis.rules import Boundary, Example, Rule, Strength
+from tracekit.analysis.classification.frames import plain_frame
+from tracekit.analysis.classification.markers_file import read_markers_file
+from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength
 
 __all__ = ["Boundary", "Example", "FrameMatch", "Markers", "Rule", "Strength", "load_markers"]
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.labels import Labels
-from tracekit.analysis.windows import Window, sampling_period_ns
+from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.windows.window import Window, sampling_period_ns
 from tracekit.engines import PHASE_CODE, Basis, Phase
 from tracekit.model import IntArray, Trace
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.classify import Classification, apply_idle_threads, classify
-from tracekit.analysis.markers import Markers
+from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify
+from tracekit.analysis.classification.markers import Markers
 from tracekit.engines import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Phase
 from tracekit.model import IntArray, StackTable, Trace
 

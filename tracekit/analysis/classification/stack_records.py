@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.analysis.classify import Classification, apply_idle_threads, classify_stacks
-from tracekit.analysis.markers import Markers
-from tracekit.analysis.rules import Rule
+from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify_stacks
+from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.classification.rules import Rule
 from tracekit.engines import ENGINES, PHASES, Engine, Phase
 
 BATCH = 4096

@@ -1,0 +1,1 @@
+"""Stacks → engine, phase and deciding frame, by rules that are data."""

@@ -1,0 +1,1 @@
+"""Windows: one inference, or one run of them that cannot be told apart."""
