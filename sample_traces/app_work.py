@@ -237,6 +237,23 @@ TOOL_OUTPUT = work(
     libsystem_m.dylib exp
     """,
 )
+WRITE_PROMPT = work(
+    "OTHER",
+    None,
+    """
+    SampleApp Assistant.compose(_:) @ Assistant.swift:24
+    libswiftCore.dylib String.append(_:)
+    """,
+)
+SHOW_ANSWER = work(
+    "OTHER",
+    None,
+    """
+    SampleApp Assistant.show(_:) @ Assistant.swift:57
+    libswiftCore.dylib swift_retain
+    """,
+)
+"""What an app does around a language model that another process runs."""
 NO_SYMBOLS = work(
     "UNKNOWN",
     None,

@@ -68,7 +68,7 @@ def _info(recording: Recording) -> RunInfo:
         instruments=platform.instruments,
         template="Time Profiler",
         start=_NEW_YEAR_2026_NOON,
-        duration=(recording.samples[-1].time_ns + 40_000_000) / 10**9,
+        duration=recording.end_ns / 10**9,
         process=recording.process,
         pid=recording.pid,
         arguments=f"--synthetic {recording.name}",

@@ -25,6 +25,11 @@ CLOCK_TICK_NS = (125, 3)
 """The 24 MHz clock of Apple silicon: 125 ns are three ticks."""
 
 
+def on_clock(time_ns: int) -> int:
+    """Return the last time up to this one that the clock can show; none before the recording."""
+    return max(0, time_ns * CLOCK_TICK_NS[1] // CLOCK_TICK_NS[0]) * CLOCK_TICK_NS[0] // CLOCK_TICK_NS[1]
+
+
 @dataclass(eq=False)
 class Inference:
     """One prediction call, as the app made it."""
@@ -37,17 +42,30 @@ class Inference:
     end_ns: int = 0
 
 
+@dataclass(frozen=True)
+class EngineWork:
+    """What one engine did for a prediction call; of the CPU, the kernels that its thread ran."""
+
+    engine: Literal["ANE", "GPU", "CPU"]
+    start_ns: int
+    end_ns: int
+    inference: Inference
+    operation: int
+    """Its place in the model's program: a partitioned model has several."""
+
+
 @dataclass(eq=False)
 class Sample:
     """One row of the sampling table."""
 
-    time_ns: int
+    tick: int
     lane: Lane
     work: Work
     frames: tuple[Frame, ...] | None
     weight: int
     inference: Inference | None
     stackshot: bool = False
+    time_ns: int = 0
     core: int = 0
     counters: tuple[int, ...] = ()
 
@@ -76,9 +94,19 @@ class Lane:
             self._recording.sample(self, work, self._stack(work), weight_ms)
             self.tick += 1
 
-    def off(self, ticks: int) -> None:
-        """Be blocked: a CPU profiler does not see it."""
+    def off(self, ticks: int, engine: Literal["ANE", "GPU"] | None = None, *, operation: int = 0) -> None:
+        """Be blocked, perhaps while an engine is at work: a CPU profiler does not see it."""
+        first = self.tick
         self.tick += ticks
+        if engine:
+            self.served_by(engine, first, operation=operation)
+
+    def served_by(self, engine: Literal["ANE", "GPU", "CPU"], first: int, *, operation: int = 0) -> None:
+        """State that from tick `first` to now an engine worked for this thread's prediction call."""
+        if self.inference is None:
+            raise ValueError(f"{self.name}: {engine} work outside a prediction call")
+        span = self._recording.span(first, self.tick)
+        self._recording.engine_work.append(EngineWork(engine, *span, self.inference, operation))
 
     def wait_for(self, other: Lane) -> None:
         """Be blocked until the other thread has come this far."""
@@ -104,9 +132,11 @@ class Recording:
     samples: list[Sample] = field(default_factory=list)
     inferences: list[Inference] = field(default_factory=list)
     lanes: list[Lane] = field(default_factory=list)
+    engine_work: list[EngineWork] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._dice = Dice(self.name)
+        self._engine_dice = Dice(f"engines of {self.name}")
         self.addresses = AddressSpace(self.platform, self._dice)
 
     def lane(self, name: str | None, root: str, prediction_call: str = "") -> Lane:
@@ -135,6 +165,21 @@ class Recording:
             member.inference = None
         inference.end_ns = lane.tick * PERIOD_NS - 300_000
 
+    @property
+    def end_ns(self) -> int:
+        """When the recording ends."""
+        return self.samples[-1].time_ns + 40_000_000
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Return when something began and ended that a thread did, or was blocked for, in [first, last).
+
+        It begins after the thread's sample at the tick before and ends before its sample at tick `last`,
+        nowhere near the sampler's rhythm; what begins at tick `last` begins later.
+        """
+        start_ns = first * PERIOD_NS - 450_000 + self._engine_dice.below(200_000)
+        end_ns = last * PERIOD_NS - 660_000 + self._engine_dice.below(140_000)
+        return on_clock(start_ns), on_clock(end_ns)
+
     def sample(self, lane: Lane, work: Work, stack: tuple[Call, ...] | None, weight_ms: int) -> None:
         frames = None if stack is None else self.addresses.place(stack)
         weight = weight_ms * PERIOD_NS
@@ -156,11 +201,11 @@ class Recording:
         The timer drifts and threads lag behind it by different amounts, but no thread is seen twice within
         one period.
         """
-        self.samples.sort(key=lambda sample: (sample.time_ns, sample.lane.tid))
+        self.samples.sort(key=lambda sample: (sample.tick, sample.lane.tid))
         lags = {lane: self._dice.choice((0, 0, 9, 17)) for lane in self.lanes}
         cores: dict[Lane, int] = {}
         drift = 0
-        for tick, group in groupby(self.samples, key=lambda sample: sample.time_ns):
+        for tick, group in groupby(self.samples, key=lambda sample: sample.tick):
             drift += self._dice.below(3)
             busy: set[int] = set()
             for sample in group:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import app_work as app
@@ -10,145 +9,37 @@ import coreml_work as ml
 import platforms as p
 import toc
 from bundle_recording import bundle
-from exports import empty_table, sampling_table, signposts
+from evidence import Evidence, around_inferences
+from evidence_scenarios import (
+    ane_intervals_macos26,
+    concurrent_models_ios27,
+    counters_cumulative_macos26,
+    fallback_midway_ios27,
+    foundation_models_macos27,
+    gpu_mpsgraph,
+    gpu_mpsgraph_macos15,
+)
+from predictions import (
+    SEGMENTER,
+    TRANSCRIBER,
+    benchmark_step,
+    e5_on_ane,
+    e5_on_cpu,
+    encode,
+    nn_on_ane,
+    nn_on_cpu,
+    nn_on_gpu,
+    segment,
+    user_interface,
+)
 from recording import Recording
-from truth import Truth
+from recording_files import files, truth
 from xml_writer import NO_MATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from notation import Work
-    from recording import Lane
-
-Files = dict[str, str | bytes]
-"""Path → content, of one recording's folder."""
-
-TRANSCRIBER = """
-    SampleApp thunk for @escaping @callee_guaranteed @Sendable () -> ()
-    SampleApp closure #1 in Transcriber.start() @ Transcriber.swift:58
-"""
-SEGMENTER = """
-    SampleApp thunk for @escaping @callee_guaranteed () -> ()
-    SampleApp closure #1 in Segmenter.run(on:) @ Segmenter.swift:36
-"""
-
-
-def encode(model: str) -> str:
-    """Return the transcriber's call of a model; Xcode generates a class of the model's name."""
-    return f"""
-    SampleApp Transcriber.encode(_:) @ Transcriber.swift:91
-    SampleApp {model}.prediction(input:) @ {model}.swift:214
-    """
-
-
-def segment(model: str) -> str:
-    return f"""
-    SampleApp Segmenter.segment(_:) @ Segmenter.swift:64
-    SampleApp {model}.prediction(input:) @ {model}.swift:178
-    """
-
-
-def benchmark_step(model: str) -> str:
-    return f"""
-    SampleTool Benchmark.step(_:) @ Benchmark.swift:66
-    SampleTool {model}.prediction(input:) @ {model}.swift:151
-    """
-
-
-# What happens in one prediction ---------------------------------------------------------------------------
-
-
-def e5_begin(caller: Lane, worker: Lane, *, seen_waiting: bool = True) -> None:
-    """Bind the inputs, hand the stream to E5RT's queue and wait for it."""
-    caller.on(ml.E5_FEATURES)
-    caller.on(ml.E5_BIND, 2)
-    caller.on(ml.E5_SUBMIT)
-    worker.wait_for(caller)
-    if seen_waiting:
-        caller.on(ml.E5_WAIT)
-
-
-def e5_end(caller: Lane, worker: Lane) -> None:
-    caller.wait_for(worker)
-    caller.on(ml.E5_OUTPUT)
-
-
-def e5_on_ane(caller: Lane, worker: Lane, busy: int) -> None:
-    """Cast, send the request, be off the CPU while the ANE works, cast back."""
-    e5_begin(caller, worker)
-    worker.on(ml.E5_CAST)
-    worker.on(ml.E5_ANE_PREPARE)
-    worker.on(ml.E5_ANE_SEND)
-    worker.off(busy)
-    worker.on(ml.E5_ANE_WAIT)
-    worker.on(ml.E5_CAST)
-    e5_end(caller, worker)
-
-
-def e5_on_cpu(caller: Lane, worker: Lane, busy: int) -> None:
-    """Compute on the worker; the caller is blocked and not seen, but its worker is at every tick."""
-    e5_begin(caller, worker, seen_waiting=False)
-    worker.on(ml.E5_CAST)
-    for step in range(busy):
-        worker.on(ml.E5_BNNS_GEMM if step % 3 == 2 else ml.E5_BNNS_LSTM)
-    e5_end(caller, worker)
-
-
-def e5_on_gpu(caller: Lane, worker: Lane, busy: int) -> None:
-    """Encode the graph, commit, wait until the command buffer has completed."""
-    e5_begin(caller, worker)
-    worker.on(ml.E5_MPSGRAPH_CONV, 3)
-    worker.on(ml.E5_MPSGRAPH_SUBMIT)
-    worker.on(ml.E5_MPSGRAPH_WAIT)
-    worker.off(busy)
-    worker.on(ml.E5_MPSGRAPH_WAIT)
-    e5_end(caller, worker)
-
-
-def nn_on_ane(caller: Lane, busy: int) -> None:
-    caller.on(ml.NN_FEATURES)
-    caller.on(ml.NN_COPY, 2)
-    caller.on(ml.NN_ANE_PREPARE)
-    caller.on(ml.NN_ANE_SEND, 2)
-    caller.off(busy)
-    caller.on(ml.NN_ANE_WAIT)
-
-
-def nn_on_gpu(caller: Lane, busy: int) -> None:
-    caller.on(ml.NN_FEATURES)
-    caller.on(ml.NN_COPY)
-    caller.on(ml.NN_MPS_IMAGE)
-    caller.on(ml.NN_MPS_CONV, 6)
-    caller.on(ml.NN_MPS_SUBMIT)
-    caller.on(ml.NN_MPS_WAIT)
-    caller.off(busy)
-    caller.on(ml.NN_MPS_WAIT)
-    caller.on(ml.NN_FEATURES)
-
-
-def nn_on_cpu(caller: Lane, steps: int) -> None:
-    caller.on(ml.NN_FEATURES)
-    caller.on(ml.NN_COPY)
-    caller.on(ml.NN_BNNS_CONV, 2)
-    for _ in range(steps):
-        caller.on(ml.NN_BNNS_LSTM, 3)
-        caller.on(ml.NN_BNNS_GEMM, 2)
-        caller.on(ml.NN_ELEMENTWISE)
-    caller.on(ml.NN_FEATURES)
-
-
-def user_interface(main: Lane, until: Lane, frames_of_work: list[Work], every: int = 17) -> None:
-    """Update the screen in steady rhythm until another thread is done."""
-    step = 0
-    while main.tick < until.tick:
-        main.on(frames_of_work[step % len(frames_of_work)])
-        main.on(frames_of_work[(step + 1) % len(frames_of_work)])
-        main.off(every - 2)
-        step += 1
-
-
-# Recordings -----------------------------------------------------------------------------------------------
+    from recording_files import Files
 
 
 def ane_e5rt_macos26() -> Files:
@@ -180,14 +71,11 @@ def ane_e5rt_macos26() -> Files:
     service.on(ml.ANE_IDLE, 2)
     recording.finish()
 
-    contents = toc.Contents(recording, "Core ML", toc.CORE_ML)
-    os_signpost = contents.indexes("os-signpost")
-    return files(recording, contents) | {
-        "os-signpost.xml": signposts(recording, os_signpost, rows_in=os_signpost[-1]),
-        "ane-hw-intervals-internal.xml": empty_table(
-            recording, "ane-hw-intervals-internal", contents.indexes("ane-hw-intervals-internal")
-        ),
-    }
+    evidence = Evidence(
+        interval_tables=("ane-hw-intervals-internal",),
+        signposts=around_inferences(recording, "Inference", "PointsOfInterest"),
+    )
+    return files(recording, toc.Contents(recording, "Core ML", toc.CORE_ML), evidence)
 
 
 def ane_espresso_macos13() -> Files:
@@ -255,40 +143,11 @@ def gpu_espresso_macos13() -> Files:
     return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_14))
 
 
-def gpu_mpsgraph() -> Recording:
-    """The same model as an mlprogram on the GPU: E5RT's worker encodes an MPSGraph and waits for it."""
-    recording = Recording("gpu-mpsgraph-macos15", p.XCODE_26_3_MACOS_15)
-    main = recording.lane("Main Thread", app.MAIN_THREAD)
-    caller = recording.lane(None, app.SERIAL_QUEUE + SEGMENTER, segment("DilatedConvNet"))
-    worker = recording.lane(None, ml.E5RT_QUEUE)
-    completion = recording.lane(None, app.SERIAL_QUEUE)
-
-    caller.on(ml.LOAD_PARSE, 8)
-    caller.on(ml.LOAD_E5_GPU, 16)
-    for turn in range(12):
-        caller.on(app.RESIZE_IMAGE, 2)
-        with recording.inference(caller, "DilatedConvNet", "GPU", worker):
-            e5_on_gpu(caller, worker, busy=40 if turn == 0 else 15 + turn % 2)
-        caller.on(app.DRAW_MASK, 2)
-        completion.wait_for(caller)
-        completion.on(app.METAL_COMPLETION)
-        caller.off(7)
-    user_interface(main, caller, [app.DRAW_DRAWABLE, app.DRAW_ENCODE, app.DRAW_SUBMIT, app.UI_MODEL])
-    main.on(app.NO_STACK)
-    return recording.finish()
-
-
-def gpu_mpsgraph_macos15() -> Files:
-    """The GPU recording as an export."""
-    recording = gpu_mpsgraph()
-    return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_26))
-
-
 def gpu_mpsgraph_macos15_bundle() -> Files:
     """The GPU recording as the bundle that Instruments saves."""
     recording = gpu_mpsgraph()
     native = {f"recording.trace/{name}": content for name, content in bundle(recording).items()}
-    return {**native, "truth.json": truth(recording)}
+    return {**native, "truth.json": truth(recording, Evidence())}
 
 
 def cpu_espresso_lstm_macos13() -> Files:
@@ -331,34 +190,6 @@ def cpu_e5rt_lstm_macos27() -> Files:
             caller.on(app.DECODE_TEXT, 2)
             caller.off(6)
     user_interface(main, caller, [app.UI_LAYOUT, app.UI_MODEL, app.JIT_CODE])
-    main.on(app.NO_STACK)
-    recording.finish()
-    return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_26))
-
-
-def fallback_midway_ios27() -> Files:
-    """A model that leaves the ANE: inferences 0 to 5 run there, 6 to 11 on the CPU."""
-    recording = Recording("fallback-midway-ios27", p.XCODE_27_IOS_27, pid=390)
-    main = recording.lane("Main Thread", app.MAIN_THREAD_IOS)
-    caller = recording.lane(None, app.SERIAL_QUEUE + TRANSCRIBER, encode("SpeechEncoder"))
-    worker = recording.lane(None, ml.E5RT_QUEUE)
-    service = recording.lane("ANEServicesThread", "")
-
-    caller.on(ml.LOAD_PARSE, 9)
-    caller.on(ml.LOAD_E5_ANE, 7)
-    service.wait_for(caller)
-    service.on(ml.ANE_IDLE)
-    for turn in range(12):
-        caller.on(app.LOAD_AUDIO)
-        caller.on(app.SPECTROGRAM, 2)
-        with recording.inference(caller, "SpeechEncoder", "ANE" if turn < 6 else "CPU", worker):
-            if turn < 6:
-                e5_on_ane(caller, worker, busy=16)
-            else:
-                e5_on_cpu(caller, worker, busy=22 + turn % 3)
-        caller.on(app.DECODE_TEXT, 2)
-        caller.off(10)
-    user_interface(main, caller, [app.UI_IOS, app.UI_INLINED], every=16)
     main.on(app.NO_STACK)
     recording.finish()
     return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_26))
@@ -463,14 +294,8 @@ def back_to_back_macos15() -> Files:
     main.on(app.TOOL_OUTPUT, 3)
     recording.finish()
     contents = toc.Contents(recording, "Core ML", toc.CORE_ML)
-    return (
-        files(recording, contents)
-        | {
-            name + ".xml": empty_table(recording, name, contents.indexes(name))
-            for name in ("ane-hw-intervals-internal", "coreml-os-signpost")
-        }
-        | {"ane-hw-intervals.xml": NO_MATCH}
-    )
+    evidence = Evidence(interval_tables=("ane-hw-intervals-internal", "coreml-os-signpost"))
+    return files(recording, contents, evidence) | {"ane-hw-intervals.xml": NO_MATCH}
 
 
 def two_at_once_macos13() -> Files:
@@ -500,20 +325,6 @@ def two_at_once_macos13() -> Files:
     return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_14))
 
 
-def files(recording: Recording, contents: toc.Contents) -> Files:
-    """Return what every recording has: its table of contents, its sampling table and the truth."""
-    (table_index,) = contents.indexes(recording.table)
-    return {
-        "toc.xml": contents.to_xml(),
-        f"{recording.table}.xml": sampling_table(recording, table_index),
-        "truth.json": truth(recording),
-    }
-
-
-def truth(recording: Recording) -> str:
-    return json.dumps(Truth(recording).to_json(), indent=1) + "\n"
-
-
 RECORDINGS: dict[str, Callable[[], Files]] = {
     play.__name__.replace("_", "-"): play
     for play in (
@@ -531,6 +342,10 @@ RECORDINGS: dict[str, Callable[[], Files]] = {
         text_addresses_ios16,
         back_to_back_macos15,
         two_at_once_macos13,
+        ane_intervals_macos26,
+        concurrent_models_ios27,
+        counters_cumulative_macos26,
+        foundation_models_macos27,
     )
 }
 """Folder name → the scenario that plays it."""

@@ -95,6 +95,37 @@ CORE_ML = f"""
     metal-gpu-state-intervals
     time-info
 """
+CORE_ML_27 = CORE_ML.replace("ane-hw-intervals-internal", "ane-hw-intervals")
+CORE_ML_SIGNPOSTS = f"""
+    {CORE_ML}
+    thread-state target-pid=SINGLE
+    device-thermal-state-intervals
+    os-signpost category=Inference subsystem='"org.example.SampleApp"'
+"""
+TIME_PROFILER_ML_27 = f"""
+    {TIME_PROFILER_26}
+    ane-hw-intervals
+    coreml-os-signpost target-pid=SINGLE
+"""
+TIME_PROFILER_GPU = f"""
+    {TIME_PROFILER_26}
+    mps-hw-intervals target-pid=SINGLE
+    metal-gpu-intervals target-pid=SINGLE
+    metal-gpu-state-intervals
+"""
+TIME_PROFILER_COUNTERS = f"""
+    {TIME_PROFILER_26}
+    kdebug-counters-with-time-sample pmc-events=EVENTS sample-rate-micro-seconds=1000 \
+callstack=user target=SINGLE
+"""
+FOUNDATION_MODELS = f"""
+    {TIME_PROFILER_26}
+    ModelLoadingTable
+    ModelInferenceTable target-pid=SINGLE
+    RequestTable target-pid=SINGLE
+    InstructionsTable target-pid=SINGLE
+    SessionTable target-pid=SINGLE
+"""
 CPU_PROFILER = f"""
     thread-info
     process-info
@@ -158,7 +189,7 @@ class Contents:
             arguments=f"--synthetic {recording.name}",
             **{"termination-reason": "exit(0)"},
         )
-        duration_ns = recording.samples[-1].time_ns + 40_000_000
+        duration_ns = recording.end_ns
         summary = {
             "start-date": "2026-01-01T12:00:00.000Z",
             "end-date": f"2026-01-01T12:00:{duration_ns // 10**9:02}.{duration_ns // 10**6 % 1000:03}Z",

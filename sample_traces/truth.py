@@ -45,7 +45,7 @@ class Truth:
             "unique_stacks": self._unique_stacks(),
             "engines": self._engines(),
         }
-        if recording.counter_names:
+        if recording.table == "counters-profile":
             sums = map(sum, zip(*(sample.counters for sample in self._samples), strict=True))
             truth["counters"] = dict(zip(recording.counter_names, sums, strict=True))
         truth["inferences"] = [self._inference(one) for one in recording.inferences]
@@ -101,18 +101,26 @@ class Truth:
 
     def _stack_windows(self) -> list[JsonObject]:
         runs = [run for lane in self._recording.lanes for run in self._runs(lane)]
-        return [self._window(run) for run in sorted(runs, key=lambda run: run[0].time_ns)]
+        return [self._window(run, runs) for run in sorted(runs, key=lambda run: run[0].time_ns)]
 
-    def _window(self, run: list[Sample]) -> JsonObject:
-        start_ns = run[0].time_ns
-        end_ns = run[-1].time_ns + (PERIOD_NS if self._unit == "ns" else 1)
+    def _window(self, run: list[Sample], runs: list[list[Sample]]) -> JsonObject:
+        caller, (start_ns, end_ns) = run[0].lane, self._time_of(run)
+        of_others = [self._time_of(other) for other in runs if other[0].lane is not caller]
+        workers = [
+            sample
+            for sample in _between(self._workers, start_ns, end_ns)
+            if not any(start <= sample.time_ns < end for start, end in of_others)
+        ]
         return {
             "start_ns": start_ns,
             "end_ns": end_ns,
-            "thread": run[0].lane.tid,
-            "engines": self._counts([*run, *_between(self._workers, start_ns, end_ns)]),
+            "thread": caller.tid,
+            "engines": self._counts([*run, *workers]),
             "inference_indexes": sorted({sample.inference.index for sample in run if sample.inference}),
         }
+
+    def _time_of(self, run: list[Sample]) -> tuple[int, int]:
+        return run[0].time_ns, run[-1].time_ns + (PERIOD_NS if self._unit == "ns" else 1)
 
     def _runs(self, lane: Lane) -> list[list[Sample]]:
         """Return the thread's maximal runs of samples inside prediction calls."""

@@ -119,7 +119,7 @@ def test_the_generator_does_not_know_the_analysis():
 
 
 def test_the_samples_stay_small():
-    assert sum(path.stat().st_size for folder in RECORDINGS for path in folder.iterdir()) < 1_500_000
+    assert sum(path.stat().st_size for folder in RECORDINGS for path in folder.iterdir()) < 2_500_000
     for bundle in BUNDLES:
         assert sum(path.stat().st_size for path in bundle.rglob("*") if path.is_file()) < 150_000
 
@@ -198,7 +198,8 @@ def test_stack_windows_cover_the_inferences(folder):
         for window in truth["stack_windows"]:
             inference = truth["inferences"][window["inference_indexes"][0]]
             assert inference["start_ns"] <= window["start_ns"] < window["end_ns"]
-            assert window["engines"] == inference["engines"]
+            if not folder.name.startswith("concurrent"):
+                assert window["engines"] == inference["engines"]
 
 
 @pytest.mark.parametrize("folder", RECORDINGS, ids=name_of)
@@ -236,9 +237,12 @@ def test_the_contents_say_that_they_are_synthetic(folder):
 
 @pytest.mark.parametrize("folder", BUNDLES, ids=name_of)
 def test_a_bundle_is_the_recording_of_its_export(folder):
+    """It has the same samples, and no other table of its export."""
     export = SAMPLES / folder.name.removesuffix("-bundle")
     assert export in RECORDINGS
-    assert (folder / "truth.json").read_bytes() == (export / "truth.json").read_bytes()
+    own, exported = truth_of(folder), truth_of(export)
+    assert exported == exported | own
+    assert exported.keys() - own.keys() <= {"intervals", "measured", "load_ns", "tracks"}
 
 
 @pytest.mark.parametrize("folder", BUNDLES, ids=name_of)

@@ -1,0 +1,143 @@
+"""The truth about a recording's tables of evidence, counted from the timeline that was played.
+
+README.md says what each field means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from evidence import in_order, union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from evidence import Evidence, Level, Span
+    from recording import Inference, Recording
+    from truth import JsonObject
+
+_LEVELS = {"Nominal": 0, "Fair": 1, "Serious": 2, "Critical": 3, "Idle": 0, "Active": 1}
+
+
+class EvidenceTruth:
+    """What a reader of the tables of evidence must find, as further fields of a recording's truth."""
+
+    def __init__(self, recording: Recording, evidence: Evidence) -> None:
+        self._recording = recording
+        self._evidence = evidence
+        self._spans = in_order(evidence.spans)
+        self._executed = [one for one in self._spans if one.phase == "execute" and one.depth == 0]
+        self._prepared = [one for one in self._spans if one.phase in {"load", "compile"} and one.own]
+
+    def fields(self) -> JsonObject:
+        evidence, fields = self._evidence, {}
+        if evidence.interval_tables:
+            fields["intervals"] = list(map(_interval, self._spans))
+        if evidence.signposts:
+            fields["signposts"] = self._signposts()
+        if self._executed:
+            fields["measured"] = [self._measured(one) for one in self._recording.inferences]
+        if self._spans:
+            fields["load_ns"] = _length((one.start_ns, one.end_ns) for one in self._prepared)
+        tracks = {"Thermal state": evidence.thermal, "GPU active": evidence.gpu_active}
+        if any(tracks.values()):
+            fields["tracks"] = {name: _held(levels) for name, levels in tracks.items() if levels}
+        if evidence.thread_states:
+            fields["thread_states"] = self._thread_states()
+        if evidence.cumulative_counters:
+            fields["counter_deltas"] = self._counter_deltas()
+        return fields
+
+    def _signposts(self) -> JsonObject:
+        kinds = Counter(post.kind for post in self._evidence.signposts)
+        unpaired = kinds["Begin"] - kinds["End"]
+        return {"intervals": kinds["End"], "events": kinds["Event"], "unpaired": unpaired}
+
+    # Per inference ------------------------------------------------------------------------------------------
+
+    def _measured(self, inference: Inference) -> JsonObject:
+        engines = sorted({span.engine for span in self._executed})
+        own = [one for one in self._executed if one.own and one.model in {inference.label, ""}]
+        foreign = [one for one in self._executed if one.engine == "ANE" and not one.own]
+        work = sorted(
+            (work.start_ns, work.engine)
+            for work in self._recording.engine_work
+            if work.inference is inference
+        )
+        measured: JsonObject = {
+            "busy_ns": {
+                engine: _inside(inference, [one for one in own if one.engine == engine]) for engine in engines
+            },
+            "foreign_ns": _inside(inference, foreign),
+            "handoffs": [engine for engine, _ in groupby(engine for _, engine in work)],
+        }
+        if self._evidence.thread_states:
+            measured["waiting_ns"] = self._waiting_ns(inference)
+        return measured
+
+    def _waiting_ns(self, inference: Inference) -> int:
+        blocked = [
+            (state.start_ns, state.end_ns)
+            for state in self._evidence.thread_states
+            if state.lane is inference.lane and state.core is None
+        ]
+        return _length(_clipped(blocked, inference))
+
+    # Over the run -------------------------------------------------------------------------------------------
+
+    def _thread_states(self) -> JsonObject:
+        held: dict[str, Counter[str]] = defaultdict(Counter)
+        for state in self._evidence.thread_states:
+            word = "Blocked" if state.core is None else "Running"
+            held[str(state.lane.tid)][word] += state.end_ns - state.start_ns
+        return {tid: dict(sorted(states.items())) for tid, states in held.items()}
+
+    def _counter_deltas(self) -> JsonObject:
+        """Count what every sample but the first of each core added."""
+        recording, seen = self._recording, set()
+        engines: dict[str, list[int]] = {}
+        for sample in recording.samples:
+            if sample.core in seen:
+                so_far = engines.get(sample.work.engine, [0] * len(recording.counter_names))
+                engines[sample.work.engine] = [a + b for a, b in zip(so_far, sample.counters, strict=True)]
+            seen.add(sample.core)
+        return {
+            event: {engine: values[place] for engine, values in sorted(engines.items())}
+            for place, event in enumerate(recording.counter_names)
+        }
+
+
+def _interval(span: Span) -> JsonObject:
+    return {
+        "start_ns": span.start_ns,
+        "end_ns": span.end_ns,
+        "engine": span.engine,
+        "phase": span.phase,
+        "model": span.model,
+        "pid": span.pid,
+        "source": span.source,
+        "depth": span.depth,
+    }
+
+
+def _inside(inference: Inference, spans: list[Span]) -> int:
+    return _length(_clipped(((span.start_ns, span.end_ns) for span in spans), inference))
+
+
+def _clipped(spans: Iterable[tuple[int, int]], inference: Inference) -> list[tuple[int, int]]:
+    clipped = ((max(start, inference.start_ns), min(end, inference.end_ns)) for start, end in spans)
+    return [(start, end) for start, end in clipped if start < end]
+
+
+def _length(spans: Iterable[tuple[int, int]]) -> int:
+    return sum(end - start for start, end in union(spans))
+
+
+def _held(levels: list[Level]) -> JsonObject:
+    """Return for how long a track had each of its values."""
+    held: Counter[str] = Counter()
+    for level in levels:
+        held[str(_LEVELS[level.state])] += level.end_ns - level.start_ns
+    return dict(sorted(held.items()))

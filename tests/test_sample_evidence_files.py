@@ -1,0 +1,325 @@
+"""The tables of evidence in the sample recordings agree with their truth, read without tracekit."""
+
+import re
+from collections import Counter
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+from test_sample_traces_files import EXPORTS, RECORDINGS, SAMPLES, name_of, read, truth_of
+
+WITH_INTERVALS = [folder for folder in RECORDINGS if truth_of(folder).get("intervals")]
+MEASURED = [folder for folder in RECORDINGS if "measured" in truth_of(folder)]
+INTERVAL_TABLES = {
+    "ane-hw-intervals",
+    "ane-hw-intervals-internal",
+    "coreml-os-signpost",
+    "mps-hw-intervals",
+    "metal-gpu-intervals",
+    "ModelLoadingTable",
+    "ModelInferenceTable",
+    "RequestTable",
+}
+WRITTEN_BY_USERS = {
+    "prompt",
+    "response",
+    "instruction",
+    "instructions",
+    "content",
+    "first-prompt",
+    "plot-label",
+    "error-message",
+}
+PERIOD_NS = 1_000_000
+
+
+def rows_of(path):
+    """Return the rows as dicts from mnemonic to element; None for a null."""
+    columns, rows, _, _ = read(path)
+    cells = [[None if cell.tag == "sentinel" else cell for cell in row] for row in rows]
+    return [dict(zip(columns, row, strict=True)) for row in cells]
+
+
+def number(cell):
+    return int(cell.text)
+
+
+def span_of(row):
+    return number(row["start"]), number(row["start"]) + number(row["duration"])
+
+
+def tid_of(thread):
+    return number(thread.find("tid"))
+
+
+def pid_of(folder):
+    """Return the recorded process."""
+    root = ElementTree.parse(folder / "toc.xml").getroot()
+    return int(root.find("run/info/target/process").get("pid"))
+
+
+def covered(spans, start, end):
+    """Count the nanoseconds of [start, end) that lie in any span, piece by piece between all edges."""
+    spans = [(max(a, start), min(b, end)) for a, b in spans if a < end and b > start]
+    edges = sorted({edge for span in spans for edge in span})
+    pieces = pairwise(edges)
+    return sum(b - a for a, b in pieces if any(one <= a and b <= other for one, other in spans))
+
+
+def intervals_of(folder, **wanted):
+    """Return the truth's intervals with these values."""
+    rows = truth_of(folder)["intervals"]
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def spans(rows):
+    return [(row["start_ns"], row["end_ns"]) for row in rows]
+
+
+# Intervals ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", RECORDINGS, ids=name_of)
+def test_every_interval_of_the_truth_is_a_row_and_every_row_an_interval(folder):
+    paths = [path for path in folder.glob("*.xml") if path.stem in INTERVAL_TABLES]
+    exported = [path for path in paths if path.stat().st_size > 65]
+    assert ("intervals" in truth_of(folder)) == bool(exported)
+    found = Counter(
+        (path.stem, *span_of(row), number(row["event-depth"]) if "event-depth" in row else 0)
+        for path in exported
+        for row in rows_of(path)
+    )
+    stated = truth_of(folder).get("intervals", [])
+    assert (
+        Counter((one["source"], *span, one["depth"]) for one, span in zip(stated, spans(stated), strict=True))
+        == found
+    )
+
+
+@pytest.mark.parametrize("folder", WITH_INTERVALS, ids=name_of)
+def test_labels_say_model_and_phase(folder):
+    words = {"execute": "AneInference|Neural Engine Prediction", "load": "Load", "compile": "Compile"}
+    tables = [path for path in folder.glob("ane-hw-intervals*.xml") if path.stat().st_size > 65]
+    labels = {span_of(row): row["event-label"].get("fmt") for path in tables for row in rows_of(path)}
+    for row, span in zip(stated := intervals_of(folder, engine="ANE"), spans(stated), strict=True):
+        assert row["pid"] == -1
+        assert re.match(rf"{row['model']}_(main__Op\d|[0-9a-f]{{16}} )", labels[span])
+        assert re.search(rf"({words[row['phase']]})$", labels[span])
+
+
+def test_a_row_may_be_there_twice():
+    rows = spans(intervals_of(SAMPLES / "fallback-midway-ios27", engine="ANE", phase="load"))
+    assert len(rows) == 2
+    assert len(set(rows)) == 1
+
+
+def test_core_ml_counts_the_copies_of_a_model():
+    for name in ("fallback-midway-ios27", "concurrent-models-ios27"):
+        models = {one["label"] for one in truth_of(SAMPLES / name)["inferences"]}
+        rows = rows_of(SAMPLES / name / "coreml-os-signpost.xml")
+        assert {row["model-name"].text for row in rows} == {f"{model}-1" for model in models}
+        calls = Counter(span_of(row) for row in rows if row["event-label"].text == "Prediction")
+        assert calls == Counter(spans(truth_of(SAMPLES / name)["inferences"]))
+
+
+def test_command_buffers_tell_the_model_from_pictures():
+    folder = SAMPLES / "gpu-mpsgraph-macos15"
+    mps, metal = (rows_of(folder / f"{name}-intervals.xml") for name in ("mps-hw", "metal-gpu"))
+    assert all(row["process"] is None for row in mps)
+    named = {int(re.search(r"CommandBuffer: 0x(\w+)", row["event-label"].get("fmt"))[1], 16) for row in mps}
+    stated = {
+        span: row["engine"]
+        for row in intervals_of(folder)
+        for span in spans([row])
+        if row["source"][:3] == "met"
+    }
+    kinds = Counter()
+    for row in metal:
+        of_model = number(row["cmdbuffer-id"]) in named
+        assert stated[span_of(row)] == ("GPU" if of_model else "GRAPHICS")
+        kinds[of_model, number(row["process"].find("pid")), row["channel-name"].text] += 1
+    assert {(who, kind) for model, who, kind in kinds if model} == {(4711, "Compute")}
+    assert {(who, kind) for model, who, kind in kinds if not model} >= {
+        (4711, "Vertex"),
+        (4711, "Fragment"),
+        (181, "Compute"),
+        (181, "Fragment"),
+    }
+
+
+def test_intervals_nest_and_overlap():
+    folder = SAMPLES / "gpu-mpsgraph-macos15"
+    outer = spans(intervals_of(folder, source="metal-gpu-intervals", depth=0))
+    inner = spans(intervals_of(folder, source="metal-gpu-intervals", depth=1))
+    assert inner
+    assert all(any(a <= start and end <= b for a, b in outer) for start, end in inner)
+    assert any(after < end for (_, end), (after, _) in pairwise(sorted(outer)))
+
+
+# What belongs to an inference -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", MEASURED, ids=name_of)
+def test_busy_time_is_the_union_of_the_models_intervals(folder):
+    truth, own_pids = truth_of(folder), {-1, pid_of(folder)}
+    models = {one["label"] for one in truth["inferences"]}
+    executed = intervals_of(folder, phase="execute", depth=0)
+    for inference, measured in zip(truth["inferences"], truth["measured"], strict=True):
+        inside = inference["start_ns"], inference["end_ns"]
+        assert measured["busy_ns"].keys() == {row["engine"] for row in executed}
+        for engine, busy_ns in measured["busy_ns"].items():
+            rows = [
+                row
+                for row in executed
+                if (row["engine"], row["pid"] in own_pids) == (engine, True)
+                and row["model"] in ("", inference["label"])
+            ]
+            assert busy_ns == covered(spans(rows), *inside) <= inside[1] - inside[0]
+        foreign = [row for row in executed if row["engine"] == "ANE" and row["model"] not in models]
+        assert measured["foreign_ns"] == covered(spans(foreign), *inside)
+        assert inference["engine"] in (*measured["handoffs"], "MIXED")
+        assert (len(set(measured["handoffs"])) > 1) == (inference["engine"] == "MIXED")
+
+
+@pytest.mark.parametrize("folder", WITH_INTERVALS, ids=name_of)
+def test_loading_is_apart_from_predicting(folder):
+    truth = truth_of(folder)
+    rows = [row for row in truth["intervals"] if row["phase"] in {"load", "compile"}]
+    assert truth["load_ns"] == covered(spans(rows), 0, 1 << 62)
+    if rows and truth["inferences"]:
+        assert max(row["end_ns"] for row in rows) < min(one["start_ns"] for one in truth["inferences"])
+
+
+def test_another_apps_model_is_on_the_ane_while_this_one_is_on_the_cpu():
+    truth = truth_of(SAMPLES / "fallback-midway-ios27")
+    foreign = [at for at, one in enumerate(truth["measured"]) if one["foreign_ns"]]
+    assert [truth["inferences"][at]["engine"] for at in foreign] == ["CPU"]
+    assert [truth["measured"][at]["busy_ns"]["ANE"] for at in foreign] == [0]
+
+
+def test_predictions_of_two_models_overlap():
+    rows = intervals_of(SAMPLES / "concurrent-models-ios27", engine="ANE")
+    by_model = {
+        name: spans(row for row in rows if row["model"] == name) for name in ("Detector", "SpeechEncoder")
+    }
+    assert any(a < d and c < b for a, b in by_model["Detector"] for c, d in by_model["SpeechEncoder"])
+
+
+@pytest.mark.parametrize("folder", MEASURED, ids=name_of)
+def test_an_engine_keeps_no_sampler_rhythm(folder):
+    rows = [row for row in truth_of(folder)["intervals"] if row["phase"] and row["engine"] != "RUNTIME"]
+    assert all((end - start) % PERIOD_NS for start, end in spans(rows))
+
+
+def test_a_worker_is_off_the_cpu_while_the_ane_is_at_work():
+    for folder in (folder for folder in MEASURED if "mpsgraph" not in folder.name):
+        models = {one["label"] for one in truth_of(folder)["inferences"]}
+        rows = intervals_of(folder, engine="ANE", phase="execute")
+        stacks = {
+            (number(row["time"]), tid_of(row["thread"])): ElementTree.tostring(row["stack"])
+            for row in rows_of(folder / "time-profile.xml")
+            if row["stack"] is not None
+        }
+        workers = {
+            tid for (_, tid), stack in stacks.items() if b"AneInferenceOperation::ExecuteSync" in stack
+        }
+        for start, end in spans(row for row in rows if row["model"] in models):
+            seen = {tid for time, tid in stacks if start <= time < end}
+            assert workers - seen
+
+
+# Signposts, threads, tracks, counters ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", RECORDINGS, ids=name_of)
+def test_signposts_are_counted(folder):
+    path = folder / "os-signpost.xml"
+    stated = truth_of(folder).get("signposts")
+    assert path.exists() == (stated is not None)
+    if stated:
+        kinds = Counter(row["event-type"].text for row in rows_of(path))
+        assert kinds["Begin"] == stated["intervals"] + stated["unpaired"]
+        assert (kinds["End"], kinds["Event"]) == (stated["intervals"], stated["events"])
+
+
+def test_threads_run_where_they_are_seen_and_wait_otherwise():
+    folder = SAMPLES / "ane-intervals-macos26"
+    truth = truth_of(folder)
+    states = {}
+    for row in rows_of(folder / "thread-state.xml"):
+        core = None if row["core"] is None else number(row["core"])
+        assert (row["state"].text == "Running") == (core is not None)
+        states.setdefault(tid_of(row["thread"]), []).append((*span_of(row), core))
+    caller, worker = states
+    for tid, rows in states.items():
+        assert rows[0][0] == 0
+        assert all(before[1] == after[0] for before, after in pairwise(rows))
+        held = truth["thread_states"][str(tid)]
+        assert held["Blocked"] == sum(end - start for start, end, core in rows if core is None)
+        assert sum(held.values()) == rows[-1][1]
+    for row in rows_of(folder / "time-profile.xml"):
+        time, tid, core = number(row["time"]), tid_of(row["thread"]), number(row["core"])
+        assert tid not in states or core in {on for start, end, on in states[tid] if start <= time < end}
+    blocked = {tid: [row[:2] for row in rows if row[2] is None] for tid, rows in states.items()}
+    for inference, measured in zip(truth["inferences"], truth["measured"], strict=True):
+        assert inference["thread"] == caller
+        window = inference["start_ns"], inference["end_ns"]
+        assert measured["waiting_ns"] == covered(blocked[caller], *window) > 0
+    for start, end in spans(intervals_of(folder, engine="ANE", phase="execute")):
+        assert any(since <= start and end <= until for since, until in blocked[worker])
+
+
+@pytest.mark.parametrize("folder", RECORDINGS, ids=name_of)
+def test_tracks_hold_their_values_for_as_long_as_stated(folder):
+    values = {"Nominal": "0", "Fair": "1", "Idle": "0", "Active": "1"}
+    tables = {
+        "Thermal state": ("device-thermal-state-intervals", "thermal-state"),
+        "GPU active": ("metal-gpu-state-intervals", "state"),
+    }
+    found = {}
+    for name, (schema, column) in tables.items():
+        if (folder / f"{schema}.xml").exists():
+            found[name] = Counter()
+            for row in rows_of(folder / f"{schema}.xml"):
+                found[name][values[row[column].text]] += number(row["duration"])
+    assert truth_of(folder).get("tracks", {}) == found
+
+
+def test_the_gpu_is_active_while_it_works():
+    folder = SAMPLES / "gpu-mpsgraph-macos15"
+    work = spans(intervals_of(folder, source="metal-gpu-intervals", depth=0))
+    assert truth_of(folder)["tracks"]["GPU active"]["1"] == covered(work, 0, 1 << 62)
+
+
+def test_counters_grow_by_what_the_samples_add():
+    folder = SAMPLES / "counters-cumulative-macos26"
+    stated = truth_of(folder)["counter_deltas"]
+    last, sums, seen = {}, [0, 0], set()
+    for row in rows_of(folder / "kdebug-counters-with-time-sample.xml"):
+        if row["thread-state"].text == "Blocked":
+            assert row["core"] is row["pmc-events"] is None
+            continue
+        core, values = number(row["core"]), list(map(int, row["pmc-events"].text.split()))
+        seen.add((number(row["time"]), tid_of(row["thread"]), core))
+        for place, (before, now) in enumerate(zip(last.get(core, values), values, strict=True)):
+            assert before <= now
+            sums[place] += now - before
+        last[core] = values
+    assert sums == [sum(engines.values()) for engines in stated.values()]
+    assert list(stated) == ["FIXED_CYCLES", "FIXED_INSTRUCTIONS"]
+    samples = rows_of(folder / "time-profile.xml")
+    assert seen == {(number(row["time"]), tid_of(row["thread"]), number(row["core"])) for row in samples}
+
+
+# Privacy --------------------------------------------------------------------------------------------------
+
+
+def test_prompts_stand_where_users_write_and_nowhere_else():
+    holding = set()
+    for path in EXPORTS:
+        for row in rows_of(path):
+            cells = {name: ElementTree.tostring(cell) for name, cell in row.items() if cell is not None}
+            holding |= {name for name, text in cells.items() if b"SECRETPROMPT" in text}
+    assert holding == WRITTEN_BY_USERS
+    for path in (*SAMPLES.glob("*/toc.xml"), *SAMPLES.glob("*/truth.json")):
+        assert "SECRETPROMPT" not in path.read_text(encoding="utf-8")
