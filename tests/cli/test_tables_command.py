@@ -176,8 +176,9 @@ def stack_row(stack: str, at: int, name: str) -> str:
     [
         (["--schema", "nothing"], "has no table 'nothing' in run 1; it holds odd."),
         (["--schema", "odd", "--columns", "nothing"], "'odd' has no column 'nothing'; it has time, thread,"),
-        (["--columns", "time"], "--columns and --limit go with --schema"),
-        (["--limit", "3"], "--columns and --limit go with --schema"),
+        (["--columns", "time"], "--columns, --limit and --private go with --schema"),
+        (["--limit", "3"], "--columns, --limit and --private go with --schema"),
+        (["--private"], "--columns, --limit and --private go with --schema"),
         (["--schema", "odd", "--run", "2"], "has no run 2; its runs are 1."),
         (["--format", "csv"], "The list of tables comes as text or JSON"),
         (["--schema", "odd", "--format", "xlsx"], "Invalid value for '--format'"),

@@ -38,6 +38,9 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text
     type=click.Choice(["text", "csv", "json", "parquet"]),
     help="Default: by the output's extension, or text.",
 )
+@click.option(
+    "--private", is_flag=True, help="Show prompts, answers and instructions, which are hidden otherwise."
+)
 @via_option
 @output_options
 def tables_command(
@@ -47,6 +50,7 @@ def tables_command(
     limit: int | None,
     run: int | None,
     format_: str | None,
+    private: bool,
     via: Via,
     output: str,
     force: bool,
@@ -54,7 +58,8 @@ def tables_command(
     """List the tables of a recording, or print one of them with every value exact.
 
     INPUT is a .trace (a folder, or a zip or tar of one), an export (.xml, .xml.gz), a folder of exports of
-    one recording, several such files, or - for standard input. Any schema is read, known or not.
+    one recording, several such files, or - for standard input. Any schema is read, known or not. What people
+    asked a language model and were answered is hidden (Foundation Models tables) without --private.
 
     \b
     Examples:
@@ -65,8 +70,8 @@ def tables_command(
       tracekit tables exports/ --schema os-signpost --columns time,name,message
     """
     check_output(output, force)
-    if schema is None and (columns is not None or limit is not None):
-        raise UsageError("--columns and --limit go with --schema.")
+    if schema is None and (columns is not None or limit is not None or private):
+        raise UsageError("--columns, --limit and --private go with --schema.")
     chosen = guess_format(format_, output, _FORMATS)
     if chosen == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("Parquet is no text: name a file with -o FILE.parquet.")
@@ -86,7 +91,7 @@ def tables_command(
         else:
             names = [name.strip() for name in columns.split(",")] if columns else []
             found = _find(source, schema, run)
-            result = _render(found, names, limit, chosen)
+            result = _render(found, names, limit, chosen, private)
             for issue in source.issues(found.run):
                 if issue.severity != "info":  # a list of rows has no place for it
                     click.echo(f"{issue.severity}: {printable(issue.message)}", err=True)
@@ -125,14 +130,23 @@ def _find(source: Source, schema: str, run: int | None) -> Table:
     raise UsageError(f"{source.name} has no table '{schema}' in run {number}; {here}.")
 
 
-def _render(table: Table, names: list[str], limit: int | None, chosen: str) -> str | bytes:
+def _render(table: Table, names: list[str], limit: int | None, chosen: str, private: bool) -> str | bytes:
     from dataclasses import replace
 
+    from tracekit.export.private import hide_private
     from tracekit.export.tables import choose_columns, to_csv, to_json, to_parquet, to_text
+    from tracekit.export.text import printable
 
-    columns = choose_columns(table, names)
     if limit is not None:
         table = replace(table, rows=table.rows.head(limit))
+    hidden: tuple[str, ...] = ()
+    if not private:
+        table, hidden = hide_private(table)
+    columns = choose_columns(table, names)
+    if shown := [column.mnemonic for column in columns if column.mnemonic in hidden]:
+        click.echo(
+            f"note: private, and hidden: {printable(', '.join(shown))}; --private shows them", err=True
+        )
     if chosen == "parquet":
         return to_parquet(table, columns)
     if chosen == "json":
