@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from tracekit.errors import InputError, UsageError
-from tracekit.model import INTERVALS, SIGNPOSTS, TRACKS, Issue, RunInfo, Trace
+from tracekit.model import Issue, RunInfo, Table, Trace
 from tracekit.parsers.source import Progress, Source
+from tracekit.parsers.tables.evidence import (
+    EVIDENCE_SCHEMAS,
+    SLACK_NS,
+    SPOKEN_SCHEMAS,
+    EvidenceRows,
+    load_evidence,
+    with_new_threads,
+)
 from tracekit.parsers.tables.samples import SAMPLE_SCHEMAS, Samples, load_samples
 from tracekit.sources import EXPORT_ADVICE, Input, Via, open_source
-
-_SLACK_NS = 100_000_000  # a recording may end a little after its last tick
 
 
 def open_trace(
@@ -22,10 +32,11 @@ def open_trace(
 
     ``path`` is a .trace bundle, an export, a folder of exports, several exports of one recording, or "-";
     ``via`` says how a bundle is read. ``run`` is the run's number (the first run when None). ``samples``
-    names the schema to take samples from; by default the best that is there. Raises ``InputError`` when the
-    input holds no samples, ``UsageError`` for an unknown run, ``XctraceError`` when xctrace fails.
+    names the schema to take samples from; by default the best that is there, and none where the input holds
+    only intervals, signposts or the like. Raises ``InputError`` when it holds nothing to analyse,
+    ``UsageError`` for an unknown run, ``XctraceError`` when xctrace fails.
     """
-    source = open_source(path, progress, via, SAMPLE_SCHEMAS)
+    source = open_source(path, progress, via, (*SAMPLE_SCHEMAS, *EVIDENCE_SCHEMAS))
     return trace_of(source, run, samples)
 
 
@@ -36,14 +47,22 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     infos = chosen.tables
     if samples is not None and samples not in SAMPLE_SCHEMAS:
         raise UsageError(f"'{samples}' is no table of samples. Choose one of {', '.join(SAMPLE_SCHEMAS)}.")
-    loaded = load_samples(source.name, lambda schema: source.tables(schema, chosen.info.run), infos, samples)
-    if not loaded.source:
+
+    def tables(schema: str) -> Iterator[Table]:
+        return source.tables(schema, chosen.info.run)
+
+    loaded = load_samples(source.name, tables, infos, samples)
+    evidence = load_evidence(tables, infos, chosen.info, loaded.rows["time_ns"].to_numpy(np.int64))
+    if not loaded.source and (samples is not None or not _speaks(chosen, evidence)):
         raise _no_samples(source, chosen, samples)
     issues = [
         *source.issues(chosen.info.run),
         *loaded.issues,
+        *evidence.issues,
         *(_doubts(chosen, loaded) if chosen.info.kind == "xctrace-xml" else ()),
     ]
+    if not loaded.source:
+        issues.append(_without_samples(chosen))
     if run is None and len(runs) > 1:
         numbers = ", ".join(str(one.info.run) for one in runs)
         issues.append(
@@ -53,17 +72,36 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
         info=chosen.info,
         samples=loaded.rows,
         stacks=loaded.stacks,
-        threads=loaded.threads,
-        intervals=INTERVALS.empty(),
-        signposts=SIGNPOSTS.empty(),
+        threads=with_new_threads(loaded.threads, evidence.threads),
+        intervals=evidence.intervals,
+        signposts=evidence.signposts,
         counters=loaded.counters,
-        tracks=TRACKS.empty(),
+        tracks=evidence.tracks,
         tables=infos,
         issues=tuple(issues),
         weight_unit=loaded.weight_unit,
         samples_source=loaded.source,
         has_toc=source.has_toc,
         core_types=loaded.core_types,
+        thread_states=evidence.thread_states,
+        metrics=evidence.metrics,
+    )
+
+
+def _speaks(run: RunInfo, evidence: EvidenceRows) -> bool:
+    """Return whether a table is here, be it an empty one, that can be analysed without samples."""
+    here = {table.schema for table in run.tables if table.row_count is not None}
+    return bool(here.intersection(SPOKEN_SCHEMAS) - evidence.unreadable)
+
+
+def _without_samples(run: RunInfo) -> Issue:
+    text = "there are no samples here: what the host did is not known, only what other tables reported"
+    recorded = [schema for schema in SAMPLE_SCHEMAS if any(table.schema == schema for table in run.tables)]
+    if not recorded:
+        return Issue("info", "no-samples", text)
+    known = ", ".join(f"'{schema}'" for schema in recorded)
+    return Issue(
+        "warning", "no-samples", f"{text}. The recording has {known}, which this input does not hold"
     )
 
 
@@ -74,7 +112,7 @@ def _doubts(run: RunInfo, samples: Samples) -> list[Issue]:
     doubts = []
     if run.pids and pids and not pids & run.pids:
         doubts.append("it lists none of the sampled processes")
-    if run.info.duration_ns is not None and last_ns > run.info.duration_ns + _SLACK_NS:
+    if run.info.duration_ns is not None and last_ns > run.info.duration_ns + SLACK_NS:
         doubts.append(
             f"it says {run.info.duration_ns / 1e9:.3f} s and samples go on to {last_ns / 1e9:.3f} s"
         )

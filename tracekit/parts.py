@@ -18,7 +18,13 @@ def format_parts(parts: Sequence[tuple[str, Any]]) -> str:
     halves = [value for kind, value in parts if kind == "eight-byte-array" and _is_word(value)]
     if len(parts) == len(halves) == _UUID_HALVES:
         return str(uuid.UUID(int=(halves[0] << 64) | halves[1])).upper()
-    return "".join(_format_part(kind, value) for kind, value in parts)
+    pieces = [""]
+    for kind, value in parts:
+        piece = _format_part(kind, value)
+        # Some labels spell the prefix themselves: "MPSGraph:0x" and a number (Xcode 16.4).
+        spelt = kind in _HEX_TYPES and pieces[-1].endswith("0x")
+        pieces.append(piece.removeprefix("0x") if spelt else piece)
+    return "".join(pieces)
 
 
 def _is_word(value: Any) -> bool:

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from tracekit.errors import XctraceError
 from tracekit.model import Issue, RunInfo, Table
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.source import XmlFile, XmlSource
@@ -32,7 +33,8 @@ class XctraceSource:
     ) -> None:
         """Export the table of contents, and at once the tables of ``schemas``.
 
-        Raises ``XctraceError`` when xctrace fails, ``InputError`` when it writes something else.
+        One of these that xctrace does not export is an issue. Raises ``XctraceError`` when it exports none of
+        them, or no table of contents, ``InputError`` when it writes something else.
         """
         self.name = name
         self._tool = tool
@@ -45,9 +47,11 @@ class XctraceSource:
         self._contents = XmlFile(str(contents))
         self._exported: dict[tuple[int, int], XmlFile] = {}
         self._source = self._reread()
-        for run in self._source.toc():
-            for schema in schemas:
-                self._export(schema, run)
+        self._refused: list[tuple[int, Issue]] = []
+        errors = [self._try_export(schema, run) for run in self._source.toc() for schema in schemas]
+        failed = [error for error in errors if error is not None]
+        if failed and not self._exported:
+            raise failed[0]
 
     def toc(self) -> tuple[RunInfo, ...]:
         """See ``Source.toc``; a table's rows are counted once it has been exported."""
@@ -62,7 +66,17 @@ class XctraceSource:
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
-        return self._source.issues(run)
+        refused = [issue for number, issue in self._refused if run in (None, number)]
+        return (*self._source.issues(run), *refused)
+
+    def _try_export(self, schema: str, run: RunInfo) -> XctraceError | None:
+        try:
+            self._export(schema, run)
+        except XctraceError as error:
+            text = f"'{schema}' could not be exported: {str(error).rstrip('.')}"
+            self._refused.append((run.info.run, Issue("warning", "table-damaged", text)))
+            return error
+        return None
 
     def _export(self, schema: str, run: RunInfo) -> None:
         number = run.info.run

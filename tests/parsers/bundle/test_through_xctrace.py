@@ -201,6 +201,18 @@ def test_what_a_failing_xctrace_says(home: Path, bundle: Path) -> None:
     )
 
 
+def test_one_table_that_xctrace_refuses_stops_nothing(home: Path, bundle: Path) -> None:
+    contents = TOC.replace('<table schema="process-info"/>', '<table schema="ane-hw-intervals"/>')
+    (home / "toc.xml").write_text(contents)
+    install(home, "if 'table[1]' in query: sys.exit('Export failed: the table is broken')")
+    code, output, _ = run(home, "analyze", bundle, "--via", "xctrace")
+    assert code == 0
+    words = " ".join(output.split())
+    assert "1 from time-profile" in words
+    assert "! 'ane-hw-intervals' could not be exported: " in words
+    assert "the table is broken" in words
+
+
 @pytest.mark.parametrize(
     "behaviour", ["sys.exit(0)", "open(arguments['--output'], 'w'); sys.exit(0)", "sys.exit(3)"]
 )

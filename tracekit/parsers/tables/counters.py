@@ -1,8 +1,9 @@
 """Hardware counter values of samples, named by the table of contents.
 
 A ``pmc-events`` cell is a list of numbers (``40 4770``) in the order of the table's ``pmc-events`` attribute
-(``"L1D_CACHE_MISS_LD" "MEM_LOAD_RETIRED.L1_HIT"``); the values are per sample, not cumulative, as in the
-exports of fzhinkin/xctraceprof.
+(``"L1D_CACHE_MISS_LD" "MEM_LOAD_RETIRED.L1_HIT"``). In ``counters-profile`` the values are per sample, as in
+the exports of fzhinkin/xctraceprof. In ``kdebug-counters-with-time-sample`` they count up per core, and
+samples of threads that waited have none (landaire/xct2cli reads them so; no export with rows was at hand).
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import InputError
-from tracekit.model import Issue, Table
+from tracekit.model import IntArray, Issue, Table
+from tracekit.parsers.tables.cells import row_keys
+
+CUMULATIVE_SCHEMA = "kdebug-counters-with-time-sample"
 
 _EVENT_NAME = re.compile(r'"([^"]+)"')
+_MOST_PER_SAMPLE = 10**9
+"""A core does some 10^7 things in a sampling interval: what is beyond this is a reset, as xct2cli has it."""
 
 
 def read_counters(name: str, table: Table, issues: list[Issue]) -> pd.DataFrame:
@@ -25,33 +32,55 @@ def read_counters(name: str, table: Table, issues: list[Issue]) -> pd.DataFrame:
     A sample without values counts 0, with a warning. Raises ``InputError`` of the input ``name`` for cells
     that are no lists of numbers.
     """
-    column = next((c for c in table.columns if c.engineering_type == "pmc-events"), None)
-    if column is None:
-        return pd.DataFrame(index=table.rows.index)
-    cells = table.rows[column.mnemonic]
-    beyond = column.kind == "ints" and any(number >= 2**63 for cell in cells if cell for number in cell)
-    if column.kind != "ints" or beyond:
-        problem = f"the counters of '{table.schema}' are no lists of numbers."
-        raise InputError(name, problem, "The recording, or its export, is damaged.")
-    width = max((len(cell) for cell in cells if cell is not None), default=0)
-    short = sum(1 for cell in cells if cell is None or len(cell) != width)
-    if short:
-        issues.append(Issue("warning", "null-counters", f"{short} samples lack counter values", short))
-    zeros = (0,) * width
-    matrix = [(*(cell or ()), *zeros)[:width] for cell in cells]
-    values = np.array(matrix, dtype=np.int64).reshape(len(cells), width)
-    return pd.DataFrame(values, columns=_names(table, width, issues), index=table.rows.index)
+    counters, known = _read(name, table, issues)
+    if len(counters.columns):
+        _report_gaps(int((~known).sum()), issues)
+    return counters
 
 
-def _names(table: Table, width: int, issues: list[Issue]) -> list[str]:
-    names = _EVENT_NAME.findall(table.attributes.get("pmc-events", ""))
-    if len(names) == width == len(set(names)):
-        return names
-    if width:
-        known = f"names {len(set(names))}" if names else "is not here to name them"
-        text = f"the rows hold {width} counters and the table of contents {known}; they are numbered"
-        issues.append(Issue("warning", "counter-names-unknown", text))
-    return [f"counter-{at + 1}" for at in range(width)]
+def read_cumulative_counters(
+    name: str, table: Table, times: IntArray, cores: npt.NDArray[np.int16], issues: list[Issue]
+) -> pd.DataFrame:
+    """Return what each event counted since the sample before on the same core; see ``read_counters``.
+
+    ``times`` and ``cores`` are the rows'. The first sample of a core counts 0; so does one after a reset,
+    which is reported as ``counter-resets``, and one whose core is not known.
+    """
+    counters, known = _read(name, table, issues)
+    if not len(counters.columns):
+        return counters
+    placed = np.flatnonzero(known & (cores >= 0))
+    _report_gaps(int(((~known & _running(table)) | (known & (cores < 0))).sum()), issues)
+    order = placed[np.lexsort((times[placed], cores[placed]))]
+    values = counters.to_numpy(np.int64)
+    deltas = np.zeros_like(values)
+    steps = np.diff(values[order], axis=0)
+    same_core = cores[order][1:] == cores[order][:-1]
+    reset = same_core & ((steps < 0) | (steps > _MOST_PER_SAMPLE)).any(axis=1)
+    deltas[order[1:]] = np.where((same_core & ~reset)[:, None], steps, 0)
+    if reset.any():
+        text = f"the counters of '{table.schema}' began anew before {int(reset.sum())} samples, which count 0"
+        issues.append(Issue("warning", "counter-resets", text, int(reset.sum())))
+    return pd.DataFrame(deltas, columns=counters.columns, index=counters.index)
+
+
+def attach_counters(
+    counters: pd.DataFrame, places: Sequence[IntArray], samples: Sequence[IntArray]
+) -> tuple[pd.DataFrame, int]:
+    """Return the counters of rows at ``places`` as those of ``samples``, and how many rows fit no sample.
+
+    Places and samples are (time, tid, core); they fit where all three are equal and the thread is known. A
+    sample that nothing fits counts 0. Rows that counted nothing are not missed.
+    """
+    rows = len(samples[0])
+    key = row_keys([np.concatenate(pair) for pair in zip(samples, places, strict=True)])
+    held, firsts = np.unique(key[:rows], return_index=True)
+    deltas = counters.to_numpy(np.int64)
+    totals = np.zeros((rows, len(counters.columns)), np.int64)
+    fits = np.isin(key[rows:], held) & (places[1] >= 0)
+    np.add.at(totals, firsts[np.searchsorted(held, key[rows:][fits])], deltas[fits])
+    missed = int((deltas[~fits] != 0).any(axis=1).sum())
+    return pd.DataFrame(totals, columns=counters.columns), missed
 
 
 def of_one_event_list(tables: Sequence[Table], issues: list[Issue]) -> list[Table]:
@@ -64,3 +93,59 @@ def of_one_event_list(tables: Sequence[Table], issues: list[Issue]) -> list[Tabl
         text = f"{left} rows of '{filled[0].schema}' count other events ({events} are used) and were left out"
         issues.append(Issue("warning", "other-counters", text, left))
     return kept
+
+
+def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
+    """Return the values as they stand, and which rows have them all."""
+    column = next((c for c in table.columns if c.engineering_type == "pmc-events"), None)
+    if column is None:
+        return pd.DataFrame(index=table.rows.index), np.zeros(len(table), bool)
+    cells = table.rows[column.mnemonic]
+    is_list = column.kind == "ints"
+    beyond = is_list and any(not 0 <= number < 2**63 for cell in cells if cell for number in cell)
+    if not is_list or beyond:
+        problem = f"the counters of '{table.schema}' are no lists of numbers."
+        raise InputError(name, problem, "The recording, or its export, is damaged.")
+    width = max((len(cell) for cell in cells if cell is not None), default=0)
+    known = np.array([cell is not None and len(cell) == width for cell in cells], bool)
+    zeros = (0,) * width
+    matrix = [(*(cell or ()), *zeros)[:width] for cell in cells]
+    values = np.array(matrix, dtype=np.int64).reshape(len(cells), width)
+    values = _once(table, values, issues)
+    return pd.DataFrame(values, columns=_names(table, values.shape[1], issues), index=table.rows.index), known
+
+
+def _once(table: Table, values: npt.NDArray[np.int64], issues: list[Issue]) -> npt.NDArray[np.int64]:
+    """Some exports write each list twice in a row (8 events, 16 values): keep the first half."""
+    events = len(_listed(table))
+    if not events or values.shape[1] != 2 * events or (values[:, :events] != values[:, events:]).any():
+        return values
+    text = f"each list of counters in '{table.schema}' stands there twice and counts once"
+    issues.append(Issue("info", "counters-repeated", text, len(values)))
+    return values[:, :events]
+
+
+def _running(table: Table) -> npt.NDArray[np.bool_]:
+    if "thread-state" not in table.rows.columns:
+        return np.ones(len(table), bool)
+    return (table.rows["thread-state"] != "Blocked").to_numpy(bool)
+
+
+def _report_gaps(gaps: int, issues: list[Issue]) -> None:
+    if gaps:
+        issues.append(Issue("warning", "null-counters", f"{gaps} samples lack counter values", gaps))
+
+
+def _listed(table: Table) -> list[str]:
+    return _EVENT_NAME.findall(table.attributes.get("pmc-events", ""))
+
+
+def _names(table: Table, width: int, issues: list[Issue]) -> list[str]:
+    names = _listed(table)
+    if len(names) == width == len(set(names)):
+        return names
+    if width:
+        known = f"names {len(set(names))}" if names else "is not here to name them"
+        text = f"the rows hold {width} counters and the table of contents {known}; they are numbered"
+        issues.append(Issue("warning", "counter-names-unknown", text))
+    return [f"counter-{at + 1}" for at in range(width)]

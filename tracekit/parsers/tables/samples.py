@@ -7,6 +7,7 @@ time-profile      Time Profiler                          ns that the sample stan
 counters-profile  CPU Counters, time or event trigger    ns, or the count of the triggering event
 cpu-profile       CPU Profiler                           cycles
 time-sample       Time Profiler's raw rows (kperf)       none: a sample stands for one sampling interval
+kdebug-counters-… CPU Counters' raw rows                 none, as time-sample; the counters count up per core
 ================= ====================================== =====================================================
 
 A recording often holds several of them for the same moments, so one is chosen and the others are named in an
@@ -36,11 +37,19 @@ from tracekit.model import (
     WeightUnit,
 )
 from tracekit.parsers.combine import concat_tables, stack_pairs
-from tracekit.parsers.tables.counters import of_one_event_list, read_counters
+from tracekit.parsers.tables.counters import (
+    CUMULATIVE_SCHEMA,
+    attach_counters,
+    of_one_event_list,
+    read_counters,
+    read_cumulative_counters,
+)
 from tracekit.parsers.tables.numbers import read_numbers
 
-SAMPLE_SCHEMAS = ("time-profile", "counters-profile", "cpu-profile", "time-sample")
+SAMPLE_SCHEMAS = ("time-profile", "counters-profile", "cpu-profile", "time-sample", CUMULATIVE_SCHEMA)
 """In the order of preference."""
+
+_RAW_SCHEMAS = ("time-sample", CUMULATIVE_SCHEMA)
 
 _DEFAULT_PERIOD_US = 1000  # Time Profiler's sampling interval unless the table says otherwise
 
@@ -96,7 +105,7 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     )
     if unit != "ns":
         samples[unit] = weight
-    counters = read_counters(name, table, issues)
+    counters = _counters(name, table, samples, issues)
     _report_strangers(tables, issues)
     keep = _first_copies(samples, tables, issues)
     order = np.argsort(samples["time_ns"].to_numpy()[keep], kind="stable")
@@ -129,7 +138,7 @@ def choose_schema(
     if wanted is not None:
         present = [s for s in present if s == wanted]
     by_event = {i.schema for i in infos if i.attributes.get("trigger") == "pmi"}
-    order = sorted(present, key=lambda s: (rows[s] == 0, s == "time-sample", s in by_event))
+    order = sorted(present, key=lambda s: (rows[s] == 0, s in _RAW_SCHEMAS, s in by_event))
     if not order:
         return None, ()
     unused = [s for s in order[1:] if rows[s]]
@@ -144,6 +153,13 @@ def choose_schema(
         for s in unused
     ]
     return order[0], tuple(issues)
+
+
+def _counters(name: str, table: Table, samples: pd.DataFrame, issues: list[Issue]) -> pd.DataFrame:
+    if table.schema != CUMULATIVE_SCHEMA:
+        return read_counters(name, table, issues)
+    times, cores = samples["time_ns"].to_numpy(np.int64), samples["core"].to_numpy(np.int16)
+    return read_cumulative_counters(name, table, times, cores, issues)
 
 
 def _core(table: Table) -> npt.NDArray[np.int16]:
@@ -303,4 +319,33 @@ def load_samples(name: str, tables: Loader, infos: Sequence[TableInfo], wanted: 
     if schema is None:
         return empty_samples()
     samples = build_samples(name, list(tables(schema)))
+    counted = any(info.schema == CUMULATIVE_SCHEMA and info.row_count for info in infos)
+    if counted and schema != CUMULATIVE_SCHEMA and not len(samples.counters.columns):
+        samples = _with_counters(name, samples, tables)
     return replace(samples, issues=(*samples.issues, *unused))
+
+
+def _with_counters(name: str, samples: Samples, tables: Loader) -> Samples:
+    """Return the samples with the counters that the raw table has for the same time, thread and core."""
+    try:
+        raw = build_samples(name, list(tables(CUMULATIVE_SCHEMA)))
+    except TracekitError as error:
+        problem = str(getattr(error, "problem", error)).rstrip(".")
+        text = f"'{CUMULATIVE_SCHEMA}' cannot be read and is left out: {problem}"
+        return replace(samples, issues=(*samples.issues, Issue("warning", "table-unreadable", text)))
+    told = [issue for issue in raw.issues if "counter" in issue.code]
+    counters, left = attach_counters(raw.counters, _places(raw), _places(samples))
+    if left:
+        text = (
+            f"{left} rows of '{CUMULATIVE_SCHEMA}' counted something and fit no sample of '{samples.source}'"
+            " (same time, thread and core); their counts are left out"
+        )
+        told.append(Issue("info", "counters-not-attached", text, left))
+    return replace(samples, counters=counters, issues=(*samples.issues, *told))
+
+
+def _places(samples: Samples) -> tuple[IntArray, IntArray, IntArray]:
+    """Return each sample's time, tid and core."""
+    rows = samples.rows
+    tids = np.append(samples.threads["tid"].to_numpy(np.int64), -1)[rows["thread_id"].to_numpy()]
+    return rows["time_ns"].to_numpy(np.int64), tids, rows["core"].to_numpy(np.int64)

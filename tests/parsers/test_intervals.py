@@ -1,0 +1,464 @@
+"""Intervals that engines and runtimes reported: which engine, doing what, for whom; no row lost."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table_support import found, records, rows_of, tables_of
+
+from tracekit.engines import Engine, Phase
+from tracekit.model import INTERVALS, PROCESSES, THREADS, Column, StackTable, Table, TraceInfo
+from tracekit.parsers.tables.interval_labels import ane_model, ane_phase, core_ml_kind, has_ml_mark
+from tracekit.parsers.tables.intervals import read_intervals
+from tracekit.parsers.tables.spans import OPEN_NS, close_spans
+
+NOBODY = TraceInfo("test", "xctrace-xml")
+TARGET = TraceInfo("test", "xctrace-xml", pid=7, process="App")
+ANE = {
+    "start": "start-time",
+    "duration": "duration",
+    "channel-name": "ane-event-name",
+    "event-depth": "metal-nesting-level",
+    "event-label": "formatted-label",
+    "state": "gpu-state",
+}
+MPS = {**ANE, "channel-name": "mps-event-name", "process": "process"}
+GPU = {
+    **ANE,
+    "channel-name": "gpu-channel-name",
+    "process": "process",
+    "cmdbuffer-id": "metal-command-buffer-id",
+}
+CORE_ML = {
+    "start": "start-time",
+    "duration": "duration",
+    "event-label": "coreml-model-event",
+    "model-name": "coreml-model-name",
+    "parent-model-name": "coreml-model-name",
+    "model-level": "coreml-model-level",
+    "graph-event-label": "formatted-label",
+}
+
+
+def ane_row(
+    start: int | None, duration: int | None, label: str = "m_main__Op0_AneInference"
+) -> tuple[object, ...]:
+    return start, duration, "Apple Neural Engine", 0, label, "Active"
+
+
+def test_the_neural_engine() -> None:
+    text = rows_of(
+        "ane-hw-intervals",
+        ANE,
+        (1000, 500, "Apple Neural Engine", 0, ["encoder_main__Op0_AneInference"], "Active"),
+        (2000, 10, "Apple Neural Engine", 1, "decoder_1a2b3c4d5e main Neural Engine Load", "Active"),
+        (3000, 20, "Apple Neural Engine", 0, "decoder_1a2b3c4d5e main Neural Engine Prediction", "Idle"),
+    )
+    frame, issues = read_intervals(tables_of(text), TARGET)
+    assert list(frame.columns) == list(INTERVALS.required)
+    assert records(frame, "start_ns", "end_ns", "engine", "phase", "model", "depth") == [
+        (1000, 1500, "ANE", "execute", "encoder", 0),
+        (2000, 2010, "ANE", "load", "decoder", 1),
+        (3000, 3020, "ANE", "idle", "decoder", 0),
+    ]
+    # The table names no process, and the recording's target is no substitute: it is system-wide.
+    assert records(frame, "pid", "source", "channel", "command_buffer")[0] == (
+        -1,
+        "ane-hw-intervals",
+        "Apple Neural Engine",
+        -1,
+    )
+    assert issues == ()
+
+
+@pytest.mark.parametrize(
+    ("label", "phase", "model"),
+    [
+        ("encoder_main__Op0_AneInference", Phase.EXECUTE, "encoder"),
+        ("encoder__Op12_AneInference", Phase.EXECUTE, "encoder"),
+        ("Load_forecast_main__Op0_AneInference", Phase.EXECUTE, "Load_forecast"),
+        ("Encoder_0123abcd x Neural Engine Prediction", Phase.EXECUTE, "Encoder"),
+        ("Encoder_0123abcd Neural Engine Compile", Phase.COMPILE, "Encoder"),
+        ("Encoder_0123abcd Neural Engine Unload", Phase.LOAD, "Encoder"),
+        ("A_0123abcd Neural Engine Load Neural Engine Prediction", Phase.EXECUTE, "A"),
+        ("Encoder_0123abc Neural Engine Load", Phase.LOAD, ""),  # seven digits are no hash
+        ("Neural Engine Prediction", Phase.EXECUTE, ""),
+        ("encoder_main__Op0 Compile", Phase.COMPILE, "encoder"),
+        ("encoder_main__Op0_Load", Phase.LOAD, "encoder"),
+        ("Payload", Phase.EXECUTE, ""),
+        ("Loader", Phase.EXECUTE, ""),
+        ("", Phase.EXECUTE, ""),
+    ],
+)
+def test_labels_of_the_neural_engine(label: str, phase: Phase, model: str) -> None:
+    assert (ane_phase(label), ane_model(label)) == (phase, model)
+
+
+def test_mps_work_that_went_to_the_neural_engine_does_not_count_for_the_gpu() -> None:
+    mps = rows_of(
+        "mps-hw-intervals",
+        MPS,
+        (
+            100,
+            50,
+            "MPSGraph",
+            0,
+            ["MPSGraph:0x", 255, " (CommandBuffer: 0x", 2853375177, ")"],
+            "Active",
+            None,
+        ),
+        (200, 50, "MPSGraph", 0, "MPSGraph:0xff (CommandBuffer: 0xaa130d0d)", "Active", (9, "Other")),
+        (200, 51, "MPSGraph", 0, "MPSGraph", None, None),
+        (300, 5, "MPSGraph", 0, "MPSGraph", "Waiting", None),
+    )
+    ane = rows_of("ane-hw-intervals-internal", ANE, ane_row(200, 50), ane_row(300, 5, "m_main__Op0_Load"))
+    frame, issues = read_intervals(tables_of(mps, ane, target_pid="SINGLE"), TARGET)
+    rows = frame[frame["source"] == "mps-hw-intervals"]
+    assert records(rows, "start_ns", "engine", "phase", "pid", "command_buffer") == [
+        (100, "GPU", "execute", 7, 0xAA130CC9),
+        (200, "ANE", None, 9, 0xAA130D0D),
+        (200, "GPU", "execute", 7, -1),
+        (300, "GPU", "idle", 7, -1),
+    ]
+    assert found(issues) == [("mps-on-ane", 1)]
+
+
+def test_rows_without_a_process_are_the_targets_only_where_the_table_is_about_it() -> None:
+    text = rows_of("mps-hw-intervals", MPS, (1, 1, "MPSGraph", 0, "MPSGraph", "Active", None))
+    for info, attributes, pid in [
+        (TARGET, {"target_pid": "SINGLE"}, 7),
+        (TARGET, {"target_pid": "ALL"}, -1),
+        (TARGET, {}, -1),
+        (NOBODY, {"target_pid": "SINGLE"}, -1),
+    ]:
+        frame, _ = read_intervals(tables_of(text, **attributes), info)
+        assert frame["pid"].tolist() == [pid]
+
+
+def test_gpu_work_is_inference_by_its_label_or_by_its_command_buffer() -> None:
+    gpu = rows_of(
+        "metal-gpu-intervals",
+        GPU,
+        (10, 5, "Compute", 0, "encoder MpsGraphInference", "Active", (7, "App"), 1),
+        (20, 5, "Compute", 0, "GPU Execution", "Active", (7, "App"), 0xAA),
+        (30, 5, "Fragment", 2, "GPU Execution ( WindowServer (181) )", "Active", (181, "WindowServer"), 3),
+        (40, 5, "Compute", 0, "espresso bar", "Active", (7, "App"), None),  # another case, another thing
+        (50, 5, "Compute", 0, "BNNS", "Idle", (7, "App"), 2**64 - 1),
+    )
+    mps = rows_of("mps-hw-intervals", MPS, (20, 5, "MPSGraph", 0, "x (CommandBuffer: 0xaa)", "Active", None))
+    frame, issues = read_intervals(tables_of(gpu, mps), TARGET)
+    rows = frame[frame["source"] == "metal-gpu-intervals"]
+    assert records(rows, "start_ns", "engine", "phase", "channel", "pid", "depth", "command_buffer") == [
+        (10, "GPU", "execute", "Compute", 7, 0, 1),
+        (20, "GPU", "execute", "Compute", 7, 0, 0xAA),
+        (30, "GRAPHICS", None, "Fragment", 181, 2, 3),
+        (40, "GRAPHICS", None, "Compute", 7, 0, -1),
+        (50, "GPU", "idle", "Compute", 7, 0, -1),
+    ]
+    assert issues == ()
+
+
+def test_a_command_buffer_tells_the_process_unless_two_claim_it() -> None:
+    gpu = rows_of(
+        "metal-gpu-intervals", GPU, *((at, 5, "Compute", 0, "x", "Active", None, at) for at in (1, 2, 3, 4))
+    )
+    submitted = rows_of(
+        "metal-gpu-submission-to-command-buffer-id",
+        {
+            "timestamp": "event-time",
+            "cmdbuffer-id": "metal-command-buffer-id",
+            "pid": "pid",
+            "process": "process",
+        },
+        (0, 1, 70, (70, "App")),
+        (0, 2, 71, None),
+        (0, 4, 70, None),
+    )
+    application = rows_of(
+        "metal-application-intervals",
+        {
+            "start": "start-time",
+            "duration": "duration",
+            "process": "process",
+            "cmdbuffer-id": "metal-command-buffer-id",
+        },
+        (0, 1, (72, "Other"), 4),
+        (0, 1, (73, "Third"), 3),
+    )
+    frame, _ = read_intervals(tables_of(gpu, submitted, application), NOBODY)
+    rows = frame[frame["source"] == "metal-gpu-intervals"]
+    assert records(rows, "command_buffer", "pid") == [(1, 70), (2, 71), (3, 73), (4, -1)]
+
+
+def test_the_apps_side_of_the_gpu_is_dispatch_and_never_execution() -> None:
+    encoders = rows_of(
+        "metal-application-encoders-list",
+        {
+            "start": "start-time",
+            "duration": "duration",
+            "process": "process",
+            "cmdbuffer-label": "metal-object-label",
+            "encoder-label": "metal-object-label",
+            "event-type": "string",
+            "cmdbuffer-id": "metal-command-buffer-id",
+        },
+        (1, 5, (7, "App"), "MPSGraph buffer", "", "Encoding", 1),
+        (2, 5, (7, "App"), "MPSGraph buffer", "Shadows", "Encoding", 2),
+    )
+    completed = rows_of(
+        "metal-command-buffer-completed",
+        {"timestamp": "event-time", "cmdbuffer-label": "string"},
+        (9, "E5RT"),
+    )
+    frame, issues = read_intervals(tables_of(encoders, completed), NOBODY)
+    assert records(frame, "start_ns", "end_ns", "engine", "phase", "label", "channel") == [
+        (1, 6, "GPU", "dispatch", "MPSGraph buffer", "Encoding"),
+        (2, 7, "GRAPHICS", None, "Shadows", "Encoding"),
+        (9, 9, "GPU", "dispatch", "E5RT", ""),
+    ]
+    assert issues == ()
+
+
+def test_core_mls_own_rows() -> None:
+    text = rows_of(
+        "coreml-os-signpost",
+        CORE_ML,
+        (1, 9, "Prediction", "Tagger-2", None, "Model", ["a ", "b"]),
+        (2, 1, "CPU", "Tagger", "", "Model", None),
+        (3, 1, "GPU Request", "Part", "Tagger-1", "Model", None),
+        (4, 1, "Prepare GPU Request", "Tagger", "Tagger", "Submodel", None),
+        (5, 1, "Neural Engine Request", "Tagger", "Tagger-3", "Model", None),
+        (6, 1, "Model Load", "Tagger", None, None, None),
+        (7, 1, "Compile", "Tagger", None, None, None),
+        (8, 1, "Daydream", "Tagger", None, None, None),
+        (9, 1, None, None, None, None, None),
+    )
+    frame, issues = read_intervals(tables_of(text, target_pid="SINGLE"), TARGET)
+    assert records(frame, "start_ns", "engine", "phase", "channel", "model", "depth", "label", "pid") == [
+        (1, "RUNTIME", None, "Prediction", "Tagger", 0, "a b", 7),
+        (2, "CPU", "execute", "CPU", "Tagger", 0, "", 7),
+        (3, "GPU", "wait", "GPU Request", "Part", 1, "", 7),
+        (4, "GPU", "dispatch", "Prepare GPU Request", "Tagger", 1, "", 7),
+        (5, "ANE", "wait", "Neural Engine Request", "Tagger", 0, "", 7),
+        (6, "RUNTIME", "load", "Model Load", "Tagger", 0, "", 7),
+        (7, "RUNTIME", "compile", "Compile", "Tagger", 0, "", 7),
+        (8, "RUNTIME", None, "Daydream", "Tagger", 0, "", 7),
+        (9, "RUNTIME", None, "", "", 0, "", 7),
+    ]
+    ((code, count), (issue,)) = (*found(issues), issues)
+    assert (code, count) == ("interval-kind-unknown", 2)
+    assert "'Daydream'" in issue.message
+
+
+@pytest.mark.parametrize("words", ["Neural Engine Request", "ANE Request"])
+def test_both_names_of_the_neural_engine(words: str) -> None:
+    assert core_ml_kind(words) == (Engine.ANE, Phase.WAIT)
+    assert core_ml_kind(f"Prepare {words}") == (Engine.ANE, Phase.DISPATCH)
+
+
+SECRET = "please forget this"
+
+
+def test_foundation_models_without_what_was_asked_and_answered() -> None:
+    inference = rows_of(
+        "ModelInferenceTable",
+        {
+            "start": "start-time",
+            "duration": "duration",
+            "turn-index": "string",
+            **dict.fromkeys(
+                ("plot-label", "prompt", "response", "instruction", "instructions", "content"), "string"
+            ),
+            "model-information": "string",
+            "error-message": "string",
+        },
+        (1, 9, "Request 1", *(SECRET,) * 6, "base-3b", SECRET),
+    )
+    request = rows_of(
+        "RequestTable",
+        {
+            "start": "start-time",
+            "duration": "duration",
+            "first-prompt": "string",
+            "name": "string",
+            "plot-label": "string",
+        },
+        (2, 9, SECRET, "Request 1", SECRET),
+    )
+    loading = rows_of(
+        "ModelLoadingTable",
+        {"start": "start-time", "duration": "duration", "asset-id": "string", "transition": "string"},
+        (3, 9, "base-3b.tokenizer", "unloaded → loaded"),
+    )
+    frame, issues = read_intervals(tables_of(inference, request, loading, target_pid="SINGLE"), TARGET)
+    assert records(frame, "engine", "phase", "channel", "label", "model", "pid") == [
+        ("RUNTIME", None, "Inference", "Request 1", "base-3b", 7),
+        ("RUNTIME", None, "Request", "Request 1", "", 7),
+        ("RUNTIME", "load", "Loading", "unloaded → loaded", "base-3b.tokenizer", 7),
+    ]
+    assert SECRET not in frame.to_csv() + str(
+        [frame[c].cat.categories for c in ("label", "model", "channel")]
+    )
+    assert issues == ()
+
+
+def test_core_ai() -> None:
+    text = rows_of(
+        "ODIEProfile",
+        {
+            "start": "start-time",
+            "duration": "duration",
+            "model-name": "string",
+            "function-name": "string",
+            "category": "string",
+        },
+        (1, 2, "m", "main", "Inference"),
+        (2, 2, "m", "main", "Setup"),
+        (3, 2, "m", "main", "Load"),
+        (4, 2, "m", "main", "Other"),
+    )
+    frame, issues = read_intervals(tables_of(text), NOBODY)
+    assert records(frame, "engine", "phase", "label", "model", "channel") == [
+        ("RUNTIME", None, "main", "m", "Inference"),
+        ("RUNTIME", "load", "main", "m", "Setup"),
+        ("RUNTIME", "load", "main", "m", "Load"),
+        ("RUNTIME", None, "main", "m", "Other"),
+    ]
+    assert found(issues) == [("interval-kind-unknown", 1)]
+
+
+def test_everything_but_the_start_is_optional() -> None:
+    for schema in (
+        "ane-hw-intervals",
+        "mps-hw-intervals",
+        "metal-gpu-intervals",
+        "coreml-os-signpost",
+        "ODIEProfile",
+        "RequestTable",
+    ):
+        frame, _ = read_intervals(tables_of(rows_of(schema, {"start": "start-time"}, (5,))), NOBODY)
+        assert records(frame, "start_ns", "end_ns", "label", "pid", "depth", "source") == [
+            (5, 5, "", -1, 0, schema)
+        ]
+
+
+def test_intervals_that_cannot_be() -> None:
+    text = rows_of(
+        "ane-hw-intervals",
+        ANE,
+        ane_row(None, 5),
+        ane_row(2**64 - 1, 5),
+        ane_row(10, None),
+        ane_row(20, 2**64 - 1),
+        ane_row(30, -7),
+        ane_row(40, 5),
+        ane_row(-(2**63), 5),
+    )
+    frame, issues = read_intervals(tables_of(text), NOBODY)
+    assert records(frame, "start_ns", "end_ns") == [(10, OPEN_NS), (20, OPEN_NS), (30, 30), (40, 45)]
+    assert found(issues) == [("interval-without-start", 3), ("interval-backwards", 1), ("interval-open", 2)]
+    assert close_spans(frame, 15)["end_ns"].tolist() == [15, 20, 30, 45]
+
+
+def test_an_end_column_serves_where_there_is_no_duration() -> None:
+    columns = {"start": "start-time", "end": "start-time", "state": "gpu-state"}
+    text = rows_of("ane-hw-intervals", columns, (10, 15, None), (20, 12, None), (30, None, None))
+    frame, issues = read_intervals(tables_of(text), NOBODY)
+    assert records(frame, "start_ns", "end_ns") == [(10, 15), (20, 20), (30, OPEN_NS)]
+    assert found(issues) == [("interval-backwards", 1), ("interval-open", 1)]
+
+
+def test_tables_of_one_schema_add_up() -> None:
+    one, two = (
+        rows_of("ane-hw-intervals", ANE, ane_row(at, 5, f"{at}_main__Op0"), ane_row(None, 5)) for at in (1, 2)
+    )
+    frame, issues = read_intervals(tables_of(one, two), NOBODY)
+    assert records(frame, "start_ns", "model") == [(1, "1"), (2, "2")]
+    assert found(issues) == [("interval-without-start", 2)]
+
+
+ANY_NUMBER = st.one_of(
+    st.none(), st.integers(0, 100), st.sampled_from([-1, -(2**63), 2**62, 2**63, 2**64 - 1])
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(ANY_NUMBER, ANY_NUMBER), max_size=12))
+def test_every_row_comes_out_or_is_counted(rows: list[tuple[int | None, int | None]]) -> None:
+    text = rows_of("ane-hw-intervals", ANE, *(ane_row(start, duration) for start, duration in rows))
+    frame, issues = read_intervals(tables_of(text), NOBODY)
+    counted = dict(found(issues))
+    assert len(frame) + counted.get("interval-without-start", 0) == len(rows)
+    assert (frame["end_ns"] >= frame["start_ns"]).all()
+    assert (close_spans(frame, 50)["end_ns"] < OPEN_NS).all()
+    expected = [
+        (s, s + max(d, 0))
+        for s, d in rows
+        if s is not None and abs(s) < 2**62 and d is not None and d < 2**62
+    ]
+    closed = frame[frame["end_ns"] < OPEN_NS]
+    assert records(closed, "start_ns", "end_ns") == expected
+
+
+@pytest.mark.parametrize("kind", ["text", "thread"])
+def test_columns_of_another_kind_are_not_known(kind: str) -> None:
+    rows = pd.DataFrame(
+        {
+            "start": pd.array([1, 2], "Int64"),
+            "event-label": np.array([0, -1], np.int32),
+            "duration": pd.Categorical(["x", "y"]),
+        }
+    )
+    columns = (
+        Column("start", "Start", "start-time", "int"),
+        Column("event-label", "Label", "thread", "thread"),
+        Column("duration", "Duration", "string", "text"),
+    )
+    table = Table("ane-hw-intervals", columns, rows, THREADS.empty(), pd.DataFrame(), StackTable.empty())
+    frame, issues = read_intervals(lambda schema: [table] if schema == table.schema else [], NOBODY)
+    assert records(frame, "start_ns", "end_ns", "label") == [(1, OPEN_NS, ""), (2, OPEN_NS, "")]
+    assert found(issues) == [("interval-open", 2)]
+
+
+@pytest.mark.parametrize("label", ["MPSGraph", "x MpsGraphInference", "E5RT::Op", "MPSNDArrayMatMul", "BNNS"])
+def test_ml_marks(label: str) -> None:
+    assert has_ml_mark(label)
+    assert not has_ml_mark(label.lower())
+
+
+def test_a_million_rows_of_the_gpu() -> None:
+    count = 1_000_000
+    at = np.arange(count)
+    labels = np.empty(5000, object)
+    labels[:] = [
+        (("narrative-text", "GPU Execution 0x"), ("uint64-hex-lowercase", one)) for one in range(5000)
+    ]
+    columns = (
+        Column("start", "Start", "start-time", "int"),
+        Column("duration", "Duration", "duration", "int"),
+        Column("channel-name", "Channel", "gpu-channel-name", "text"),
+        Column("event-label", "Label", "formatted-label", "parts"),
+        Column("process", "Process", "process", "process"),
+        Column("cmdbuffer-id", "Buffer", "metal-command-buffer-id", "int"),
+    )
+    rows = pd.DataFrame(
+        {
+            "start": pd.array(at * 10, dtype="Int64"),
+            "duration": pd.array(at % 7, dtype="Int64"),
+            "channel-name": pd.Categorical.from_codes(at % 2, categories=["Compute", "Vertex"]),
+            "event-label": pd.Series(labels[at % 5000], dtype=object),
+            "process": np.zeros(count, np.int32),
+            "cmdbuffer-id": pd.array(at // 3, dtype="Int64"),
+        }
+    )
+    processes = pd.DataFrame({"pid": [7], "name": ["App"]}).astype(dict(PROCESSES.required))
+    table = Table("metal-gpu-intervals", columns, rows, THREADS.empty(), processes, StackTable.empty())
+    started = time.perf_counter()
+    frame, issues = read_intervals(lambda schema: [table] if schema == table.schema else [], NOBODY)
+    assert time.perf_counter() - started < 4  # some 0.4 s; a label read per row takes longer
+    assert (len(frame), set(frame["pid"]), issues) == (count, {7}, ())

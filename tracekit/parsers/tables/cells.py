@@ -1,0 +1,213 @@
+"""Columns of a ``Table`` read leniently: other Xcodes leave columns out, or type them otherwise.
+
+Whatever is missing or is of another kind comes out as "not known", never as an error: these tables are
+evidence beside the samples, and a part of them is better than nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.model import Column, Columns, IntArray, Table
+from tracekit.parts import format_parts
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+_MOST = 2**63 - 1
+_SMALL = 2**15
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A column of text: row ``i`` reads ``words[codes[i]]``; "" for null. Words may repeat or go unused."""
+
+    codes: IntArray
+    words: tuple[str, ...]
+
+    @classmethod
+    def same(cls, word: str, rows: int) -> Texts:
+        """Return ``rows`` times the same word."""
+        return cls(np.zeros(rows, np.int64), (word,))
+
+    def take(self, rows: IntArray) -> Texts:
+        """Return the texts of some rows."""
+        return Texts(self.codes[rows], self.words)
+
+    def map(self, function: Callable[[str], str]) -> Texts:
+        """Return other words for the words; ``function`` is asked once per word, not per row."""
+        return Texts(self.codes, tuple(map(function, self.words)))
+
+    def each(self, function: Callable[[str], Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return a value per row; ``function`` is asked once per word."""
+        values: npt.NDArray[Any] = np.array([function(word) for word in self.words], dtype)[self.codes]
+        return values
+
+    def or_else(self, other: Texts) -> Texts:
+        """Return these texts, and those of ``other`` where these are empty."""
+        empty = self.each(lambda word: not word, np.bool_)
+        codes = np.where(empty, other.codes + len(self.words), self.codes)
+        return Texts(codes, (*self.words, *other.words))
+
+    def used(self) -> list[str]:
+        """Return the distinct words that rows have, in the order of the words."""
+        seen = np.bincount(self.codes, minlength=len(self.words)) > 0
+        return list(dict.fromkeys(word for word, is_used in zip(self.words, seen, strict=True) if is_used))
+
+    def category(self) -> pd.Categorical:
+        """Return a categorical of the distinct words that rows have."""
+        words = self.used()
+        at = {word: position for position, word in enumerate(words)}
+        codes = np.array([at.get(word, -1) for word in self.words], np.int64)[self.codes]
+        return pd.Categorical.from_codes(codes, categories=pd.Index(words, dtype="str"))
+
+    def strings(self) -> pd.Series[str]:
+        """Return the rows' texts as plain strings."""
+        return pd.Series(pd.array(list(self.words), dtype="str").take(self.codes))
+
+
+def column_of(table: Table, names: Sequence[str]) -> Column | None:
+    """Return the column of the first of these mnemonics that the table has."""
+    columns = {column.mnemonic: column for column in table.columns}
+    return next((columns[name] for name in names if name in columns), None)
+
+
+def texts_of(table: Table, *names: str) -> Texts:
+    """Return the first of these columns as text; numbers and composite cells as they are written."""
+    column = column_of(table, names)
+    if column is None or column.kind in ("thread", "process", "stack"):
+        return Texts.same("", len(table))
+    values = table.rows[column.mnemonic]
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        codes, words = values.cat.codes.to_numpy(np.int64), [str(word) for word in values.cat.categories]
+    elif values.dtype == object:
+        cells = values.tolist()  # holds what the ids are of
+        codes, distinct = pd.factorize(np.fromiter(map(id, cells), np.int64, len(cells)))
+        firsts = np.zeros(len(distinct), np.int64)
+        firsts[codes[::-1]] = np.arange(len(cells))[::-1]
+        spell = _spelled_parts if column.kind == "parts" else _spelled
+        words = [spell(cells[at]) for at in firsts.tolist()]
+    else:
+        codes, numbers = pd.factorize(values)
+        words = [str(number) for number in numbers]
+    return Texts(np.where(codes < 0, len(words), codes).astype(np.int64), (*words, ""))
+
+
+def _spelled_parts(cell: Any) -> str:
+    return format_parts(cell) if isinstance(cell, tuple) else _spelled(cell)
+
+
+def _spelled(cell: Any) -> str:
+    if isinstance(cell, tuple):
+        return " ".join(map(str, cell))
+    return "" if cell is None or cell is pd.NA else str(cell)
+
+
+def numbers_of(table: Table, *names: str) -> tuple[IntArray, Mask]:
+    """Return the first of these columns as int64, and where it holds a number; 0 where it does not.
+
+    Numbers beyond 64 bits with a sign are cut to the greatest one.
+    """
+    column = column_of(table, names)
+    if column is None or column.kind in ("thread", "process", "stack"):
+        return np.zeros(len(table), np.int64), np.zeros(len(table), bool)
+    return _numbers(table.rows[column.mnemonic])
+
+
+def _numbers(values: pd.Series[Any]) -> tuple[IntArray, Mask]:
+    if pd.api.types.is_integer_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
+        known = values.notna().to_numpy(bool)
+        unsigned = str(values.dtype).lower().startswith("u")
+        exact = values.fillna(0).to_numpy(np.uint64 if unsigned else np.int64)
+        return (np.minimum(exact, np.uint64(_MOST)) if unsigned else exact).astype(np.int64), known
+    if pd.api.types.is_float_dtype(values.dtype):
+        plain = values.to_numpy(np.float64, na_value=np.nan)
+        known = np.isfinite(plain)
+        return np.clip(np.where(known, plain, 0), -(2.0**62), 2.0**62).astype(np.int64), known
+    if values.dtype == object:  # numbers below 0 and beyond 2^63 in one column
+        cells = values.tolist()
+        known = np.array([isinstance(cell, int) for cell in cells], bool)
+        cut = [max(-_MOST, min(cell, _MOST)) if isinstance(cell, int) else 0 for cell in cells]
+        return np.array(cut, np.int64), known
+    return np.zeros(len(values), np.int64), np.zeros(len(values), bool)
+
+
+def words_of(table: Table, *names: str) -> npt.NDArray[np.uint64]:
+    """Return the first of these columns as 64-bit words, 2^64-1 for null: identifiers, not amounts."""
+    column = column_of(table, names)
+    none = np.uint64(2**64 - 1)
+    if column is None or not len(table):
+        return np.full(len(table), none, np.uint64)
+    values = table.rows[column.mnemonic]
+    if str(values.dtype).lower() == "uint64":
+        return np.where(values.isna(), none, values.fillna(0).to_numpy(np.uint64))
+    if values.dtype == object:
+        cells = [cell % 2**64 if isinstance(cell, int) else 2**64 - 1 for cell in values.tolist()]
+        return np.array(cells, np.uint64)
+    numbers, known = numbers_of(table, column.mnemonic)
+    return np.where(known, numbers.astype(np.uint64), none)
+
+
+def small_numbers_of(table: Table, *names: str, missing: int) -> npt.NDArray[np.int16]:
+    """Return the first of these columns as int16; ``missing`` where there is no number from 0 to 32767."""
+    numbers, known = numbers_of(table, *names)
+    return np.where(known & (numbers >= 0) & (numbers < _SMALL), numbers, missing).astype(np.int16)
+
+
+def entity_numbers(table: Table, kind: str, number: str, *names: str) -> IntArray:
+    """Return the tid or pid of the threads or processes in the first of these columns; -1 for none."""
+    column = column_of(table, names)
+    if column is None or column.kind != kind:
+        return np.full(len(table), -1, np.int64)
+    held = (table.threads if kind == "thread" else table.processes)[number].to_numpy(np.int64)
+    found: IntArray = np.append(held, -1)[table.rows[column.mnemonic].to_numpy(np.int64)]
+    return found
+
+
+def pids_of(table: Table) -> IntArray:
+    """Return the process of each row, else that of its thread, else the number in a column of pids; or -1."""
+    pid = entity_numbers(table, "process", "pid", "process")
+    for names in (("thread",), ("start-thread",)):
+        if (pid < 0).any():
+            pid = np.where(pid < 0, entity_numbers(table, "thread", "pid", *names), pid)
+    numbers, known = numbers_of(table, "pid")
+    return np.where((pid < 0) & known & (numbers >= 0), numbers, pid)
+
+
+def concat_rows(frames: Sequence[pd.DataFrame], columns: Columns) -> pd.DataFrame:
+    """Return frames of the same columns as one; their categories are joined."""
+    filled = [frame for frame in frames if len(frame)]
+    if not filled:
+        return columns.empty()
+    if len(filled) == 1:
+        return filled[0].reset_index(drop=True)
+    joined: dict[str, Any] = {}
+    for name in filled[0].columns:
+        held = [frame[name] for frame in filled]
+        is_category = isinstance(held[0].dtype, pd.CategoricalDtype)
+        joined[name] = pd.api.types.union_categoricals(held) if is_category else pd.concat(held).to_numpy()
+    frame = pd.DataFrame(joined)
+    return frame.astype({name: dtype for name, dtype in columns.required.items() if dtype == "str"})
+
+
+def in_order(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """Return the rows sorted by these columns, the first one first; equal rows keep their order."""
+    keys = [frame[name].to_numpy() for name in reversed(names)]
+    order = np.lexsort(keys)
+    if (order[1:] > order[:-1]).all():
+        return frame.reset_index(drop=True)
+    return frame.take(order).reset_index(drop=True)
+
+
+def row_keys(arrays: Sequence[npt.NDArray[Any]]) -> IntArray:
+    """Return one number per row, equal where the rows are equal in every array."""
+    key = np.zeros(len(arrays[0]), np.int64)
+    for values in arrays:
+        codes, distinct = pd.factorize(values)
+        key = pd.factorize(key * (len(distinct) + 1) + codes)[0].astype(np.int64)
+    return key

@@ -1,0 +1,176 @@
+"""Everything in a recording but its samples: intervals, signposts, thread states, tracks, metrics.
+
+A table of these that cannot be read is an issue and stops nothing: the samples speak for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tracekit.errors import TracekitError
+from tracekit.model import THREADS, IntArray, Issue, Table, TableInfo, TraceInfo
+from tracekit.parsers.tables.cells import in_order
+from tracekit.parsers.tables.findings import Findings
+from tracekit.parsers.tables.intervals import INTERVAL_SCHEMAS, SUBMISSIONS, read_intervals
+from tracekit.parsers.tables.metrics import METRIC_SCHEMAS, read_metrics
+from tracekit.parsers.tables.signposts import SIGNPOST_SCHEMAS, read_signposts
+from tracekit.parsers.tables.spans import close_spans, last_known_ns
+from tracekit.parsers.tables.thread_states import THREAD_STATE_SCHEMAS, read_thread_states
+from tracekit.parsers.tables.tracks import TRACK_SCHEMAS, read_tracks
+
+SPOKEN_SCHEMAS = (
+    *INTERVAL_SCHEMAS,
+    *SIGNPOST_SCHEMAS,
+    *THREAD_STATE_SCHEMAS,
+    *TRACK_SCHEMAS,
+    *METRIC_SCHEMAS,
+)
+"""The tables that can be analysed without any sample."""
+EVIDENCE_SCHEMAS = (*SPOKEN_SCHEMAS, SUBMISSIONS)
+
+SLACK_NS = 100_000_000
+"""A recording may end a little after its last tick, and begin a little before its first."""
+
+_LATE_NS = 1_000_000_000
+"""A recording's rows may go on longer than it says: by half a second in a real one."""
+
+_MOST_OUTSIDE = 0.9
+_FEWEST_ROWS = 3
+
+
+@dataclass(frozen=True)
+class EvidenceRows:
+    """The rows of one run in the model's columns, sorted by time.
+
+    ``threads`` are those of signposts and thread states; ``unreadable`` the schemas that could not be read.
+    """
+
+    intervals: pd.DataFrame
+    signposts: pd.DataFrame
+    thread_states: pd.DataFrame
+    tracks: pd.DataFrame
+    metrics: pd.DataFrame
+    threads: pd.DataFrame
+    issues: tuple[Issue, ...]
+    unreadable: frozenset[str]
+
+
+def load_evidence(
+    tables: Callable[[str], Iterator[Table]],
+    infos: Sequence[TableInfo],
+    info: TraceInfo,
+    sample_times: IntArray,
+) -> EvidenceRows:
+    """Return what the run's tables other than its samples hold.
+
+    ``sample_times`` are compared with the tables' times. Issues: those of the readers, ``table-unreadable``,
+    ``interval-outside``, ``clocks-disagree``.
+    """
+    reader = _Reader(tables, {table.schema for table in infos if table.row_count})
+    intervals, interval_issues = read_intervals(reader, info)
+    signposts, signpost_issues = read_signposts(reader)
+    states, state_issues = read_thread_states(reader)
+    tracks, track_issues = read_tracks(reader)
+    metrics, metric_issues = read_metrics(reader)
+    spans = [intervals, signposts, states, metrics]
+    end_ns = info.duration_ns
+    if end_ns is None:
+        last_sample = int(sample_times.max()) if len(sample_times) else 0
+        last_value = int(tracks["time_ns"].max()) if len(tracks) else 0
+        end_ns = max(last_sample, last_value, *(last_known_ns(frame) for frame in spans))
+    spans = [in_order(close_spans(frame, end_ns), "start_ns", "end_ns") for frame in spans]
+    doubts = _time_doubts(spans, info.duration_ns, sample_times)
+    intervals, signposts, states, metrics = spans
+    issues = (*interval_issues, *signpost_issues, *state_issues, *track_issues, *metric_issues)
+    threads = reader.threads_of(set(signposts["tid"].unique()) | set(states["tid"].unique()))
+    return EvidenceRows(
+        intervals,
+        signposts,
+        states,
+        tracks,
+        metrics,
+        threads,
+        (*reader.findings.issues(), *issues, *doubts),
+        frozenset(reader.unreadable),
+    )
+
+
+def with_new_threads(threads: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
+    """Return ``threads``, and after them those of ``more`` whose tid is not there yet."""
+    new = more[~more["tid"].isin(threads["tid"]) & (more["tid"] >= 0)].drop_duplicates("tid")
+    if not len(new):
+        return threads
+    joined = pd.concat([threads, new], ignore_index=True).astype(dict(THREADS.required))
+    return THREADS.check(joined, "threads")
+
+
+class _Reader:
+    """Yields tables that have rows, and notes those that cannot be read."""
+
+    def __init__(self, tables: Callable[[str], Iterator[Table]], filled: Collection[str]) -> None:
+        self.findings = Findings()
+        self.unreadable: set[str] = set()
+        self._tables = tables
+        self._filled = filled
+        self._threads: list[pd.DataFrame] = []
+
+    def __call__(self, schema: str) -> Iterator[Table]:
+        if schema not in self._filled:
+            return
+        try:
+            for table in self._tables(schema):
+                if schema in SIGNPOST_SCHEMAS or schema in THREAD_STATE_SCHEMAS:
+                    self._threads.append(table.threads)
+                yield table
+        except TracekitError as error:
+            problem = str(getattr(error, "problem", error)).rstrip(".")
+            text = f"'{schema}' cannot be read and is left out: {problem}"
+            self.findings.add("warning", "table-unreadable", text)
+            self.unreadable.add(schema)
+
+    def threads_of(self, tids: set[int]) -> pd.DataFrame:
+        """Return the threads of these numbers, each once, in the order of the tables."""
+        if not self._threads:
+            return THREADS.empty()
+        every = pd.concat(self._threads, ignore_index=True)
+        chosen = every[every["tid"].isin(tids - {-1})].drop_duplicates("tid", ignore_index=True)
+        return chosen.astype(dict(THREADS.required))
+
+
+def _time_doubts(
+    frames: Sequence[pd.DataFrame], duration_ns: int | None, sample_times: IntArray
+) -> tuple[Issue, ...]:
+    """Return warnings about rows that lie where nothing else was recorded."""
+    findings = Findings()
+    for frame, known in zip(frames, ("", "", *THREAD_STATE_SCHEMAS, *METRIC_SCHEMAS), strict=True):
+        sources = [known] if known else list(frame["source"].cat.categories)
+        codes = np.zeros(len(frame), np.int64) if known else frame["source"].cat.codes.to_numpy(np.int64)
+        starts, ends = (frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+        outside = (starts < 0) & (ends <= 0)
+        if duration_ns is not None:
+            outside |= starts > duration_ns + _LATE_NS
+        for code, schema in enumerate(sources):
+            own = codes == code
+            text = f"{{n}} rows of '{schema}' lie outside the recording's own time"
+            findings.add("warning", "interval-outside", text, int((outside & own).sum()))
+            if len(sample_times) and own.any():
+                _compare_clocks(schema, starts[own], ends[own], sample_times, findings)
+    return findings.issues()
+
+
+def _compare_clocks(
+    schema: str, starts: IntArray, ends: IntArray, sample_times: IntArray, findings: Findings
+) -> None:
+    first, last = int(sample_times.min()), int(sample_times.max())
+    apart = (ends < first - SLACK_NS) | (starts > last + SLACK_NS)
+    if len(starts) >= _FEWEST_ROWS and apart.mean() > _MOST_OUTSIDE:
+        text = (
+            f"'{schema}' is about another time than the samples: {{n}} of its {len(starts)} rows lie outside"
+            f" theirs; it lasts from {starts.min() / 1e9:.3f} s to {ends.max() / 1e9:.3f} s, they from"
+            f" {first / 1e9:.3f} s to {last / 1e9:.3f} s. The clocks may disagree"
+        )
+        findings.add("warning", "clocks-disagree", text, int(apart.sum()))

@@ -1,0 +1,362 @@
+"""What engines and runtimes reported about their own work → ``Trace.intervals``.
+
+One row per row of each table: nothing is merged here, so that a table can be counted against its export. How
+rows of different tables are told to be the same work stands at each reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Engine, Phase
+from tracekit.model import INTERVALS, IntArray, Issue, Table, TraceInfo
+from tracekit.parsers.tables.cells import (
+    Mask,
+    Texts,
+    concat_rows,
+    pids_of,
+    row_keys,
+    small_numbers_of,
+    texts_of,
+    words_of,
+)
+from tracekit.parsers.tables.findings import Findings
+from tracekit.parsers.tables.interval_labels import (
+    Kind,
+    ane_model,
+    ane_phase,
+    command_buffer,
+    core_ai_kind,
+    core_ml_kind,
+    has_ml_mark,
+    without_version,
+)
+from tracekit.parsers.tables.spans import RowSpans, read_spans
+
+ANE_SCHEMAS = ("ane-hw-intervals", "ane-hw-intervals-internal")
+MPS_SCHEMA = "mps-hw-intervals"
+GPU_SCHEMA = "metal-gpu-intervals"
+METAL_SCHEMAS = (
+    "metal-application-intervals",
+    "metal-application-encoders-list",
+    "metal-application-command-buffer-submissions",
+    "metal-application-event-interval",
+    "metal-command-buffer-completed",
+)
+SUBMISSIONS = "metal-gpu-submission-to-command-buffer-id"
+"""Says which process a command buffer is of; it holds no interval itself."""
+CORE_ML_SCHEMA = "coreml-os-signpost"
+CORE_AI_SCHEMA = "ODIEProfile"
+
+Reader = Callable[[str], Iterable[Table]]
+
+_CALL: Kind = (Engine.RUNTIME, None)
+_LOAD: Kind = (Engine.RUNTIME, Phase.LOAD)
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """A table whose rows are calls: what they are, and the columns to read. No other column is looked at:
+    some of them hold what people asked a language model and were answered."""
+
+    kind: Kind
+    channel: str
+    label: str
+    model: str = ""
+
+
+_CALLS = {
+    "ModelInferenceTable": _Calls(_CALL, "Inference", "turn-index", "model-information"),
+    "RequestTable": _Calls(_CALL, "Request", "name"),
+    "ModelLoadingTable": _Calls(_LOAD, "Loading", "transition", "asset-id"),
+}
+INTERVAL_SCHEMAS = (
+    *ANE_SCHEMAS,
+    MPS_SCHEMA,
+    *METAL_SCHEMAS,
+    GPU_SCHEMA,
+    CORE_ML_SCHEMA,
+    *_CALLS,
+    CORE_AI_SCHEMA,
+)
+
+
+def read_intervals(tables: Reader, info: TraceInfo) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
+    """Return the rows of every table of ``INTERVAL_SCHEMAS`` that ``tables`` yields, table by table.
+
+    An end that is not known is ``spans.OPEN_NS``. ``info`` says which process tables without one are about.
+    """
+    findings = Findings()
+    builder = _Builder(tables, info, findings)
+    return INTERVALS.check(concat_rows(list(builder.frames()), INTERVALS), "intervals"), findings.issues()
+
+
+class _Builder:
+    """Reads the tables in the order in which they tell of one another."""
+
+    def __init__(self, tables: Reader, info: TraceInfo, findings: Findings) -> None:
+        self._tables = tables
+        self._target = -1 if info.pid is None else info.pid
+        self._findings = findings
+
+    def frames(self) -> Iterator[pd.DataFrame]:
+        """Yield one frame per table."""
+        ane = [self._ane(table) for schema in ANE_SCHEMAS for table in self._tables(schema)]
+        yield from ane
+        mps = [self._mps(table, ane) for table in self._tables(MPS_SCHEMA)]
+        yield from mps
+        ml_buffers = _distinct([frame["command_buffer"].to_numpy(np.int64) for frame in mps])
+        metal = [
+            self._metal(table, ml_buffers, Phase.DISPATCH)
+            for schema in METAL_SCHEMAS
+            for table in self._tables(schema)
+        ]
+        yield from metal
+        owners = self._owners(metal)
+        for table in self._tables(GPU_SCHEMA):
+            frame = self._metal(table, ml_buffers, Phase.EXECUTE)
+            pid = frame["pid"].to_numpy(np.int64)
+            yield frame.assign(pid=np.where(pid < 0, owners.of(frame), pid))
+        for table in self._tables(CORE_ML_SCHEMA):
+            yield self._core_ml(table)
+        for schema, calls in _CALLS.items():
+            for table in self._tables(schema):
+                yield self._calls(table, calls)
+        for table in self._tables(CORE_AI_SCHEMA):
+            yield self._core_ai(table)
+
+    def _ane(self, table: Table) -> pd.DataFrame:
+        """The table is system-wide: whose the work is, nothing in it says."""
+        spans = read_spans(table, self._findings)
+        table = spans.table
+        label = texts_of(table, "event-label")
+        phase = label.each(lambda word: PHASE_CODE[ane_phase(word)], np.int64)
+        return _frame(
+            spans,
+            engine=_same(Engine.ANE, spans),
+            phase=np.where(_inactive(table), PHASE_CODE[Phase.IDLE], phase),
+            label=label,
+            model=label.map(ane_model),
+            channel=texts_of(table, "channel-name"),
+            depth=_depth(table),
+        )
+
+    def _mps(self, table: Table, ane: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        """MPSGraph may hand a program to the Neural Engine: then both tables have the very same interval."""
+        spans = read_spans(table, self._findings)
+        table = spans.table
+        label = texts_of(table, "event-label")
+        handed = _same_spans(spans, ane)
+        text = (
+            f"{{n}} rows of '{table.schema}' are the Neural Engine's own intervals: MPSGraph handed the work"
+            " over, and it does not count for the GPU"
+        )
+        self._findings.add("info", "mps-on-ane", text, int(handed.sum()))
+        phase = np.where(handed, PHASE_CODE[None], PHASE_CODE[Phase.EXECUTE])
+        buffers = np.array([command_buffer(word) % 2**64 for word in label.words], np.uint64)
+        return _frame(
+            spans,
+            engine=np.where(handed, ENGINE_CODE[Engine.ANE], ENGINE_CODE[Engine.GPU]),
+            phase=np.where(_inactive(table), PHASE_CODE[Phase.IDLE], phase),
+            label=label,
+            channel=texts_of(table, "channel-name"),
+            pid=self._pid(table),
+            depth=_depth(table),
+            command_buffer=buffers.astype(np.int64)[label.codes],
+        )
+
+    def _metal(self, table: Table, ml_buffers: IntArray, ml_phase: Phase) -> pd.DataFrame:
+        """The GPU draws as well: work counts as inference by its label, or by MPS's word for its buffer."""
+        spans = read_spans(table, self._findings)
+        table = spans.table
+        label = texts_of(table, "event-label").or_else(texts_of(table, "encoder-label"))
+        label = label.or_else(texts_of(table, "cmdbuffer-label"))
+        buffers = words_of(table, "cmdbuffer-id").astype(np.int64)
+        is_ml = label.each(has_ml_mark, np.bool_) | np.isin(buffers, ml_buffers)
+        phase = np.where(is_ml, PHASE_CODE[ml_phase], PHASE_CODE[None])
+        return _frame(
+            spans,
+            engine=np.where(is_ml, ENGINE_CODE[Engine.GPU], ENGINE_CODE[Engine.GRAPHICS]),
+            phase=np.where(_inactive(table), PHASE_CODE[Phase.IDLE], phase),
+            label=label,
+            channel=texts_of(table, "channel-name", "event-type"),
+            pid=pids_of(table),
+            depth=_depth(table),
+            command_buffer=buffers,
+        )
+
+    def _owners(self, metal: Sequence[pd.DataFrame]) -> _Owners:
+        submitted = list(self._tables(SUBMISSIONS))
+        buffers = [words_of(table, "cmdbuffer-id").astype(np.int64) for table in submitted]
+        pids = [pids_of(table) for table in submitted]
+        return _Owners(
+            [*buffers, *(frame["command_buffer"].to_numpy(np.int64) for frame in metal)],
+            [*pids, *(frame["pid"].to_numpy(np.int64) for frame in metal)],
+        )
+
+    def _core_ml(self, table: Table) -> pd.DataFrame:
+        spans = read_spans(table, self._findings)
+        table = spans.table
+        event = texts_of(table, "event-label")
+        model = texts_of(table, "model-name").map(without_version)
+        parent = texts_of(table, "parent-model-name").map(without_version)
+        inner = texts_of(table, "model-level").each(lambda word: "sub" in word.lower(), np.bool_)
+        has_parent = parent.each(bool, np.bool_) & ~_equal(parent, model)
+        engine, phase = self._kinds(table, event, core_ml_kind)
+        return _frame(
+            spans,
+            engine=engine,
+            phase=phase,
+            label=texts_of(table, "graph-event-label"),
+            model=model,
+            channel=event,
+            pid=self._pid(table),
+            depth=(inner | has_parent).astype(np.int16),
+        )
+
+    def _calls(self, table: Table, calls: _Calls) -> pd.DataFrame:
+        spans = read_spans(table, self._findings)
+        table = spans.table
+        engine, phase = calls.kind
+        return _frame(
+            spans,
+            engine=_same(engine, spans),
+            phase=np.full(len(spans.table), PHASE_CODE[phase]),
+            label=texts_of(table, calls.label),
+            model=texts_of(table, calls.model) if calls.model else None,
+            channel=Texts.same(calls.channel, len(table)),
+            pid=self._pid(table),
+        )
+
+    def _core_ai(self, table: Table) -> pd.DataFrame:
+        spans = read_spans(table, self._findings)
+        table = spans.table
+        category = texts_of(table, "category")
+        engine, phase = self._kinds(table, category, core_ai_kind)
+        return _frame(
+            spans,
+            engine=engine,
+            phase=phase,
+            label=texts_of(table, "function-name"),
+            model=texts_of(table, "model-name"),
+            channel=category,
+            pid=self._pid(table),
+        )
+
+    def _kinds(
+        self, table: Table, words: Texts, kind_of: Callable[[str], Kind | None]
+    ) -> tuple[IntArray, IntArray]:
+        """Return engine and phase codes; a word that nobody knows is a call, and is named."""
+        strange = words.each(lambda word: kind_of(word) is None, np.bool_)
+        if strange.any():
+            named = sorted(word for word in words.used() if kind_of(word) is None)
+            listed = ", ".join(f"'{word[:60]}'" for word in named[:8])
+            more = f" and {len(named) - 8} more" if len(named) > 8 else ""
+            text = (
+                f"{{n}} rows of '{table.schema}' are of a kind that is not known ({listed}{more}); they count"
+                " as calls, on no engine"
+            )
+            self._findings.add("warning", "interval-kind-unknown", text, int(strange.sum()))
+        engine = words.each(lambda word: ENGINE_CODE[(kind_of(word) or _CALL)[0]], np.int64)
+        phase = words.each(lambda word: PHASE_CODE[(kind_of(word) or _CALL)[1]], np.int64)
+        return engine, phase
+
+    def _pid(self, table: Table) -> IntArray:
+        """Return each row's process; a table of one process is about the recording's target."""
+        pid = pids_of(table)
+        single = "SINGLE" in (table.attributes.get("target-pid"), table.attributes.get("target"))
+        return np.where(pid < 0, self._target, pid) if single else pid
+
+
+class _Owners:
+    """Which process a command buffer is of, where other tables say so and agree."""
+
+    def __init__(self, buffers: Sequence[IntArray], pids: Sequence[IntArray]) -> None:
+        buffer, pid = (np.concatenate([np.zeros(0, np.int64), *held]) for held in (buffers, pids))
+        named = (buffer != -1) & (pid >= 0)
+        pairs = np.unique(np.stack([buffer[named], pid[named]], axis=1), axis=0)
+        ids, firsts, counts = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+        self._buffers = ids[counts == 1]
+        self._pids = pairs[firsts, 1][counts == 1]
+
+    def of(self, frame: pd.DataFrame) -> IntArray:
+        """Return the pid of each row's command buffer, -1 where nobody says, or two tables disagree."""
+        buffers = frame["command_buffer"].to_numpy(np.int64)
+        if not len(self._buffers):
+            return np.full(len(frame), -1, np.int64)
+        at = np.minimum(np.searchsorted(self._buffers, buffers), len(self._buffers) - 1)
+        owners: IntArray = np.where(self._buffers[at] == buffers, self._pids[at], -1)
+        return owners
+
+
+def _frame(
+    spans: RowSpans,
+    *,
+    engine: IntArray,
+    phase: IntArray,
+    label: Texts,
+    channel: Texts,
+    model: Texts | None = None,
+    pid: IntArray | None = None,
+    depth: npt.NDArray[np.int16] | None = None,
+    command_buffer: IntArray | None = None,
+) -> pd.DataFrame:
+    """Return the spans as rows of the model."""
+    count = len(spans.table)
+    return pd.DataFrame(
+        {
+            "start_ns": spans.start_ns,
+            "end_ns": spans.end_ns,
+            "engine": pd.Categorical.from_codes(
+                engine, categories=pd.Index(list(map(str, ENGINES)), dtype="str")
+            ),
+            "phase": pd.Categorical.from_codes(
+                phase, categories=pd.Index(list(map(str, PHASES)), dtype="str")
+            ),
+            "label": label.category(),
+            "model": (model or Texts.same("", count)).category(),
+            "channel": channel.category(),
+            "pid": np.full(count, -1, np.int64) if pid is None else pid,
+            "source": Texts.same(spans.table.schema, count).category(),
+            "depth": np.zeros(count, np.int16) if depth is None else depth,
+            "command_buffer": np.full(count, -1, np.int64) if command_buffer is None else command_buffer,
+        }
+    )
+
+
+def _same(engine: Engine, spans: RowSpans) -> IntArray:
+    return np.full(len(spans.table), ENGINE_CODE[engine], np.int64)
+
+
+def _depth(table: Table) -> npt.NDArray[np.int16]:
+    return small_numbers_of(table, "event-depth", missing=0)
+
+
+def _inactive(table: Table) -> Mask:
+    state = texts_of(table, "state")
+    return state.each(lambda word: word not in ("", "Active"), np.bool_)
+
+
+def _distinct(arrays: Sequence[IntArray]) -> IntArray:
+    found: IntArray = np.setdiff1d(np.concatenate([np.zeros(0, np.int64), *arrays]), [-1])
+    return found
+
+
+def _equal(one: Texts, other: Texts) -> Mask:
+    known = {word: at for at, word in enumerate(dict.fromkeys((*one.words, *other.words)))}
+    equal: Mask = one.each(known.__getitem__, np.int64) == other.each(known.__getitem__, np.int64)
+    return equal
+
+
+def _same_spans(spans: RowSpans, frames: Sequence[pd.DataFrame]) -> Mask:
+    """Mark the spans that equal an interval of execution on the Neural Engine to the nanosecond."""
+    executed = [frame[(frame["phase"] == Phase.EXECUTE).to_numpy(bool)] for frame in frames]
+    starts = [spans.start_ns, *(frame["start_ns"].to_numpy(np.int64) for frame in executed)]
+    ends = [spans.end_ns, *(frame["end_ns"].to_numpy(np.int64) for frame in executed)]
+    keys = row_keys([np.concatenate(starts), np.concatenate(ends)])
+    return np.isin(keys[: len(spans.table)], keys[len(spans.table) :])

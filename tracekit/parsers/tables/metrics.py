@@ -1,0 +1,80 @@
+"""Metrics that Instruments sums up per thread (CPU Counters' guided modes, Xcode 26) → ``Trace.metrics``.
+
+No export of this table was at hand: its columns are named by a public reader. Every interval appears twice
+there, precise and in imprecise buckets of 10 ms, so only one kind may be added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pandas as pd
+
+from tracekit.model import METRICS, Issue, Table
+from tracekit.parsers.tables.cells import (
+    Mask,
+    column_of,
+    concat_rows,
+    entity_numbers,
+    numbers_of,
+    pids_of,
+    texts_of,
+)
+from tracekit.parsers.tables.findings import Findings
+from tracekit.parsers.tables.spans import read_spans
+
+METRIC_SCHEMAS = ("MetricAggregationForThread",)
+
+
+def read_metrics(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
+    """Return the rows of ``MetricAggregationForThread``: the precise ones, else all that there are.
+
+    An end that is not known is ``spans.OPEN_NS``.
+    """
+    findings = Findings()
+    frames = []
+    for schema in METRIC_SCHEMAS:
+        read = [_metrics(table, findings) for table in tables(schema)]
+        if any(precise.any() for _, precise in read):
+            left = sum(int((~precise).sum()) for _, precise in read)
+            text = f"{{n}} imprecise rows of '{schema}' repeat the precise ones and were left out"
+            findings.add("info", "metrics-imprecise", text, left)
+            read = [(frame[precise], precise) for frame, precise in read]
+        frames += [frame for frame, _ in read]
+    return METRICS.check(concat_rows(frames, METRICS), "metrics"), findings.issues()
+
+
+def _metrics(table: Table, findings: Findings) -> tuple[pd.DataFrame, Mask]:
+    """Return the rows, and which of them are precise."""
+    spans = read_spans(table, findings)
+    table = spans.table
+    whole, known = numbers_of(table, *_named(table, "uint64"))
+    fraction = column_of(table, _named(table, "fixed-decimal"))
+    values = np.where(known, whole, np.nan).astype(np.float64)
+    if fraction is not None and fraction.kind in ("int", "float"):
+        decimal = table.rows[fraction.mnemonic].to_numpy(np.float64, na_value=np.nan)
+        values = np.where((~known | (whole == 0)) & np.isfinite(decimal) & (decimal != 0), decimal, values)
+    text = f"{{n}} rows of '{table.schema}' have no value"
+    findings.add("warning", "metrics-without-value", text, int(np.isnan(values).sum()))
+    precise, said = numbers_of(table, *_named(table, "boolean", "is-precise"))
+    words = texts_of(table, *_named(table, "boolean", "is-precise"))
+    frame = pd.DataFrame(
+        {
+            "start_ns": spans.start_ns,
+            "end_ns": spans.end_ns,
+            "name": texts_of(table, *_named(table, "string", "metric-name")).category(),
+            "value": values,
+            "tid": entity_numbers(table, "thread", "tid", "thread"),
+            "pid": pids_of(table),
+        }
+    )
+    return frame, (said & (precise != 0)) | words.each(lambda word: word in ("Yes", "true"), np.bool_)
+
+
+def _named(table: Table, engineering_type: str, mnemonic: str = "") -> tuple[str, ...]:
+    """Return the column of that mnemonic, then those of that type."""
+    return (
+        mnemonic or engineering_type,
+        *(column.mnemonic for column in table.columns if column.engineering_type == engineering_type),
+    )

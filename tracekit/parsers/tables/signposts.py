@@ -1,0 +1,229 @@
+"""Signposts of apps and frameworks → ``Trace.signposts``.
+
+``os-signpost`` holds a row per event, Begin and End apart; newer tables hold intervals. Both are read, and an
+interval that both report is kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.model import SIGNPOSTS, IntArray, Issue, Table
+from tracekit.parsers.tables.cells import (
+    Mask,
+    Texts,
+    concat_rows,
+    entity_numbers,
+    in_order,
+    pids_of,
+    row_keys,
+    texts_of,
+    words_of,
+)
+from tracekit.parsers.tables.findings import Findings
+from tracekit.parsers.tables.spans import RowSpans, read_spans
+
+EVENT_SCHEMA = "os-signpost"
+SPAN_SCHEMAS = (
+    "os-signpost-interval",
+    "OSSignpostIntervals",
+    "region-of-interest",
+    "PointsOfInterestEvents",
+)
+SIGNPOST_SCHEMAS = (EVENT_SCHEMA, *SPAN_SCHEMAS)
+
+_KINDS = {
+    "Begin": "begin",
+    "Begin Interval": "begin",
+    "End": "end",
+    "End Interval": "end",
+    "Event": "event",
+}
+_KIND_OF = {word.lower(): kind for word, kind in _KINDS.items()}
+_ALL_KINDS = pd.Index(["interval", "event", "begin", "end"], dtype="str")
+_INTERVAL, _EVENT, _BEGIN, _END = range(4)
+_NAMED = ("name", "subsystem", "category", "identifier")
+_ANYWHERE = -2
+
+
+def read_signposts(
+    tables: Callable[[str], Iterable[Table]],
+) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
+    """Return the rows of every table of ``SIGNPOST_SCHEMAS`` that ``tables`` yields, Begin and End paired.
+
+    An end that is not known is ``spans.OPEN_NS``.
+    """
+    findings = Findings()
+    reported = [_reported(table, findings) for schema in SPAN_SCHEMAS for table in tables(schema)]
+    paired = _pair(_events(list(tables(EVENT_SCHEMA)), findings), findings)
+    return SIGNPOSTS.check(_merge([*reported, paired], findings), "signposts"), findings.issues()
+
+
+def _reported(table: Table, findings: Findings) -> pd.DataFrame:
+    """Return a table of intervals, or of events, as it stands."""
+    spans = read_spans(table, findings)
+    kind = np.full(len(spans.table), _INTERVAL if spans.timed else _EVENT)
+    tid = entity_numbers(spans.table, "thread", "tid", "start-thread", "thread")
+    return _frame(spans, kind, tid, texts_of(spans.table, "start-message", "message"))
+
+
+def _events(tables: Sequence[Table], findings: Findings) -> pd.DataFrame:
+    """Return the rows of ``os-signpost`` in order of time.
+
+    ``in_pid`` and ``in_tid`` say where a partner may be: in the same process, or thread, or anywhere (scope
+    System: a client begins what the window server ends).
+    """
+    frames = []
+    for position, given in enumerate(tables):
+        spans = read_spans(given, findings)
+        table = spans.table
+        words = texts_of(table, "event-type")
+        strange = words.each(lambda word: word.lower() not in _KIND_OF, np.bool_)
+        text = f"{{n}} rows of '{table.schema}' are neither Begin, End nor Event; they count as events"
+        findings.add("warning", "signpost-type-unknown", text, int(strange.sum()))
+        kind = words.each(lambda word: _ALL_KINDS.get_loc(_KIND_OF.get(word.lower(), "event")), np.int64)
+        tid = entity_numbers(table, "thread", "tid", "thread")
+        scope = texts_of(table, "scope")
+        frame = _frame(spans, kind, tid, texts_of(table, "message"))
+        anywhere, in_thread = (scope.each(word.__eq__, np.bool_) for word in ("System", "Thread"))
+        in_pid = np.where(anywhere, _ANYWHERE, frame["pid"].to_numpy(np.int64))
+        in_tid = np.where(in_thread, tid, _ANYWHERE)
+        frames.append(frame.assign(in_pid=in_pid, in_tid=in_tid, table=position))
+    frames = [frame for frame in frames if len(frame)]
+    if not frames:
+        return SIGNPOSTS.empty().assign(in_pid=0, in_tid=0)
+    events = concat_rows(frames, SIGNPOSTS)
+    if len(frames) > 1:
+        columns = ("start_ns", "kind", *_NAMED, "pid", "tid")
+        repeated = _repeated([_codes(events, name) for name in columns], events["table"].to_numpy(np.int64))
+        text = f"{{n}} rows stand in a second '{EVENT_SCHEMA}' table as well and count once"
+        findings.add("info", "signposts-repeated", text, int(repeated.sum()))
+        events = events[~repeated]
+    return in_order(events.drop(columns="table"), "start_ns")
+
+
+def _pair(events: pd.DataFrame, findings: Findings) -> pd.DataFrame:
+    """Make an interval of each Begin and its End, innermost first: an End closes the latest open Begin.
+
+    Partners agree in name, subsystem, category and identifier, and in process or thread as their scope says.
+    What has no partner stays a "begin" or an "end".
+    """
+    kind = events["kind"].cat.codes.to_numpy(np.int64).copy()
+    ends = events["end_ns"].to_numpy(np.int64).copy()
+    marks = np.flatnonzero((kind == _BEGIN) | (kind == _END))
+    if len(marks):
+        key = row_keys([_codes(events, name)[marks] for name in (*_NAMED, "in_pid", "in_tid")])
+        begin, end = (marks[at] for at in _brackets(key, kind[marks] == _BEGIN))
+        ends[begin] = events["start_ns"].to_numpy(np.int64)[end]
+        kind[begin] = _INTERVAL
+        left = len(marks) - 2 * len(begin)
+        opened = int((kind == _BEGIN).sum())
+        text = (
+            f"{left} rows of '{EVENT_SCHEMA}' have no partner ({opened} Begin, {left - opened} End): it lies"
+            " before or after the recording, or was not recorded"
+        )
+        findings.add("warning" if 2 * left > len(marks) else "info", "signposts-unpaired", text, left)
+        keep = np.ones(len(events), bool)
+        keep[end] = False
+        events = events.assign(end_ns=ends, kind=_kinds(kind))[keep]
+    return events.drop(columns=["in_pid", "in_tid"]).reset_index(drop=True)
+
+
+def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
+    """Return the positions of matching brackets within each key; rows are in order of time.
+
+    A closing bracket without an open one is passed over. Within a key and a level of nesting, brackets that
+    match stand side by side.
+    """
+    order = np.argsort(key, kind="stable")
+    group, opening = key[order], opens[order]
+    step = np.where(opening, 1, -1)
+    height = np.cumsum(step)
+    first = np.append(True, group[1:] != group[:-1])
+    lane = np.cumsum(first) - 1
+    height -= (height - step)[first][lane]  # heights start from 0 in each key
+    # Each key lies below all earlier ones, so that one running minimum does for all.
+    lift = -(2 * len(key) + 2) * lane
+    lowest = np.minimum.accumulate(height + lift) - lift
+    ground = np.minimum(lowest, 0)
+    level = np.where(opening, height - ground, height - ground + 1)
+    matched = opening | (height > np.where(first, 0, np.append(0, ground[:-1])) - 1)
+    inner = np.flatnonzero(matched)
+    by_level = inner[np.lexsort((level[inner], group[inner]))]
+    side_by_side = (
+        opening[by_level[:-1]]
+        & ~opening[by_level[1:]]
+        & (group[by_level[:-1]] == group[by_level[1:]])
+        & (level[by_level[:-1]] == level[by_level[1:]])
+    )
+    at = np.flatnonzero(side_by_side)
+    return order[by_level[at]], order[by_level[at + 1]]
+
+
+def _merge(frames: Sequence[pd.DataFrame], findings: Findings) -> pd.DataFrame:
+    """Join tables; an interval that an earlier one reports as well is kept once.
+
+    Same start and same names are enough: a table of intervals cuts those that go on at the end of the run,
+    where ``os-signpost`` may hold their End (seen in a real recording).
+    """
+    joined = concat_rows(frames, SIGNPOSTS)
+    filled = [frame for frame in frames if len(frame)]
+    if len(filled) < 2:
+        return joined
+    origin = np.repeat(np.arange(len(filled)), [len(frame) for frame in filled])
+    spans = (joined["kind"] == "interval").to_numpy(bool)
+    at = np.flatnonzero(spans)
+    keys = [_codes(joined, name)[at] for name in ("start_ns", *_NAMED, "pid")]
+    again = at[_repeated(keys, origin[at])]
+    text = "{n} signpost intervals stand in two tables and count once"
+    findings.add("info", "signposts-repeated", text, len(again))
+    keep = np.ones(len(joined), bool)
+    keep[again] = False
+    return joined[keep].reset_index(drop=True)
+
+
+def _repeated(keys: Sequence[npt.NDArray[np.generic]], origin: IntArray) -> Mask:
+    """Mark the rows that a table before theirs holds as well."""
+    key = row_keys(keys)
+    first = np.full(int(key.max()) + 1 if len(key) else 0, len(origin), np.int64)
+    np.minimum.at(first, key, origin)
+    return np.asarray(origin > first[key], bool)
+
+
+def _codes(frame: pd.DataFrame, name: str) -> npt.NDArray[np.generic]:
+    values = frame[name]
+    return values.cat.codes.to_numpy() if isinstance(values.dtype, pd.CategoricalDtype) else values.to_numpy()
+
+
+def _kinds(codes: npt.NDArray[np.integer[Any]]) -> pd.Categorical:
+    return pd.Categorical.from_codes(codes, categories=_ALL_KINDS)
+
+
+def _frame(spans: RowSpans, kind: IntArray, tid: IntArray, message: Texts) -> pd.DataFrame:
+    table = spans.table
+    return pd.DataFrame(
+        {
+            "start_ns": spans.start_ns,
+            "end_ns": spans.end_ns,
+            "kind": _kinds(kind),
+            "name": texts_of(table, "name").category(),
+            "subsystem": texts_of(table, "subsystem").category(),
+            "category": texts_of(table, "category").category(),
+            "identifier": _identifiers(table),
+            "pid": pids_of(table),
+            "tid": tid,
+            "message": message.strings(),
+            "source": Texts.same(table.schema, len(table)).category(),
+        }
+    )
+
+
+def _identifiers(table: Table) -> npt.NDArray[np.uint64]:
+    """A signpost without an identifier has 0, which ``OS_SIGNPOST_ID_NULL`` is."""
+    words = words_of(table, "identifier")
+    return np.where(words == np.uint64(2**64 - 1), np.uint64(0), words)

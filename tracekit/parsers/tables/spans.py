@@ -1,0 +1,83 @@
+"""Start and end of a table's rows, whatever the recording did to them.
+
+An interval may have no start, no duration or 2^64-1 of it (it was open when the recording stopped), or an end
+before its start. Such rows are kept where a reading makes sense, and always counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from tracekit.model import IntArray, Table
+from tracekit.parsers.tables.cells import numbers_of
+from tracekit.parsers.tables.findings import Findings
+
+OPEN_NS = 2**62
+"""The end of a span that nothing closes; ``close_spans`` replaces it. In ns, it is 146 years."""
+
+_START = ("start", "time", "timestamp", "start-time")
+_END = ("end", "end-time")
+_TIME_TYPES = ("start-time", "event-time", "sample-time")
+
+
+@dataclass(frozen=True)
+class RowSpans:
+    """``table`` without the rows that have no start; ``timed`` is False where the table has no ends."""
+
+    table: Table
+    start_ns: IntArray
+    end_ns: IntArray
+    timed: bool
+
+
+def read_spans(table: Table, findings: Findings) -> RowSpans:
+    """Return the rows' spans; an end that nobody knows is ``OPEN_NS``, see ``close_spans``.
+
+    Findings: ``interval-without-start`` (the row is dropped), ``interval-open``, ``interval-backwards``.
+    """
+    schema = table.schema
+    names = {column.mnemonic for column in table.columns}
+    by_type = tuple(c.mnemonic for c in table.columns if c.engineering_type in _TIME_TYPES)
+    start, known = numbers_of(table, *_START, *by_type)
+    known = known & (start < OPEN_NS) & (start > -OPEN_NS)
+    text = f"{{n}} rows of '{schema}' have no start and were left out"
+    findings.add("warning", "interval-without-start", text, int((~known).sum()))
+    if not known.all():
+        table, start = replace(table, rows=table.rows[known]), start[known]
+    timed = not names.isdisjoint(("duration", *_END))
+    if not timed:
+        return RowSpans(table, start, start, timed)
+    duration, measured = numbers_of(table, "duration")
+    end, ended = numbers_of(table, *_END)
+    measured = measured & (duration < OPEN_NS)
+    ends = start + np.where(measured, np.maximum(duration, 0), 0)
+    ends = np.where(measured, ends, np.where(ended, end, OPEN_NS))
+    backwards = (measured & (duration < 0)) | (ended & (end < start))
+    ends = np.minimum(np.where(backwards, start, ends), OPEN_NS)
+    text = f"{{n}} rows of '{schema}' end before they start; they count as moments without length"
+    findings.add("warning", "interval-backwards", text, int(backwards.sum()))
+    text = f"{{n}} rows of '{schema}' have no end; they go on to the end of the recording"
+    findings.add("warning", "interval-open", text, int((ends == OPEN_NS).sum()))
+    return RowSpans(table, start, ends, timed)
+
+
+def close_spans(frame: pd.DataFrame, end_ns: int) -> pd.DataFrame:
+    """Return the frame with its open spans closed at ``end_ns``, or at their start if that is later."""
+    ends = frame["end_ns"].to_numpy(np.int64)
+    opened = ends >= OPEN_NS
+    if not opened.any():
+        return frame
+    closed = np.maximum(frame["start_ns"].to_numpy(np.int64), end_ns)
+    return frame.assign(end_ns=np.where(opened, closed, ends))
+
+
+def last_known_ns(frame: pd.DataFrame) -> int:
+    """Return the latest time in the frame that is known; 0 without rows."""
+    if not len(frame):
+        return 0
+    ends = frame["end_ns"].to_numpy(np.int64)
+    known = ends[ends < OPEN_NS]
+    return max(int(frame["start_ns"].max()), int(known.max()) if len(known) else 0)

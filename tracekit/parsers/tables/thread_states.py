@@ -1,0 +1,38 @@
+"""What each thread was doing → ``Trace.thread_states``: Running, Blocked, Runnable, as the kernel says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pandas as pd
+
+from tracekit.model import THREAD_STATES, Issue, Table
+from tracekit.parsers.tables.cells import concat_rows, entity_numbers, pids_of, small_numbers_of, texts_of
+from tracekit.parsers.tables.findings import Findings
+from tracekit.parsers.tables.spans import read_spans
+
+THREAD_STATE_SCHEMAS = ("thread-state",)
+
+
+def read_thread_states(
+    tables: Callable[[str], Iterable[Table]],
+) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
+    """Return the rows of ``thread-state``. An end that is not known is ``spans.OPEN_NS``."""
+    findings = Findings()
+    frames = [_states(table, findings) for schema in THREAD_STATE_SCHEMAS for table in tables(schema)]
+    return THREAD_STATES.check(concat_rows(frames, THREAD_STATES), "thread states"), findings.issues()
+
+
+def _states(table: Table, findings: Findings) -> pd.DataFrame:
+    spans = read_spans(table, findings)
+    table = spans.table
+    return pd.DataFrame(
+        {
+            "start_ns": spans.start_ns,
+            "end_ns": spans.end_ns,
+            "state": texts_of(table, "state", "thread-state").category(),
+            "core": small_numbers_of(table, "core", missing=-1),
+            "tid": entity_numbers(table, "thread", "tid", "thread"),
+            "pid": pids_of(table),
+        }
+    )

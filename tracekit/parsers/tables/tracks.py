@@ -1,0 +1,75 @@
+"""Values that hold for a while → ``Trace.tracks``: is the GPU active, how hot is the device.
+
+A row of the table is a value at its start, and "not known" at its end unless the next row follows at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pandas as pd
+
+from tracekit.model import TRACKS, Issue, Table
+from tracekit.parsers.tables.cells import Texts, concat_rows, in_order, texts_of
+from tracekit.parsers.tables.findings import Findings
+from tracekit.parsers.tables.spans import OPEN_NS, RowSpans, read_spans
+
+GPU_STATE_SCHEMA = "metal-gpu-state-intervals"
+THERMAL_SCHEMA = "device-thermal-state-intervals"
+TRACK_SCHEMAS = (GPU_STATE_SCHEMA, THERMAL_SCHEMA)
+
+_THERMAL_LEVELS = {"Nominal": 0.0, "Fair": 1.0, "Serious": 2.0, "Critical": 3.0}
+
+
+def read_tracks(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
+    """Return the tracks of every table of ``TRACK_SCHEMAS`` that ``tables`` yields, sorted by time."""
+    findings = Findings()
+    readers = ((GPU_STATE_SCHEMA, _gpu), (THERMAL_SCHEMA, _thermal))
+    frames = [read(table, findings) for schema, read in readers for table in tables(schema)]
+    tracks = in_order(concat_rows(frames, TRACKS), "time_ns")
+    return TRACKS.check(tracks, "tracks"), findings.issues()
+
+
+def _gpu(table: Table, findings: Findings) -> pd.DataFrame:
+    spans = read_spans(table, findings)
+    active = texts_of(spans.table, "state").each(lambda word: float(word == "Active"), np.float64)
+    return _track(spans, active, Texts.same("GPU active", len(spans.table)), "")
+
+
+def _thermal(table: Table, findings: Findings) -> pd.DataFrame:
+    spans = read_spans(table, findings)
+    state = texts_of(spans.table, "thermal-state")
+    strange = state.each(lambda word: word not in _THERMAL_LEVELS, np.bool_)
+    text = f"{{n}} rows of '{table.schema}' have a state that is not known; their level is not known either"
+    findings.add("info", "thermal-state-unknown", text, int(strange.sum()))
+    level = state.each(lambda word: _THERMAL_LEVELS.get(word, np.nan), np.float64)
+    return _track(spans, level, texts_of(spans.table, "track-label").map(_thermal_name), "level")
+
+
+def _thermal_name(label: str) -> str:
+    return "Thermal state" if label in ("", "Current") else f"Thermal state ({label})"
+
+
+def _track(
+    spans: RowSpans, values: np.ndarray[tuple[int], np.dtype[np.float64]], name: Texts, unit: str
+) -> pd.DataFrame:
+    """Return a row for each value, and one without value where nothing follows it."""
+    rows = pd.DataFrame(
+        {
+            "time_ns": spans.start_ns,
+            "name": name.category(),
+            "unit": Texts.same(unit, len(values)).category(),
+            "value": values,
+            "end": spans.end_ns,
+        }
+    )
+    rows = in_order(rows, "time_ns")
+    ends = []
+    for _, own in rows.groupby("name", observed=True, sort=False):
+        reach = np.maximum.accumulate(own["end"].to_numpy(np.int64))
+        following = np.append(own["time_ns"].to_numpy(np.int64)[1:], OPEN_NS)
+        closes = following > reach  # never for a row that is open
+        ends.append(own.assign(time_ns=reach, value=np.nan)[closes])
+    joined = pd.concat([rows, *ends], ignore_index=True).drop(columns="end")
+    return in_order(joined, "time_ns")
