@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pandas as pd
@@ -19,8 +20,17 @@ from tracekit.sources import open_source
 from tracekit.verify import TableMatch, _verify_table, verify
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
-EXPORTS = SAMPLES / "gpu-mpsgraph-macos15"
 BUNDLE = SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
+
+
+@pytest.fixture
+def exports(tmp_path: Path) -> Path:
+    """What the bundle holds too: its twin has tables of the GPU besides."""
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    for name in ("toc.xml", "time-profile.xml"):
+        copy(SAMPLES / "gpu-mpsgraph-macos15" / name, folder)
+    return folder
 
 
 def run(*arguments: str) -> Result:
@@ -40,8 +50,8 @@ def with_cell(table: Any, column: str, row: int, value: Any) -> Any:
     return replace(table, rows=rows)
 
 
-def test_the_sample_bundle_is_its_exports_twin() -> None:
-    (match,) = verify(open_source(BUNDLE), open_source(EXPORTS))
+def test_the_sample_bundle_is_its_exports_twin(exports: Path) -> None:
+    (match,) = verify(open_source(BUNDLE), open_source(exports))
     assert (match.schema, match.status, match.native_rows, match.export_rows) == (
         "time-profile",
         "equal",
@@ -51,10 +61,10 @@ def test_the_sample_bundle_is_its_exports_twin() -> None:
     assert [column.different for column in match.columns] == [0] * 7
 
 
-def test_the_sample_bundle_gives_the_analysis_of_its_exports() -> None:
+def test_the_sample_bundle_gives_the_analysis_of_its_exports(exports: Path) -> None:
     from tracekit import analyze, open_trace
 
-    native, exported = (to_dict(analyze(open_trace(path))) for path in (BUNDLE, EXPORTS))
+    native, exported = (to_dict(analyze(open_trace(path))) for path in (BUNDLE, exports))
     for own in ("input", "evidence", "issues"):
         del native[own], exported[own]
     every, seen = native["recording"].pop("cores"), exported["recording"].pop("cores")
@@ -139,8 +149,8 @@ def test_a_table_that_the_bundle_lacks_is_missing() -> None:
     assert found["ane-hw-intervals-internal"] == "missing"
 
 
-def test_the_report_holds_nothing_that_was_recorded() -> None:
-    native, exported = open_source(BUNDLE), open_source(EXPORTS)
+def test_the_report_holds_nothing_that_was_recorded(exports: Path) -> None:
+    native, exported = open_source(BUNDLE), open_source(exports)
     text = report(verify(native, exported), native.toc())
     table = next(native.tables("time-profile"))
     private = {*table.stacks.symbols, *table.stacks.binaries["path"], *table.threads["name"]}
@@ -158,21 +168,21 @@ def test_the_report_holds_nothing_that_was_recorded() -> None:
     }
 
 
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(exports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run(str(BUNDLE), "--exports", str(EXPORTS))
+    result = run(str(BUNDLE), "--exports", str(exports))
     assert result.exit_code == 0, result.output
     assert "1  time-profile          289          289  equal" in result.stdout
     assert "1 tables compared: 1 equal." in result.stdout
     assert (tmp_path / "recording.trace.verify.json").exists()
-    again = run(str(BUNDLE), "--exports", str(EXPORTS))
+    again = run(str(BUNDLE), "--exports", str(exports))
     assert again.exit_code == 2
     assert "--force" in again.stderr
-    assert run(str(BUNDLE), "--exports", str(EXPORTS), "--report", "-").exit_code == 0
+    assert run(str(BUNDLE), "--exports", str(exports), "--report", "-").exit_code == 0
 
 
-def test_a_difference_is_exit_code_1(tmp_path: Path) -> None:
-    changed = (EXPORTS / "time-profile.xml").read_text().replace(">1000000</weight>", ">1000001</weight>", 1)
+def test_a_difference_is_exit_code_1(exports: Path, tmp_path: Path) -> None:
+    changed = (exports / "time-profile.xml").read_text().replace(">1000000</weight>", ">1000001</weight>", 1)
     (tmp_path / "time-profile.xml").write_text(changed)
     result = run(str(BUNDLE), "--exports", str(tmp_path), "--report", "-")
     assert result.exit_code == 1

@@ -18,6 +18,7 @@ import pandas as pd
 from tracekit.errors import TracekitError
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Severity: TypeAlias = Literal["info", "warning", "error"]
 
 

@@ -135,7 +135,7 @@ def test_attribution_equals_a_slow_count(samples: list[Sample], cuts: list[int])
         assert own["weight"].sum() == sum(
             w for w, here in zip(analysis.trace.weights, lies_in, strict=True) if here
         )
-        assert (own["samples"] > 0).all()
+        assert ((own["samples"] > 0) | own["waiting_ns"].notna()).all()
 
 
 @given(SAMPLES, st.randoms(use_true_random=False))

@@ -34,16 +34,33 @@ def test_the_answer_comes_first() -> None:
     result = run("analyze", FALLBACK)
     assert result.exit_code == 0
     assert result.stdout.startswith(
+        "12 windows from coreml-os-signpost: 6 ANE, 6 CPU. By number: ANE in 0–5 from 18.800 ms, then CPU in\n"
+        "  6–11 from 264.800 ms.\n"
+    )
+    assert result.stderr == ""
+    from_stacks = run("analyze", FALLBACK, "--windows", "stacks").stdout
+    assert from_stacks.startswith(
         "12 windows inferred from stacks: 6 ANE, 6 CPU. By number: ANE in 0–5 from 19.248 ms, then CPU in\n"
         "  6–11 from 265.252 ms.\n"
     )
-    assert result.stderr == ""
+
+
+def test_the_sentence_for_a_person() -> None:
+    """What most windows did, how that is known, and what the first took."""
+    text = run("analyze", str(SAMPLES / "ane-intervals-macos26"), "--window-signpost", "encode").stdout
+    assert text.replace("\n  ", " ").startswith(
+        "Ran on the ANE (measured, 59 % of 34.9 ms) with a CPU fallback in the middle"
+        " (BNNSGraphContextExecute_v2 in libBNNS.dylib, 2 samples); 12 of 13 windows alike; the first took"
+        " 40.9 ms. 13 windows from signpost: 12 MIXED, 1 CPU."
+    )
 
 
 def test_the_text_says_what_the_numbers_are() -> None:
-    text = run("analyze", FALLBACK).stdout
-    assert "host samples: who called or ran an engine on the CPU, not how long it worked" in text
-    assert "Windows (from stacks; inferred;" in text
+    text = run("analyze", FALLBACK, "--windows", "stacks").stdout
+    assert "host samples: who called or ran an engine on the CPU, not how long it worked" in text.replace(
+        "\n  ", " "
+    )
+    assert "Windows (from stacks; edges inferred; busy is measured;" in text
     assert "cannot be told apart" in text.replace("\n    ", " ")
     assert "SampleApp (390)" in text
     assert "not recorded: " in text

@@ -52,7 +52,7 @@ def test_the_schema_is_a_schema() -> None:
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
-@pytest.mark.parametrize("windows", ["stacks", "run"])
+@pytest.mark.parametrize("windows", ["auto", "stacks", "run"])
 def test_sample_recordings_validate(path: Path, windows: Any) -> None:
     document = validate(to_json(analyze(open_trace(path), windows=windows)))
     assert sum(engine["samples"] for engine in document["engines"].values()) == document["samples"]["count"]

@@ -1,30 +1,28 @@
-"""Attribution: which samples belong to which window, and what they add up to per engine and phase."""
+"""Attribution: what each window has of each engine and phase, on the host, in hardware, and in waiting."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.labels import Labels
-from tracekit.engines import ENGINES, PHASES, Engine, Phase
-from tracekit.model import ATTRIBUTION, IntArray, Trace
+from tracekit.analysis.measured import Key, Measured, rows_by
+from tracekit.analysis.membership import Membership
+from tracekit.analysis.spans import Spans, union
+from tracekit.analysis.waiting import AWAITED, Waiting
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
+from tracekit.model import ATTRIBUTION, BoolArray, IntArray, Trace
 
 OUTSIDE = -1
 """The ``window_id`` of what lies in no window."""
 
+_WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
 
-@dataclass(frozen=True)
-class Membership:
-    """Which sample counts in which window: parallel arrays, one entry per (sample, window) pair.
-
-    ``ambiguous`` counts ML samples that no single one of several overlapping inferred windows can claim.
-    """
-
-    sample: IntArray
-    window: IntArray
-    ambiguous: int = 0
+BASES: tuple[Basis, ...] = tuple(Basis)
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,7 @@ class Share:
     sampled_ns: int | None
     busy_ns: int | None
     waiting_ns: int | None
+    waiting_basis: Basis | None = None
 
     @property
     def is_inference(self) -> bool:
@@ -48,85 +47,209 @@ class Share:
 def shares_by_window(attribution: pd.DataFrame) -> dict[int, list[Share]]:
     """Return the rows of a ``model.ATTRIBUTION`` frame by window_id, in their order."""
     found: dict[int, list[Share]] = {}
-    for row in attribution.to_dict("records"):
+    for row in attribution.astype(object).to_dict("records"):
+        sampled, busy, waiting = (
+            None if pd.isna(row[name]) else int(row[name]) for name in ("sampled_ns", "busy_ns", "waiting_ns")
+        )
         share = Share(
             Engine(row["engine"]),
             None if pd.isna(row["phase"]) else Phase(row["phase"]),
             int(row["samples"]),
             int(row["weight"]),
-            *(
-                None if pd.isna(row[name]) else int(row[name])
-                for name in ("sampled_ns", "busy_ns", "waiting_ns")
-            ),
+            sampled,
+            busy,
+            waiting,
+            None if pd.isna(row["waiting_basis"]) else Basis(row["waiting_basis"]),
         )
         found.setdefault(int(row["window_id"]), []).append(share)
     return found
 
 
-def assign_samples(trace: Trace, labels: Labels, windows: pd.DataFrame) -> Membership:
-    """Return the samples of each window.
+@dataclass(frozen=True)
+class Amounts:
+    """Nanoseconds per window: of one engine, in one phase; the last entry is the time outside of all."""
 
-    A window that the user gave, or that spans the run, counts every sample in its time (of its thread, if it
-    names one). A window inferred from stacks counts its own thread's samples and the process's ML work on
-    other threads, unless that work lies in several such windows at once: then nothing tells whose it is.
+    engine: Engine
+    phase: Phase | None
+    per_window: IntArray
+
+
+def attribute(
+    trace: Trace,
+    labels: Labels,
+    members: Membership,
+    windows: pd.DataFrame,
+    measured: Measured,
+    waiting: Waiting,
+) -> pd.DataFrame:
+    """Return one row per window × engine × phase that has samples or time (``model.ATTRIBUTION``).
+
+    ``window_id`` -1 holds what lies in no window. For windows that do not overlap, the rows add up to the
+    whole recording, exactly: samples, weight, busy and waiting time.
     """
-    times = trace.samples["time_ns"].to_numpy()
-    starts = np.searchsorted(times, windows["start_ns"].to_numpy())
-    counts = np.searchsorted(times, windows["end_ns"].to_numpy()) - starts
-    window = np.repeat(windows["window_id"].to_numpy(np.int64), counts)
-    sample = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+    rows = _sample_totals(trace, labels, members)
+    busy = _table(windows, _busy(windows, measured), "busy_ns")
+    waits = _table(windows, _waits(windows, waiting, measured), "waiting_ns")
+    keys = ["window_id", "engine", "phase"]
+    joined = rows.merge(busy, how="outer", on=keys).merge(waits, how="outer", on=keys)
+    joined = joined.sort_values(keys, kind="stable", ignore_index=True)
+    weight = joined["weight"].fillna(0).to_numpy(np.int64)
+    no_time = np.full(len(joined), trace.weight_unit != "ns")
+    basis = _waiting_basis(joined, waiting, measured)
+    return ATTRIBUTION.check(
+        pd.DataFrame(
+            {
+                "window_id": joined["window_id"].to_numpy(np.int64),
+                "engine": _categories(joined["engine"], ENGINES),
+                "phase": _categories(joined["phase"], PHASES),
+                "samples": joined["samples"].fillna(0).to_numpy(np.int64),
+                "sampled_ns": pd.arrays.IntegerArray(weight.copy(), no_time),
+                "busy_ns": joined["busy_ns"].astype("Int64"),
+                "waiting_ns": joined["waiting_ns"].astype("Int64"),
+                "weight": weight,
+                "waiting_basis": _categories(basis, BASES),
+            }
+        ),
+        "attribution",
+    )
 
-    owner = windows["thread_id"].to_numpy()[window]
-    thread = trace.samples["thread_id"].to_numpy()[sample]
-    inferred = (windows["source"] == "stacks").to_numpy()[window]
-    same_process = windows["pid"].to_numpy()[window] == labels.pid[sample]
-    own = np.where(inferred, (thread == owner) & same_process, (owner < 0) | (thread == owner))
-    joined = inferred & ~own & same_process & labels.is_worker[sample]
-    claims = np.bincount(sample[joined], minlength=len(times))
-    shared = joined & (claims[sample] > 1)
-    keep = own | (joined & ~shared)
-    return Membership(sample[keep], window[keep], int((claims > 1).sum()))
+
+def _categories(codes: pd.Series[int] | IntArray, names: tuple[str, ...]) -> pd.Categorical:
+    return pd.Categorical.from_codes(
+        np.asarray(codes, np.int64), categories=pd.Index([str(name) for name in names], dtype="str")
+    )
 
 
-def attribute(trace: Trace, labels: Labels, members: Membership) -> pd.DataFrame:
-    """Return one row per window × engine × phase that has samples (``model.ATTRIBUTION``).
-
-    ``window_id`` -1 holds the samples of no window. For windows that do not overlap, the rows add up to the
-    whole recording: samples and weight, exactly.
-    """
+def _sample_totals(trace: Trace, labels: Labels, members: Membership) -> pd.DataFrame:
     outside = np.ones(len(trace.samples), bool)
     outside[members.sample] = False
     rest = np.flatnonzero(outside)
     sample = np.concatenate([members.sample, rest])
     window = np.concatenate([members.window, np.full(len(rest), OUTSIDE, np.int64)])
-    frame = pd.DataFrame(
+    width = len(PHASES) + 1
+    engine, phase = labels.engine[sample].astype(np.int64), labels.phase[sample].astype(np.int64)
+    key = (window + 1) * (len(ENGINES) * width) + engine * width + phase + 1
+    distinct, at = np.unique(key, return_inverse=True)
+    weight = np.zeros(len(distinct), np.int64)
+    np.add.at(weight, at, trace.weights[sample])
+    rest_of, phase_of = np.divmod(distinct, width)
+    window_of, engine_of = np.divmod(rest_of, len(ENGINES))
+    return pd.DataFrame(
         {
-            "window_id": window,
-            "engine": labels.engine[sample],
-            "phase": labels.phase[sample],
-            "weight": trace.weights[sample],
+            "window_id": window_of - 1,
+            "engine": engine_of,
+            "phase": phase_of - 1,
+            "samples": np.bincount(at, minlength=len(distinct)).astype(np.int64),
+            "weight": weight,
         }
     )
-    totals = frame.groupby(["window_id", "engine", "phase"], as_index=False)["weight"].agg(["size", "sum"])
-    weight = totals["sum"].to_numpy(np.int64)
-    no_time = np.full(len(totals), trace.weight_unit != "ns")
-    nothing = pd.arrays.IntegerArray(np.zeros(len(totals), np.int64), np.ones(len(totals), bool))
-    return ATTRIBUTION.check(
-        pd.DataFrame(
-            {
-                "window_id": totals["window_id"].to_numpy(np.int64),
-                "engine": pd.Categorical.from_codes(
-                    totals["engine"].to_numpy(), categories=pd.Index([str(e) for e in ENGINES], dtype="str")
-                ),
-                "phase": pd.Categorical.from_codes(
-                    totals["phase"].to_numpy(), categories=pd.Index([str(p) for p in PHASES], dtype="str")
-                ),
-                "samples": totals["size"].to_numpy(np.int64),
-                "sampled_ns": pd.arrays.IntegerArray(weight.copy(), no_time),
-                "busy_ns": nothing,
-                "waiting_ns": nothing.copy(),
-                "weight": weight,
-            }
-        ),
-        "attribution",
+
+
+def scopes_of(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:
+    """Yield windows that count the same work: their rows, and their pid and model."""
+    for (pid, model), at in rows_by(windows, "pid", "model"):
+        yield at, (int(pid), str(model))
+
+
+def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
+    """Yield the measured time per engine and phase; requests that Core ML reports are waiting, not work."""
+    starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    for key in measured.keys:
+        if not is_work(key):
+            continue
+        amounts = np.zeros(len(windows) + 1, np.int64)
+        counted = []
+        for at, who in scopes_of(windows):
+            spans = measured.spans(measured.scope(*who), key)
+            amounts[at] = spans.within(starts[at], ends[at])
+            counted.append(spans & Spans.of(starts[at], ends[at]))
+        amounts[-1] = measured.everything(key).total_ns - (measured.everything(key) & union(counted)).total_ns
+        yield Amounts(*key, amounts)
+    executing = {engine for engine, phase in measured.keys if phase is Phase.EXECUTE}
+    for engine in sorted(measured.engines - executing):
+        if engine.serves_inference:
+            yield Amounts(engine, Phase.EXECUTE, np.zeros(len(windows) + 1, np.int64))
+
+
+def is_work(key: Key) -> bool:
+    """True where spans of this engine and phase are the engine's own work.
+
+    Requests, encoding and calls as a whole are not; GPU work without an ML mark is work of GRAPHICS.
+    """
+    engine, phase = key
+    return phase in _WORK or (engine is Engine.GRAPHICS and phase is None)
+
+
+def _waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Iterator[Amounts]:
+    """Yield the waiting time per engine."""
+    starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    alone = ~overlapping(starts, ends)
+    owners = windows.assign(
+        owner=np.where(windows["source"].isin(GIVEN_SOURCES), -1, windows["thread_id"]), alone=alone
     )
+    for engine in AWAITED:
+        requests = requests_of(measured, engine)
+        if engine not in waiting.basis and not requests:
+            continue
+        amounts = np.zeros(len(windows) + 1, np.int64)
+        counted = []
+        for (owner, pid, model, with_workers), at in rows_by(owners, "owner", "pid", "model", "alone"):
+            if requests:
+                spans = measured.spans(measured.scope(int(pid), str(model)), (engine, Phase.WAIT))
+            else:
+                spans = waiting.spans(engine, int(owner), int(pid), bool(with_workers))
+            amounts[at] = spans.within(starts[at], ends[at])
+            counted.append(spans & Spans.of(starts[at], ends[at]))
+        every = measured.everything((engine, Phase.WAIT)) if requests else waiting.spans(engine, -1, -1, True)
+        amounts[-1] = every.total_ns - (every & union(counted)).total_ns
+        yield Amounts(engine, Phase.WAIT, amounts)
+
+
+def requests_of(measured: Measured, engine: Engine) -> bool:
+    """True where Core ML's rows say when its requests to this engine were under way."""
+    return (engine, Phase.WAIT) in measured.keys
+
+
+def overlapping(starts: IntArray, ends: IntArray) -> BoolArray:
+    """Mark the windows that share time with another one."""
+    order = np.argsort(starts, kind="stable")
+    reach = np.maximum.accumulate(ends[order]) if len(order) else ends
+    shared = np.zeros(len(starts), bool)
+    shared[order[1:]] = starts[order][1:] < reach[:-1]
+    followed = np.searchsorted(starts[order], ends[order], "left") > np.arange(len(order)) + 1
+    shared[order] |= followed
+    return shared
+
+
+def _table(windows: pd.DataFrame, amounts: Iterator[Amounts], name: str) -> pd.DataFrame:
+    """Return amounts as rows; a zero is kept where it is a finding: for an engine's execution in a window."""
+    ids = np.append(windows["window_id"].to_numpy(np.int64), OUTSIDE)
+    pieces = []
+    for one in amounts:
+        finding = name == "busy_ns" and one.phase is Phase.EXECUTE
+        at = np.flatnonzero((one.per_window > 0) | finding)
+        pieces.append(
+            pd.DataFrame(
+                {
+                    "window_id": ids[at],
+                    "engine": np.full(len(at), ENGINE_CODE[one.engine], np.int64),
+                    "phase": np.full(len(at), PHASE_CODE[one.phase], np.int64),
+                    name: pd.array(one.per_window[at], dtype="Int64"),
+                }
+            )
+        )
+    empty = pd.DataFrame(
+        {"window_id": [], "engine": [], "phase": [], name: pd.array([], dtype="Int64")}
+    ).astype({"window_id": "int64", "engine": "int64", "phase": "int64"})
+    return pd.concat(pieces, ignore_index=True) if pieces else empty
+
+
+def _waiting_basis(rows: pd.DataFrame, waiting: Waiting, measured: Measured) -> IntArray:
+    codes = np.full(len(ENGINES), -1, np.int64)
+    for engine in AWAITED:
+        basis = Basis.MEASURED if requests_of(measured, engine) else waiting.basis.get(engine)
+        if basis is not None:
+            codes[ENGINE_CODE[engine]] = BASES.index(basis)
+    known = rows["waiting_ns"].notna().to_numpy(bool)
+    found: IntArray = np.where(known, codes[rows["engine"].to_numpy(np.int64)], -1)
+    return found

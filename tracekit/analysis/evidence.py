@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tracekit.analysis.measured import ANE_SOURCES, Measured
 from tracekit.model import TableInfo, Trace
 
 State: TypeAlias = Literal["absent", "empty", "rows"]
@@ -45,44 +47,81 @@ _WITNESSES = (
     _Witness(("counters-profile",), "process", "host samples with hardware counters"),
     _Witness(("time-sample",), "process", "raw host samples, which have no symbols in an export"),
     _Witness(
+        ("kdebug-counters-with-time-sample",),
+        "system",
+        "hardware counters per core at each sampling tick",
+    ),
+    _Witness(("coreml-os-signpost",), "process", "Core ML's own predictions, requests and loads"),
+    _Witness(
         ("ane-hw-intervals", "ane-hw-intervals-internal"),
         "system",
-        "when the Neural Engine ran, for every process; Core AI graphs do not appear in it",
+        "when the Neural Engine ran, for every process and naming none; Core AI graphs may not appear",
     ),
-    _Witness(("coreml-os-signpost",), "process", "Core ML's own prediction and load intervals"),
-    _Witness(("mps-hw-intervals",), "system", "when Metal Performance Shaders ran on the GPU"),
-    _Witness(("metal-gpu-intervals",), "system", "when the GPU ran, graphics included, for every process"),
     _Witness(
-        ("os-signpost-interval", "OSSignpostIntervals"), "process", "intervals that apps and frameworks mark"
+        ("mps-hw-intervals",),
+        "process",
+        "when MPSGraph ran a program, on the GPU or through the Neural Engine",
     ),
-    _Witness(("os-signpost",), "process", "events that apps and frameworks mark, begin and end apart"),
+    _Witness(("metal-gpu-intervals",), "system", "when the GPU ran, graphics included, for every process"),
     _Witness(("metal-gpu-state-intervals",), "system", "when the GPU was active, for all processes together"),
-    _Witness(("thread-state",), "process", "when threads ran and waited"),
+    _Witness(
+        (
+            "metal-application-intervals",
+            "metal-application-encoders-list",
+            "metal-application-command-buffer-submissions",
+        ),
+        "process",
+        "when an app encoded and submitted GPU work, not when the GPU did it",
+    ),
+    _Witness(
+        ("os-signpost-interval", "OSSignpostIntervals", "region-of-interest"),
+        "process",
+        "intervals that apps and frameworks mark",
+    ),
+    _Witness(
+        ("os-signpost", "PointsOfInterestEvents"),
+        "process",
+        "events that apps and frameworks mark, begin and end apart",
+    ),
+    _Witness(("thread-state",), "system", "when threads ran and waited"),
+    _Witness(("MetricAggregationForThread",), "process", "sums of hardware counters per thread"),
+    _Witness(("device-thermal-state-intervals",), "system", "whether heat slowed the device down"),
+    _Witness(
+        ("ModelInferenceTable", "RequestTable"),
+        "process",
+        "requests to Foundation Models; prompts and answers stay unread",
+    ),
+    _Witness(("ModelLoadingTable",), "process", "when Foundation Models loaded what"),
+    _Witness(("ODIEProfile",), "process", "Core AI's graphs, without a word of the engine"),
 )
-_READ_NOW = frozenset({"time-profile", "cpu-profile", "counters-profile", "time-sample"})
+_SAMPLES = frozenset(
+    {"time-profile", "cpu-profile", "counters-profile", "time-sample", "kdebug-counters-with-time-sample"}
+)
 
 
-def gather_evidence(trace: Trace) -> tuple[Evidence, ...]:
+def gather_evidence(trace: Trace, measured: Measured) -> tuple[Evidence, ...]:
     """Return the state of every table that could speak of engines, in a fixed order."""
-    return tuple(_state_of(witness, trace) for witness in _WITNESSES)
+    return tuple(_state_of(witness, trace, measured) for witness in _WITNESSES)
 
 
-def _state_of(witness: _Witness, trace: Trace) -> Evidence:
+def _state_of(witness: _Witness, trace: Trace, measured: Measured) -> Evidence:
     listed = [table for table in trace.tables if table.schema in witness.schemas]
     held = [table for table in listed if table.row_count is not None]
-    name = (held or listed)[0].schema if listed else witness.schemas[0]
+    filled = [table for table in held if table.row_count]
+    names = sorted({table.schema for table in filled or held or listed}, key=witness.schemas.index)
+    name = ", ".join(names) or witness.schemas[0]
     rows = sum(table.row_count or 0 for table in held)
     state: State = "rows" if rows else "empty" if held else "absent"
     everyone = any("ALL" in (t.attributes.get("target-pid"), t.attributes.get("target")) for t in held)
     scope: Scope = "system" if everyone else witness.scope
-    return Evidence(name, state, rows, scope, witness.shows, _remark(name, state, listed, trace))
+    return Evidence(name, state, rows, scope, witness.shows, _remark(names, state, listed, trace, measured))
 
 
-def _remark(name: str, state: State, listed: list[TableInfo], trace: Trace) -> str:
-    if state == "rows" and name == trace.samples_source:
-        return "this analysis rests on it"
+def _remark(
+    names: Sequence[str], state: State, listed: list[TableInfo], trace: Trace, measured: Measured
+) -> str:
     if state == "rows":
-        return "not used; choose it with --samples" if name in _READ_NOW else "not part of this analysis yet"
+        return _use(names, trace, measured)
     if state == "empty":
         return "recorded without a row, which does not prove that nothing ran"
     if listed:
@@ -92,3 +131,41 @@ def _remark(name: str, state: State, listed: list[TableInfo], trace: Trace) -> s
     if trace.has_toc:
         return "not recorded"
     return "not in this input; without a table of contents nobody knows whether it was recorded"
+
+
+def _use(names: Sequence[str], trace: Trace, measured: Measured) -> str:
+    """Say what became of a table's rows."""
+    if trace.samples_source in names:
+        return "this analysis rests on it"
+    if _SAMPLES & set(names):
+        counts = "kdebug-counters-with-time-sample" in names and len(trace.counters.columns)
+        return "its counters are used" if counts else "not used; choose it with --samples"
+    unread = " ".join(issue.message for issue in trace.issues if issue.code == "table-unreadable")
+    if any(f"'{name}'" in unread for name in names):
+        return "could not be read: see the issues"
+    if set(names) & set(ANE_SOURCES):
+        foreign = int(measured.owner.foreign.sum())
+        if foreign:
+            return f"measures the Neural Engine's busy time; {foreign} rows fit none of the target's models"
+        owned = measured.owner.known and not measured.owner.unmatched
+        whose = "every row fits a model of the target" if owned else "whose work each row is, nothing tells"
+        return f"measures the Neural Engine's busy time; {whose}"
+    if "metal-gpu-intervals" in names:
+        others = measured.rows_of_others("metal-gpu-intervals")
+        return f"measures the GPU's busy time; {others} rows are of other processes and left out"
+    return _USES.get(names[0], "read")
+
+
+_USES = {
+    "mps-hw-intervals": "measures the GPU's busy time",
+    "coreml-os-signpost": "gives the windows, unless others were asked for",
+    "os-signpost-interval": "gives windows with --window-signpost",
+    "OSSignpostIntervals": "gives windows with --window-signpost",
+    "region-of-interest": "gives windows with --window-signpost",
+    "os-signpost": "begins and ends are paired; gives windows with --window-signpost",
+    "thread-state": "measures waiting",
+    "metal-gpu-state-intervals": "kept as a track",
+    "device-thermal-state-intervals": "told under Recording",
+    "ModelInferenceTable": "gives windows",
+    "metal-application-intervals": "names the process of GPU work",
+}

@@ -4,40 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
 
-import numpy as np
 import pandas as pd
 
-from tracekit.analysis.attribution import Membership, assign_samples, attribute, shares_by_window
+from tracekit.analysis.attribution import attribute, shares_by_window
 from tracekit.analysis.classification.labels import Labels, label_samples
-from tracekit.analysis.classification.markers import Markers, load_markers
+from tracekit.analysis.classification.markers import load_markers
+from tracekit.analysis.counters import count_events, sum_metrics
+from tracekit.analysis.doubts import doubts_of
 from tracekit.analysis.evidence import gather_evidence
+from tracekit.analysis.measured import Measured
+from tracekit.analysis.membership import NOBODY, assign_samples
 from tracekit.analysis.reasons import leading_frames
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.selection import Selection, select
+from tracekit.analysis.selection import Selection, select, select_windows
 from tracekit.analysis.summary import summarize
-from tracekit.analysis.verdicts import Verdict, judge
-from tracekit.analysis.windows.stacks import Inferred, windows_from_stacks
-from tracekit.analysis.windows.window import Window, whole_run, window_frame
-from tracekit.engines import ENGINE_CODE, Engine
-from tracekit.model import Issue, Trace
-
-WindowSource: TypeAlias = Literal["stacks", "run"]
+from tracekit.analysis.timeline import Timeline
+from tracekit.analysis.verdicts import Facts, Segment, Verdict, judge
+from tracekit.analysis.waiting import Waiting
+from tracekit.analysis.windows.choose import WindowSource, choose_windows
+from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
+from tracekit.engines import Basis, Engine
+from tracekit.model import WINDOWS, Trace, WeightUnit
 
 
 def analyze(
     trace: Trace,
     *,
-    windows: WindowSource | Sequence[Window] = "stacks",
+    windows: WindowSource | Sequence[Window] = "auto",
+    signposts: Sequence[str] = (),
     process: str | int | None = None,
     thread: str | int | None = None,
     markers: Path | None = None,
 ) -> Analysis:
     """Say which engine served each inference of a run, and how that is known.
 
-    ``windows`` is "stacks" (infer them), "run" (one window over everything), or windows of your own
-    (``parse_window``, ``windows_from_csv``). ``process`` and ``thread`` (name or number) select samples; a
+    ``windows`` is "auto" (the best source that the recording has), one of ``WINDOW_SOURCES``, or windows of
+    your own (``parse_window``, ``windows_from_csv``); ``signposts`` are patterns ``subsystem/category/name``
+    whose intervals are the windows instead. ``process`` and ``thread`` (name or number) select samples; a
     thread's include what the runtime's workers did for it. ``markers`` is a file of further rules. Raises
     ``UsageError`` when a selection matches nothing.
     """
@@ -45,23 +49,17 @@ def analyze(
     selection = Selection(process, thread)
     trace = select(trace, selection, rules)
     labels = label_samples(trace, rules)
-    issues = [*trace.issues]
-    frame = window_frame(_windows(trace, labels, windows, issues))
+    choice = choose_windows(trace, labels, windows, signposts)
+    frame = window_frame(select_windows(trace, selection, choice.windows))
     members = assign_samples(trace, labels, frame)
-    if members.ambiguous:
-        issues.append(
-            Issue(
-                "info",
-                "worker-samples-shared",
-                f"{members.ambiguous} samples of ML work on other threads lie in several overlapping windows;"
-                " nothing tells whose they are, so they count in none",
-                members.ambiguous,
-            )
-        )
-    attribution = attribute(trace, labels, members)
-    verdicts = _verdicts(trace, labels, rules, members, attribution, len(frame))
-    nobody = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    issues += _label_issues(trace, labels)
+    measured, waiting = Measured(trace), Waiting(trace, labels)
+    attribution = attribute(trace, labels, members, frame, measured, waiting)
+    timeline = Timeline(trace, labels, members, frame, measured, waiting)
+    times, segments = timeline.times(), timeline.segments()
+    frames: dict[int, dict[Engine, str]] = {}
+    for (window, engine), named in leading_frames(trace, labels, rules, members).items():
+        frames.setdefault(window, {})[engine] = named
+    verdicts = _verdicts(frame, attribution, times, segments, frames, measured, trace.weight_unit)
     return Analysis(
         trace,
         rules,
@@ -69,97 +67,61 @@ def analyze(
         members,
         frame,
         attribution,
-        attribute(trace, labels, nobody),
+        _totals(trace, labels, measured, waiting),
         verdicts,
-        gather_evidence(trace),
-        summarize(trace, labels, frame, verdicts),
-        tuple(issues),
+        gather_evidence(trace, measured),
+        summarize(trace, labels, frame, times, verdicts),
+        (*trace.issues, *choice.issues, *doubts_of(trace, labels, members, frame, measured)),
         selection,
+        measured,
+        times,
+        segments,
+        count_events(trace, labels, members),
+        sum_metrics(trace, frame),
     )
+
+
+def _totals(trace: Trace, labels: Labels, measured: Measured, waiting: Waiting) -> pd.DataFrame:
+    return attribute(trace, labels, NOBODY, WINDOWS.empty(), measured, waiting)
 
 
 def _verdicts(
-    trace: Trace,
-    labels: Labels,
-    rules: Markers,
-    members: Membership,
+    windows: pd.DataFrame,
     attribution: pd.DataFrame,
-    windows: int,
+    times: pd.DataFrame,
+    segments: pd.DataFrame,
+    frames: dict[int, dict[Engine, str]],
+    measured: Measured,
+    unit: WeightUnit,
 ) -> tuple[Verdict, ...]:
     shares = shares_by_window(attribution)
-    reasons: dict[int, dict[Engine, str]] = {}
-    for (window, engine), frame in leading_frames(trace, labels, rules, members).items():
-        reasons.setdefault(window, {})[engine] = frame
+    ordered = segments_by_window(segments)
+    lengths = (windows["end_ns"] - windows["start_ns"]).tolist()
+    foreign = times["foreign_ns"].tolist()
+    is_call = (~windows["source"].isin(GIVEN_SOURCES)).tolist()
     return tuple(
-        judge(shares.get(window, []), reasons.get(window, {}), trace.weight_unit) for window in range(windows)
-    )
-
-
-def _windows(
-    trace: Trace,
-    labels: Labels,
-    wanted: WindowSource | Sequence[Window],
-    issues: list[Issue],
-) -> list[Window]:
-    if wanted == "run":
-        return [whole_run(trace)]
-    if not isinstance(wanted, str):
-        issues += _outside(trace, wanted)
-        return list(wanted)
-    inferred = windows_from_stacks(trace, labels)
-    issues += _caveats(inferred, labels)
-    if inferred.windows or not labels.is_ml.any():
-        return inferred.windows
-    return [whole_run(trace)]
-
-
-def _caveats(inferred: Inferred, labels: Labels) -> list[Issue]:
-    """Return what a reader of inferred windows must know."""
-    caveats = []
-    if inferred.bridged:
-        text = (
-            f"in {inferred.bridged} places a window goes on over a hole without samples (the longest is"
-            f" {inferred.longest_ns / 1e6:.1f} ms), because the sample before it hands work to an engine or"
-            " waits; the call may have ended there and another begun"
-        )
-        caveats.append(Issue("info", "holes-bridged", text, inferred.bridged))
-    if inferred.windows:
-        text = (
-            "windows are inferred from prediction calls on stacks: inferences that follow one another without"
-            " a sample in between cannot be told apart, and count as one window"
-        )
-        caveats.append(Issue("info", "windows-inferred", text))
-    elif labels.is_ml.any():
-        text = "no stack shows a prediction call; the whole run is one window"
-        caveats.append(Issue("info", "no-prediction-calls", text))
-    return caveats
-
-
-def _outside(trace: Trace, windows: Sequence[Window]) -> list[Issue]:
-    """Say it when windows of the user's own lie where no sample can be."""
-    run = whole_run(trace)
-    outside = [one for one in windows if one.start_ns >= run.end_ns or one.end_ns <= run.start_ns]
-    if not outside:
-        return []
-    text = (
-        f"{len(outside)} of {len(windows)} windows lie outside the recording, which lasts from"
-        f" {run.start_ns / 1e6:,.3f} ms to {run.end_ns / 1e6:,.3f} ms (the first is '{outside[0].label}')"
-    )
-    return [Issue("warning", "window-outside", text, len(outside))]
-
-
-def _label_issues(trace: Trace, labels: Labels) -> list[Issue]:
-    unknown = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
-    with_stack = int((trace.samples["stack_id"] >= 0).sum())
-    null = len(trace.samples) - with_stack
-    said_already = any(issue.code == "no-symbols" for issue in trace.issues)
-    if unknown - null > 0 and with_stack and not said_already:
-        return [
-            Issue(
-                "warning",
-                "unsymbolicated-stacks",
-                f"no symbols on {unknown - null} of {with_stack} sampled stacks; what they did is unknown",
-                unknown - null,
+        judge(
+            Facts(
+                length,
+                shares.get(window, []),
+                ordered.get(window, []),
+                frames.get(window, {}),
+                measured.engines,
+                unit,
+                foreign[window],
+                is_call[window],
             )
-        ]
-    return []
+        )
+        for window, length in enumerate(lengths)
+    )
+
+
+def segments_by_window(segments: pd.DataFrame) -> dict[int, list[Segment]]:
+    """Return the rows of a ``timeline.SEGMENTS`` frame by window_id, in their order."""
+    found: dict[int, list[Segment]] = {}
+    for row in segments.to_dict("records"):
+        segment = Segment(
+            Engine(row["engine"]), row["start_ns"], row["end_ns"], row["busy_ns"], Basis(row["basis"])
+        )
+        found.setdefault(row["window_id"], []).append(segment)
+    return found

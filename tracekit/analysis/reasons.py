@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.attribution import Membership
 from tracekit.analysis.classification.frames import has_symbol
 from tracekit.analysis.classification.labels import Labels, deciding_frames, take
 from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.membership import Membership
 from tracekit.engines import ENGINES, PHASES, Engine
 from tracekit.model import Trace
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tracekit.analysis.attribution import Membership
 from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.classification.markers import Markers
 from tracekit.analysis.evidence import Evidence
+from tracekit.analysis.measured import Measured
+from tracekit.analysis.membership import Membership
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.verdicts import Verdict
@@ -22,7 +23,9 @@ class Analysis:
 
     ``trace`` holds the selected samples only. ``attribution`` has one row per window × engine × phase, with
     ``window_id`` -1 for what lies outside; ``totals`` has the same columns over all selected samples.
-    ``verdicts`` is row-aligned to ``windows``.
+    ``verdicts`` is row-aligned to ``windows``, and so is ``times`` (``timeline.TIMES``). ``segments`` are the
+    hand-offs (``timeline.SEGMENTS``), ``events`` and ``metrics`` the counters (``counters.EVENT_COUNTS``,
+    ``counters.METRIC_SUMS``). ``measured`` holds the intervals as disjoint spans.
     """
 
     trace: Trace
@@ -37,3 +40,8 @@ class Analysis:
     summary: Summary
     issues: tuple[Issue, ...]
     selection: Selection
+    measured: Measured
+    times: pd.DataFrame
+    segments: pd.DataFrame
+    events: pd.DataFrame
+    metrics: pd.DataFrame

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.attribution import assign_samples
 from tracekit.analysis.classification.labels import label_samples
 from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.membership import assign_samples
 from tracekit.analysis.windows.stacks import windows_from_stacks
-from tracekit.analysis.windows.window import window_frame
+from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
 from tracekit.errors import UsageError
 from tracekit.model import Trace
 
@@ -38,7 +39,7 @@ def select(trace: Trace, selection: Selection, markers: Markers) -> Trace:
         of_process = _matches(trace.threads, "pid", "process", selection.process)
         if not of_process.any():
             raise UsageError(_no_process(trace, selection.process))
-        trace = _keep(trace, _of_threads(trace, of_process))
+        trace = _of_process(_keep(trace, _of_threads(trace, of_process)), trace.threads["pid"][of_process])
     if selection.thread is not None:
         present = np.isin(np.arange(len(trace.threads)), trace.samples["thread_id"].to_numpy())
         chosen = _matches(trace.threads, "tid", "name", selection.thread) & present
@@ -46,6 +47,32 @@ def select(trace: Trace, selection: Selection, markers: Markers) -> Trace:
             raise UsageError(_no_thread(trace, selection.thread, present))
         trace = _keep(trace, _of_threads(trace, chosen) | _served(trace, chosen, markers))
     return trace
+
+
+def select_windows(trace: Trace, selection: Selection, windows: Sequence[Window]) -> list[Window]:
+    """Return the windows that a selected thread called; all of them when no thread was selected.
+
+    Windows whose thread nobody knows go, unless they are the user's own.
+    """
+    if selection.thread is None:
+        return list(windows)
+    chosen = np.flatnonzero(_matches(trace.threads, "tid", "name", selection.thread))
+    return [one for one in windows if one.thread_id in chosen or one.source in GIVEN_SOURCES]
+
+
+def _of_process(trace: Trace, pids: pd.Series[int]) -> Trace:
+    """Drop what tables say of other processes; rows that name none stay."""
+
+    def own(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame[frame["pid"].isin([*pids, -1]).to_numpy(bool)].reset_index(drop=True)
+
+    return replace(
+        trace,
+        intervals=own(trace.intervals),
+        signposts=own(trace.signposts),
+        thread_states=own(trace.thread_states),
+        metrics=own(trace.metrics),
+    )
 
 
 def _of_threads(trace: Trace, chosen: Mask) -> Mask:

@@ -19,6 +19,7 @@ from tracekit.cli.output import (
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
+    from tracekit.analysis.windows.choose import WindowSource
     from tracekit.sources import Via
 
 _FORMATS = {".json": "json", ".txt": "text"}
@@ -42,10 +43,19 @@ _FORMATS = {".json": "json", ".txt": "text"}
     "--windows-csv", type=click.Path(), metavar="FILE", help="Windows from a CSV file: start_ns,end_ns,label."
 )
 @click.option(
+    "--window-signpost",
+    "signposts",
+    multiple=True,
+    metavar="PATTERN",
+    help="Windows are the signpost intervals subsystem/category/name, with * for anything. Repeatable.",
+)
+@click.option(
     "--windows",
-    type=click.Choice(["stacks", "run"]),
-    default="stacks",
-    help="Infer windows from prediction calls on stacks (default), or take the whole run as one.",
+    type=click.Choice(["auto", "coreml", "foundation-models", "ane", "stacks", "run"]),
+    default="auto",
+    show_default=True,
+    help="Where windows come from: Core ML's predictions, Foundation Models' requests, the Neural Engine's"
+    " intervals, prediction calls on stacks, or the whole run; auto takes the first that there is.",
 )
 @click.option(
     "--samples", metavar="SCHEMA", help="The table to take samples from (default: the best there is)."
@@ -73,7 +83,8 @@ def analyze_command(
     thread: str | None,
     manual: tuple[str, ...],
     windows_csv: str | None,
-    windows: str,
+    signposts: tuple[str, ...],
+    windows: WindowSource,
     samples: str | None,
     markers: str | None,
     max_windows: int,
@@ -93,13 +104,14 @@ def analyze_command(
       tracekit analyze MyApp.trace.zip --run 2
       tracekit analyze exports/ --format json -o analysis.json
       tracekit analyze exports/ --window 12.5ms-18ms --process SampleApp
+      tracekit analyze MyApp.trace --window-signpost 'com.example.app/Inference/*'
       xcrun xctrace export --input X.trace --xpath '/trace-toc/run/data/table[@schema="time-profile"]' \\
         | tracekit analyze -
     """
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
-    if (manual or windows_csv) and windows != "stacks":
-        raise UsageError("Give either --windows run or windows of your own, not both.")
+    if bool(manual or windows_csv) + bool(signposts) + (windows != "auto") > 1:
+        raise UsageError("Give windows in one way: --windows, --window-signpost, or windows of your own.")
 
     from tracekit.analysis import Window, analyze, parse_window, windows_from_csv
     from tracekit.load import open_trace
@@ -113,7 +125,8 @@ def analyze_command(
         trace = open_trace(inputs, run, samples, progress, via)
     analysis = analyze(
         trace,
-        windows=own if manual or windows_csv else "run" if windows == "run" else "stacks",
+        windows=own if manual or windows_csv else windows,
+        signposts=signposts,
         process=process,
         thread=thread,
         markers=Path(markers) if markers else None,

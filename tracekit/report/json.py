@@ -8,12 +8,16 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import tracekit
 from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
 from tracekit.analysis.classification.frames import has_symbol
+from tracekit.analysis.counters import ratios
 from tracekit.analysis.evidence import Evidence
+from tracekit.analysis.pipeline import segments_by_window
 from tracekit.analysis.result import Analysis
+from tracekit.analysis.verdicts import Segment
 from tracekit.analysis.windows.window import numbered_windows
 from tracekit.engines import ENGINES, ML_ENGINES, Engine
 from tracekit.model import Trace, WeightUnit
@@ -39,7 +43,7 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
             name: None if by is None else str(by) for name, by in asdict(analysis.selection).items()
         },
         "samples": _samples(trace),
-        "engines": _engines(totals, ENGINES, trace.weight_unit),
+        "engines": _engines(totals, ENGINES, trace.weight_unit, analysis.measured.engines),
         "evidence": [_evidence(one) for one in analysis.evidence],
         "windows": _windows(analysis),
         "summary": asdict(analysis.summary),
@@ -69,6 +73,7 @@ def _recording(trace: Trace) -> dict[str, Any]:
         **{name: text or None for name, text in texts.items()},
         "duration_ns": info.duration_ns,
         "pid": info.pid,
+        "thermal": _thermal(trace),
         "cores": {str(core): kind for core, kind in sorted(trace.core_types.items())},
     }
 
@@ -89,25 +94,42 @@ def _samples(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _engines(shares: Sequence[Share], engines: Sequence[Engine], unit: WeightUnit) -> dict[str, Any]:
-    """Return engine → numbers; null where nothing measured or inferred them."""
+def _engines(
+    shares: Sequence[Share], engines: Sequence[Engine], unit: WeightUnit, measured: frozenset[Engine]
+) -> dict[str, Any]:
+    """Return engine → numbers; null where nothing measured or inferred them.
+
+    ``busy_ns`` is work for inferences: compile and load stand in their phases.
+    """
     no_time = 0 if unit == "ns" else None
     document: dict[str, Any] = {}
     for engine in engines:
         own = [share for share in shares if share.engine is engine]
+        busy = [share.busy_ns for share in own if share.busy_ns is not None and _is_serving(share)]
+        waiting = [share.waiting_ns for share in own if share.waiting_ns is not None]
+        bases = [str(share.waiting_basis) for share in own if share.waiting_basis is not None]
         document[str(engine)] = {
             "samples": sum(share.samples for share in own),
             "sampled_ns": _sum_or_null([share.sampled_ns for share in own], no_time),
-            "busy_ns": _sum_or_null([share.busy_ns for share in own], None),
-            "waiting_ns": _sum_or_null([share.waiting_ns for share in own], None),
+            "busy_ns": sum(busy) if busy or engine in measured else None,
+            "waiting_ns": sum(waiting) if waiting else None,
+            "waiting_basis": bases[0] if bases else None,
             "weight": sum(share.weight for share in own),
             "phases": {
-                str(share.phase): {"samples": share.samples, "sampled_ns": share.sampled_ns}
+                str(share.phase): {
+                    "samples": share.samples,
+                    "sampled_ns": share.sampled_ns,
+                    "busy_ns": share.busy_ns,
+                }
                 for share in own
                 if share.phase is not None
             },
         }
     return document
+
+
+def _is_serving(share: Share) -> bool:
+    return share.phase is None or share.is_inference
 
 
 def _sum_or_null(amounts: Sequence[int | None], of_nothing: int | None) -> int | None:
@@ -119,8 +141,12 @@ def _sum_or_null(amounts: Sequence[int | None], of_nothing: int | None) -> int |
 
 def _windows(analysis: Analysis) -> list[dict[str, Any]]:
     shares = shares_by_window(analysis.attribution)
+    segments = segments_by_window(analysis.segments)
+    events, metrics = _events(analysis), _metrics(analysis)
+    times = analysis.times.astype(object).to_dict("records")
+    firsts = analysis.windows["first"].tolist()
     documents = []
-    unit = analysis.trace.weight_unit
+    unit, measured = analysis.trace.weight_unit, analysis.measured.engines
     for (number, window), verdict in zip(numbered_windows(analysis.windows), analysis.verdicts, strict=True):
         own = shares.get(number, [])
         listed = [e for e in ENGINES if e in ML_ENGINES or any(share.engine is e for share in own)]
@@ -130,15 +156,62 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "start_ns": window.start_ns,
                 "end_ns": window.end_ns,
                 "label": window.label,
+                "model": window.model or None,
+                "first": firsts[number],
                 "thread": thread_label(analysis.trace, window.thread_id),
                 "source": window.source,
                 "basis": str(window.basis),
-                "engines": _engines(own, listed, unit),
+                "engines": _engines(own, listed, unit, measured),
+                "times": {
+                    name: None if pd.isna(value) else value
+                    for name, value in times[number].items()
+                    if name != "window_id"
+                },
+                "segments": [_segment(one) for one in segments.get(number, [])],
+                "counters": events.get(number, {}),
+                "metrics": metrics.get(number, {}),
                 "verdict": verdict.verdict,
+                "sentence": verdict.short,
                 "why": verdict.why,
             }
         )
     return documents
+
+
+def _segment(one: Segment) -> dict[str, Any]:
+    return {**asdict(one), "engine": str(one.engine), "basis": str(one.basis)}
+
+
+def _events(analysis: Analysis) -> dict[int, dict[str, Any]]:
+    """Return window → engine → its counters' sums, and the ratios that they give."""
+    found: dict[int, dict[str, Any]] = {}
+    for row in analysis.events.to_dict("records"):
+        engines = found.setdefault(int(row["window_id"]), {})
+        engines.setdefault(str(row["engine"]), {"events": {}})["events"][str(row["event"])] = row["value"]
+    for engines in found.values():
+        for counted in engines.values():
+            counted["ratios"] = ratios(counted["events"])
+    return found
+
+
+def _metrics(analysis: Analysis) -> dict[int, dict[str, float]]:
+    found: dict[int, dict[str, float]] = {}
+    for row in analysis.metrics.to_dict("records"):
+        found.setdefault(int(row["window_id"]), {})[str(row["name"])] = row["value"]
+    return found
+
+
+def _thermal(trace: Trace) -> list[dict[str, Any]]:
+    """Return when the device's thermal state changed."""
+    rows = trace.tracks[trace.tracks["name"].astype("str").str.startswith("Thermal state")]
+    return [
+        {
+            "time_ns": row["time_ns"],
+            "track": str(row["name"]),
+            "level": None if pd.isna(row["value"]) else int(row["value"]),
+        }
+        for row in rows.to_dict("records")
+    ]
 
 
 def thread_label(trace: Trace, thread_id: int) -> str | None:

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
+from tracekit.analysis.counters import ratios
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
-from tracekit.analysis.verdicts import SERVING, Verdict
-from tracekit.analysis.windows.window import Window, numbered_windows
-from tracekit.engines import ENGINES, Engine
-from tracekit.export.text import align, clip, printable
+from tracekit.analysis.verdicts import SERVING
+from tracekit.engines import ENGINES, Engine, Phase
+from tracekit.export.text import align, printable
 from tracekit.model import Trace, WeightUnit
+from tracekit.report.text_windows import windows_text
+from tracekit.report.wrapping import wrapped
 
 MAX_WINDOWS = 40
-_WIDTH = 100
-_LABEL_WIDTH = 44
-_THREAD_WIDTH = 28
+_MOST_EVENTS = 8
+_THERMAL = {0: "nominal", 1: "fair", 2: "serious", 3: "critical"}
 _MARK = {"info": "-", "warning": "!", "error": "!!"}
 
 
 def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
     """Return the summary; at most ``max_windows`` windows are listed, and what is left out is said."""
     sections = [
-        _wrapped(analysis.summary.sentence, ""),
-        _windows(analysis, max_windows),
+        wrapped(analysis.summary.sentence, ""),
+        windows_text(analysis, max_windows),
         _engines(analysis),
+        _preparing(analysis),
+        _counters(analysis),
         _evidence(analysis),
         _issues(analysis),
         _recording(analysis),
@@ -50,6 +52,7 @@ def _recording(analysis: Analysis) -> str:
         "Selected": _selected(analysis.selection),
         "Samples": _sample_fact(trace),
         "Cores": _core_fact(trace),
+        "Heat": _heat_fact(trace),
     }
     lines = [f"  {name:<9} {printable(text)}" for name, text in facts.items() if text]
     if not trace.has_toc:
@@ -58,7 +61,7 @@ def _recording(analysis: Analysis) -> str:
 
 
 def _selected(selection: Selection) -> str:
-    parts = []
+    parts: list[str] = []
     if selection.process is not None:
         parts.append(f"process {selection.process}")
     if selection.thread is not None:
@@ -74,7 +77,20 @@ def _core_fact(trace: Trace) -> str:
     return "samples " + ", ".join(parts) if parts else ""
 
 
+def _heat_fact(trace: Trace) -> str:
+    """Return ``thermal state nominal, fair from 3.200 s``."""
+    rows = trace.tracks[(trace.tracks["name"] == "Thermal state") & trace.tracks["value"].notna()]
+    rows = rows[(rows["value"] != rows["value"].shift()).to_numpy(bool)]
+    parts: list[str] = []
+    for row in rows.head(_MOST_EVENTS).to_dict("records"):
+        name = _THERMAL.get(int(row["value"]), "unknown")
+        parts.append(f"{name} from {row['time_ns'] / 1e9:.3f} s" if parts else name)
+    return f"thermal state {', '.join(parts)}" if parts else ""
+
+
 def _sample_fact(trace: Trace) -> str:
+    if not trace.samples_source:
+        return "none in this input"
     weight = format_weight(int(trace.weights.sum()), trace.weight_unit)
     stacks = trace.samples["stack_id"]
     null = int((stacks < 0).sum())
@@ -89,18 +105,66 @@ def format_weight(weight: int, unit: WeightUnit) -> str:
 
 
 def _engines(analysis: Analysis) -> str:
+    """List the engines over the whole run: host samples, and the measured time where there is any."""
     shares = shares_by_window(analysis.totals).get(OUTSIDE, [])
     unit = analysis.trace.weight_unit
+    measured = analysis.measured.engines
     rows = []
     for engine in ENGINES:
         own = [share for share in shares if share.engine is engine]
-        if own:
-            rows.append([str(engine), *_numbers(own, unit), _phases(own), _meaning(engine)])
+        if any(share.samples or share.busy_ns for share in own) or engine in measured:
+            busy = [_busy(own, engine in measured)] if measured else []
+            rows.append([str(engine), *busy, *_numbers(own, unit), _phases(own), _meaning(engine)])
     if not rows:
         return ""
-    header = ["engine", "samples", "host time" if unit == "ns" else unit, "phases", ""]
-    table = align(header, rows, [False, True, True, False, False], "  ")
-    return f"Engines (host samples: who called or ran an engine on the CPU, not how long it worked)\n{table}"
+    busy_header = ["busy"] if measured else []
+    header = ["engine", *busy_header, "samples", "host time" if unit == "ns" else unit, "phases", ""]
+    right = [name in ("busy", "samples", "host time", unit) for name in header]
+    table = align(header, rows, right, "  ")
+    about = "host samples: who called or ran an engine on the CPU, not how long it worked"
+    about = f"busy is measured by tables over the whole run; {about}" if measured else about
+    return f"{wrapped(f'Engines ({about})', '')}\n{table}"
+
+
+def _busy(shares: Sequence[Share], is_measured: bool) -> str:
+    if not is_measured:
+        return "not measured" if shares and shares[0].engine in SERVING else ""
+    busy = sum(share.busy_ns or 0 for share in shares if share.phase is None or share.is_inference)
+    return f"{busy / 1e6:,.1f} ms"
+
+
+def _preparing(analysis: Analysis) -> str:
+    """Say what compiling and loading took, which counts towards no inference."""
+    shares = shares_by_window(analysis.totals).get(OUTSIDE, [])
+    told = []
+    for phase in (Phase.COMPILE, Phase.LOAD):
+        own = [share for share in shares if share.phase is phase]
+        told += [
+            f"{share.engine} {phase} {share.busy_ns / 1e6:,.1f} ms (measured)"
+            for share in own
+            if share.busy_ns
+        ]
+        samples = sum(share.samples for share in own)
+        if samples:
+            told.append(f"{samples:,} host samples of {phase}")
+    return wrapped(f"Compile and load, in no inference: {', '.join(told)}", "") if told else ""
+
+
+def _counters(analysis: Analysis) -> str:
+    """Sum the hardware counters of the whole run by engine."""
+    events = analysis.events
+    if not len(events):
+        return ""
+    sums = events.groupby(["engine", "event"], observed=True, sort=True)["value"].sum().unstack(fill_value=0)
+    names = [str(name) for name in sums.columns][:_MOST_EVENTS]
+    rows = []
+    for engine, counted in sums.iterrows():
+        found = {str(name): int(value) for name, value in counted.items()}
+        told = ", ".join(f"{name} {value:.2f}" for name, value in ratios(found).items())
+        rows.append([str(engine), *(f"{found[name]:,}" for name in names), told])
+    header = ["engine", *(printable(name) for name in names), ""]
+    table = align(header, rows, [False, *([True] * len(names)), False], "  ")
+    return f"Counters (sums over samples, by the engine that their stacks show)\n{table}"
 
 
 def _numbers(shares: Sequence[Share], unit: WeightUnit) -> list[str]:
@@ -111,8 +175,9 @@ def _numbers(shares: Sequence[Share], unit: WeightUnit) -> list[str]:
 
 def _phases(shares: Sequence[Share]) -> str:
     """Return ``dispatch 12, wait 6``; work without a phase shows only beside work that has one."""
-    if all(share.phase is None for share in shares):
+    if all(share.phase is None for share in shares if share.samples):
         return ""
+    shares = [share for share in shares if share.samples]
     ordered = sorted(shares, key=lambda share: (share.phase is None, -share.samples))
     return ", ".join(f"{share.phase or 'other'} {share.samples:,}" for share in ordered)
 
@@ -127,71 +192,6 @@ def _meaning(engine: Engine) -> str:
     }.get(engine, "")
 
 
-def _windows(analysis: Analysis, most: int) -> str:
-    if not len(analysis.windows):
-        return ""
-    shown = list(zip(numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False))
-    shares = shares_by_window(analysis.attribution)
-    letters: dict[str, str] = {}
-    rows = []
-    for (number, window), verdict in shown:
-        letter = letters.setdefault(verdict.reason, _letter(len(letters)))
-        thread = _thread_name(analysis.trace, window.thread_id)
-        rows.append([*_window_row(shares.get(number, []), number, window, verdict), thread, letter])
-    engines = [str(engine) for engine in SERVING]
-    header = ["window", "start", "length", "verdict", *engines, "call", "thread", "why"]
-    lines = [_windows_title(analysis)]
-    right = [name not in ("verdict", "call", "thread", "why") for name in header]
-    lines += align(header, rows, right, "  ").splitlines()
-    left = len(analysis.windows) - len(shown)
-    if left:
-        lines.append(f"  … and {left:,} more: see --max-windows or --format json")
-    lines += [_wrapped(f"{letter:<3}{printable(reason)}", "  ") for reason, letter in letters.items()]
-    return "\n".join([*lines, *_lengths(analysis)])
-
-
-def _letter(number: int) -> str:
-    """Return a, b, … z, aa, ab, …"""
-    head = _letter(number // 26 - 1) if number >= 26 else ""
-    return head + chr(ord("a") + number % 26)
-
-
-def _thread_name(trace: Trace, thread_id: int) -> str:
-    if thread_id < 0:
-        return "all"
-    thread = trace.threads.iloc[thread_id]
-    return clip(printable(f"{thread['name']} (0x{thread['tid']:x})"), _THREAD_WIDTH)
-
-
-def _window_row(shares: Sequence[Share], number: int, window: Window, verdict: Verdict) -> list[str]:
-    counts = [sum(s.samples for s in shares if s.engine is engine and s.is_inference) for engine in SERVING]
-    return [
-        str(number),
-        f"{window.start_ns / 1e6:,.3f} ms",
-        f"{(window.end_ns - window.start_ns) / 1e6:,.3f} ms",
-        verdict.verdict,
-        *(f"{count:,}" for count in counts),
-        clip(printable(window.label), _LABEL_WIDTH),
-    ]
-
-
-def _windows_title(analysis: Analysis) -> str:
-    basis = ", ".join(analysis.windows["basis"].unique())
-    source = ", ".join(analysis.windows["source"].unique())
-    return f"Windows (from {source}; {basis}; ANE, GPU and CPU count host samples)"
-
-
-def _lengths(analysis: Analysis) -> Iterator[str]:
-    """Windows that were inferred have lengths worth a line; one window, or the user's own, have not."""
-    summary = analysis.summary
-    inferred = (analysis.windows["source"] == "stacks").all()
-    if not inferred or summary.windows < 2 or summary.p50_ns is None or summary.p90_ns is None:
-        return
-    first = f"first {(summary.first_ns or 0) / 1e6:.3f} ms"
-    spread = f"p50 {summary.p50_ns / 1e6:.3f} ms, p90 {summary.p90_ns / 1e6:.3f} ms"
-    yield f"  length of windows, each one inference or several: {first}, {spread}"
-
-
 def _evidence(analysis: Analysis) -> str:
     """List what spoke; tables that could not speak go into one line per reason."""
     lines = ["Evidence"]
@@ -202,9 +202,9 @@ def _evidence(analysis: Analysis) -> str:
         else:
             state = f"{one.rows:,} rows" if one.state == "rows" else "empty"
             lines.append(
-                _wrapped(f"{printable(one.source)}: {state}, {one.remark}; it shows {one.shows}", "  ")
+                wrapped(f"{printable(one.source)}: {state}, {one.remark}; it shows {one.shows}", "  ")
             )
-    lines += [_wrapped(f"{remark}: {', '.join(sources)}", "  ") for remark, sources in silent.items()]
+    lines += [wrapped(f"{remark}: {', '.join(sources)}", "  ") for remark, sources in silent.items()]
     return "\n".join(lines)
 
 
@@ -212,18 +212,7 @@ def _issues(analysis: Analysis) -> str:
     if not analysis.issues:
         return ""
     lines = [
-        _wrapped(f"{_MARK[issue.severity]} {printable(issue.message)} [{issue.code}]", "  ")
+        wrapped(f"{_MARK[issue.severity]} {printable(issue.message)} [{issue.code}]", "  ")
         for issue in analysis.issues
     ]
     return "\n".join(["To know", *lines])
-
-
-def _wrapped(text: str, indent: str) -> str:
-    return textwrap.fill(
-        text,
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=f"{indent}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

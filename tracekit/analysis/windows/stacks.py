@@ -15,7 +15,8 @@ prediction frame may be one call or several back to back. The rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,23 @@ class _Run:
     after_ns: int = -_NEVER
     """The thread's sample before the run; with ``before_ns``, the one after it, a bound of the run's ends."""
     before_ns: int = _NEVER
+
+
+@dataclass(frozen=True)
+class _Caller:
+    """One thread's runs, in order of time; none reaches into the next, however they grow."""
+
+    runs: list[_Run]
+
+    def until(self, time_ns: int) -> list[_Run]:
+        """Return the last run that begins no later, if there is one."""
+        at = bisect_right(self.runs, time_ns, key=lambda run: run.first_ns)
+        return self.runs[at - 1 : at] if at else []
+
+    def since(self, time_ns: int) -> list[_Run]:
+        """Return the first run that begins no earlier, if there is one."""
+        at = bisect_left(self.runs, time_ns, key=lambda run: run.first_ns)
+        return self.runs[at : at + 1]
 
 
 @dataclass(frozen=True)
@@ -85,10 +103,10 @@ class _StackReader:
         for pid in np.unique(labels.pid[labels.in_call | labels.is_worker]).tolist():
             workers = np.flatnonzero(labels.is_worker & (labels.pid == pid))
             callers = np.unique(self._threads[labels.in_call & (labels.pid == pid)])
-            runs = [run for thread in callers.tolist() for run in self._call_runs(thread, workers)]
-            for cluster in self._clusters(self._outside(workers, runs)):
-                if not self._attach(cluster, runs):
-                    runs.append(cluster)
+            by_caller = [_Caller(list(self._call_runs(thread, workers))) for thread in callers.tolist()]
+            runs = [run for caller in by_caller for run in caller.runs]
+            clusters = list(self._clusters(self._outside(workers, runs)))
+            runs += [cluster for cluster in clusters if not self._attach(cluster, by_caller)]
             every += [self._window(run, int(pid)) for run in runs]
         return every
 
@@ -148,21 +166,13 @@ class _StackReader:
         for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
             yield _Run(int(self._times[first]), int(self._times[last]), first, last)
 
-    def _attach(self, cluster: _Run, runs: list[_Run]) -> bool:
+    def _attach(self, cluster: _Run, callers: Sequence[_Caller]) -> bool:
         """Let the run that the cluster adjoins grow over it; False when there is none, or several."""
         after = [
-            run
-            for run in runs
-            if run.thread_id >= 0
-            and run.last_ns <= cluster.first_ns < run.before_ns
-            and cluster.first_ns - run.last_ns <= self._longest_hole[run.last_sample]
+            run for caller in callers for run in caller.until(cluster.first_ns) if self._follows(cluster, run)
         ]
         before = [
-            run
-            for run in runs
-            if run.thread_id >= 0
-            and run.after_ns + self._tail <= cluster.last_ns <= run.first_ns
-            and run.first_ns - cluster.last_ns <= self._longest_hole[cluster.last_sample]
+            run for caller in callers for run in caller.since(cluster.last_ns) if self._precedes(cluster, run)
         ]
         candidates = after or before
         if len(candidates) != 1:
@@ -174,6 +184,15 @@ class _StackReader:
             run.first_ns = max(cluster.first_ns, run.after_ns + self._tail)
             run.first_sample = cluster.first_sample
         return True
+
+    def _follows(self, cluster: _Run, run: _Run) -> bool:
+        hole = cluster.first_ns - run.last_ns
+        return 0 <= hole <= self._longest_hole[run.last_sample] and cluster.first_ns < run.before_ns
+
+    def _precedes(self, cluster: _Run, run: _Run) -> bool:
+        hole = run.first_ns - cluster.last_ns
+        known = run.after_ns + self._tail <= cluster.last_ns
+        return known and 0 <= hole <= self._longest_hole[cluster.last_sample]
 
     def _window(self, run: _Run, pid: int) -> Window:
         end_ns = min(run.last_ns + self._tail, max(run.before_ns, run.last_ns + 1))

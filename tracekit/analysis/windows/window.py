@@ -32,10 +32,18 @@ class Window:
     basis: Basis
     thread_id: int = -1
     pid: int = -1
+    model: str = ""
+
+
+GIVEN_SOURCES = ("manual", "csv", "run")
+"""Windows of these count whatever lies in their time; those of the others are calls, and count their own."""
 
 
 def window_frame(windows: list[Window]) -> pd.DataFrame:
-    """Return windows as a ``model.WINDOWS`` frame, numbered from 0 by start time."""
+    """Return windows as a ``model.WINDOWS`` frame, numbered from 0 by start time.
+
+    ``first`` marks the first call of each model in each process; of each label, where no model is known.
+    """
     ordered = sorted(windows, key=lambda window: (window.start_ns, window.end_ns, window.thread_id))
     frame = pd.DataFrame(
         {
@@ -47,8 +55,13 @@ def window_frame(windows: list[Window]) -> pd.DataFrame:
             "source": pd.Categorical([window.source for window in ordered]),
             "basis": pd.Categorical([str(window.basis) for window in ordered]),
             "pid": np.array([window.pid for window in ordered], np.int64),
+            "model": pd.Series([window.model for window in ordered], dtype="str"),
         }
     )
+    is_call = ~frame["source"].isin(GIVEN_SOURCES)
+    named = frame["model"].where(frame["model"] != "", frame["label"])
+    again = pd.DataFrame({"name": named, "pid": frame["pid"], "is_call": is_call}).duplicated()
+    frame["first"] = (is_call & ~again).astype(bool)
     return WINDOWS.check(frame, "windows")
 
 
@@ -65,6 +78,7 @@ def numbered_windows(frame: pd.DataFrame) -> list[tuple[int, Window]]:
                 Basis(row["basis"]),
                 int(row["thread_id"]),
                 int(row["pid"]),
+                str(row["model"]),
             ),
         )
         for row in frame.to_dict("records")
@@ -86,7 +100,9 @@ def whole_run(trace: Trace) -> Window:
     if duration and (not len(times) or duration > times[-1]):
         return Window(0, duration, "whole run", "run", Basis.MEASURED)
     if not len(times):
-        return Window(0, 1, "whole run", "run", Basis.SAMPLED)
+        held = [frame for frame in (trace.intervals, trace.signposts) if len(frame)]
+        end = max([1, *(int(frame["end_ns"].max()) for frame in held)])
+        return Window(0, end, "whole run", "run", Basis.MEASURED)
     end = int(times[-1]) + sampling_period_ns(trace)
     return Window(int(times[0]), end, "whole run", "run", Basis.SAMPLED)
 

@@ -1,0 +1,173 @@
+"""On the sample recordings, what tables measured equals the truth that their generator stated, exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.engines import Engine
+from tracekit.load import open_trace
+
+SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
+TRUTHS = {path.parent.name: json.loads(path.read_text()) for path in SAMPLES.glob("*/truth.json")}
+WITH_INTERVALS = sorted(name for name, truth in TRUTHS.items() if truth.get("intervals"))
+
+# One window per inference: how the recording tells them.
+CALLS: dict[str, dict[str, Any]] = {
+    "fallback-midway-ios27": {"windows": "coreml"},
+    "concurrent-models-ios27": {"windows": "coreml"},
+    "ane-intervals-macos26": {"signposts": ["Inference/encode"]},
+    "gpu-mpsgraph-macos15": {"windows": "stacks"},
+}
+
+
+def calls_of(recording: str) -> Analysis:
+    return analyze(open_trace(SAMPLES / recording), **CALLS[recording])
+
+
+def in_time_order(recording: str) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
+    """(inference, measured) in the order in which windows are numbered."""
+    truth = TRUTHS[recording]
+    pairs = zip(truth["inferences"], truth["measured"], strict=True)
+    return sorted(pairs, key=lambda pair: (pair[0]["start_ns"], pair[0]["end_ns"]))
+
+
+def test_every_recording_that_states_measured_times_is_tried() -> None:
+    assert sorted(CALLS) == sorted(name for name, truth in TRUTHS.items() if truth.get("measured"))
+
+
+@pytest.mark.parametrize("recording", WITH_INTERVALS)
+def test_intervals(recording: str) -> None:
+    frame = open_trace(SAMPLES / recording).intervals
+    names = ["start_ns", "end_ns", "engine", "phase", "model", "pid", "source", "depth"]
+    found = [
+        {name: None if pd.isna(row[name]) else row[name] for name in names}
+        for row in frame[names].astype(object).to_dict("records")
+    ]
+    order = lambda row: [str(row[name]) for name in names]  # noqa: E731
+    assert sorted(found, key=order) == sorted(TRUTHS[recording]["intervals"], key=order)
+
+
+@pytest.mark.parametrize("recording", sorted(name for name, truth in TRUTHS.items() if "signposts" in truth))
+def test_signposts(recording: str) -> None:
+    kinds = open_trace(SAMPLES / recording).signposts["kind"].value_counts()
+    assert {
+        "intervals": int(kinds.get("interval", 0)),
+        "events": int(kinds.get("event", 0)),
+        "unpaired": int(kinds.get("begin", 0) + kinds.get("end", 0)),
+    } == TRUTHS[recording]["signposts"]
+
+
+@pytest.mark.parametrize("recording", CALLS)
+def test_busy_time_of_each_inference(recording: str) -> None:
+    analysis = calls_of(recording)
+    rows = analysis.attribution[analysis.attribution["phase"] == "execute"]
+    found = [
+        {
+            str(row["engine"]): int(row["busy_ns"])
+            for row in own.to_dict("records")
+            if pd.notna(row["busy_ns"])
+        }
+        for _, own in rows[rows["window_id"] >= 0].groupby("window_id")
+    ]
+    assert found == [measured["busy_ns"] for _, measured in in_time_order(recording)]
+    assert analysis.times["foreign_ns"].tolist() == [
+        measured["foreign_ns"] for _, measured in in_time_order(recording)
+    ]
+
+
+@pytest.mark.parametrize("recording", CALLS)
+def test_hand_offs_of_each_inference(recording: str) -> None:
+    analysis = calls_of(recording)
+    found = [[str(engine) for engine in verdict.order] for verdict in analysis.verdicts]
+    assert found == [measured["handoffs"] for _, measured in in_time_order(recording)]
+
+
+@pytest.mark.parametrize("recording", CALLS)
+def test_verdicts(recording: str) -> None:
+    found = [verdict.verdict for verdict in calls_of(recording).verdicts]
+    assert found == [inference["engine"] for inference, _ in in_time_order(recording)]
+
+
+@pytest.mark.parametrize(
+    "recording", ["fallback-midway-ios27", "concurrent-models-ios27", "ane-intervals-macos26"]
+)
+def test_windows_are_the_calls(recording: str) -> None:
+    windows = calls_of(recording).windows
+    inferences = [inference for inference, _ in in_time_order(recording)]
+    assert windows["start_ns"].tolist() == [one["start_ns"] for one in inferences]
+    assert windows["end_ns"].tolist() == [one["end_ns"] for one in inferences]
+    assert set(windows["basis"]) == {"measured"}
+    if recording != "ane-intervals-macos26":
+        assert windows["model"].tolist() == [one["label"] for one in inferences]
+        firsts = {one["label"]: at for at, one in reversed(list(enumerate(inferences)))}
+        assert [at for at, first in enumerate(windows["first"]) if first] == sorted(firsts.values())
+
+
+def test_ane_intervals_make_a_window_per_call_that_used_the_ane() -> None:
+    """The call that stayed on the CPU has no interval; stacks show it, and it is not lost."""
+    analysis = analyze(open_trace(SAMPLES / "ane-intervals-macos26"))
+    truth = TRUTHS["ane-intervals-macos26"]
+    assert [source.split("-")[0] for source in analysis.windows["source"].astype("str")] == [
+        "ane" if "ANE" in measured["handoffs"] else "stacks" for measured in truth["measured"]
+    ]
+    assert [[str(engine) for engine in verdict.order] for verdict in analysis.verdicts] == [
+        measured["handoffs"] for measured in truth["measured"]
+    ]
+
+
+def test_waiting_of_the_calling_thread() -> None:
+    """It is blocked inside E5RT, whose stack does not show for which engine; thread states measure it."""
+    rows = calls_of("ane-intervals-macos26").attribution
+    own = rows[(rows["engine"] == Engine.RUNTIME) & rows["waiting_ns"].notna() & (rows["window_id"] >= 0)]
+    assert set(own["waiting_basis"]) == {"measured"}
+    truth = [measured["waiting_ns"] for measured in TRUTHS["ane-intervals-macos26"]["measured"]]
+    found = own.set_index("window_id")["waiting_ns"].to_dict()
+    assert [found.get(at, 0) for at in range(len(truth))] == truth
+
+
+@pytest.mark.parametrize("recording", WITH_INTERVALS)
+def test_compile_and_load(recording: str) -> None:
+    analysis = analyze(open_trace(SAMPLES / recording), windows="run")
+    measured = int(analysis.times["preparing_ns"].sum())
+    if analysis.times["preparing_basis"].iloc[0] != "measured":
+        measured = 0
+    assert measured == TRUTHS[recording]["load_ns"]
+
+
+def test_counters_that_accumulate_per_core() -> None:
+    events = analyze(open_trace(SAMPLES / "counters-cumulative-macos26")).events
+    sums = events.groupby(["event", "engine"], observed=True)["value"].sum()
+    truth = TRUTHS["counters-cumulative-macos26"]["counter_deltas"]
+    assert sums.to_dict() == {(event, engine): n for event, by in truth.items() for engine, n in by.items()}
+
+
+@pytest.mark.parametrize("recording", sorted(name for name, truth in TRUTHS.items() if truth.get("tracks")))
+def test_tracks(recording: str) -> None:
+    trace = open_trace(SAMPLES / recording)
+    end_ns = trace.info.duration_ns or 0
+    for name, held in TRUTHS[recording]["tracks"].items():
+        rows = trace.tracks[trace.tracks["name"] == name]
+        lengths = [*rows["time_ns"].iloc[1:], end_ns] - rows["time_ns"]
+        found = lengths.groupby(rows["value"]).sum()
+        stated = {float(value): length for value, length in held.items()}
+        assert {
+            value: pytest.approx(length, abs=1_000_000) for value, length in stated.items()
+        } == found.to_dict()
+
+
+def test_prompts_never_show() -> None:
+    from tracekit.report.json import to_json
+    from tracekit.report.text import to_text
+
+    trace = open_trace(SAMPLES / "foundation-models-macos27")
+    analysis = analyze(trace)
+    shown = [to_json(analysis), to_text(analysis), trace.intervals.to_csv(), trace.signposts.to_csv()]
+    assert len(analysis.windows) == 3
+    assert all("SECRETPROMPT" not in text for text in shown)

@@ -1,0 +1,110 @@
+"""What a reader of an analysis must know about it: counts of what cannot be told or does not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.attribution import overlapping
+from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.measured import ANE_SOURCES, Measured
+from tracekit.analysis.membership import Membership
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
+from tracekit.model import Issue, Trace
+
+
+def doubts_of(
+    trace: Trace, labels: Labels, members: Membership, windows: pd.DataFrame, measured: Measured
+) -> list[Issue]:
+    """Return the issues of one analysis, beyond those of reading its recording."""
+    return [
+        *_ambiguous(members),
+        *_ownership(trace, measured),
+        *_shared_hardware(windows, measured),
+        *_disagreement(labels, members, windows, measured),
+        *_unsymbolicated(trace, labels),
+    ]
+
+
+def _ambiguous(members: Membership) -> list[Issue]:
+    if not members.ambiguous:
+        return []
+    text = (
+        f"{members.ambiguous} samples of ML work on other threads lie in several overlapping windows;"
+        " nothing tells whose they are, so they count in none"
+    )
+    return [Issue("info", "worker-samples-shared", text, members.ambiguous)]
+
+
+def _ownership(trace: Trace, measured: Measured) -> list[Issue]:
+    """Say what of the Neural Engine's table is another process's work, or may be."""
+    count = int(trace.intervals["source"].isin(ANE_SOURCES).sum())
+    if not count:
+        return []
+    foreign = int(measured.owner.foreign.sum())
+    if foreign:
+        text = (
+            f"{foreign} of {count} Neural Engine intervals ({measured.foreign.total_ns / 1e6:,.1f} ms of"
+            " inference) have labels that fit none of the target's Core ML models: they are another process's"
+            " work, or did not go through Core ML, and count in no window"
+        )
+        return [Issue("warning", "ane-work-of-others", text, foreign)]
+    if measured.owner.unmatched:
+        text = (
+            "no label of a Neural Engine interval fits a model that Core ML reported, so the two tables name"
+            " models differently: all intervals count, whichever process they are of"
+        )
+        return [Issue("warning", "ane-labels-unmatched", text, count)]
+    if not measured.owner.known:
+        text = (
+            "the Neural Engine's table is system-wide and names no process, and no table names the target's"
+            " models: intervals of other processes would count as well"
+        )
+        return [Issue("info", "ane-process-unknown", text, count)]
+    return []
+
+
+def _shared_hardware(windows: pd.DataFrame, measured: Measured) -> list[Issue]:
+    """Say where several calls at once count the same intervals."""
+    calls = windows[~windows["source"].isin(GIVEN_SOURCES)]
+    shared = int(overlapping(calls["start_ns"].to_numpy(np.int64), calls["end_ns"].to_numpy(np.int64)).sum())
+    if not shared or not measured.engines:
+        return []
+    text = (
+        f"{shared} windows overlap: an interval counts in each of them, unless its label names the model of"
+        " one of them"
+    )
+    return [Issue("info", "windows-overlap", text, shared)]
+
+
+def _disagreement(
+    labels: Labels, members: Membership, windows: pd.DataFrame, measured: Measured
+) -> list[Issue]:
+    """Say it when stacks hand work to the ANE in windows where its table has nothing."""
+    if Engine.ANE not in measured.engines or not len(windows):
+        return []
+    phases = [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT], PHASE_CODE[Phase.EXECUTE]]
+    on_ane = (labels.engine == ENGINE_CODE[Engine.ANE]) & np.isin(labels.phase, phases)
+    called = np.unique(members.window[on_ane[members.sample]])
+    spans = measured.everything((Engine.ANE, Phase.EXECUTE))
+    rows = windows.iloc[called]
+    silent = spans.within(rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64)) == 0
+    count = int(silent.sum())
+    if not count:
+        return []
+    text = (
+        f"in {count} of {len(called)} windows stacks hand work to the Neural Engine, and its table has no"
+        " interval there: the request may have failed or been dropped, or the tables' clocks disagree"
+    )
+    return [Issue("warning", "ane-dispatch-without-interval", text, count)]
+
+
+def _unsymbolicated(trace: Trace, labels: Labels) -> list[Issue]:
+    unknown = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
+    with_stack = int((trace.samples["stack_id"] >= 0).sum())
+    bare = unknown - (len(trace.samples) - with_stack)
+    if bare <= 0 or not with_stack or any(issue.code == "no-symbols" for issue in trace.issues):
+        return []
+    text = f"no symbols on {bare} of {with_stack} sampled stacks; what they did is unknown"
+    return [Issue("warning", "unsymbolicated-stacks", text, bare)]

@@ -1,0 +1,227 @@
+"""Inside a window: the engines in their order, what overlaps, what is idle, what loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.attribution import BASES, scopes_of
+from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.measured import Measured, rows_by
+from tracekit.analysis.membership import Membership
+from tracekit.analysis.spans import NOTHING, Spans, held_twice, union, union_by_group
+from tracekit.analysis.waiting import Waiting
+from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
+from tracekit.model import Columns, IntArray, Trace
+
+Edges: TypeAlias = tuple[IntArray, IntArray, IntArray]
+"""Spans cut to windows: the window's row, start, end."""
+
+SERVING = tuple(engine for engine in ENGINES if engine.serves_inference)
+
+SEGMENTS = Columns(
+    {
+        "window_id": "int64",
+        "start_ns": "int64",
+        "end_ns": "int64",
+        "engine": "category",
+        "busy_ns": "int64",  # without the holes between the segment's pieces
+        "basis": "category",
+    }
+)
+"""Hand-offs: a window's engines in order. A segment ends where the next engine's first piece begins."""
+
+TIMES = Columns(
+    {
+        "window_id": "int64",
+        "busy_ns": "Int64",  # any engine, measured
+        "overlap_ns": "Int64",  # two engines or more at once, measured
+        "idle_ns": "Int64",  # no engine measured at work, and no thread of the window on a CPU
+        "preparing_ns": "int64",  # compile and load
+        "preparing_basis": "category",
+        "foreign_ns": "int64",  # the ANE at work for models that are none of the target's
+    }
+)
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Spans cut to windows: parallel arrays."""
+
+    window: IntArray
+    starts: IntArray
+    ends: IntArray
+    engine: Engine
+    basis: Basis
+
+
+class Timeline:
+    """The spans of one analysis, window by window."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        labels: Labels,
+        members: Membership,
+        windows: pd.DataFrame,
+        measured: Measured,
+        waiting: Waiting,
+    ) -> None:
+        self._trace, self._labels, self._members = trace, labels, members
+        self._windows, self._measured, self._waiting = windows, measured, waiting
+        self._starts = windows["start_ns"].to_numpy(np.int64)
+        self._ends = windows["end_ns"].to_numpy(np.int64)
+
+    # Hand-offs ----------------------------------------------------------------------------------------------
+
+    def segments(self) -> pd.DataFrame:
+        """Return each window's engines in order (``SEGMENTS``)."""
+        pieces = [one for engine in SERVING for one in self._pieces_of(engine) if len(one.window)]
+        window = np.concatenate([one.window for one in pieces] or [np.zeros(0, np.int64)])
+        starts = np.concatenate([one.starts for one in pieces] or [np.zeros(0, np.int64)])
+        ends = np.concatenate([one.ends for one in pieces] or [np.zeros(0, np.int64)])
+        codes = [ENGINE_CODE[one.engine] * len(BASES) + BASES.index(one.basis) for one in pieces]
+        code = np.repeat(np.array(codes, np.int64), np.array([len(one.window) for one in pieces], np.int64))
+        order = np.lexsort((ends, starts, window))
+        window, starts, ends, code = window[order], starts[order], ends[order], code[order]
+        changes = np.flatnonzero((np.diff(window) != 0) | (np.diff(code) != 0)) + 1
+        first = np.append(0, changes)[: len(window)] if len(window) else np.zeros(0, np.int64)
+        last = np.append(changes, len(window))[: len(first)] - 1
+        before = np.concatenate([[0], np.cumsum(ends - starts)])
+        engine, basis = np.divmod(code[first], len(BASES))
+        return SEGMENTS.check(
+            pd.DataFrame(
+                {
+                    "window_id": window[first],
+                    "start_ns": starts[first],
+                    "end_ns": np.maximum.reduceat(ends, first) if len(first) else ends,
+                    "engine": _named(engine, ENGINES),
+                    "busy_ns": (before[last + 1] - before[first]).astype(np.int64),
+                    "basis": _named(basis, BASES),
+                }
+            ),
+            "segments",
+        )
+
+    def _pieces_of(self, engine: Engine) -> Iterator[_Pieces]:
+        """Yield an engine's pieces: measured where it was measured, else sampled, with the waiting for it.
+
+        Core ML reports the CPU's part only sometimes: windows without it take the samples.
+        """
+        seen = np.zeros(len(self._windows), bool)
+        if engine in self._measured.engines:
+            for at, spans in self._by_scope(engine):
+                window, starts, ends = spans.pieces(self._starts[at], self._ends[at])
+                seen[at[np.unique(window)]] = True
+                yield _Pieces(at[window], starts, ends, engine, Basis.MEASURED)
+            if engine is not Engine.CPU:
+                return
+        window, starts, ends = self._sampled([ENGINE_CODE[engine]], _INFERENCE)
+        basis = Basis.SAMPLED
+        if engine is not Engine.CPU and engine in self._waiting.basis:
+            sampled, waits = (window, starts, ends), self._waits(engine)
+            window, starts, ends = (np.concatenate(pair) for pair in zip(sampled, waits, strict=True))
+            basis = Basis.INFERRED
+        keep = ~seen[window]
+        yield _Pieces(*union_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
+
+    def _by_scope(self, engine: Engine, phase: Phase = Phase.EXECUTE) -> Iterator[tuple[IntArray, Spans]]:
+        for at, who in scopes_of(self._windows):
+            yield at, self._measured.spans(self._measured.scope(*who), (engine, phase))
+
+    def _sampled(self, engines: Sequence[int] | None, phases: Sequence[int] | None) -> Edges:
+        """Return the time that the windows' samples stand for, cut to the window: (row, start, end)."""
+        sample, window = self._members.sample, self._members.window
+        if self._trace.weight_unit != "ns":
+            sample, window = sample[:0], window[:0]
+        if engines is not None:
+            keep = np.isin(self._labels.engine[sample], engines)
+            sample, window = sample[keep], window[keep]
+        if phases is not None:
+            keep = np.isin(self._labels.phase[sample], phases)
+            sample, window = sample[keep], window[keep]
+        starts = self._trace.samples["time_ns"].to_numpy(np.int64)[sample]
+        return window, starts, np.minimum(starts + self._trace.weights[sample], self._ends[window])
+
+    def _waits(self, engine: Engine) -> Edges:
+        pieces = []
+        for (owner, pid), at in rows_by(self._windows, "thread_id", "pid"):
+            spans = self._waiting.spans(engine, int(owner), int(pid), True)
+            window, starts, ends = spans.pieces(self._starts[at], self._ends[at])
+            pieces.append((at[window], starts, ends))
+        window, starts, ends = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+        return window, starts, ends
+
+    # Times --------------------------------------------------------------------------------------------------
+
+    def times(self) -> pd.DataFrame:
+        """Return what of each window is busy, double, idle, preparing, or somebody else's (``TIMES``)."""
+        count = len(self._windows)
+        busy, overlap = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        serving = [engine for engine in SERVING if engine in self._measured.engines]
+        covered: list[Edges] = []
+        for at, who in scopes_of(self._windows):
+            scope = self._measured.scope(*who)
+            sets = [self._measured.spans(scope, (engine, Phase.EXECUTE)) for engine in serving]
+            starts, ends = self._starts[at], self._ends[at]
+            busy[at] = union(sets).within(starts, ends)
+            overlap[at] = held_twice(sets).within(starts, ends)
+            graphics = self._measured.spans(scope, (Engine.GRAPHICS, None))
+            window, begin, end = union([*sets, graphics]).pieces(starts, ends)
+            covered.append((at[window], begin, end))
+        covered.append(self._sampled(None, None))
+        known = self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
+        lengths = self._ends - self._starts
+        idle = lengths - _length_by_window(covered, count)
+        preparing, basis = self._preparing()
+        return TIMES.check(
+            pd.DataFrame(
+                {
+                    "window_id": self._windows["window_id"].to_numpy(np.int64),
+                    "busy_ns": _known(busy, bool(serving)),
+                    "overlap_ns": _known(overlap, len(serving) > 1),
+                    "idle_ns": _known(idle, known),
+                    "preparing_ns": preparing,
+                    "preparing_basis": _named(np.where(preparing > 0, basis, -1), BASES),
+                    "foreign_ns": self._measured.foreign.within(self._starts, self._ends),
+                }
+            ),
+            "times",
+        )
+
+    def _preparing(self) -> tuple[IntArray, IntArray]:
+        """Return compile and load per window and how it is known: measured where it was, else sampled."""
+        amounts = np.zeros(len(self._windows), np.int64)
+        keys = [key for key in self._measured.keys if key[1] in (Phase.LOAD, Phase.COMPILE)]
+        for at, who in scopes_of(self._windows):
+            scope = self._measured.scope(*who)
+            spans = union([self._measured.spans(scope, key) for key in keys]) if keys else NOTHING
+            amounts[at] = spans.within(self._starts[at], self._ends[at])
+        basis = np.where(amounts > 0, BASES.index(Basis.MEASURED), BASES.index(Basis.SAMPLED))
+        sampled = _length_by_window([self._sampled(None, _PREPARING)], len(self._windows))
+        return np.where(amounts > 0, amounts, sampled), basis
+
+
+_INFERENCE = [code for code, phase in enumerate(PHASES) if phase.is_inference]
+_PREPARING = [PHASE_CODE[Phase.LOAD], PHASE_CODE[Phase.COMPILE]]
+
+
+def _length_by_window(pieces: Sequence[Edges], count: int) -> IntArray:
+    """Return how much time the union of the pieces holds, per window."""
+    window, starts, ends = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    window, starts, ends = union_by_group(window, starts, ends)
+    total = np.zeros(count, np.int64)
+    np.add.at(total, window, ends - starts)
+    return total
+
+
+def _known(values: IntArray, known: bool) -> pd.arrays.IntegerArray:
+    return pd.arrays.IntegerArray(values, np.full(len(values), not known))
+
+
+def _named(codes: IntArray, names: Sequence[str]) -> pd.Categorical:
+    return pd.Categorical.from_codes(codes, categories=pd.Index([str(name) for name in names], dtype="str"))

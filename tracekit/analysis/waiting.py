@@ -1,0 +1,170 @@
+"""Waiting: when a thread that had handed work to an engine was off the CPU.
+
+Three ways to know it, the best that a recording has for an engine, and never two in one number:
+
+* measured: rows of ``thread-state`` say that the thread was blocked, or Core ML's rows that a request was
+  under way;
+* sampled: the recorder sampled blocked threads too (``record-waiting-threads``);
+* inferred: the thread was sampled handing over work or waiting, and next sampled only later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.spans import Spans, union
+from tracekit.analysis.windows.stacks import LONG_HOLE_NS
+from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, Basis, Engine, Phase
+from tracekit.model import BoolArray, IntArray, Trace
+
+AWAITED = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
+"""RUNTIME: the thread waits inside Core ML, and its stack does not show for which engine."""
+_BLOCKED = ("Blocked", "Waiting")
+
+
+@dataclass(frozen=True)
+class _Lane:
+    engine: Engine
+    thread_id: int
+    pid: int
+    is_worker: bool
+
+
+class Waiting:
+    """Spans of waiting by engine and thread, and how they are known."""
+
+    def __init__(self, trace: Trace, labels: Labels) -> None:
+        self._trace = trace
+        self._labels = labels
+        self.basis: dict[Engine, Basis] = {}
+        self._lanes: dict[_Lane, Spans] = {}
+        found = {
+            Basis.MEASURED: self._blocked_states(),
+            Basis.SAMPLED: self._blocked_samples(),
+            Basis.INFERRED: self._gaps(),
+        }
+        for engine in AWAITED:
+            for basis, lanes in found.items():
+                own = {lane: spans for lane, spans in lanes.items() if lane.engine is engine and len(spans)}
+                if own:
+                    self.basis[engine] = basis
+                    self._lanes |= own
+                    break
+
+    def spans(self, engine: Engine, thread_id: int, pid: int, with_workers: bool) -> Spans:
+        """Return when that thread waited for the engine, or a worker of its process did for it.
+
+        ``thread_id`` -1 is any thread, ``pid`` -1 any process.
+        """
+        return union(
+            [
+                spans
+                for lane, spans in self._by_engine(engine).items()
+                if (pid < 0 or lane.pid == pid)
+                and (thread_id < 0 or lane.thread_id == thread_id or (with_workers and lane.is_worker))
+            ]
+        )
+
+    def _by_engine(self, engine: Engine) -> Mapping[_Lane, Spans]:
+        return {lane: spans for lane, spans in self._lanes.items() if lane.engine is engine}
+
+    def _handing_over(self) -> BoolArray:
+        phases = [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT]]
+        engines = [ENGINE_CODE[engine] for engine in AWAITED]
+        marked: BoolArray = np.isin(self._labels.phase, phases) & np.isin(self._labels.engine, engines)
+        return marked
+
+    def _by_thread(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the samples by thread and time: positions, times, and the same thread's next time or -1."""
+        times = self._trace.samples["time_ns"].to_numpy(np.int64)
+        threads = self._trace.samples["thread_id"].to_numpy()
+        order = np.argsort(threads, kind="stable")
+        following = np.full(len(order), -1, np.int64)
+        same = threads[order][1:] == threads[order][:-1]
+        following[:-1] = np.where(same, times[order][1:], -1)
+        return order, times, following
+
+    def _gaps(self) -> dict[_Lane, Spans]:
+        """Return the holes after samples that hand over work; a long one may be the end of the call."""
+        if self._trace.weight_unit != "ns":
+            return {}
+        order, times, following = self._by_thread()
+        period = sampling_period_ns(self._trace)
+        hole = following - times[order]
+        waits = self._handing_over()[order] & (following >= 0)
+        waits &= (2 * hole > 3 * period) & (hole <= max(LONG_HOLE_NS, 5 * period))
+        at = order[waits]
+        return self._lanes_of(at, times[at] + period, following[waits], self._labels.engine)
+
+    def _blocked_samples(self) -> dict[_Lane, Spans]:
+        blocked = (self._trace.samples["state"].isin(_BLOCKED)).to_numpy(bool)
+        at = np.flatnonzero(blocked & self._handing_over())
+        if self._trace.weight_unit != "ns":
+            return {}
+        times = self._trace.samples["time_ns"].to_numpy(np.int64)[at]
+        return self._lanes_of(at, times, times + self._trace.weights[at], self._labels.engine)
+
+    def _blocked_states(self) -> dict[_Lane, Spans]:
+        """Return blocked thread states that follow a sample of the same thread which hands over work.
+
+        A thread that was last seen elsewhere in a prediction call waits inside the runtime.
+        """
+        states = self._trace.thread_states
+        states = states[states["state"].isin(_BLOCKED).to_numpy(bool)]
+        if not len(states) or not len(self._trace.samples):
+            return {}
+        order, times, _ = self._by_thread()
+        tids = np.append(self._trace.threads["tid"].to_numpy(np.int64), -1)
+        thread_of = np.unique(tids[:-1], return_index=True)
+        keys = np.searchsorted(thread_of[0], tids[self._trace.samples["thread_id"].to_numpy()[order]])
+        wanted = np.searchsorted(thread_of[0], states["tid"].to_numpy(np.int64))
+        known = (wanted < len(thread_of[0])) & (
+            thread_of[0][np.minimum(wanted, len(thread_of[0]) - 1)] == states["tid"].to_numpy(np.int64)
+        )
+        starts = states["start_ns"].to_numpy(np.int64)
+        at = _last_before(keys, times[order], wanted, starts)
+        sample = order[np.maximum(at, 0)]
+        near = starts - times[sample] <= 2 * sampling_period_ns(self._trace)
+        fits = known & (at >= 0) & (keys[np.maximum(at, 0)] == wanted) & near
+        handing = self._handing_over()
+        fits &= (handing | self._labels.in_call)[sample]
+        engines = np.where(handing, self._labels.engine, ENGINE_CODE[Engine.RUNTIME])
+        ends = states["end_ns"].to_numpy(np.int64)
+        return self._lanes_of(sample[fits], starts[fits], ends[fits], engines)
+
+    def _lanes_of(
+        self, samples: IntArray, starts: IntArray, ends: IntArray, engines: npt.NDArray[np.integer]
+    ) -> dict[_Lane, Spans]:
+        """Group spans by the engine, the thread and the process of the sample before each."""
+        if not len(samples):
+            return {}
+        keys = np.stack(
+            [
+                engines[samples].astype(np.int64),
+                self._trace.samples["thread_id"].to_numpy()[samples].astype(np.int64),
+                self._labels.pid[samples],
+                self._labels.is_worker[samples].astype(np.int64),
+            ]
+        )
+        distinct, group = np.unique(keys, axis=1, return_inverse=True)
+        order = np.argsort(group.reshape(-1), kind="stable")
+        cuts = np.flatnonzero(np.diff(group.reshape(-1)[order])) + 1
+        lanes = {}
+        for (engine, thread, pid, worker), at in zip(distinct.T.tolist(), np.split(order, cuts), strict=True):
+            lanes[_Lane(ENGINES[engine], thread, pid, bool(worker))] = Spans.of(starts[at], ends[at])
+        return lanes
+
+
+def _last_before(keys: IntArray, times: IntArray, wanted: IntArray, before: IntArray) -> IntArray:
+    """Return, per wanted (key, time), the position of the last sorted (key, time) that is not after it."""
+    every = np.unique(np.concatenate([times, before]))
+    span = np.int64(len(every) + 1)
+    held = keys * span + np.searchsorted(every, times)
+    found: IntArray = np.searchsorted(held, wanted * span + np.searchsorted(every, before), "right") - 1
+    return found

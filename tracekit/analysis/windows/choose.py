@@ -1,0 +1,202 @@
+"""Which windows an analysis uses: the best source that the recording has, or the one that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.spans import Spans
+from tracekit.analysis.windows.stacks import Inferred, windows_from_stacks
+from tracekit.analysis.windows.tables import (
+    ane_windows,
+    core_ml_windows,
+    foundation_model_windows,
+    signpost_windows,
+)
+from tracekit.analysis.windows.window import Window, sampling_period_ns, whole_run
+from tracekit.engines import ENGINE_CODE, PHASES, Engine, Phase
+from tracekit.errors import UsageError
+from tracekit.model import IntArray, Issue, Trace
+
+WindowSource: TypeAlias = Literal["auto", "coreml", "foundation-models", "ane", "stacks", "run"]
+WINDOW_SOURCES: tuple[WindowSource, ...] = get_args(WindowSource)
+
+_FROM_TABLES: dict[str, tuple[Callable[[Trace], list[Window]], str]] = {
+    "coreml": (core_ml_windows, "row of a prediction in coreml-os-signpost"),
+    "foundation-models": (foundation_model_windows, "row in ModelInferenceTable"),
+    "ane": (ane_windows, "interval of an inference in ane-hw-intervals"),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The windows of an analysis, and what a reader of them must know."""
+
+    windows: list[Window]
+    issues: tuple[Issue, ...]
+
+
+def choose_windows(
+    trace: Trace,
+    labels: Labels,
+    wanted: WindowSource | Sequence[Window],
+    signposts: Sequence[str] = (),
+) -> Choice:
+    """Return the windows to attribute to.
+
+    "auto" takes Core ML's predictions, else Foundation Models' requests, else ANE intervals, each with the
+    calls on stacks that none of them covers; else stacks; else the whole run. ``signposts`` are patterns that
+    choose signpost intervals instead. Raises ``UsageError`` when the recording lacks what was asked for.
+    """
+    if not isinstance(wanted, str):
+        return Choice(list(wanted), tuple(_outside(trace, wanted)))
+    if signposts:
+        return Choice(_with_threads(trace, labels, signpost_windows(trace, signposts)), ())
+    if wanted == "run":
+        return Choice([whole_run(trace)], ())
+    inferred = windows_from_stacks(trace, labels)
+    if wanted in _FROM_TABLES:
+        return _asked_for(trace, wanted, inferred)
+    if wanted == "auto":
+        for source, (find, _) in _FROM_TABLES.items():
+            windows = find(trace)
+            if windows:
+                return _fused(trace, labels, source, windows, inferred)
+    at_work = bool(labels.is_ml.any()) or _measured_work(trace)
+    whole = [whole_run(trace)] if at_work and not inferred.windows else []
+    return Choice(inferred.windows or whole, tuple(_caveats(inferred, at_work)))
+
+
+def _measured_work(trace: Trace) -> bool:
+    """True where a table reports inference on an engine, whoever called for it."""
+    rows = trace.intervals
+    work = rows["engine"].isin([Engine.GPU, Engine.CPU]) & (rows["phase"] == Phase.EXECUTE)
+    return bool(work.any())
+
+
+def _asked_for(trace: Trace, wanted: str, inferred: Inferred) -> Choice:
+    find, what = _FROM_TABLES[wanted]
+    windows = find(trace)
+    if not windows:
+        raise UsageError(
+            f"{trace.info.name} has no {what}, so --windows {wanted} finds nothing. See the evidence that"
+            " tracekit analyze lists, or leave --windows out."
+        )
+    return Choice(bind_threads(trace, windows, inferred.windows), ())
+
+
+def _with_threads(trace: Trace, labels: Labels, windows: list[Window]) -> list[Window]:
+    return bind_threads(trace, windows, windows_from_stacks(trace, labels).windows)
+
+
+def _fused(trace: Trace, labels: Labels, source: str, windows: list[Window], inferred: Inferred) -> Choice:
+    """Return measured windows, and the calls on stacks that none of them touches: no call is lost."""
+    windows = bind_threads(trace, windows, inferred.windows)
+    held = Spans.of(*_edges(windows))
+    starts, ends = _edges(inferred.windows)
+    untouched = held.within(starts, ends) == 0
+    left = [one for one, alone in zip(inferred.windows, untouched.tolist(), strict=True) if alone]
+    issues = []
+    if left:
+        text = (
+            f"{len(left)} prediction calls on stacks lie outside every window that a table measured; they are"
+            " windows as well, inferred from stacks"
+        )
+        issues.append(Issue("info", "windows-from-stacks-too", text, len(left)))
+    if source == "ane":
+        issues += _ane_caveats(trace, labels, [*windows, *left])
+    return Choice([*windows, *left], tuple(issues))
+
+
+def _ane_caveats(trace: Trace, labels: Labels, windows: list[Window]) -> list[Issue]:
+    """Say what windows from ANE intervals leave out."""
+    text = (
+        "windows are the Neural Engine's intervals: from the first to the last interval of a prediction,"
+        " without what the host does before and after; choose the calls with --windows stacks"
+    )
+    held = Spans.of(*_edges(windows))
+    times = trace.samples["time_ns"].to_numpy(np.int64)
+    inference = np.isin(labels.phase, [at for at, phase in enumerate(PHASES) if phase.is_inference])
+    other = inference & np.isin(labels.engine, [ENGINE_CODE[Engine.CPU], ENGINE_CODE[Engine.GPU]])
+    lost = int((other & (held.within(times, times + 1) == 0)).sum())
+    issues = [Issue("info", "windows-from-ane", text)]
+    if lost:
+        text = (
+            f"{lost} samples of inference on the CPU or the GPU lie in prediction calls, but outside the"
+            " Neural Engine's windows: see them with --windows stacks"
+        )
+        issues.append(Issue("warning", "inference-outside-windows", text, lost))
+    return issues
+
+
+def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
+    """Give windows of no known thread the thread whose prediction calls they lie in, where it is only one.
+
+    ``calls`` are windows from stacks. The thread must cover half of the window, and a sampling period more
+    than any other thread of the process.
+    """
+    starts, ends = _edges(windows)
+    pids = np.array([window.pid for window in windows], np.int64)
+    best, second = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
+    owner = np.full(len(windows), -1, np.int64)
+    for thread in sorted({call.thread_id for call in calls} - {-1}):
+        own = [call for call in calls if call.thread_id == thread]
+        covered = Spans.of(*_edges(own)).within(starts, ends)
+        covered[(pids >= 0) & (pids != own[0].pid)] = 0
+        better = covered > best
+        second = np.where(better, best, np.maximum(second, covered))
+        owner = np.where(better, thread, owner)
+        best = np.where(better, covered, best)
+    clear = (2 * best >= ends - starts) & (best - second > sampling_period_ns(trace)) | (
+        (2 * best >= ends - starts) & (second == 0) & (best > 0)
+    )
+    return [
+        replace(window, thread_id=thread) if window.thread_id < 0 and sure else window
+        for window, thread, sure in zip(windows, owner.tolist(), clear.tolist(), strict=True)
+    ]
+
+
+def _edges(windows: Sequence[Window]) -> tuple[IntArray, IntArray]:
+    return (
+        np.array([window.start_ns for window in windows], np.int64),
+        np.array([window.end_ns for window in windows], np.int64),
+    )
+
+
+def _caveats(inferred: Inferred, at_work: bool) -> list[Issue]:
+    """Return what a reader of inferred windows must know."""
+    caveats = []
+    if inferred.bridged:
+        text = (
+            f"in {inferred.bridged} places a window goes on over a hole without samples (the longest is"
+            f" {inferred.longest_ns / 1e6:.1f} ms), because the sample before it hands work to an engine or"
+            " waits; the call may have ended there and another begun"
+        )
+        caveats.append(Issue("info", "holes-bridged", text, inferred.bridged))
+    if inferred.windows:
+        text = (
+            "windows are inferred from prediction calls on stacks: inferences that follow one another without"
+            " a sample in between cannot be told apart, and count as one window"
+        )
+        caveats.append(Issue("info", "windows-inferred", text))
+    elif at_work:
+        text = "no stack shows a prediction call; the whole run is one window"
+        caveats.append(Issue("info", "no-prediction-calls", text))
+    return caveats
+
+
+def _outside(trace: Trace, windows: Sequence[Window]) -> list[Issue]:
+    """Say it when windows of the user's own lie where nothing was recorded."""
+    run = whole_run(trace)
+    outside = [one for one in windows if one.start_ns >= run.end_ns or one.end_ns <= run.start_ns]
+    if not outside:
+        return []
+    text = (
+        f"{len(outside)} of {len(windows)} windows lie outside the recording, which lasts from"
+        f" {run.start_ns / 1e6:,.3f} ms to {run.end_ns / 1e6:,.3f} ms (the first is '{outside[0].label}')"
+    )
+    return [Issue("warning", "window-outside", text, len(outside))]

@@ -1,0 +1,155 @@
+"""Windows from tables: Core ML's predictions, Foundation Models' requests, ANE intervals, signposts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fnmatch import translate
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.measured import ANE_SOURCES, CORE_ML, Owners, target_pid
+from tracekit.analysis.windows.window import Window
+from tracekit.engines import Basis, Phase
+from tracekit.errors import UsageError
+from tracekit.model import Trace
+
+FOUNDATION_MODELS = "ModelInferenceTable"
+_PARTS = 3
+
+
+def core_ml_windows(trace: Trace) -> list[Window]:
+    """Return one window per prediction that Core ML reported; sub-models of a pipeline are part of theirs."""
+    rows = trace.intervals
+    rows = rows[(rows["source"] == CORE_ML) & (rows["channel"] == "Prediction") & (rows["depth"] == 0)]
+    return _windows(rows, rows["model"].astype("str"), trace)
+
+
+def foundation_model_windows(trace: Trace) -> list[Window]:
+    """Return one window per inference of a language model that Foundation Models reported."""
+    rows = trace.intervals
+    rows = rows[rows["source"] == FOUNDATION_MODELS]
+    return _windows(rows, rows["label"].astype("str"), trace)
+
+
+def _windows(rows: pd.DataFrame, labels: pd.Series[str], trace: Trace) -> list[Window]:
+    target = target_pid(trace)
+    return [
+        Window(
+            int(row["start_ns"]),
+            int(row["end_ns"]),
+            label or str(row["source"]),
+            str(row["source"]),
+            Basis.MEASURED,
+            -1,
+            int(row["pid"]) if row["pid"] >= 0 else target,
+            str(row["model"]),
+        )
+        for row, label in zip(rows.to_dict("records"), labels.tolist(), strict=True)
+        if row["end_ns"] > row["start_ns"]
+    ]
+
+
+def ane_windows(trace: Trace) -> list[Window]:
+    """Return one window per run of the Neural Engine's intervals in which no label comes twice.
+
+    A partitioned model has one interval per segment, each with its own label: where a label comes again,
+    the next prediction has begun. Segments that share a label are a window each. Nothing in the table says
+    whose the work is; labels that fit none of the target's Core ML models are left out.
+    """
+    frame = trace.intervals
+    ours = ~Owners(frame).foreign & frame["source"].isin(ANE_SOURCES).to_numpy(bool)
+    work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
+    rows = frame[ours & work & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
+    rows = rows.drop_duplicates(["start_ns", "end_ns", "label"])
+    target = target_pid(trace)
+    found = []
+    ordered = rows.sort_values(["start_ns", "end_ns"], kind="stable")
+    for model, own in ordered.groupby("model", observed=True, sort=True):
+        starts, ends = own["start_ns"].to_numpy(np.int64), own["end_ns"].to_numpy(np.int64)
+        firsts = _first_of_each_round(own["label"].cat.codes.tolist())
+        lasts = [*(at - 1 for at in firsts[1:]), len(own) - 1]
+        labels = own["label"].astype("str").tolist()
+        sources = own["source"].astype("str").tolist()
+        found += [
+            Window(
+                int(starts[first]),
+                int(ends[first : last + 1].max()),
+                str(model) or labels[first],
+                sources[first],
+                Basis.MEASURED,
+                -1,
+                target,
+                str(model),
+            )
+            for first, last in zip(firsts, lasts, strict=True)
+        ]
+    return found
+
+
+def _first_of_each_round(labels: Sequence[int]) -> list[int]:
+    """Return where a label comes again that the round has seen."""
+    firsts = [0]
+    seen: set[int] = set()
+    for at, label in enumerate(labels):
+        if label in seen:
+            firsts.append(at)
+            seen = set()
+        seen.add(label)
+    return firsts
+
+
+def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
+    """Return one window per signpost interval that a pattern names: ``subsystem/category/name``, with globs.
+
+    Fewer parts name the last ones: ``encode`` any signpost of that name, ``Inference/*`` a category. Raises
+    ``UsageError`` for a pattern that names no interval, and lists what there is.
+    """
+    rows = trace.signposts[(trace.signposts["kind"] == "interval")]
+    rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
+    parts = [rows[name].astype("str") for name in ("subsystem", "category", "name")]
+    chosen = np.zeros(len(rows), bool)
+    for pattern in patterns:
+        matching = np.ones(len(rows), bool)
+        for values, wanted in zip(parts, _globs(pattern), strict=True):
+            distinct = {value: bool(wanted.fullmatch(value)) for value in values.unique()}
+            matching &= values.map(distinct).to_numpy(bool)
+        if not matching.any():
+            raise UsageError(_no_signpost(pattern, trace))
+        chosen |= matching
+    threads = {tid: at for at, tid in reversed(list(enumerate(trace.threads["tid"].tolist())))}
+    return [
+        Window(
+            int(row["start_ns"]),
+            int(row["end_ns"]),
+            str(row["name"]),  # not its message, which may hold what a user said
+            "signpost",
+            Basis.MEASURED,
+            threads.get(row["tid"], -1),
+            int(row["pid"]),
+        )
+        for row in rows[chosen].to_dict("records")
+    ]
+
+
+def _globs(pattern: str) -> list[re.Pattern[str]]:
+    parts = pattern.split("/")
+    if len(parts) > _PARTS or not all(parts):
+        raise UsageError(
+            f"'{pattern}' names no signposts. Write subsystem/category/name, category/name or name;"
+            " * stands for anything."
+        )
+    return [re.compile(translate(part)) for part in ["*"] * (_PARTS - len(parts)) + parts]
+
+
+def _no_signpost(pattern: str, trace: Trace) -> str:
+    rows = trace.signposts[trace.signposts["kind"] == "interval"]
+    if not len(rows):
+        return f"{trace.info.name} has no signpost intervals, so '{pattern}' names none."
+    subsystem, category, name = (rows[part].astype("str") for part in ("subsystem", "category", "name"))
+    names = subsystem + "/" + category + "/" + name
+    counts = names.value_counts()
+    listed = ", ".join(f"{name} ({count})" for name, count in counts.head(12).items())
+    more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
+    return f"{trace.info.name} has no signpost interval '{pattern}'; it has {listed}{more}."
