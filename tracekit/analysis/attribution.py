@@ -9,18 +9,15 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.labels import Labels
-from tracekit.analysis.measured import Key, Measured, rows_by
+from tracekit.analysis.measured import Measured, is_work, rows_by
 from tracekit.analysis.membership import Membership
 from tracekit.analysis.spans import Spans, union
 from tracekit.analysis.waiting import AWAITED, Waiting
-from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
 from tracekit.model import ATTRIBUTION, BoolArray, IntArray, Trace
 
 OUTSIDE = -1
 """The ``window_id`` of what lies in no window."""
-
-_WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
 
 BASES: tuple[Basis, ...] = tuple(Basis)
 
@@ -88,8 +85,8 @@ def attribute(
     whole recording, exactly: samples, weight, busy and waiting time.
     """
     rows = _sample_totals(trace, labels, members)
-    busy = _table(windows, _busy(windows, measured), "busy_ns")
-    waits = _table(windows, _waits(windows, waiting, measured), "waiting_ns")
+    busy = _table(windows, _busy(windows, measured), "busy_ns", measured.engines)
+    waits = _table(windows, _waits(windows, waiting, measured), "waiting_ns", frozenset())
     keys = ["window_id", "engine", "phase"]
     joined = rows.merge(busy, how="outer", on=keys).merge(waits, how="outer", on=keys)
     joined = joined.sort_values(keys, kind="stable", ignore_index=True)
@@ -171,43 +168,38 @@ def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
             yield Amounts(engine, Phase.EXECUTE, np.zeros(len(windows) + 1, np.int64))
 
 
-def is_work(key: Key) -> bool:
-    """True where spans of this engine and phase are the engine's own work.
-
-    Requests, encoding and calls as a whole are not; GPU work without an ML mark is work of GRAPHICS.
-    """
-    engine, phase = key
-    return phase in _WORK or (engine is Engine.GRAPHICS and phase is None)
-
-
 def _waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Iterator[Amounts]:
     """Yield the waiting time per engine."""
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-    alone = ~overlapping(starts, ends)
-    owners = windows.assign(
-        owner=np.where(windows["source"].isin(GIVEN_SOURCES), -1, windows["thread_id"]), alone=alone
-    )
     for engine in AWAITED:
-        requests = requests_of(measured, engine)
-        if engine not in waiting.basis and not requests:
+        if engine not in waiting.basis and not measured.requests(engine):
             continue
         amounts = np.zeros(len(windows) + 1, np.int64)
         counted = []
-        for (owner, pid, model, with_workers), at in rows_by(owners, "owner", "pid", "model", "alone"):
-            if requests:
-                spans = measured.spans(measured.scope(int(pid), str(model)), (engine, Phase.WAIT))
-            else:
-                spans = waiting.spans(engine, int(owner), int(pid), bool(with_workers))
+        for at, spans in waits_of(windows, engine, waiting, measured):
             amounts[at] = spans.within(starts[at], ends[at])
             counted.append(spans & Spans.of(starts[at], ends[at]))
-        every = measured.everything((engine, Phase.WAIT)) if requests else waiting.spans(engine, -1, -1, True)
+        every = waiting.spans(engine, -1, -1, True)
+        if measured.requests(engine):
+            every = measured.everything((engine, Phase.WAIT))
         amounts[-1] = every.total_ns - (every & union(counted)).total_ns
         yield Amounts(engine, Phase.WAIT, amounts)
 
 
-def requests_of(measured: Measured, engine: Engine) -> bool:
-    """True where Core ML's rows say when its requests to this engine were under way."""
-    return (engine, Phase.WAIT) in measured.keys
+def waits_of(
+    windows: pd.DataFrame, engine: Engine, waiting: Waiting, measured: Measured
+) -> Iterator[tuple[IntArray, Spans]]:
+    """Yield windows that count the same waiting for an engine: their rows, and when it was.
+
+    It is the calling thread's, and the workers' where no other call at the time may have them.
+    """
+    starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    owned = windows.assign(alone=~overlapping(starts, ends))
+    for (thread, pid, model, alone), at in rows_by(owned, "thread_id", "pid", "model", "alone"):
+        if measured.requests(engine):
+            yield at, measured.spans(measured.scope(int(pid), str(model)), (engine, Phase.WAIT))
+        else:
+            yield at, waiting.spans(engine, int(thread), int(pid), bool(alone))
 
 
 def overlapping(starts: IntArray, ends: IntArray) -> BoolArray:
@@ -221,12 +213,14 @@ def overlapping(starts: IntArray, ends: IntArray) -> BoolArray:
     return shared
 
 
-def _table(windows: pd.DataFrame, amounts: Iterator[Amounts], name: str) -> pd.DataFrame:
-    """Return amounts as rows; a zero is kept where it is a finding: for an engine's execution in a window."""
+def _table(
+    windows: pd.DataFrame, amounts: Iterator[Amounts], name: str, measured: frozenset[Engine]
+) -> pd.DataFrame:
+    """Return amounts as rows; a zero is kept where it is a finding: of execution on a measured engine."""
     ids = np.append(windows["window_id"].to_numpy(np.int64), OUTSIDE)
     pieces = []
     for one in amounts:
-        finding = name == "busy_ns" and one.phase is Phase.EXECUTE
+        finding = one.engine in measured and one.phase is Phase.EXECUTE
         at = np.flatnonzero((one.per_window > 0) | finding)
         pieces.append(
             pd.DataFrame(
@@ -247,7 +241,7 @@ def _table(windows: pd.DataFrame, amounts: Iterator[Amounts], name: str) -> pd.D
 def _waiting_basis(rows: pd.DataFrame, waiting: Waiting, measured: Measured) -> IntArray:
     codes = np.full(len(ENGINES), -1, np.int64)
     for engine in AWAITED:
-        basis = Basis.MEASURED if requests_of(measured, engine) else waiting.basis.get(engine)
+        basis = Basis.MEASURED if measured.requests(engine) else waiting.basis.get(engine)
         if basis is not None:
             codes[ENGINE_CODE[engine]] = BASES.index(basis)
     known = rows["waiting_ns"].notna().to_numpy(bool)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.attribution import overlapping
+from tracekit.analysis.attribution import overlapping, scopes_of
 from tracekit.analysis.classification.labels import Labels
-from tracekit.analysis.measured import ANE_SOURCES, Measured
+from tracekit.analysis.measured import Measured
 from tracekit.analysis.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
@@ -20,7 +20,7 @@ def doubts_of(
     """Return the issues of one analysis, beyond those of reading its recording."""
     return [
         *_ambiguous(members),
-        *_ownership(trace, measured),
+        *_ownership(measured),
         *_shared_hardware(windows, measured),
         *_disagreement(labels, members, windows, measured),
         *_unsymbolicated(trace, labels),
@@ -37,9 +37,9 @@ def _ambiguous(members: Membership) -> list[Issue]:
     return [Issue("info", "worker-samples-shared", text, members.ambiguous)]
 
 
-def _ownership(trace: Trace, measured: Measured) -> list[Issue]:
+def _ownership(measured: Measured) -> list[Issue]:
     """Say what of the Neural Engine's table is another process's work, or may be."""
-    count = int(trace.intervals["source"].isin(ANE_SOURCES).sum())
+    count = measured.ane_rows
     if not count:
         return []
     foreign = int(measured.owner.foreign.sum())
@@ -56,7 +56,7 @@ def _ownership(trace: Trace, measured: Measured) -> list[Issue]:
             " models differently: all intervals count, whichever process they are of"
         )
         return [Issue("warning", "ane-labels-unmatched", text, count)]
-    if not measured.owner.known:
+    if not measured.owner.named_by_core_ml:
         text = (
             "the Neural Engine's table is system-wide and names no process, and no table names the target's"
             " models: intervals of other processes would count as well"
@@ -87,10 +87,12 @@ def _disagreement(
     phases = [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT], PHASE_CODE[Phase.EXECUTE]]
     on_ane = (labels.engine == ENGINE_CODE[Engine.ANE]) & np.isin(labels.phase, phases)
     called = np.unique(members.window[on_ane[members.sample]])
-    spans = measured.everything((Engine.ANE, Phase.EXECUTE))
-    rows = windows.iloc[called]
-    silent = spans.within(rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64)) == 0
-    count = int(silent.sum())
+    starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    busy = np.zeros(len(windows), np.int64)
+    for at, who in scopes_of(windows):
+        spans = measured.spans(measured.scope(*who), (Engine.ANE, Phase.EXECUTE))
+        busy[at] = spans.within(starts[at], ends[at])
+    count = int((busy[called] == 0).sum())
     if not count:
         return []
     text = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.measured import ANE_SOURCES, Measured
+from tracekit.analysis.verdicts import many
 from tracekit.model import TableInfo, Trace
 
 State: TypeAlias = Literal["absent", "empty", "rows"]
@@ -69,6 +70,9 @@ _WITNESSES = (
             "metal-application-intervals",
             "metal-application-encoders-list",
             "metal-application-command-buffer-submissions",
+            "metal-application-event-interval",
+            "metal-command-buffer-completed",
+            "metal-gpu-submission-to-command-buffer-id",
         ),
         "process",
         "when an app encoded and submitted GPU work, not when the GPU did it",
@@ -146,13 +150,14 @@ def _use(names: Sequence[str], trace: Trace, measured: Measured) -> str:
     if set(names) & set(ANE_SOURCES):
         foreign = int(measured.owner.foreign.sum())
         if foreign:
-            return f"measures the Neural Engine's busy time; {foreign} rows fit none of the target's models"
-        owned = measured.owner.known and not measured.owner.unmatched
+            rows = many(foreign, "row")
+            return f"measures the Neural Engine's busy time; {rows} of it fit none of the target's models"
+        owned = measured.owner.named_by_core_ml and not measured.owner.unmatched
         whose = "every row fits a model of the target" if owned else "whose work each row is, nothing tells"
         return f"measures the Neural Engine's busy time; {whose}"
     if "metal-gpu-intervals" in names:
         others = measured.rows_of_others("metal-gpu-intervals")
-        return f"measures the GPU's busy time; {others} rows are of other processes and left out"
+        return f"measures the GPU's busy time; {many(others, 'row')} of other processes left out"
     return _USES.get(names[0], "read")
 
 

@@ -1,4 +1,4 @@
-"""What tables measured: whose each interval is, and how much of it lies in each window.
+"""What tables measured: whose each interval is, and when each engine was at what.
 
 The Neural Engine's table is system-wide and names no process. Where Core ML's own table names the target's
 models, labels tell them from other processes' work; else nothing does, and the evidence says so. The GPU's
@@ -7,7 +7,7 @@ rows have a process. MPS rows mostly have none and belong to the recording's tar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,53 +23,78 @@ ANE_SOURCES = ("ane-hw-intervals", "ane-hw-intervals-internal")
 GPU_SOURCES = ("mps-hw-intervals", "metal-gpu-intervals")
 CORE_ML = "coreml-os-signpost"
 _BOUNDARIES = "_ .-:/"
-_HARDWARE = (Engine.ANE, Engine.GPU, Engine.GRAPHICS)
+_WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
 
 Key = tuple[Engine, Phase | None]
 
 
+def is_work(key: Key) -> bool:
+    """True where spans of this engine and phase are the engine's own work.
+
+    Requests, encoding and calls as a whole are not; GPU work without an ML mark is work of GRAPHICS.
+    """
+    engine, phase = key
+    return phase in _WORK or (engine is Engine.GRAPHICS and phase is None)
+
+
 @dataclass(frozen=True)
 class Scope:
-    """Whose work a window counts: a process (-1 = any), and on the ANE a model ("" = any of the target's)."""
+    """Whose work a window counts: of these processes (none = any), and of this model ("" = any)."""
 
-    pid: int
+    pids: frozenset[int]
     model: str
 
 
 class Measured:
-    """The intervals of a trace as disjoint spans by engine, phase, process and model."""
+    """The intervals of a trace as disjoint spans by engine, phase, process and model.
 
-    def __init__(self, trace: Trace) -> None:
+    ``pids`` are the processes that the analysis is about; none is any. Windows may be of further processes.
+    """
+
+    def __init__(self, trace: Trace, pids: frozenset[int], window_pids: Iterable[int] = ()) -> None:
         frame = trace.intervals
-        # A nested row repeats time of the row around it; Core ML's levels are models, not repetitions.
-        nested = (frame["depth"] > 0).to_numpy() & frame["engine"].isin(_HARDWARE).to_numpy(bool)
-        self._frame = frame[~nested]
-        self._target = target_pid(trace)
+        hardware = frame["source"].isin((*ANE_SOURCES, *GPU_SOURCES)).to_numpy(bool)
+        # A nested row repeats time of the row around it, unless it alone says that the work is ML.
+        marked = (frame["engine"] == Engine.GPU).to_numpy(bool)
+        self._frame = frame[~(hardware & ~marked & (frame["depth"] > 0).to_numpy(bool))]
+        self._pids = pids
+        self._every = pids | {int(pid) for pid in window_pids if pid >= 0} if pids else pids
         self.owner = Owners(self._frame)
         self._unions: dict[tuple[Scope, Key], Spans] = {}
 
     @cached_property
-    def engines(self) -> frozenset[Engine]:
-        """The engines that a table with rows measured: only of these is zero a zero.
+    def sources(self) -> dict[Engine, str]:
+        """The engines that tables with rows measured, and those tables: only of these is zero a zero.
 
         GPU work of the target without an ML mark may be inference: with such work alone, the GPU's share in
-        inference is not known.
+        inference is not known. The CPU's work is measured only where Core ML reports it, see ``reported``.
         """
-        on_gpu = self._frame["source"].isin(GPU_SOURCES)
-        marked = on_gpu & (self._frame["engine"] == Engine.GPU)
+        frame = self._frame
+        on_gpu = frame["source"].isin(GPU_SOURCES)
+        marked = on_gpu & (frame["engine"] == Engine.GPU)
         unmarked = len(self.everything((Engine.GRAPHICS, None))) > 0
-        sources = {
-            Engine.ANE: self._frame["source"].isin(ANE_SOURCES),
+        rows = {
+            Engine.ANE: frame["source"].isin(ANE_SOURCES),
             Engine.GPU: on_gpu if marked.any() or not unmarked else marked,
-            Engine.GRAPHICS: self._frame["source"] == "metal-gpu-intervals",
-            Engine.CPU: (self._frame["source"] == CORE_ML) & (self._frame["engine"] == Engine.CPU),
+            Engine.GRAPHICS: frame["source"] == "metal-gpu-intervals",
         }
-        return frozenset(engine for engine, rows in sources.items() if rows.any())
+        found = {engine: sorted(frame["source"][own].astype("str").unique()) for engine, own in rows.items()}
+        return {engine: ", ".join(names) for engine, names in found.items() if names}
+
+    @cached_property
+    def reported(self) -> dict[Engine, str]:
+        """``sources``, and the CPU where Core ML reports work on it; it may work unreported besides."""
+        on_cpu = {Engine.CPU: CORE_ML} if (Engine.CPU, Phase.EXECUTE) in self.keys else {}
+        return {**self.sources, **on_cpu}
+
+    @property
+    def engines(self) -> frozenset[Engine]:
+        """The engines of ``sources``."""
+        return frozenset(self.sources)
 
     def scope(self, pid: int, model: str) -> Scope:
         """Return the scope of a window: without a process of its own, it is the target's."""
-        known = model if model in self.owner.matched else ""
-        return Scope(self._target if pid < 0 else pid, known)
+        return Scope(frozenset([pid]) if pid >= 0 else self._pids, model if model in self.owner.known else "")
 
     @cached_property
     def keys(self) -> tuple[Key, ...]:
@@ -81,17 +106,17 @@ class Measured:
         if (scope, key) not in self._unions:
             lanes = [
                 spans
-                for (of, pid, model), spans in self._of(key)
+                for (of, pid, model), spans in self._lanes.items()
                 if of == key
-                and (scope.pid < 0 or pid in (-1, scope.pid))
-                and (not scope.model or key[0] is not Engine.ANE or model in ("", scope.model))
+                and (not scope.pids or pid < 0 or pid in scope.pids)
+                and (not scope.model or model in ("", scope.model))
             ]
             self._unions[scope, key] = union(lanes)
         return self._unions[scope, key]
 
     def everything(self, key: Key) -> Spans:
-        """Return when that engine was in that phase for the target, whichever model it ran."""
-        return self.spans(Scope(self._target, ""), key)
+        """Return when that engine was in that phase for the target or a window's process, for any model."""
+        return self.spans(Scope(self._every, ""), key)
 
     @cached_property
     def foreign(self) -> Spans:
@@ -99,15 +124,21 @@ class Measured:
         rows = self._frame[self.owner.foreign & (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)]
         return _spans(rows)
 
+    @property
+    def ane_rows(self) -> int:
+        """How many outermost rows the Neural Engine's tables have."""
+        return int(self._frame["source"].isin(ANE_SOURCES).sum())
+
+    def requests(self, engine: Engine) -> bool:
+        """True where Core ML's rows say when its requests to this engine were under way."""
+        return (engine, Phase.WAIT) in self.keys
+
     def rows_of_others(self, source: str) -> int:
         """Return how many rows of a table name a process that is not the target; 0 without a target."""
-        if self._target < 0:
+        if not self._pids:
             return 0
         pids = self._frame["pid"][self._frame["source"] == source]
-        return int((~pids.isin([-1, self._target])).sum())
-
-    def _of(self, key: Key) -> list[tuple[tuple[Key, int, str], Spans]]:
-        return [(lane, spans) for lane, spans in self._lanes.items() if lane[0] == key]
+        return int((~pids.isin([-1, *self._pids])).sum())
 
     @cached_property
     def _lanes(self) -> dict[tuple[Key, int, str], Spans]:
@@ -136,29 +167,44 @@ def rows_by(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...],
 
 
 class Owners:
-    """Which of the target's Core ML models each ANE interval ran, by its label.
+    """Which model each interval worked for, as far as rows and labels say.
 
-    ``model`` is "" where nothing tells, ``foreign`` marks labels that fit none of the target's models. When
-    no label at all fits one, the two tables name models differently, and nothing is called foreign.
+    ``model`` is "" where nothing tells. Where Core ML names the target's models, ANE labels are compared with
+    them, and ``foreign`` marks labels that fit none; when no label at all fits one, the two tables name
+    models differently (``unmatched``), and nothing is called foreign. Without Core ML's names, a label's own
+    model tells models apart, but not processes. ``known`` are the models by which windows can be told apart.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
         core_ml = (frame["source"] == CORE_ML).to_numpy(bool)
+        named = frame["model"].astype("str").to_numpy(object)
         inner = core_ml & (frame["depth"] > 0).to_numpy(bool)
-        models = set(frame["model"][core_ml & ~inner].unique()) - {""}
-        self._within = set(frame["model"][inner].unique()) - {""} - models
-        self.known = frozenset(models)
+        models = set(named[core_ml & ~inner]) - {""}
+        parts = set(named[inner]) - {""} - models
+        self.named_by_core_ml = bool(models or parts)
         is_ane = frame["source"].isin(ANE_SOURCES).to_numpy(bool)
-        labels, at = np.unique(frame["label"].astype("str").to_numpy(object)[is_ane], return_inverse=True)
-        found = [owner_of(label, models | self._within) for label in labels.tolist()]
-        self.matched = frozenset(one for one in found if one in models)
-        told = [one if one in models else "" for one in found]
         self.model = np.full(len(frame), "", object)
         self.foreign: BoolArray = np.zeros(len(frame), bool)
+        self.unmatched = False
+        self.model[core_ml & ~inner] = named[core_ml & ~inner]
+        if self.named_by_core_ml:
+            self._compare(frame["label"].astype("str").to_numpy(object)[is_ane], is_ane, models, parts)
+        else:
+            self.model[is_ane] = named[is_ane]
+            models = set(named[is_ane]) - {""}
+        self.known = frozenset(models)
+
+    def _compare(
+        self, labels: np.ndarray[Any, Any], is_ane: BoolArray, models: set[str], parts: set[str]
+    ) -> None:
+        distinct, at = np.unique(labels, return_inverse=True)
+        found = [owner_of(label, models | parts) for label in distinct.tolist()]
         if any(one is not None for one in found):
+            told = [one if one in models else "" for one in found]  # a part is of whichever model has it
             self.model[is_ane] = np.array(told, object)[at]
             self.foreign[is_ane] = np.array([one is None for one in found])[at]
-        self.unmatched = bool(models) and bool(len(labels)) and not any(one is not None for one in found)
+        else:
+            self.unmatched = bool(len(distinct))
 
 
 def owner_of(label: str, models: set[str]) -> str | None:
@@ -169,13 +215,17 @@ def owner_of(label: str, models: set[str]) -> str | None:
     return next((label[:end] for end in reversed(ends) if label[:end] in models), None)
 
 
-def target_pid(trace: Trace) -> int:
-    """Return the process that the recording is about; -1 when it is about several, or nobody knows."""
+def target_pids(trace: Trace) -> frozenset[int]:
+    """Return the process that the recording is about; none when it is about several, or nobody knows."""
     threads = np.unique(trace.samples["thread_id"].to_numpy())
-    pids = np.unique(trace.threads["pid"].to_numpy()[threads[threads >= 0]])
-    pids = pids[pids >= 0]
+    pids = {int(pid) for pid in trace.threads["pid"].to_numpy()[threads[threads >= 0]] if pid >= 0}
     if len(pids) == 1:
-        return int(pids[0])
-    if trace.info.pid is not None and (not len(pids) or trace.info.pid in pids):
-        return trace.info.pid
-    return -1
+        return frozenset(pids)
+    if trace.info.pid is not None and (not pids or trace.info.pid in pids):
+        return frozenset([trace.info.pid])
+    return frozenset()
+
+
+def only_pid(pids: frozenset[int]) -> int:
+    """Return the process, where it is one; else -1."""
+    return next(iter(pids)) if len(pids) == 1 else -1

@@ -17,7 +17,7 @@ from tracekit.analysis.measured import Measured
 from tracekit.analysis.membership import NOBODY, assign_samples
 from tracekit.analysis.reasons import leading_frames
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.selection import Selection, select, select_windows
+from tracekit.analysis.selection import Selection, select, select_windows, selected_pids
 from tracekit.analysis.summary import summarize
 from tracekit.analysis.timeline import Timeline
 from tracekit.analysis.verdicts import Facts, Segment, Verdict, judge
@@ -49,10 +49,12 @@ def analyze(
     selection = Selection(process, thread)
     trace = select(trace, selection, rules)
     labels = label_samples(trace, rules)
-    choice = choose_windows(trace, labels, windows, signposts)
+    pids = selected_pids(trace, selection)
+    choice = choose_windows(trace, labels, windows, signposts, pids)
     frame = window_frame(select_windows(trace, selection, choice.windows))
     members = assign_samples(trace, labels, frame)
-    measured, waiting = Measured(trace), Waiting(trace, labels)
+    measured = Measured(trace, pids, frame["pid"].unique())
+    waiting = Waiting(trace, labels)
     attribution = attribute(trace, labels, members, frame, measured, waiting)
     timeline = Timeline(trace, labels, members, frame, measured, waiting)
     times, segments = timeline.times(), timeline.segments()
@@ -99,6 +101,7 @@ def _verdicts(
     lengths = (windows["end_ns"] - windows["start_ns"]).tolist()
     foreign = times["foreign_ns"].tolist()
     is_call = (~windows["source"].isin(GIVEN_SOURCES)).tolist()
+    requested = frozenset(engine for engine in Engine if measured.requests(engine))
     return tuple(
         judge(
             Facts(
@@ -106,8 +109,9 @@ def _verdicts(
                 shares.get(window, []),
                 ordered.get(window, []),
                 frames.get(window, {}),
-                measured.engines,
+                measured.reported,
                 unit,
+                requested,
                 foreign[window],
                 is_call[window],
             )

@@ -11,6 +11,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.labels import label_samples
 from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.measured import target_pids
 from tracekit.analysis.membership import assign_samples
 from tracekit.analysis.windows.stacks import windows_from_stacks
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
@@ -39,7 +40,7 @@ def select(trace: Trace, selection: Selection, markers: Markers) -> Trace:
         of_process = _matches(trace.threads, "pid", "process", selection.process)
         if not of_process.any():
             raise UsageError(_no_process(trace, selection.process))
-        trace = _of_process(_keep(trace, _of_threads(trace, of_process)), trace.threads["pid"][of_process])
+        trace = _of_process(_keep(trace, _of_threads(trace, of_process)), _pids(trace, selection.process))
     if selection.thread is not None:
         present = np.isin(np.arange(len(trace.threads)), trace.samples["thread_id"].to_numpy())
         chosen = _matches(trace.threads, "tid", "name", selection.thread) & present
@@ -49,26 +50,38 @@ def select(trace: Trace, selection: Selection, markers: Markers) -> Trace:
     return trace
 
 
-def select_windows(trace: Trace, selection: Selection, windows: Sequence[Window]) -> list[Window]:
-    """Return the windows that a selected thread called; all of them when no thread was selected.
+def selected_pids(trace: Trace, selection: Selection) -> frozenset[int]:
+    """Return the processes that an analysis is about: the selected ones, else the recording's target."""
+    return target_pids(trace) if selection.process is None else _pids(trace, selection.process)
 
-    Windows whose thread nobody knows go, unless they are the user's own.
+
+def select_windows(trace: Trace, selection: Selection, windows: Sequence[Window]) -> list[Window]:
+    """Return the windows of the selected process that a selected thread called.
+
+    With a thread, windows whose thread nobody knows go, unless they are the user's own.
     """
+    if selection.process is not None:
+        pids = _pids(trace, selection.process)
+        windows = [one for one in windows if one.pid < 0 or one.pid in pids]
     if selection.thread is None:
         return list(windows)
     chosen = np.flatnonzero(_matches(trace.threads, "tid", "name", selection.thread))
     return [one for one in windows if one.thread_id in chosen or one.source in GIVEN_SOURCES]
 
 
-def _of_process(trace: Trace, pids: pd.Series[int]) -> Trace:
-    """Drop what tables say of other processes; rows that name none stay."""
+def _pids(trace: Trace, process: str | int) -> frozenset[int]:
+    of_process = _matches(trace.threads, "pid", "process", process)
+    return frozenset(int(pid) for pid in trace.threads["pid"][of_process])
+
+
+def _of_process(trace: Trace, pids: frozenset[int]) -> Trace:
+    """Drop what tables say of other processes; rows that name none stay, and intervals, see ``Measured``."""
 
     def own(frame: pd.DataFrame) -> pd.DataFrame:
         return frame[frame["pid"].isin([*pids, -1]).to_numpy(bool)].reset_index(drop=True)
 
     return replace(
         trace,
-        intervals=own(trace.intervals),
         signposts=own(trace.signposts),
         thread_states=own(trace.thread_states),
         metrics=own(trace.metrics),

@@ -61,13 +61,20 @@ class Spans:
         """Return how much of the spans lies in each window ``[start, end)``: one int64 per window."""
         return self.until(ends) - self.until(starts)
 
+    def touches(self, start_ns: int, end_ns: int) -> bool:
+        """True if any of the spans lies in ``[start, end)``."""
+        at = int(np.searchsorted(self.ends, start_ns, "right"))
+        return at < len(self.starts) and int(self.starts[at]) < end_ns
+
     def pieces(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the spans cut to the windows, as (row of the window, start, end), window by window."""
         first = np.searchsorted(self.ends, starts, "right")
         counts = np.maximum(np.searchsorted(self.starts, ends, "left") - first, 0)
         window = np.repeat(np.arange(len(starts)), counts)
         at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
-        return window, np.maximum(self.starts[at], starts[window]), np.minimum(self.ends[at], ends[window])
+        begin, end = np.maximum(self.starts[at], starts[window]), np.minimum(self.ends[at], ends[window])
+        real = end > begin  # a window without length holds nothing
+        return window[real], begin[real], end[real]
 
     def __and__(self, other: Spans) -> Spans:
         _, starts, ends = self.pieces(other.starts, other.ends)

@@ -14,7 +14,7 @@ import pandas as pd
 from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.verdicts import UNKNOWN, Verdict
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.engines import ENGINE_CODE, Engine
+from tracekit.engines import ENGINE_CODE, Engine, Phase
 from tracekit.model import IntArray, Trace
 
 _MOST_STRETCHES = 4
@@ -92,6 +92,7 @@ def _percentiles(lengths: IntArray) -> tuple[int | None, int | None, int | None]
 def _sentence(
     trace: Trace, labels: Labels, windows: pd.DataFrame, times: pd.DataFrame, verdicts: Sequence[Verdict]
 ) -> str:
+    prepared = bool(trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any())
     named = [verdict.verdict for verdict in verdicts]
     known = any(verdict != UNKNOWN for verdict in named)
     reported = (
@@ -102,7 +103,7 @@ def _sentence(
     if not known and not len(trace.samples):
         return "No sample, and no interval of inference on an engine: nothing can be said about engines."
     if not known and not labels.is_ml.any():
-        return _no_model_sentence(labels)
+        return _no_model_sentence(labels, prepared)
     if not len(windows):
         return "ML frames were sampled, but no prediction call: see the engine table for what they are."
     if (windows["source"] == "run").all():
@@ -136,9 +137,15 @@ def _lead(windows: pd.DataFrame, times: pd.DataFrame, verdicts: Sequence[Verdict
     told = [f"{short[:1].upper()}{short[1:]}"]
     if len(verdicts) > 1:
         told.append(f"{count} of {len(verdicts)} windows alike")
-        if windows["first"].iloc[0]:
+        if windows["first"].iloc[0] and _stands_out(lengths, times):
             told.append(_first(int(lengths[0]), times))
     return f"{'; '.join(told)}. "
+
+
+def _stands_out(lengths: IntArray, times: pd.DataFrame) -> bool:
+    """True if the first window differs from the middle one of the others, or holds compile or load."""
+    usual = int(np.percentile(lengths[1:], 50, method="inverted_cdf"))
+    return bool(times["preparing_ns"].iloc[0]) or abs(int(lengths[0]) - usual) * 10 > usual
 
 
 def _first(length_ns: int, times: pd.DataFrame) -> str:
@@ -163,8 +170,10 @@ def _changes(windows: pd.DataFrame, verdicts: Sequence[str]) -> str:
     return f" By number: {', then '.join(told)}."
 
 
-def _no_model_sentence(labels: Labels) -> str:
+def _no_model_sentence(labels: Labels, prepared: bool) -> str:
     total = len(labels.engine)
+    if prepared:
+        return f"A model was compiled or loaded (measured); none of the {total} samples shows it running."
     unknown = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
     idle = int((labels.engine == ENGINE_CODE[Engine.ANE]).sum())
     if unknown == total:

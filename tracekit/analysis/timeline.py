@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.attribution import BASES, scopes_of
+from tracekit.analysis.attribution import BASES, scopes_of, waits_of
 from tracekit.analysis.classification.labels import Labels
-from tracekit.analysis.measured import Measured, rows_by
+from tracekit.analysis.measured import Measured, is_work
 from tracekit.analysis.membership import Membership
 from tracekit.analysis.spans import NOTHING, Spans, held_twice, union, union_by_group
 from tracekit.analysis.waiting import Waiting
@@ -33,14 +33,14 @@ SEGMENTS = Columns(
         "basis": "category",
     }
 )
-"""Hand-offs: a window's engines in order. A segment ends where the next engine's first piece begins."""
+"""Hand-offs: a window's engines in the order of their pieces; those of engines at once share time."""
 
 TIMES = Columns(
     {
         "window_id": "int64",
         "busy_ns": "Int64",  # any engine, measured
         "overlap_ns": "Int64",  # two engines or more at once, measured
-        "idle_ns": "Int64",  # no engine measured at work, and no thread of the window on a CPU
+        "idle_ns": "Int64",  # no engine measured at work, no sample on a CPU; <NA>: no ANE or GPU measured
         "preparing_ns": "int64",  # compile and load
         "preparing_basis": "category",
         "foreign_ns": "int64",  # the ANE at work for models that are none of the target's
@@ -113,19 +113,22 @@ class Timeline:
         Core ML reports the CPU's part only sometimes: windows without it take the samples.
         """
         seen = np.zeros(len(self._windows), bool)
-        if engine in self._measured.engines:
+        if engine in self._measured.reported:
             for at, spans in self._by_scope(engine):
                 window, starts, ends = spans.pieces(self._starts[at], self._ends[at])
-                seen[at[np.unique(window)]] = True
+                seen[at[window]] = True
                 yield _Pieces(at[window], starts, ends, engine, Basis.MEASURED)
             if engine is not Engine.CPU:
                 return
         window, starts, ends = self._sampled([ENGINE_CODE[engine]], _INFERENCE)
         basis = Basis.SAMPLED
-        if engine is not Engine.CPU and engine in self._waiting.basis:
-            sampled, waits = (window, starts, ends), self._waits(engine)
-            window, starts, ends = (np.concatenate(pair) for pair in zip(sampled, waits, strict=True))
-            basis = Basis.INFERRED
+        if engine in self._waiting.basis:
+            waited, since, until = self._waits(engine)
+            told = np.isin(waited, window)  # waiting alone, from a call before, is not this window's
+            window = np.concatenate([window, waited[told]])
+            starts, ends = np.concatenate([starts, since[told]]), np.concatenate([ends, until[told]])
+            if self._waiting.basis[engine] is Basis.INFERRED:
+                basis = Basis.INFERRED
         keep = ~seen[window]
         yield _Pieces(*union_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
 
@@ -148,13 +151,11 @@ class Timeline:
         return window, starts, np.minimum(starts + self._trace.weights[sample], self._ends[window])
 
     def _waits(self, engine: Engine) -> Edges:
-        pieces = []
-        for (owner, pid), at in rows_by(self._windows, "thread_id", "pid"):
-            spans = self._waiting.spans(engine, int(owner), int(pid), True)
-            window, starts, ends = spans.pieces(self._starts[at], self._ends[at])
-            pieces.append((at[window], starts, ends))
-        window, starts, ends = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-        return window, starts, ends
+        held = [
+            (at, *spans.pieces(self._starts[at], self._ends[at]))
+            for at, spans in waits_of(self._windows, engine, self._waiting, self._measured)
+        ]
+        return _joined([(at[window], starts, ends) for at, window, starts, ends in held])
 
     # Times --------------------------------------------------------------------------------------------------
 
@@ -162,7 +163,7 @@ class Timeline:
         """Return what of each window is busy, double, idle, preparing, or somebody else's (``TIMES``)."""
         count = len(self._windows)
         busy, overlap = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        serving = [engine for engine in SERVING if engine in self._measured.engines]
+        serving = [engine for engine in SERVING if engine in self._measured.reported]
         covered: list[Edges] = []
         for at, who in scopes_of(self._windows):
             scope = self._measured.scope(*who)
@@ -170,11 +171,12 @@ class Timeline:
             starts, ends = self._starts[at], self._ends[at]
             busy[at] = union(sets).within(starts, ends)
             overlap[at] = held_twice(sets).within(starts, ends)
-            graphics = self._measured.spans(scope, (Engine.GRAPHICS, None))
-            window, begin, end = union([*sets, graphics]).pieces(starts, ends)
+            working = [self._measured.spans(scope, key) for key in self._measured.keys if is_work(key)]
+            window, begin, end = union(working).pieces(starts, ends)
             covered.append((at[window], begin, end))
         covered.append(self._sampled(None, None))
-        known = self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
+        elsewhere = not {Engine.ANE, Engine.GPU}.isdisjoint(self._measured.engines)
+        known = elsewhere and self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
         lengths = self._ends - self._starts
         idle = lengths - _length_by_window(covered, count)
         preparing, basis = self._preparing()
@@ -212,11 +214,16 @@ _PREPARING = [PHASE_CODE[Phase.LOAD], PHASE_CODE[Phase.COMPILE]]
 
 def _length_by_window(pieces: Sequence[Edges], count: int) -> IntArray:
     """Return how much time the union of the pieces holds, per window."""
-    window, starts, ends = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-    window, starts, ends = union_by_group(window, starts, ends)
+    window, starts, ends = union_by_group(*_joined(pieces))
     total = np.zeros(count, np.int64)
     np.add.at(total, window, ends - starts)
     return total
+
+
+def _joined(pieces: Sequence[Edges]) -> Edges:
+    nothing = np.zeros(0, np.int64)
+    window, starts, ends = (np.concatenate(part) for part in zip((nothing,) * 3, *pieces, strict=True))
+    return window, starts, ends
 
 
 def _known(values: IntArray, known: bool) -> pd.arrays.IntegerArray:

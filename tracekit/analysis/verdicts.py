@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
 
 from tracekit.analysis.attribution import Share
 from tracekit.engines import ENGINES, Basis, Engine, Phase
@@ -30,19 +32,67 @@ class Segment:
 class Facts:
     """What is known of one window: its shares, its engines in order, and the frame to name per engine.
 
-    ``measured`` names the engines that a table measured: of others, no interval proves nothing.
-    ``foreign_ns`` is the ANE's work for models that are none of the target's. A call counts its own work,
-    a window that the user gave (not ``is_call``) every sample in its time.
+    ``measured`` has the tables that measured each engine: of others, no interval proves nothing.
+    ``requested`` are the engines of which Core ML reports requests. ``foreign_ns`` is the ANE's work for
+    models that are none of the target's. A call (``is_call``) counts its own work, a window that the user
+    gave every sample in its time.
     """
 
     length_ns: int
     shares: Sequence[Share]
     segments: Sequence[Segment]
     frames: Mapping[Engine, str]
-    measured: frozenset[Engine]
+    measured: Mapping[Engine, str]
     unit: WeightUnit
+    requested: frozenset[Engine] = frozenset()
     foreign_ns: int = 0
     is_call: bool = False
+
+    @cached_property
+    def parts(self) -> dict[Engine, _Part]:
+        """What each engine that served the window did there, in a fixed order."""
+        found = {}
+        for engine in SERVING:
+            shares = [share for share in self.shares if share.engine is engine and share.is_inference]
+            part = _Part(engine, shares, engine in self.requested)
+            if part.samples or part.busy_ns or part.requested_ns:
+                found[engine] = part
+        return found
+
+    @cached_property
+    def order(self) -> list[Segment]:
+        """The segments of the engines that served the window."""
+        return [segment for segment in self.segments if segment.engine in self.parts]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One engine's inference work in a window."""
+
+    engine: Engine
+    shares: Sequence[Share]
+    requested: bool
+    samples: int = field(init=False)
+    busy_ns: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "samples", sum(share.samples for share in self.shares))
+        object.__setattr__(self, "busy_ns", sum(share.busy_ns or 0 for share in self.shares))
+
+    @property
+    def requested_ns(self) -> int:
+        return sum(share.waiting_ns or 0 for share in self.shares) if self.requested else 0
+
+    @property
+    def reach_ns(self) -> int:
+        """How much of the window is the engine's, by the best that is known: for the order of words only."""
+        sampled = sum((share.sampled_ns or 0) + (share.waiting_ns or 0) for share in self.shares)
+        return self.busy_ns or sampled
+
+    @property
+    def phases(self) -> str:
+        told = sorted(self.shares, key=lambda share: share.samples, reverse=True)
+        return ", ".join(str(share.phase) for share in told if share.samples)
 
 
 @dataclass(frozen=True)
@@ -67,94 +117,85 @@ def judge(facts: Facts) -> Verdict:
     sample of it is in an inference phase; load, compile and idle never count. More than one such engine is
     MIXED, none is UNKNOWN: a verdict names no majority, the numbers do.
     """
-    serving = [engine for engine in SERVING if _serves(engine, facts.shares)]
-    if not serving:
+    parts = facts.parts
+    if not parts:
         why = _why_unknown(facts)
         return Verdict(UNKNOWN, why, why, why)
-    order = tuple(segment.engine for segment in facts.segments)
-    lead = max(serving, key=lambda engine: (_busy(engine, facts), _samples(engine, facts)))
-    others = [engine for engine in serving if engine is not lead]
-    short = f"ran on the {lead} ({_amount(lead, facts)})"
+    lead = max(parts.values(), key=lambda part: (part.reach_ns, part.samples))
+    others = [part for part in parts.values() if part is not lead]
+    short = f"ran on the {lead.engine} ({_amount(lead, facts)})"
     if others:
-        short += " with " + " and ".join(_beside(engine, lead, facts) for engine in others)
-    told = [_measured_words(facts), *(_host_words(engine, facts) for engine in serving)]
-    grounds = [_ground(engine, facts) for engine in serving]
+        short += " with " + " and ".join(_beside(part, lead.engine, facts) for part in others)
+    told = [_measured_words(facts), *(_host_words(part, facts) for part in parts.values())]
+    grounds = [_ground(part, facts) for part in parts.values()]
+    order = tuple(segment.engine for segment in facts.order)
     if len(order) > 1:
         grounds.append(f"in the order {' → '.join(order[:_MOST_SEGMENTS])}")
-    verdict = str(serving[0]) if len(serving) == 1 else MIXED
-    return Verdict(verdict, "; ".join(filter(None, told)), "; ".join(grounds), short, order)
+    verdict = next(iter(parts)) if len(parts) == 1 else MIXED
+    return Verdict(str(verdict), "; ".join(filter(None, told)), "; ".join(grounds), short, order)
 
 
-def _serves(engine: Engine, shares: Sequence[Share]) -> bool:
-    return any(
-        share.engine is engine
-        and share.is_inference
-        and (share.samples or share.busy_ns or (share.waiting_ns and share.waiting_basis is Basis.MEASURED))
-        for share in shares
-    )
-
-
-def _own(engine: Engine, facts: Facts) -> list[Share]:
-    """Return the engine's shares of inference, those with most samples first."""
-    own = [share for share in facts.shares if share.engine is engine and share.is_inference]
-    return sorted(own, key=lambda share: share.samples, reverse=True)
-
-
-def _busy(engine: Engine, facts: Facts) -> int:
-    return sum(share.busy_ns or 0 for share in _own(engine, facts))
-
-
-def _samples(engine: Engine, facts: Facts) -> int:
-    return sum(share.samples for share in _own(engine, facts))
-
-
-def _amount(engine: Engine, facts: Facts) -> str:
+def _amount(part: _Part, facts: Facts) -> str:
     """Return ``measured, 83 % of 4.1 ms`` or ``12 samples``."""
-    busy = _busy(engine, facts)
-    if busy:
-        share = f"{100 * busy / facts.length_ns:.0f} %" if 100 * busy >= facts.length_ns else _ms(busy)
+    if part.busy_ns:
+        large = 100 * part.busy_ns >= facts.length_ns
+        share = f"{100 * part.busy_ns / facts.length_ns:.0f} %" if large else _ms(part.busy_ns)
         return f"measured, {share} of {_ms(facts.length_ns)}"
-    count = _samples(engine, facts)
-    return f"{count} sample{'s' if count != 1 else ''}" if count else "a request that Core ML reported"
+    if part.samples:
+        return many(part.samples, "sample")
+    return "a request that Core ML reported"
 
 
-def _beside(engine: Engine, lead: Engine, facts: Facts) -> str:
+def many(count: int, noun: str) -> str:
+    """Return ``1 sample``, ``2 samples``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _beside(part: _Part, lead: Engine, facts: Facts) -> str:
     """Return ``a CPU fallback in the middle (BNNSFilterApply in libBNNS.dylib, 2 samples)``."""
-    kind = "a CPU fallback" if engine is Engine.CPU else f"work on the {engine}"
-    frame = facts.frames.get(engine, "").split(", rule")[0]
-    busy = _busy(engine, facts)
-    amount = f"measured, {_ms(busy)}" if busy else _amount(engine, facts)
-    return f"{kind}{_place(engine, lead, facts)} ({', '.join(filter(None, [frame, amount]))})"
+    kind = "a CPU fallback" if part.engine is Engine.CPU else f"work on the {part.engine}"
+    frame = facts.frames.get(part.engine, "").split(", rule")[0]
+    amount = f"measured, {_ms(part.busy_ns)}" if part.busy_ns else _amount(part, facts)
+    return f"{kind}{_place(part.engine, lead, facts)} ({', '.join(filter(None, [frame, amount]))})"
 
 
 def _place(engine: Engine, lead: Engine, facts: Facts) -> str:
     """Say where in the window an engine worked, seen from the leading one."""
-    order = [segment.engine for segment in facts.segments if segment.engine in (engine, lead)]
-    if engine not in order or lead not in order:
+    own = [segment for segment in facts.order if segment.engine is engine]
+    leading = [segment for segment in facts.order if segment.engine is lead]
+    if not own or not leading:
         return ""
-    first, last = order[0] is engine, order[-1] is engine
-    if first and last:
-        return " around it"
-    return " at the start" if first else " at the end" if last else " in the middle"
+    if any(_at_once(one, other) for one in own for other in leading):
+        return " at the same time"
+    stretches = [
+        name for name, _ in groupby(one.engine for one in facts.order if one.engine in (engine, lead))
+    ]
+    count = stretches.count(engine)
+    if count == 1:
+        first, last = stretches[0] is engine, stretches[-1] is engine
+        return " at the start" if first else " at the end" if last else " in the middle"
+    return " around it" if stretches == [engine, lead, engine] else f" in {count} places"
+
+
+def _at_once(one: Segment, other: Segment) -> bool:
+    return one.start_ns < other.end_ns and other.start_ns < one.end_ns
 
 
 def _measured_words(facts: Facts) -> str:
-    """Return what was measured: busy times, and the hand-offs where there are any."""
-    parts = [
-        f"{engine} busy {_ms(_busy(engine, facts))} of {_ms(facts.length_ns)} (measured)"
-        for engine in SERVING
-        if _busy(engine, facts)
-    ]
-    if len(facts.segments) > 1:
-        parts.append(hand_offs(facts.segments))
-    silent = [
-        engine
-        for engine in (Engine.ANE, Engine.GPU)
-        if engine in facts.measured and _samples(engine, facts) and not _busy(engine, facts)
-    ]
-    parts += [f"the tables that measured the {engine} have no interval here" for engine in sorted(silent)]
+    """Return what was measured: busy times, requests, and the hand-offs where there are any."""
+    parts = []
+    for engine, part in facts.parts.items():
+        if part.busy_ns:
+            parts.append(f"{engine} busy {_ms(part.busy_ns)} of {_ms(facts.length_ns)} (measured)")
+        if part.requested_ns:
+            parts.append(f"requests to the {engine} took {_ms(part.requested_ns)}, as Core ML reports")
+        if engine in facts.measured and part.samples and not part.busy_ns:
+            parts.append(f"{facts.measured[engine]} measured the {engine} and has no interval here")
+    if len(facts.order) > 1:
+        parts.append(hand_offs(facts.order))
     unmarked = sum(share.busy_ns or 0 for share in facts.shares if share.engine is Engine.GRAPHICS)
-    if unmarked and _samples(Engine.GPU, facts) and not _busy(Engine.GPU, facts):
+    on_gpu = facts.parts.get(Engine.GPU)
+    if unmarked and on_gpu and not on_gpu.busy_ns:
         parts.append(f"the GPU worked {_ms(unmarked)} for this process with no mark of ML (measured)")
     if facts.foreign_ns:
         parts.append(f"models of others were on the ANE for {_ms(facts.foreign_ns)} (measured)")
@@ -162,45 +203,48 @@ def _measured_words(facts: Facts) -> str:
 
 
 def hand_offs(segments: Sequence[Segment]) -> str:
-    """Return ``ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms``."""
-    shown = [
-        f"{one.engine} {_ms(one.busy_ns)}{'' if one.basis is Basis.MEASURED else f' ({one.basis})'}"
-        for one in segments[:_MOST_SEGMENTS]
-    ]
-    more = len(segments) - len(shown)
-    return " → ".join([*shown, f"{more} more"] if more > 0 else shown)
+    """Return ``ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms``; engines at once are joined by ``∥``."""
+    text = ""
+    for at, one in enumerate(segments[:_MOST_SEGMENTS]):
+        joint = " ∥ " if at and _at_once(segments[at - 1], one) else " → "
+        basis = "" if one.basis is Basis.MEASURED else f" ({one.basis})"
+        text += f"{joint if at else ''}{one.engine} {_ms(one.busy_ns)}{basis}"
+    more = len(segments) - _MOST_SEGMENTS
+    return f"{text} → {more} more" if more > 0 else text
 
 
-def _host_words(engine: Engine, facts: Facts) -> str:
+def _host_words(part: _Part, facts: Facts) -> str:
     """Return ``ANE 3 samples, 3.0 ms host time (dispatch, wait; frame, rule)``."""
-    own = [share for share in _own(engine, facts) if share.samples]
-    if not own:
+    if not part.samples:
         return ""
-    samples, weight = sum(share.samples for share in own), sum(share.weight for share in own)
+    weight = sum(share.weight for share in part.shares)
     amount = f"{weight / 1e6:.1f} ms host time" if facts.unit == "ns" else f"{weight:,} {facts.unit}"
-    phases = ", ".join(str(share.phase) for share in own)
-    counted = f"{samples} sample{'s' if samples != 1 else ''}"
-    return f"{engine} {counted}, {amount} ({phases}; {facts.frames.get(engine, '')})"
+    named = facts.frames.get(part.engine, "")
+    return f"{part.engine} {many(part.samples, 'sample')}, {amount} ({part.phases}; {named})"
 
 
-def _ground(engine: Engine, facts: Facts) -> str:
+def _ground(part: _Part, facts: Facts) -> str:
     """Return what names an engine here, without numbers."""
-    own = [share for share in _own(engine, facts) if share.samples]
-    phases = ", ".join(str(share.phase) for share in own)
-    words = ["measured"] if _busy(engine, facts) else []
-    words += [f"{phases}; {facts.frames.get(engine, '')}"] if own else []
-    return f"{engine}: {'; '.join(words) or 'a request that Core ML reported'}"
+    words = [f"measured by {facts.measured[part.engine]}"] if part.busy_ns else []
+    words += ["a request that Core ML reported"] if part.requested_ns else []
+    words += [f"{part.phases}; {facts.frames.get(part.engine, '')}"] if part.samples else []
+    return f"{part.engine}: {'; '.join(words)}"
 
 
 def _ms(time_ns: int) -> str:
-    return f"{time_ns / 1e6:,.1f} ms" if time_ns >= 100_000 else f"{time_ns / 1e3:,.1f} µs"
+    return f"{time_ns / 1e6:,.1f} ms" if abs(time_ns) >= 100_000 else f"{time_ns / 1e3:,.1f} µs"
 
 
 def _why_unknown(facts: Facts) -> str:
     shares = facts.shares
     total = sum(share.samples for share in shares)
-    quiet = [str(engine) for engine in SERVING if engine in facts.measured]
-    measured = f", and no interval that measured {' or '.join(quiet)}" if quiet else ""
+    quiet = [f"the {engine}" for engine in SERVING if engine in facts.measured]
+    measured = f", and no interval of inference that measured {' or '.join(quiet)}" if quiet else ""
+    prepared = sum(s.busy_ns or 0 for s in shares if s.phase in (Phase.LOAD, Phase.COMPILE))
+    if prepared:
+        return (
+            f"{_ms(prepared)} of compile and load were measured here, and no inference on an engine was seen"
+        )
     if total == 0:
         return f"no sample{' of ML work' if facts.is_call else ''} lies in this window{measured}"
     preparing = sum(

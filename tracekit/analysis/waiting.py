@@ -119,19 +119,18 @@ class Waiting:
         states = states[states["state"].isin(_BLOCKED).to_numpy(bool)]
         if not len(states) or not len(self._trace.samples):
             return {}
-        order, times, _ = self._by_thread()
         tids = np.append(self._trace.threads["tid"].to_numpy(np.int64), -1)
-        thread_of = np.unique(tids[:-1], return_index=True)
-        keys = np.searchsorted(thread_of[0], tids[self._trace.samples["thread_id"].to_numpy()[order]])
-        wanted = np.searchsorted(thread_of[0], states["tid"].to_numpy(np.int64))
-        known = (wanted < len(thread_of[0])) & (
-            thread_of[0][np.minimum(wanted, len(thread_of[0]) - 1)] == states["tid"].to_numpy(np.int64)
-        )
+        tid = tids[self._trace.samples["thread_id"].to_numpy()]
+        times = self._trace.samples["time_ns"].to_numpy(np.int64)
+        known_tids = np.unique(tid)
+        order = np.lexsort((times, tid))
+        keys = np.searchsorted(known_tids, tid[order])
+        wanted, is_known = _places(known_tids, states["tid"].to_numpy(np.int64))
         starts = states["start_ns"].to_numpy(np.int64)
         at = _last_before(keys, times[order], wanted, starts)
         sample = order[np.maximum(at, 0)]
         near = starts - times[sample] <= 2 * sampling_period_ns(self._trace)
-        fits = known & (at >= 0) & (keys[np.maximum(at, 0)] == wanted) & near
+        fits = is_known & (at >= 0) & (keys[np.maximum(at, 0)] == wanted) & near
         handing = self._handing_over()
         fits &= (handing | self._labels.in_call)[sample]
         engines = np.where(handing, self._labels.engine, ENGINE_CODE[Engine.RUNTIME])
@@ -159,6 +158,12 @@ class Waiting:
         for (engine, thread, pid, worker), at in zip(distinct.T.tolist(), np.split(order, cuts), strict=True):
             lanes[_Lane(ENGINES[engine], thread, pid, bool(worker))] = Spans.of(starts[at], ends[at])
         return lanes
+
+
+def _places(known: IntArray, wanted: IntArray) -> tuple[IntArray, BoolArray]:
+    """Return where each wanted value stands among the sorted known ones, and whether it is one of them."""
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return at, (known[at] == wanted) & (wanted >= 0)
 
 
 def _last_before(keys: IntArray, times: IntArray, wanted: IntArray, before: IntArray) -> IntArray:

@@ -108,7 +108,7 @@ def _engines(analysis: Analysis) -> str:
     """List the engines over the whole run: host samples, and the measured time where there is any."""
     shares = shares_by_window(analysis.totals).get(OUTSIDE, [])
     unit = analysis.trace.weight_unit
-    measured = analysis.measured.engines
+    measured = analysis.measured.reported
     rows = []
     for engine in ENGINES:
         own = [share for share in shares if share.engine is engine]

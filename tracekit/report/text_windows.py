@@ -26,7 +26,7 @@ def windows_text(analysis: Analysis, most: int) -> str:
         return ""
     shown = list(zip(numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False))
     shares = shares_by_window(analysis.attribution)
-    measured = [engine for engine in SERVING if engine in analysis.measured.engines]
+    measured = [engine for engine in SERVING if engine in analysis.measured.reported]
     firsts = analysis.windows["first"].tolist()
     waits = _waiting_header(analysis)
     letters: dict[str, str] = {}
@@ -38,7 +38,7 @@ def windows_text(analysis: Analysis, most: int) -> str:
             [
                 f"{number}{'*' if firsts[number] else ''}",
                 *_times(window, verdict),
-                *(_busy(own, engine, window) for engine in measured),
+                *(_busy(own, engine, window, analysis.measured.engines) for engine in measured),
                 *([_waiting(own)] if waits else []),
                 *_counts(own),
                 clip(printable(window.label), _LABEL_WIDTH),
@@ -79,9 +79,15 @@ def _times(window: Window, verdict: Verdict) -> list[str]:
     return [f"{window.start_ns / 1e6:,.3f} ms", length, verdict.verdict]
 
 
-def _busy(shares: Sequence[Share], engine: Engine, window: Window) -> str:
+def _busy(shares: Sequence[Share], engine: Engine, window: Window, zeros: frozenset[Engine]) -> str:
     busy = sum(share.busy_ns or 0 for share in shares if share.engine is engine and share.is_inference)
-    return f"{busy / 1e6:,.2f} ms {100 * busy / (window.end_ns - window.start_ns):3.0f} %" if busy else "0"
+    return (
+        f"{busy / 1e6:,.2f} ms {100 * busy / (window.end_ns - window.start_ns):3.0f} %"
+        if busy
+        else "0"
+        if engine in zeros
+        else ""
+    )
 
 
 def _waiting(shares: Sequence[Share]) -> str:

@@ -25,7 +25,7 @@ from tracekit.model import IntArray, Issue, Trace
 WindowSource: TypeAlias = Literal["auto", "coreml", "foundation-models", "ane", "stacks", "run"]
 WINDOW_SOURCES: tuple[WindowSource, ...] = get_args(WindowSource)
 
-_FROM_TABLES: dict[str, tuple[Callable[[Trace], list[Window]], str]] = {
+_FROM_TABLES: dict[str, tuple[Callable[[Trace, frozenset[int]], list[Window]], str]] = {
     "coreml": (core_ml_windows, "row of a prediction in coreml-os-signpost"),
     "foundation-models": (foundation_model_windows, "row in ModelInferenceTable"),
     "ane": (ane_windows, "interval of an inference in ane-hw-intervals"),
@@ -44,15 +44,20 @@ def choose_windows(
     trace: Trace,
     labels: Labels,
     wanted: WindowSource | Sequence[Window],
-    signposts: Sequence[str] = (),
+    signposts: Sequence[str],
+    pids: frozenset[int],
 ) -> Choice:
     """Return the windows to attribute to.
 
     "auto" takes Core ML's predictions, else Foundation Models' requests, else ANE intervals, each with the
     calls on stacks that none of them covers; else stacks; else the whole run. ``signposts`` are patterns that
-    choose signpost intervals instead. Raises ``UsageError`` when the recording lacks what was asked for.
+    choose signpost intervals instead. ``pids`` are the processes that the analysis is about. Raises
+    ``UsageError`` when the recording lacks what was asked for, and for windows that end before they start.
     """
     if not isinstance(wanted, str):
+        backwards = next((one for one in wanted if one.end_ns < one.start_ns), None)
+        if backwards:
+            raise UsageError(f"The window '{backwards.label}' ends before it starts.")
         return Choice(list(wanted), tuple(_outside(trace, wanted)))
     if signposts:
         return Choice(_with_threads(trace, labels, signpost_windows(trace, signposts)), ())
@@ -60,10 +65,10 @@ def choose_windows(
         return Choice([whole_run(trace)], ())
     inferred = windows_from_stacks(trace, labels)
     if wanted in _FROM_TABLES:
-        return _asked_for(trace, wanted, inferred)
+        return _asked_for(trace, wanted, inferred, pids)
     if wanted == "auto":
         for source, (find, _) in _FROM_TABLES.items():
-            windows = find(trace)
+            windows = find(trace, pids)
             if windows:
                 return _fused(trace, labels, source, windows, inferred)
     at_work = bool(labels.is_ml.any()) or _measured_work(trace)
@@ -78,9 +83,9 @@ def _measured_work(trace: Trace) -> bool:
     return bool(work.any())
 
 
-def _asked_for(trace: Trace, wanted: str, inferred: Inferred) -> Choice:
+def _asked_for(trace: Trace, wanted: str, inferred: Inferred, pids: frozenset[int]) -> Choice:
     find, what = _FROM_TABLES[wanted]
-    windows = find(trace)
+    windows = find(trace, pids)
     if not windows:
         raise UsageError(
             f"{trace.info.name} has no {what}, so --windows {wanted} finds nothing. See the evidence that"
@@ -94,12 +99,21 @@ def _with_threads(trace: Trace, labels: Labels, windows: list[Window]) -> list[W
 
 
 def _fused(trace: Trace, labels: Labels, source: str, windows: list[Window], inferred: Inferred) -> Choice:
-    """Return measured windows, and the calls on stacks that none of them touches: no call is lost."""
+    """Return measured windows, and the calls on stacks that none of them touches: no call is lost.
+
+    A window of another process, or of another thread that is known, does not touch a call.
+    """
     windows = bind_threads(trace, windows, inferred.windows)
-    held = Spans.of(*_edges(windows))
-    starts, ends = _edges(inferred.windows)
-    untouched = held.within(starts, ends) == 0
-    left = [one for one, alone in zip(inferred.windows, untouched.tolist(), strict=True) if alone]
+    callers = {(call.pid, call.thread_id) for call in inferred.windows}
+    held = {
+        (pid, thread): Spans.of(*_edges([one for one in windows if _may_be(one, pid, thread)]))
+        for pid, thread in callers
+    }
+    left = [
+        call
+        for call in inferred.windows
+        if not held[call.pid, call.thread_id].touches(call.start_ns, call.end_ns)
+    ]
     issues = []
     if left:
         text = (
@@ -110,6 +124,13 @@ def _fused(trace: Trace, labels: Labels, source: str, windows: list[Window], inf
     if source == "ane":
         issues += _ane_caveats(trace, labels, [*windows, *left])
     return Choice([*windows, *left], tuple(issues))
+
+
+def _may_be(window: Window, pid: int, thread: int) -> bool:
+    """True unless the window is known to be of another process or thread; -1 is not known."""
+    return (window.pid < 0 or window.pid == pid) and (
+        window.thread_id < 0 or thread in (-1, window.thread_id)
+    )
 
 
 def _ane_caveats(trace: Trace, labels: Labels, windows: list[Window]) -> list[Issue]:
@@ -192,6 +213,10 @@ def _caveats(inferred: Inferred, at_work: bool) -> list[Issue]:
 def _outside(trace: Trace, windows: Sequence[Window]) -> list[Issue]:
     """Say it when windows of the user's own lie where nothing was recorded."""
     run = whole_run(trace)
+    tables = [frame for frame in (trace.intervals, trace.signposts) if len(frame)]
+    first_ns = min([run.start_ns, *(int(frame["start_ns"].min()) for frame in tables)])
+    last_ns = max([run.end_ns, *(int(frame["end_ns"].max()) for frame in tables)])
+    run = replace(run, start_ns=first_ns, end_ns=last_ns)
     outside = [one for one in windows if one.start_ns >= run.end_ns or one.end_ns <= run.start_ns]
     if not outside:
         return []

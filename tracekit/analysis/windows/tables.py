@@ -9,32 +9,32 @@ from fnmatch import translate
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.measured import ANE_SOURCES, CORE_ML, Owners, target_pid
+from tracekit.analysis.measured import ANE_SOURCES, CORE_ML, Owners, only_pid
+from tracekit.analysis.windows.stacks import LONG_HOLE_NS
 from tracekit.analysis.windows.window import Window
 from tracekit.engines import Basis, Phase
 from tracekit.errors import UsageError
-from tracekit.model import Trace
+from tracekit.model import BoolArray, IntArray, Trace
 
 FOUNDATION_MODELS = "ModelInferenceTable"
 _PARTS = 3
 
 
-def core_ml_windows(trace: Trace) -> list[Window]:
+def core_ml_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per prediction that Core ML reported; sub-models of a pipeline are part of theirs."""
     rows = trace.intervals
     rows = rows[(rows["source"] == CORE_ML) & (rows["channel"] == "Prediction") & (rows["depth"] == 0)]
-    return _windows(rows, rows["model"].astype("str"), trace)
+    return _windows(rows, rows["model"].astype("str"), only_pid(pids))
 
 
-def foundation_model_windows(trace: Trace) -> list[Window]:
+def foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per inference of a language model that Foundation Models reported."""
     rows = trace.intervals
     rows = rows[rows["source"] == FOUNDATION_MODELS]
-    return _windows(rows, rows["label"].astype("str"), trace)
+    return _windows(rows, rows["label"].astype("str"), only_pid(pids))
 
 
-def _windows(rows: pd.DataFrame, labels: pd.Series[str], trace: Trace) -> list[Window]:
-    target = target_pid(trace)
+def _windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Window]:
     return [
         Window(
             int(row["start_ns"]),
@@ -51,27 +51,30 @@ def _windows(rows: pd.DataFrame, labels: pd.Series[str], trace: Trace) -> list[W
     ]
 
 
-def ane_windows(trace: Trace) -> list[Window]:
+def ane_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per run of the Neural Engine's intervals in which no label comes twice.
 
     A partitioned model has one interval per segment, each with its own label: where a label comes again,
-    the next prediction has begun. Segments that share a label are a window each. Nothing in the table says
-    whose the work is; labels that fit none of the target's Core ML models are left out.
+    or nothing for ``LONG_HOLE_NS``, the next prediction has begun. Segments that share a label are a window
+    each. Nothing in the table says whose the work is; labels that fit none of the target's Core ML models
+    are left out.
     """
     frame = trace.intervals
-    ours = ~Owners(frame).foreign & frame["source"].isin(ANE_SOURCES).to_numpy(bool)
+    owners = Owners(frame)
+    ours = ~owners.foreign & frame["source"].isin(ANE_SOURCES).to_numpy(bool)
     work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
-    rows = frame[ours & work & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
-    rows = rows.drop_duplicates(["start_ns", "end_ns", "label"])
-    target = target_pid(trace)
+    rows = frame.assign(owner=np.where(owners.model == "", frame["model"].astype("str"), owners.model))
+    rows = rows[ours & work & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
+    rows = rows.assign(label=rows["label"].astype("str"))
+    ordered = rows.drop_duplicates(["start_ns", "end_ns", "label"])
+    ordered = ordered.sort_values(["start_ns", "end_ns", "label"], kind="stable")
+    target = only_pid(pids)
     found = []
-    ordered = rows.sort_values(["start_ns", "end_ns"], kind="stable")
-    for model, own in ordered.groupby("model", observed=True, sort=True):
+    for model, own in ordered.groupby("owner", sort=True):
         starts, ends = own["start_ns"].to_numpy(np.int64), own["end_ns"].to_numpy(np.int64)
-        firsts = _first_of_each_round(own["label"].cat.codes.tolist())
+        labels, sources = own["label"].tolist(), own["source"].astype("str").tolist()
+        firsts = _first_of_each_round(labels, starts, np.maximum.accumulate(ends))
         lasts = [*(at - 1 for at in firsts[1:]), len(own) - 1]
-        labels = own["label"].astype("str").tolist()
-        sources = own["source"].astype("str").tolist()
         found += [
             Window(
                 int(starts[first]),
@@ -88,12 +91,13 @@ def ane_windows(trace: Trace) -> list[Window]:
     return found
 
 
-def _first_of_each_round(labels: Sequence[int]) -> list[int]:
-    """Return where a label comes again that the round has seen."""
+def _first_of_each_round(labels: Sequence[str], starts: IntArray, reached: IntArray) -> list[int]:
+    """Return where a label comes again that the round has seen, or after a long hole."""
+    apart = np.append(False, starts[1:] - reached[:-1] > LONG_HOLE_NS).tolist()
     firsts = [0]
-    seen: set[int] = set()
+    seen: set[str] = set()
     for at, label in enumerate(labels):
-        if label in seen:
+        if label in seen or apart[at]:
             firsts.append(at)
             seen = set()
         seen.add(label)
@@ -103,18 +107,18 @@ def _first_of_each_round(labels: Sequence[int]) -> list[int]:
 def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
     """Return one window per signpost interval that a pattern names: ``subsystem/category/name``, with globs.
 
-    Fewer parts name the last ones: ``encode`` any signpost of that name, ``Inference/*`` a category. Raises
-    ``UsageError`` for a pattern that names no interval, and lists what there is.
+    Fewer parts name the last ones: ``encode`` any signpost of that name, ``Inference/*`` a category. What the
+    three words spell without globs goes before globs. Raises ``UsageError`` for a pattern that names no
+    interval, and lists what there is.
     """
     rows = trace.signposts[(trace.signposts["kind"] == "interval")]
     rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
     parts = [rows[name].astype("str") for name in ("subsystem", "category", "name")]
     chosen = np.zeros(len(rows), bool)
     for pattern in patterns:
-        matching = np.ones(len(rows), bool)
-        for values, wanted in zip(parts, _globs(pattern), strict=True):
-            distinct = {value: bool(wanted.fullmatch(value)) for value in values.unique()}
-            matching &= values.map(distinct).to_numpy(bool)
+        matching = (parts[0] + "/" + parts[1] + "/" + parts[2] == pattern).to_numpy(bool)
+        if not matching.any():
+            matching = _matching(parts, pattern)
         if not matching.any():
             raise UsageError(_no_signpost(pattern, trace))
         chosen |= matching
@@ -131,6 +135,14 @@ def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
         )
         for row in rows[chosen].to_dict("records")
     ]
+
+
+def _matching(parts: Sequence[pd.Series[str]], pattern: str) -> BoolArray:
+    marked = np.ones(len(parts[0]), bool)
+    for values, wanted in zip(parts, _globs(pattern), strict=True):
+        distinct = {value: bool(wanted.fullmatch(value)) for value in values.unique()}
+        marked &= values.map(distinct).to_numpy(bool)
+    return marked
 
 
 def _globs(pattern: str) -> list[re.Pattern[str]]:
