@@ -12,7 +12,7 @@ READY := .venv/.ready
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo test lint types format check samples clean
+.PHONY: help setup demo test lint types format check samples bench clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -55,5 +55,8 @@ check: lint types test ## lint, types and tests
 samples: $(READY) ## write sample_traces/ anew with its generator
 	$(BIN)/python sample_traces/generate.py
 
+bench: $(READY) ## how long things take, and how that grows with their size
+	$(BIN)/python benchmarks/fusion.py --out bench.json
+
 clean: ## remove .venv and everything that was generated
-	rm -rf .venv $(OUT) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv $(OUT) bench.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,38 @@
+"""The benchmarks run, and what they measure is done in columns: no Python per row, interval or window."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+FUSION = runpy.run_path(str(Path(__file__).resolve().parents[1] / "benchmarks" / "fusion.py"))
+
+
+def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
+    """How many Python functions one fusion calls."""
+    trace = FUSION["synthetic"](samples, intervals, windows)
+    labels = FUSION["label_samples"](trace, FUSION["load_markers"](None))
+    FUSION["fuse"](trace, labels)
+    counted = 0
+
+    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal counted
+        counted += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        FUSION["fuse"](trace, labels)
+    finally:
+        sys.setprofile(before)
+    return counted
+
+
+@pytest.mark.parametrize("larger", [(40_000, 2_000, 200), (10_000, 8_000, 200), (10_000, 2_000, 800)])
+def test_the_work_of_python_does_not_grow_with_rows(larger: tuple[int, int, int]) -> None:
+    assert calls_of_fusion(*larger) < 1.2 * calls_of_fusion(10_000, 2_000, 200)
