@@ -9,6 +9,7 @@ from tracekit.analysis.attribution import overlapping, scopes_of
 from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.measured import Measured
 from tracekit.analysis.membership import Membership
+from tracekit.analysis.verdicts import many
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
 from tracekit.model import Issue, Trace
@@ -43,10 +44,18 @@ def _ownership(measured: Measured) -> list[Issue]:
     if not count:
         return []
     foreign = int(measured.owner.foreign.sum())
+    busy = f"{measured.foreign.total_ns / 1e6:,.1f} ms of inference"
+    if measured.owner.unclaimed:
+        text = (
+            f"the Neural Engine has {many(count, 'interval')} ({busy}), and nothing says of which process: no"
+            " stack of the target shows it, and no table names the target's models. They count in no window;"
+            " --windows ane counts them"
+        )
+        return [Issue("warning", "ane-work-unclaimed", text, count)]
     if foreign:
         text = (
-            f"{foreign} of {count} Neural Engine intervals ({measured.foreign.total_ns / 1e6:,.1f} ms of"
-            " inference) have labels that fit none of the target's Core ML models: they are another process's"
+            f"{foreign} of {count} Neural Engine intervals ({busy}) have labels that fit none of the target's"
+            " Core ML models: they are another process's"
             " work, or did not go through Core ML, and count in no window"
         )
         return [Issue("warning", "ane-work-of-others", text, foreign)]

@@ -149,6 +149,8 @@ def _use(names: Sequence[str], trace: Trace, measured: Measured) -> str:
         return "could not be read: see the issues"
     if set(names) & set(ANE_SOURCES):
         foreign = int(measured.owner.foreign.sum())
+        if measured.owner.unclaimed:
+            return "not counted: no stack of the target shows the Neural Engine, so its work is another's"
         if foreign:
             rows = many(foreign, "row")
             return f"measures the Neural Engine's busy time; {rows} of it fit none of the target's models"

@@ -15,14 +15,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.spans import NOTHING, Spans, union
-from tracekit.engines import Engine, Phase
+from tracekit.engines import ENGINE_CODE, Engine, Phase
 from tracekit.model import BoolArray, IntArray, Trace
 
 ANE_SOURCES = ("ane-hw-intervals", "ane-hw-intervals-internal")
 GPU_SOURCES = ("mps-hw-intervals", "metal-gpu-intervals")
 CORE_ML = "coreml-os-signpost"
 _BOUNDARIES = "_ .-:/"
+_MANY_ELSEWHERE = 20
+_MANY_QUIET = 100
+"""Choices: an inference on the Neural Engine leaves a sample or more of it on the host, at 1 ms."""
 _WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
 
 Key = tuple[Engine, Phase | None]
@@ -49,9 +53,16 @@ class Measured:
     """The intervals of a trace as disjoint spans by engine, phase, process and model.
 
     ``pids`` are the processes that the analysis is about; none is any. Windows may be of further processes.
+    ``ane_is_ours`` is False where the target's stacks speak against it, see ``ane_may_be_ours``.
     """
 
-    def __init__(self, trace: Trace, pids: frozenset[int], window_pids: Iterable[int] = ()) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        pids: frozenset[int],
+        window_pids: Iterable[int] = (),
+        ane_is_ours: bool = True,
+    ) -> None:
         frame = trace.intervals
         hardware = frame["source"].isin((*ANE_SOURCES, *GPU_SOURCES)).to_numpy(bool)
         # A nested row repeats time of the row around it, unless it alone says that the work is ML.
@@ -59,7 +70,7 @@ class Measured:
         self._frame = frame[~(hardware & ~marked & (frame["depth"] > 0).to_numpy(bool))]
         self._pids = pids
         self._every = pids | {int(pid) for pid in window_pids if pid >= 0} if pids else pids
-        self.owner = Owners(self._frame)
+        self.owner = Owners(self._frame, ane_is_ours)
         self._unions: dict[tuple[Scope, Key], Spans] = {}
 
     @cached_property
@@ -172,10 +183,12 @@ class Owners:
     ``model`` is "" where nothing tells. Where Core ML names the target's models, ANE labels are compared with
     them, and ``foreign`` marks labels that fit none; when no label at all fits one, the two tables name
     models differently (``unmatched``), and nothing is called foreign. Without Core ML's names, a label's own
-    model tells models apart, but not processes. ``known`` are the models by which windows can be told apart.
+    model tells models apart, but not processes; where the target's stacks speak against the Neural Engine
+    (``ane_is_ours`` is False), all of its rows are foreign (``unclaimed``). ``known`` are the models by which
+    windows can be told apart.
     """
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    def __init__(self, frame: pd.DataFrame, ane_is_ours: bool = True) -> None:
         core_ml = (frame["source"] == CORE_ML).to_numpy(bool)
         named = frame["model"].astype("str").to_numpy(object)
         inner = core_ml & (frame["depth"] > 0).to_numpy(bool)
@@ -186,9 +199,13 @@ class Owners:
         self.model = np.full(len(frame), "", object)
         self.foreign: BoolArray = np.zeros(len(frame), bool)
         self.unmatched = False
+        self.unclaimed = False
         self.model[core_ml & ~inner] = named[core_ml & ~inner]
         if self.named_by_core_ml:
             self._compare(frame["label"].astype("str").to_numpy(object)[is_ane], is_ane, models, parts)
+        elif not ane_is_ours:
+            self.foreign = is_ane
+            self.unclaimed = bool(is_ane.any())
         else:
             self.model[is_ane] = named[is_ane]
             models = set(named[is_ane]) - {""}
@@ -213,6 +230,22 @@ def owner_of(label: str, models: set[str]) -> str | None:
         return label
     ends = [at for at, character in enumerate(label) if character in _BOUNDARIES]
     return next((label[:end] for end in reversed(ends) if label[:end] in models), None)
+
+
+def ane_may_be_ours(labels: Labels) -> bool:
+    """Return False where the target's stacks speak against it that the ANE worked for the target.
+
+    They do if most of them have symbols, none shows the Neural Engine in any phase, and either
+    ``_MANY_QUIET`` show no machine learning at all, or ``_MANY_ELSEWHERE`` show which other engine it ran on.
+    A runtime with no engine in sight may be waiting for the Neural Engine.
+    """
+    engines = labels.engine
+    unknown = int((engines == ENGINE_CODE[Engine.UNKNOWN]).sum())
+    if 2 * unknown > len(engines) or (engines == ENGINE_CODE[Engine.ANE]).any():
+        return True
+    elsewhere = int(np.isin(engines, [ENGINE_CODE[Engine.CPU], ENGINE_CODE[Engine.GPU]]).sum())
+    quiet = not (labels.is_ml | labels.in_call).any() and len(engines) - unknown >= _MANY_QUIET
+    return not quiet and elsewhere < _MANY_ELSEWHERE
 
 
 def target_pids(trace: Trace) -> frozenset[int]:

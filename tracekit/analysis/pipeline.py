@@ -13,7 +13,7 @@ from tracekit.analysis.classification.markers import load_markers
 from tracekit.analysis.counters import count_events, sum_metrics
 from tracekit.analysis.doubts import doubts_of
 from tracekit.analysis.evidence import gather_evidence
-from tracekit.analysis.measured import Measured
+from tracekit.analysis.measured import Measured, ane_may_be_ours
 from tracekit.analysis.membership import NOBODY, assign_samples
 from tracekit.analysis.reasons import leading_frames
 from tracekit.analysis.result import Analysis
@@ -53,7 +53,8 @@ def analyze(
     choice = choose_windows(trace, labels, windows, signposts, pids)
     frame = window_frame(select_windows(trace, selection, choice.windows))
     members = assign_samples(trace, labels, frame)
-    measured = Measured(trace, pids, frame["pid"].unique())
+    ours = windows == "ane" or ane_may_be_ours(labels)
+    measured = Measured(trace, pids, frame["pid"].unique(), ours)
     waiting = Waiting(trace, labels)
     attribution = attribute(trace, labels, members, frame, measured, waiting)
     timeline = Timeline(trace, labels, members, frame, measured, waiting)

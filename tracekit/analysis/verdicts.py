@@ -198,7 +198,7 @@ def _measured_words(facts: Facts) -> str:
     if unmarked and on_gpu and not on_gpu.busy_ns:
         parts.append(f"the GPU worked {_ms(unmarked)} for this process with no mark of ML (measured)")
     if facts.foreign_ns:
-        parts.append(f"models of others were on the ANE for {_ms(facts.foreign_ns)} (measured)")
+        parts.append(f"the ANE worked {_ms(facts.foreign_ns)} for others (measured)")
     return "; ".join(parts)
 
 

@@ -29,6 +29,7 @@ def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
         _engines(analysis),
         _preparing(analysis),
         _counters(analysis),
+        _metrics(analysis.trace),
         _evidence(analysis),
         _issues(analysis),
         _recording(analysis),
@@ -165,6 +166,15 @@ def _counters(analysis: Analysis) -> str:
     header = ["engine", *(printable(name) for name in names), ""]
     table = align(header, rows, [False, *([True] * len(names)), False], "  ")
     return f"Counters (sums over samples, by the engine that their stacks show)\n{table}"
+
+
+def _metrics(trace: Trace) -> str:
+    """Sum the metrics of a guided counting mode over all threads that were selected."""
+    sums = trace.metrics.groupby("name", observed=True, sort=True)["value"].sum()
+    told = [f"{printable(str(name))} {value:,.4g}" for name, value in sums.items()]
+    more = f", … and {len(told) - _MOST_EVENTS} more" if len(told) > _MOST_EVENTS else ""
+    listed = ", ".join(told[:_MOST_EVENTS]) + more
+    return wrapped(f"Metrics (sums over the whole run; per window in the JSON): {listed}", "") if told else ""
 
 
 def _numbers(shares: Sequence[Share], unit: WeightUnit) -> list[str]:

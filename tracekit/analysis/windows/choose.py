@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.measured import ane_may_be_ours
 from tracekit.analysis.spans import Spans
 from tracekit.analysis.windows.stacks import Inferred, windows_from_stacks
 from tracekit.analysis.windows.tables import (
@@ -68,6 +69,8 @@ def choose_windows(
         return _asked_for(trace, wanted, inferred, pids)
     if wanted == "auto":
         for source, (find, _) in _FROM_TABLES.items():
+            if source == "ane" and not ane_may_be_ours(labels):
+                continue
             windows = find(trace, pids)
             if windows:
                 return _fused(trace, labels, source, windows, inferred)

@@ -51,16 +51,15 @@ def _windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Wi
     ]
 
 
-def ane_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
+def ane_windows(trace: Trace, pids: frozenset[int], ane_is_ours: bool = True) -> list[Window]:
     """Return one window per run of the Neural Engine's intervals in which no label comes twice.
 
     A partitioned model has one interval per segment, each with its own label: where a label comes again,
     or nothing for ``LONG_HOLE_NS``, the next prediction has begun. Segments that share a label are a window
-    each. Nothing in the table says whose the work is; labels that fit none of the target's Core ML models
-    are left out.
+    each. Nothing in the table says whose the work is; rows that ``Owners`` calls foreign are left out.
     """
     frame = trace.intervals
-    owners = Owners(frame)
+    owners = Owners(frame, ane_is_ours)
     ours = ~owners.foreign & frame["source"].isin(ANE_SOURCES).to_numpy(bool)
     work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
     rows = frame.assign(owner=np.where(owners.model == "", frame["model"].astype("str"), owners.model))
