@@ -1,0 +1,167 @@
+"""Evidence: absent, empty or rows for every table that can speak, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from evidence_support import OTHER_APP, Interval, ane, gpu, prediction, with_evidence
+from trace_support import UI, trace_of
+
+from tracekit.analysis import analyze
+from tracekit.analysis.evidence import Evidence
+from tracekit.model import Issue, TableInfo, Trace
+from tracekit.report.json import to_dict
+
+KNOWN = [
+    "time-profile",
+    "cpu-profile",
+    "counters-profile",
+    "time-sample",
+    "kdebug-counters-with-time-sample",
+    "coreml-os-signpost",
+    "ane-hw-intervals",
+    "ane-hw-intervals-internal",
+    "mps-hw-intervals",
+    "metal-gpu-intervals",
+    "metal-gpu-state-intervals",
+    "metal-application-intervals",
+    "metal-application-encoders-list",
+    "metal-application-command-buffer-submissions",
+    "os-signpost-interval",
+    "OSSignpostIntervals",
+    "region-of-interest",
+    "os-signpost",
+    "PointsOfInterestEvents",
+    "thread-state",
+    "MetricAggregationForThread",
+    "device-thermal-state-intervals",
+    "ModelInferenceTable",
+    "RequestTable",
+    "ModelLoadingTable",
+    "ODIEProfile",
+]
+QUIET = trace_of([(0, "a", UI), (50, "a", UI)])
+
+
+def table(schema: str, rows: int | None, attributes: Mapping[str, str] | None = None) -> TableInfo:
+    return TableInfo(schema, row_count=rows, attributes=attributes or {})
+
+
+def evidence_of(schema: str, trace: Trace) -> Evidence:
+    (found,) = [one for one in analyze(trace).evidence if schema in one.source.split(", ")]
+    return found
+
+
+def with_tables(*tables: TableInfo, has_toc: bool = True) -> Trace:
+    return replace(QUIET, tables=tables, has_toc=has_toc)
+
+
+@pytest.mark.parametrize("schema", KNOWN)
+def test_three_states(schema: str) -> None:
+    found = [
+        evidence_of(schema, with_tables(*tables))
+        for tables in ([table(schema, 5)], [table(schema, 0)], [table(schema, None)])
+    ]
+    assert [(one.state, one.rows) for one in found] == [("rows", 5), ("empty", 0), ("absent", 0)]
+    assert found[1].remark == "recorded without a row, which does not prove that nothing ran"
+    assert found[2].remark == "recorded, but not exported into this input"
+
+
+def test_absent_with_and_without_a_table_of_contents() -> None:
+    assert {(one.state, one.remark) for one in analyze(with_tables()).evidence} == {
+        ("absent", "not recorded")
+    }
+    unknown = "not in this input; without a table of contents nobody knows whether it was recorded"
+    assert {one.remark for one in analyze(with_tables(has_toc=False)).evidence} == {unknown}
+
+
+def test_a_table_of_a_bundle_that_cannot_be_read() -> None:
+    trace = with_tables(table("ane-hw-intervals", None))
+    trace = replace(trace, info=replace(trace.info, kind="trace-bundle"))
+    assert (
+        evidence_of("ane-hw-intervals", trace).remark == "recorded, and cannot be read here: see the issues"
+    )
+
+
+def test_tables_of_two_names_are_one_witness() -> None:
+    trace = with_tables(table("ane-hw-intervals-internal", 3), table("ane-hw-intervals", 0))
+    found = evidence_of("ane-hw-intervals-internal", trace)
+    assert (found.source, found.state, found.rows) == ("ane-hw-intervals-internal", "rows", 3)
+    trace = with_tables(table("ane-hw-intervals-internal", 3), table("ane-hw-intervals", 4))
+    found = evidence_of("ane-hw-intervals", trace)
+    assert (found.source, found.rows) == ("ane-hw-intervals, ane-hw-intervals-internal", 7)
+
+
+def test_a_table_twice_in_one_run() -> None:
+    trace = with_tables(table("thread-state", 3), table("thread-state", None), table("thread-state", 4))
+    assert (evidence_of("thread-state", trace).rows, evidence_of("thread-state", trace).state) == (7, "rows")
+
+
+@pytest.mark.parametrize(
+    ("schema", "attributes", "scope"),
+    [
+        ("ane-hw-intervals", {}, "system"),
+        ("coreml-os-signpost", {"target-pid": "SINGLE"}, "process"),
+        ("time-profile", {"target-pid": "ALL"}, "system"),
+        ("mps-hw-intervals", {"target": "ALL"}, "system"),
+    ],
+)
+def test_scope(schema: str, attributes: dict[str, str], scope: str) -> None:
+    assert evidence_of(schema, with_tables(table(schema, 1, attributes))).scope == scope
+
+
+@pytest.mark.parametrize(
+    ("rows", "remark"),
+    [
+        ([ane(1, 2)], "measures the Neural Engine's busy time; whose work each row is, nothing tells"),
+        (
+            [ane(1, 2), prediction(0, 9)],
+            "measures the Neural Engine's busy time; every row fits a model of the target",
+        ),
+        (
+            [ane(1, 2), prediction(0, 9, "Other")],
+            "measures the Neural Engine's busy time; whose work each row is, nothing tells",
+        ),
+        (
+            [ane(1, 2), ane(3, 4, "Photos_main__Op0_AneInference"), prediction(0, 9)],
+            "measures the Neural Engine's busy time; 1 row of it fit none of the target's models",
+        ),
+    ],
+)
+def test_what_became_of_the_anes_rows(rows: list[Interval], remark: str) -> None:
+    assert evidence_of("ane-hw-intervals", with_evidence(QUIET, rows)).remark == remark
+
+
+def test_what_became_of_the_gpus_rows() -> None:
+    rows = [gpu(1, 2), gpu(1, 2, pid=OTHER_APP), gpu(1, 2, pid=OTHER_APP), gpu(3, 4, pid=-1)]
+    assert evidence_of("metal-gpu-intervals", with_evidence(QUIET, rows)).remark == (
+        "measures the GPU's busy time; 2 rows of other processes left out"
+    )
+
+
+def test_which_samples_the_analysis_rests_on() -> None:
+    trace = with_tables(table("time-profile", 2), table("time-sample", 9))
+    assert evidence_of("time-profile", trace).remark == "this analysis rests on it"
+    assert evidence_of("time-sample", trace).remark == "not used; choose it with --samples"
+
+
+def test_a_table_that_could_not_be_read() -> None:
+    issue = Issue("error", "table-unreadable", "the table 'thread-state' cannot be read")
+    trace = replace(with_tables(table("thread-state", 2)), issues=(issue,))
+    assert evidence_of("thread-state", trace).remark == "could not be read: see the issues"
+
+
+def test_the_json_has_every_witness_in_a_fixed_order() -> None:
+    documents = to_dict(analyze(with_evidence(QUIET, [ane(1, 2)])))["evidence"]
+    assert [one["source"] for one in documents] == [one.source for one in analyze(QUIET).evidence]
+    (found,) = [one for one in documents if one["state"] == "rows"]
+    assert found == {
+        "source": "ane-hw-intervals",
+        "state": "rows",
+        "rows": 1,
+        "scope": "system",
+        "note": "when the Neural Engine ran, for every process and naming none; Core AI graphs may not appear;"
+        " measures the Neural Engine's busy time; whose work each row is, nothing tells",
+    }

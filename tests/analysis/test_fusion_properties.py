@@ -1,0 +1,397 @@
+"""What holds for any samples, intervals, thread states and windows; slow oracles count ms by ms."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import pandas as pd
+import pytest
+from evidence_support import (
+    OTHER_APP,
+    Interval,
+    Metric,
+    Signpost,
+    State,
+    ane,
+    core_ml,
+    drawing,
+    gpu,
+    manual,
+    mps,
+    prediction,
+    with_evidence,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sample, trace_of
+
+from tracekit.analysis import Analysis, Window, analyze
+from tracekit.engines import Engine, Phase
+from tracekit.model import Trace
+from tracekit.report.json import to_dict
+from tracekit.report.text import to_text
+
+few = settings(max_examples=40, deadline=None)
+SCHEMA = Draft202012Validator(
+    json.loads(
+        (Path(__file__).parents[2] / "docs/tracekit-analysis-1.schema.json").read_text(encoding="utf-8")
+    )
+)
+END = 45
+"""In ms: no row lies later."""
+
+ROWS = {
+    "ane a": lambda start, end: ane(start, end, "A_main__Op0_AneInference"),
+    "ane b": lambda start, end: ane(start, end, "B_main__Op0_AneInference"),
+    "ane of others": lambda start, end: ane(start, end, "Photos_main__Op0_AneInference"),
+    "nested": lambda start, end: ane(start, end, "A_main__Op0_AneInference", depth=1),
+    "compile": lambda start, end: ane(start, end, "A_0123456789ab Neural Engine Compile"),
+    "gpu": gpu,
+    "gpu of others": lambda start, end: gpu(start, end, OTHER_APP),
+    "gpu of nobody": lambda start, end: gpu(start, end, -1),
+    "mps": mps,
+    "drawing": drawing,
+    "cpu": lambda start, end: core_ml(start, end, "CPU", "A"),
+    "request": lambda start, end: core_ml(start, end, "GPU Request", "A"),
+    "load": lambda start, end: core_ml(start, end, "Model Load", "B"),
+    "prediction": lambda start, end: prediction(start, end, "A"),
+}
+TIMES = st.integers(0, END - 15)
+LENGTHS = st.integers(-1, 15)
+INTERVALS = st.lists(
+    st.tuples(st.sampled_from(list(ROWS)), TIMES, LENGTHS).map(
+        lambda row: ROWS[row[0]](row[1], row[1] + row[2])
+    ),
+    max_size=10,
+)
+STACKS = [UI, LOAD, CALL, ANE, ANE_WAIT, BNNS, E5_WORKER, None]
+SAMPLES: st.SearchStrategy[list[Sample]] = st.lists(
+    st.tuples(TIMES, st.sampled_from(["a", "b"]), st.sampled_from(STACKS)),
+    max_size=25,
+    unique_by=lambda row: row[:2],
+).map(lambda rows: [(0.5, "a", UI), *rows])
+STATES = st.lists(
+    st.builds(
+        lambda start, length, state, tid: State(start, start + length, state, tid),
+        TIMES,
+        LENGTHS,
+        st.sampled_from(["Blocked", "Running"]),
+        st.sampled_from([1, 2]),
+    ),
+    max_size=4,
+)
+CUTS = st.lists(st.integers(0, END + 5), min_size=2, max_size=5, unique=True)
+
+
+@dataclass(frozen=True)
+class Case:
+    samples: list[Sample]
+    intervals: list[Interval]
+    states: list[State]
+
+    def trace(self, shift: int = 0) -> Trace:
+        """The case with every clock ``shift`` ms on."""
+        return with_evidence(
+            trace_of([(sample[0] + shift, *sample[1:]) for sample in self.samples]),  # type: ignore[misc]
+            [replace(row, start=row.start + shift, end=row.end + shift) for row in self.intervals],
+            [Signpost(3 + shift, 30 + shift, "s/c/n")],
+            [replace(row, start=row.start + shift, end=row.end + shift) for row in self.states],
+            [Metric(shift, shift + 20, "cycles", 1000)],
+        )
+
+
+CASES = st.builds(Case, SAMPLES, INTERVALS, STATES)
+
+
+def windows_at(cuts: list[int], shift: int = 0) -> list[Window]:
+    return [manual(start + shift, end + shift) for start, end in itertools.pairwise(sorted(cuts))]
+
+
+def amounts(rows: pd.DataFrame) -> Counter[tuple[str, str, str]]:
+    """(engine, phase, what) → amount, over any number of windows; zero and missing are left out."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for row in rows.to_dict("records"):
+        for what in ("samples", "weight", "busy_ns", "waiting_ns"):
+            if not pd.isna(row[what]) and row[what]:
+                found[str(row["engine"]), str(row["phase"]), what] += int(row[what])
+    return found
+
+
+def inside(analysis: Analysis) -> pd.DataFrame:
+    return analysis.attribution[analysis.attribution["window_id"] >= 0]
+
+
+# Slow oracles -----------------------------------------------------------------------------------------------
+
+
+def held(rows: list[Interval], window: tuple[int, int]) -> int:
+    """How many ms of a window any of the rows holds."""
+    return sum(any(row.start <= at < row.end for row in rows) for at in range(*window))
+
+
+def counting(rows: list[Interval]) -> list[Interval]:
+    """The rows that count for process 7, by the guide's words."""
+    models = {row.model for row in rows if row.source == "coreml-os-signpost"}
+    labels = [row.label for row in rows if row.source == "ane-hw-intervals" and not row.depth]
+    fits = any(label.startswith(f"{model}_") for label in labels for model in models)
+    return [
+        row
+        for row in rows
+        if not row.depth
+        and row.pid in (7, -1)
+        and (
+            row.source != "ane-hw-intervals" or not fits or any(row.label.startswith(f"{m}_") for m in models)
+        )
+    ]
+
+
+def handed_over(samples: list[Sample], thread: str) -> list[tuple[float, bool]]:
+    """(time, hands over) of one thread's samples, in order."""
+    own = sorted((sample for sample in samples if sample[1] == thread), key=lambda sample: sample[0])
+    return [(sample[0], sample[2] in (ANE, ANE_WAIT, E5_WORKER)) for sample in own]
+
+
+def holes(samples: list[Sample]) -> list[tuple[float, float]]:
+    """From one period after a sample that hands over to the thread's next one."""
+    return [
+        (time + 1, following)
+        for thread in ("a", "b")
+        for (time, hands), (following, _) in itertools.pairwise(handed_over(samples, thread))
+        if hands and following - time > 1.5
+    ]
+
+
+def blocked(case: Case) -> list[tuple[float, float]]:
+    """Blocked states up to two periods after a sample of the thread that hands over."""
+    tids = {
+        thread: tid
+        for tid, thread in enumerate(dict.fromkeys(s[1] for s in sorted(case.samples, key=lambda s: s[0])), 1)
+    }
+    found = []
+    for state in case.states:
+        own = [
+            t for thread, tid in tids.items() if tid == state.tid for t in handed_over(case.samples, thread)
+        ]
+        before = [one for one in own if one[0] <= state.start]
+        if state.state == "Blocked" and before and before[-1][1] and state.start - before[-1][0] <= 2:
+            found.append((state.start, state.end))
+    return [(start, end) for start, end in found if end > start]
+
+
+def halves(spans: list[tuple[float, float]], window: tuple[int, int]) -> float:
+    """How much of a window the spans hold, by halves of a ms."""
+    ticks = range(2 * window[0], 2 * window[1])
+    return sum(any(start <= at / 2 < end for start, end in spans) for at in ticks) / 2
+
+
+# Properties -------------------------------------------------------------------------------------------------
+
+
+@few
+@given(CASES, CUTS)
+def test_busy_equals_a_slow_count(case: Case, cuts: list[int]) -> None:
+    analysis = analyze(case.trace(), windows=windows_at(cuts))
+    rows = counting(case.intervals)
+    keys = [
+        (engine, phase)
+        for engine in (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME, Engine.GRAPHICS)
+        for phase in (Phase.EXECUTE, Phase.COMPILE, Phase.LOAD, None)
+        if (engine, phase) != (Engine.RUNTIME, None)  # a call as a whole is no work
+    ]
+    wanted: Counter[tuple[int, str, str]] = Counter()
+    for number, edge in enumerate(itertools.pairwise(sorted(cuts))):
+        for engine, phase in keys:
+            own = [row for row in rows if (row.engine, row.phase) == (engine, phase)]
+            wanted[number, str(engine), str(phase)] = held(own, edge) * MS
+    found: Counter[tuple[int, str, str]] = Counter()
+    for row in inside(analysis).to_dict("records"):
+        phase_name = "None" if pd.isna(row["phase"]) else str(row["phase"])
+        found[row["window_id"], str(row["engine"]), phase_name] = (
+            0 if pd.isna(row["busy_ns"]) else row["busy_ns"]
+        )
+    assert +found == +wanted
+
+
+@few
+@given(CASES, CUTS)
+def test_waiting_equals_a_slow_count(case: Case, cuts: list[int]) -> None:
+    analysis = analyze(case.trace(), windows=windows_at(cuts))
+    states = blocked(case)
+    spans, basis = (states, "measured") if states else (holes(case.samples), "inferred")
+    for number, edge in enumerate(itertools.pairwise(sorted(cuts))):
+        rows = analysis.attribution
+        rows = rows[(rows["window_id"] == number) & (rows["engine"] == "ANE") & rows["waiting_ns"].notna()]
+        assert rows["waiting_ns"].sum() == halves(spans, edge) * MS
+        assert rows["waiting_basis"].tolist() in ([], [basis])
+
+
+@few
+@given(CASES, CUTS)
+def test_nothing_is_negative_and_no_engine_is_busy_for_longer_than_its_window(
+    case: Case, cuts: list[int]
+) -> None:
+    analysis = analyze(case.trace(), windows=windows_at(cuts))
+    check_bounds(analysis)
+
+
+def check_bounds(analysis: Analysis) -> None:
+    lengths = (analysis.windows["end_ns"] - analysis.windows["start_ns"]).tolist()
+    for row in analysis.attribution.to_dict("records"):
+        for what in ("samples", "weight", "busy_ns", "waiting_ns"):
+            assert pd.isna(row[what]) or row[what] >= 0
+        for what in ("busy_ns", "waiting_ns"):
+            longest = lengths[row["window_id"]] if row["window_id"] >= 0 else 2**62
+            assert pd.isna(row[what]) or row[what] <= longest
+    for row, length in zip(analysis.times.to_dict("records"), lengths, strict=True):
+        for what in ("busy_ns", "overlap_ns", "idle_ns", "preparing_ns", "foreign_ns"):
+            assert pd.isna(row[what]) or 0 <= row[what] <= length
+        assert pd.isna(row["overlap_ns"]) or row["overlap_ns"] <= row["busy_ns"]
+    starts, ends = analysis.windows["start_ns"].tolist(), analysis.windows["end_ns"].tolist()
+    previous = (-1, 0)
+    for row in analysis.segments.to_dict("records"):
+        at = row["window_id"]
+        assert starts[at] <= row["start_ns"] <= row["end_ns"] <= ends[at]
+        assert 0 <= row["busy_ns"] <= row["end_ns"] - row["start_ns"]
+        assert previous <= (at, row["start_ns"])
+        previous = (at, row["start_ns"])
+
+
+@few
+@given(CASES, CUTS)
+def test_splitting_a_window_and_adding_gives_the_same(case: Case, cuts: list[int]) -> None:
+    trace = case.trace()
+    pieces = analyze(trace, windows=windows_at(cuts))
+    whole = analyze(trace, windows=windows_at([min(cuts), max(cuts)]))
+    assert amounts(inside(pieces)) == amounts(inside(whole))
+    for what in ("busy_ns", "overlap_ns", "foreign_ns"):
+        parts, all_of_it = pieces.times[what], whole.times[what]
+        assert parts.isna().all() == all_of_it.isna().all()
+        assert parts.sum() == all_of_it.sum()
+
+
+@few
+@given(CASES, CUTS)
+def test_windows_and_what_is_outside_add_up_to_the_whole(case: Case, cuts: list[int]) -> None:
+    trace = case.trace()
+    given_ones = analyze(trace, windows=windows_at(cuts))
+    assert amounts(given_ones.attribution) == amounts(given_ones.totals)
+    everything = analyze(trace, windows=[manual(0, END + 5)])
+    assert amounts(inside(everything)) == amounts(given_ones.totals)
+
+
+@few
+@given(CASES, st.sampled_from(["auto", "ane", "stacks", "given"]), st.integers(1, 10**6))
+def test_shifting_the_clock_changes_nothing_but_times(case: Case, source: str, shift: int) -> None:
+    case = replace(case, intervals=[*case.intervals, ane(1, 3, "A_main__Op0_AneInference")])
+    here, there = (
+        analyze(case.trace(by), windows=[manual(5 + by, 30 + by)] if source == "given" else source)  # type: ignore[arg-type]
+        for by in (0, shift)
+    )
+    moved = ["start_ns", "end_ns"]
+    for ours, theirs in [(here.windows, there.windows), (here.segments, there.segments)]:
+        back = theirs.assign(**{name: theirs[name] - shift * MS for name in moved})
+        unnamed = ["label"] if source == "given" else []
+        pd.testing.assert_frame_equal(
+            ours.drop(columns=unnamed, errors="ignore"), back.drop(columns=unnamed, errors="ignore")
+        )
+    pd.testing.assert_frame_equal(here.attribution, there.attribution)
+    pd.testing.assert_frame_equal(here.times, there.times)
+    assert here.verdicts == there.verdicts
+
+
+@few
+@given(CASES, st.randoms(use_true_random=False), st.sampled_from(["given", "coreml", "stacks"]))
+def test_the_order_and_repetition_of_rows_changes_nothing(case: Case, random: Random, source: str) -> None:
+    case = replace(case, intervals=[*case.intervals, prediction(2, 9, "A"), prediction(12, 30, "B")])
+    again = [*case.intervals, *(row for row in case.intervals if row.channel != "Prediction")]
+    random.shuffle(again)
+    states = [*case.states, *case.states]
+    random.shuffle(states)
+    windows = [manual(5, 30), manual(20, 40)] if source == "given" else source
+    ours, theirs = (
+        analyze(one.trace(), windows=windows)  # type: ignore[arg-type]
+        for one in (case, replace(case, intervals=again, states=states))
+    )
+    pd.testing.assert_frame_equal(ours.attribution, theirs.attribution)
+    pd.testing.assert_frame_equal(ours.times, theirs.times)
+    pd.testing.assert_frame_equal(ours.segments, theirs.segments)
+    assert ours.verdicts == theirs.verdicts
+    assert ours.summary == theirs.summary
+
+
+@few
+@given(CASES, st.sampled_from(["auto", "stacks", "run", "signpost"]))
+def test_calls_are_within_bounds_and_can_be_told(case: Case, source: str) -> None:
+    signposts = ["s/c/*"] if source == "signpost" else []
+    analysis = analyze(case.trace(), windows="auto" if signposts else source, signposts=signposts)  # type: ignore[arg-type]
+    check_bounds(analysis)
+    document = to_dict(analysis)
+    SCHEMA.validate(document)
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert to_text(analysis)
+    for verdict in analysis.verdicts:
+        assert verdict.verdict in ("ANE", "GPU", "CPU", "MIXED", "UNKNOWN")
+        assert verdict.short
+        assert "-" not in verdict.short.partition("(")[0]
+
+
+@few
+@given(CASES, CUTS, st.integers(1, 4))
+def test_windows_given_twice_count_twice(case: Case, cuts: list[int], times: int) -> None:
+    trace = case.trace()
+    once = analyze(trace, windows=windows_at(cuts))
+    several = analyze(trace, windows=windows_at(cuts) * times)
+    wanted = {key: times * amount for key, amount in amounts(inside(once)).items()}
+    assert amounts(inside(several)) == wanted
+
+
+# Rows and windows that make no sense ------------------------------------------------------------------------
+
+EDGE_NS = [0, 1, 5 * MS, 2**53 + 1, 2**62 - 1, 2**62]
+
+
+@few
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(list(ROWS)), st.sampled_from(EDGE_NS), st.sampled_from(EDGE_NS)), max_size=6
+    ),
+    st.lists(st.tuples(st.sampled_from(EDGE_NS), st.sampled_from(EDGE_NS)), max_size=3),
+    st.booleans(),
+)
+def test_edges_of_64_bits(
+    rows: list[tuple[str, int, int]], windows: list[tuple[int, int]], with_samples: bool
+) -> None:
+    trace = with_evidence(
+        trace_of([(1, "a", ANE), (4, "a", BNNS)] if with_samples else []),
+        [ROWS[kind](0, 0) for kind, _, _ in rows],
+    )
+    exact = trace.intervals.assign(
+        start_ns=pd.Series([start for _, start, _ in rows], dtype="int64"),
+        end_ns=pd.Series([end for _, _, end in rows], dtype="int64"),
+    )
+    trace = replace(trace, intervals=exact)
+    asked = [replace(manual(0, 1), start_ns=start, end_ns=end) for start, end in windows if start < end]
+    asked.append(manual(2, 3))
+    for analysis in (analyze(trace), analyze(trace, windows=asked)):
+        check_bounds(analysis)
+        SCHEMA.validate(to_dict(analysis))
+        assert to_text(analysis)
+
+
+@pytest.mark.parametrize(
+    "rows", [[], [ane(1, 2)], [gpu(1, 2, OTHER_APP)], [prediction(1, 2)], [core_ml(1, 2, "CPU")]]
+)
+@pytest.mark.parametrize("samples", [[], [(1, "a", None)], [(1, "a", ANE)]])
+def test_next_to_nothing(rows: list[Interval], samples: list[Sample]) -> None:
+    trace = with_evidence(trace_of(samples), rows)
+    for windows in ("auto", "stacks", "run", [], [manual(0, 10)]):
+        analysis = analyze(trace, windows=windows)  # type: ignore[arg-type]
+        check_bounds(analysis)
+        SCHEMA.validate(to_dict(analysis))
+        assert to_text(analysis)

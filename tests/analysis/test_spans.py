@@ -1,0 +1,147 @@
+"""Spans are sets of nanoseconds: every operation equals the same on sets of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracekit.analysis.spans import NOTHING, Spans, held_twice, union, union_by_group
+
+Edges = list[tuple[int, int]]
+
+# Backwards and empty spans are among them.
+ROWS = st.lists(st.tuples(st.integers(-20, 40), st.integers(-20, 40)), max_size=12)
+WINDOWS = st.lists(st.tuples(st.integers(-25, 45), st.integers(0, 30)), max_size=8).map(
+    lambda rows: [(start, start + length) for start, length in rows]
+)
+
+
+def columns(rows: Edges) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], np.int64)
+
+
+def spans(*rows: tuple[int, int]) -> Spans:
+    return Spans.of(*columns(list(rows)))
+
+
+def held(rows: Iterable[tuple[int, int]]) -> set[int]:
+    return {at for start, end in rows for at in range(start, end)}
+
+
+def pairs(made: Spans) -> Edges:
+    return list(zip(made.starts.tolist(), made.ends.tolist(), strict=True))
+
+
+def assert_is(made: Spans, wanted: set[int]) -> None:
+    """It holds just that time, in order, and no two of its spans touch."""
+    assert held(pairs(made)) == wanted
+    assert made.total_ns == len(wanted)
+    flat = [edge for pair in pairs(made) for edge in pair]
+    assert flat == sorted(set(flat))
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([], []),
+        ([(3, 5)], [(3, 5)]),
+        ([(3, 5), (3, 5)], [(3, 5)]),
+        ([(0, 9), (2, 4)], [(0, 9)]),
+        ([(0, 2), (2, 4)], [(0, 4)]),
+        ([(5, 7), (0, 2), (1, 3)], [(0, 3), (5, 7)]),
+        ([(4, 4), (6, 5)], []),
+        ([(-5, 2), (2**62, 2**63 - 1)], [(-5, 2), (2**62, 2**63 - 1)]),
+    ],
+)
+def test_of_is_the_union(rows: Edges, expected: Edges) -> None:
+    assert pairs(spans(*rows)) == expected
+
+
+def test_literal_operations() -> None:
+    one, other = spans((0, 10), (20, 30)), spans((5, 25))
+    assert pairs(one & other) == [(5, 10), (20, 25)]
+    assert pairs(one | other) == [(0, 30)]
+    assert pairs(one - other) == [(0, 5), (25, 30)]
+    assert pairs(other - one) == [(10, 20)]
+    assert one.within(*columns([(8, 22), (10, 20), (-5, 100), (7, 7)])).tolist() == [4, 0, 20, 0]
+    window, starts, ends = one.pieces(*columns([(8, 22), (10, 20), (25, 26)]))
+    assert [window.tolist(), starts.tolist(), ends.tolist()] == [[0, 0, 2], [8, 20, 25], [10, 22, 26]]
+
+
+def test_nothing() -> None:
+    one = spans((1, 2))
+    for made in (NOTHING & one, one & NOTHING, NOTHING - one, union([]), held_twice([one])):
+        assert pairs(made) == []
+    assert pairs(one - NOTHING) == pairs(NOTHING | one) == [(1, 2)]
+    assert NOTHING.until(np.array([0, 5])).tolist() == [0, 0]
+    assert NOTHING.within(*columns([(0, 5)])).tolist() == [0]
+    assert len(NOTHING) == NOTHING.total_ns == 0
+
+
+@given(ROWS)
+def test_of_equals_a_set(rows: Edges) -> None:
+    assert_is(Spans.of(*columns(rows)), held(rows))
+
+
+@given(ROWS, ROWS)
+def test_set_operations(left: Edges, right: Edges) -> None:
+    one, other = Spans.of(*columns(left)), Spans.of(*columns(right))
+    assert_is(one & other, held(left) & held(right))
+    assert_is(one | other, held(left) | held(right))
+    assert_is(one - other, held(left) - held(right))
+
+
+@given(st.lists(ROWS, max_size=4))
+def test_union_and_held_twice(sets: list[Edges]) -> None:
+    made = [Spans.of(*columns(rows)) for rows in sets]
+    times = [held(rows) for rows in sets]
+    assert_is(union(made), set().union(*times))
+    counted = [at for one in times for at in one]
+    assert_is(held_twice(made), {at for at in counted if counted.count(at) > 1})
+
+
+@given(ROWS, WINDOWS)
+def test_within_and_pieces(rows: Edges, windows: Edges) -> None:
+    made, time = Spans.of(*columns(rows)), held(rows)
+    starts, ends = columns(windows)
+    wanted = [time & held([window]) for window in windows]
+    assert made.within(starts, ends).tolist() == [len(one) for one in wanted]
+    at, begin, end = made.pieces(starts, ends)
+    assert at.tolist() == sorted(at.tolist())
+    for row, one in enumerate(wanted):
+        cut = [(b, e) for a, b, e in zip(at.tolist(), begin.tolist(), end.tolist(), strict=True) if a == row]
+        assert held(cut) == one
+        assert sum(e - b for b, e in cut) == len(one)
+
+
+@given(ROWS, st.lists(st.integers(-25, 45), max_size=8))
+def test_until(rows: Edges, times: list[int]) -> None:
+    made = Spans.of(*columns(rows))
+    wanted = [sum(at < time for at in held(rows)) for time in times]
+    assert made.until(np.array(times, np.int64)).tolist() == wanted
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-20, 40), st.integers(-20, 40)), max_size=20))
+def test_union_by_group(rows: list[tuple[int, int, int]]) -> None:
+    group = np.array([row[0] for row in rows], np.int64)
+    found = union_by_group(group, *columns([row[1:] for row in rows]))
+    of, starts, ends = (part.tolist() for part in found)
+    assert of == sorted(of)
+    for one in range(4):
+        own = [(s, e) for g, s, e in zip(of, starts, ends, strict=True) if g == one]
+        assert_is(Spans(*columns(own)), held(row[1:] for row in rows if row[0] == one))
+
+
+def test_union_by_group_far_apart() -> None:
+    """Sums of group and time would not fit into 64 bits."""
+    group = np.array([1, 0, 1, 0], np.int64)
+    starts, ends = columns([(2**62, 2**62 + 5), (0, 2**62), (2**62 + 5, 2**63 - 1), (2**61, 2**62 + 1)])
+    of, begin, end = union_by_group(group, starts, ends)
+    assert list(zip(of.tolist(), begin.tolist(), end.tolist(), strict=True)) == [
+        (0, 0, 2**62 + 1),
+        (1, 2**62, 2**63 - 1),
+    ]

@@ -1,0 +1,297 @@
+"""Verdicts and sentences, word by word."""
+
+from __future__ import annotations
+
+import pytest
+from evidence_support import Interval, ane, codes, core_ml, gpu, manual, prediction, with_evidence
+from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.attribution import Share
+from tracekit.analysis.verdicts import Facts, Segment, Verdict, hand_offs, judge
+from tracekit.engines import Basis, Engine, Phase
+
+MS = 1_000_000
+EXECUTE = Phase.EXECUTE
+TABLES = {Engine.ANE: "ane-hw-intervals", Engine.GPU: "metal-gpu-intervals"}
+FRAME = "BNNSFilterApply in libBNNS.dylib, rule cpu.bnns-filter"
+COMPILE = "Net_0123456789ab Neural Engine Compile"
+
+
+def share(engine: Engine, phase: Phase | None, samples: int = 0, busy: float | None = None) -> Share:
+    busy_ns = None if busy is None else round(busy * MS)
+    return Share(engine, phase, samples, samples * MS, samples * MS, busy_ns, None)
+
+
+def segment(engine: Engine, start: float, length: float, basis: Basis = Basis.MEASURED) -> Segment:
+    return Segment(engine, round(start * MS), round((start + length) * MS), round(length * MS), basis)
+
+
+def verdict_of(
+    shares: list[Share],
+    segments: list[Segment] | None = None,
+    length: float = 10,
+    unit: str = "ns",
+) -> Verdict:
+    frames = {Engine.CPU: FRAME, Engine.ANE: "submit in ANEServices, rule ane.x"}
+    return judge(Facts(round(length * MS), shares, segments or [], frames, TABLES, unit))  # type: ignore[arg-type]
+
+
+def of(samples: list[Sample], *rows: Interval, start: float = 10, end: float = 20) -> Analysis:
+    return analyze(with_evidence(trace_of(samples), rows), windows=[manual(start, end)])
+
+
+def why(samples: list[Sample], *rows: Interval) -> str:
+    (verdict,) = of(samples, *rows).verdicts
+    assert verdict.verdict == "UNKNOWN"
+    return verdict.why
+
+
+# One window -------------------------------------------------------------------------------------------------
+
+
+def test_the_fallback_in_the_middle() -> None:
+    """The example of the guide."""
+    found = verdict_of(
+        [share(Engine.ANE, EXECUTE, busy=3.4), share(Engine.CPU, EXECUTE, samples=2)],
+        [
+            segment(Engine.ANE, 0, 1.4),
+            segment(Engine.CPU, 1.5, 0.5, Basis.SAMPLED),
+            segment(Engine.ANE, 2, 2),
+        ],
+        length=4.1,
+    )
+    assert found.verdict == "MIXED"
+    assert found.short == (
+        "ran on the ANE (measured, 83 % of 4.1 ms) with a CPU fallback in the middle"
+        " (BNNSFilterApply in libBNNS.dylib, 2 samples)"
+    )
+    assert found.why == (
+        "ANE busy 3.4 ms of 4.1 ms (measured); ANE 1.4 ms → CPU 0.5 ms (sampled) → ANE 2.0 ms;"
+        f" CPU 2 samples, 2.0 ms host time (execute; {FRAME})"
+    )
+    assert (
+        found.reason
+        == f"ANE: measured by ane-hw-intervals; CPU: execute; {FRAME}; in the order ANE → CPU → ANE"
+    )
+    assert found.order == (Engine.ANE, Engine.CPU, Engine.ANE)
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict", "short"),
+    [
+        ([share(Engine.ANE, EXECUTE, busy=10)], "ANE", "ran on the ANE (measured, 100 % of 10.0 ms)"),
+        ([share(Engine.GPU, EXECUTE, busy=2)], "GPU", "ran on the GPU (measured, 20 % of 10.0 ms)"),
+        ([share(Engine.ANE, Phase.DISPATCH, samples=1)], "ANE", "ran on the ANE (1 sample)"),
+        ([share(Engine.CPU, Phase.COPY, samples=3)], "CPU", "ran on the CPU (3 samples)"),
+        (
+            [share(Engine.ANE, Phase.DISPATCH, 1), share(Engine.ANE, Phase.WAIT, 2)],
+            "ANE",
+            "ran on the ANE (3 samples)",
+        ),
+        (
+            [share(Engine.GPU, EXECUTE, busy=4), share(Engine.ANE, EXECUTE, busy=5)],
+            "MIXED",
+            "ran on the ANE (measured, 50 % of 10.0 ms) with work on the GPU (measured, 4.0 ms)",
+        ),
+        # Without a number of its own, an engine did not serve.
+        ([share(Engine.ANE, EXECUTE, busy=0), share(Engine.GPU, EXECUTE, busy=1)], "GPU", None),
+        ([share(Engine.ANE, Phase.COMPILE, 5, 9), share(Engine.GPU, EXECUTE, busy=1)], "GPU", None),
+        ([share(Engine.ANE, Phase.IDLE, 5), share(Engine.CPU, EXECUTE, 1)], "CPU", None),
+        ([share(Engine.GRAPHICS, None, 5, 9), share(Engine.CPU, EXECUTE, 1)], "CPU", None),
+    ],
+)
+def test_short_sentences(shares: list[Share], verdict: str, short: str | None) -> None:
+    found = verdict_of(shares)
+    assert found.verdict == verdict
+    assert short in (None, found.short)
+
+
+@pytest.mark.parametrize(
+    ("order", "place"),
+    [
+        ("ANE CPU ANE", " in the middle"),
+        ("CPU ANE", " at the start"),
+        ("ANE CPU", " at the end"),
+        ("CPU ANE CPU", " around it"),
+        ("ANE GPU CPU ANE", " in the middle"),
+        ("ANE", ""),
+        ("", ""),
+    ],
+)
+def test_where_the_fallback_was(order: str, place: str) -> None:
+    stretches = [segment(Engine(name), at, 1) for at, name in enumerate(order.split())]
+    found = verdict_of([share(Engine.ANE, EXECUTE, busy=5), share(Engine.CPU, EXECUTE, samples=1)], stretches)
+    assert f"with a CPU fallback{place} (BNNS" in found.short
+
+
+def test_hand_offs_in_words() -> None:
+    one = [
+        segment(Engine.ANE, 0, 2),
+        segment(Engine.CPU, 2, 2.1, Basis.SAMPLED),
+        segment(Engine.ANE, 5, 18),
+        segment(Engine.GPU, 30, 0.05, Basis.INFERRED),
+    ]
+    assert hand_offs(one) == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU 50.0 µs (inferred)"
+    assert hand_offs(one * 2).endswith("→ ANE 2.0 ms → CPU 2.1 ms (sampled) → 2 more")
+
+
+def test_cycles_are_no_host_time() -> None:
+    found = verdict_of([share(Engine.CPU, EXECUTE, samples=2)], unit="cycles")
+    assert found.why == f"CPU 2 samples, 2,000,000 cycles (execute; {FRAME})"
+
+
+def test_a_request_that_core_ml_reported_is_enough() -> None:
+    (verdict,) = of([(1, "a", UI), (25, "a", UI)], core_ml(11, 15, "Neural Engine Request")).verdicts
+    assert (verdict.verdict, verdict.short) == ("ANE", "ran on the ANE (a request that Core ML reported)")
+
+
+def test_a_dispatch_without_an_interval_is_said() -> None:
+    samples: list[Sample] = [(11, "a", ANE), (12, "a", UI)]
+    analysis = of(samples, ane(30, 31))
+    (verdict,) = analysis.verdicts
+    assert "ane-hw-intervals measured the ANE and has no interval here" in verdict.why
+    assert codes(analysis)["ane-dispatch-without-interval"] == 1
+    (text,) = [i.message for i in analysis.issues if i.code == "ane-dispatch-without-interval"]
+    assert text.startswith("in 1 of 1 windows stacks hand work to the Neural Engine, and its table has no")
+    for rows in ([], [ane(13, 14)], [gpu(30, 31)]):
+        assert "ane-dispatch-without-interval" not in codes(of(samples, *rows))
+
+
+# UNKNOWN ----------------------------------------------------------------------------------------------------
+
+
+def test_unknown_says_what_could_have_shown_it() -> None:
+    far: list[Sample] = [(0, "a", UI), (30, "a", UI)]
+    assert why(far) == "no sample lies in this window"
+    assert (
+        why(far, ane(30, 31))
+        == "no sample lies in this window, and no interval of inference that measured the ANE"
+    )
+    assert why(far, ane(30, 31), gpu(30, 31)) == (
+        "no sample lies in this window, and no interval of inference that measured the ANE or the GPU"
+    )
+    # An app's or the window server's drawing is no inference.
+    assert why([(11, "a", UI)], ane(30, 31)) == "none of the 1 samples shows an ML runtime or an engine"
+
+
+@pytest.mark.parametrize(
+    ("stacks", "expected"),
+    [
+        ([UI, UI], "none of the 2 samples shows an ML runtime or an engine"),
+        ([UI, RUNTIME], "1 of 2 samples are in an ML runtime, and none shows which engine it used"),
+        ([None, None], "none of the 2 samples has a stack with symbols"),
+        ([None, UI], "none of the 2 samples shows an ML runtime or an engine"),
+    ],
+)
+def test_unknown_by_its_samples(stacks: list[tuple[str, ...] | None], expected: str) -> None:
+    assert why([(11 + at, "a", stack) for at, stack in enumerate(stacks)]) == expected
+
+
+# A run ------------------------------------------------------------------------------------------------------
+
+
+def run_of(lengths: list[float], fallback_in: tuple[int, ...] = (), compiles: float = 0) -> Analysis:
+    """Predictions from 0, 1000, 2000 ms on, each with the ANE busy all the time but for the first ms."""
+    rows, samples = [], [(0.0, "a", UI)]
+    for at, length in enumerate(lengths):
+        start = 1000 * at
+        rows += [
+            prediction(start, start + length),
+            ane(start + (compiles if at == 0 else 0) + 1, start + length),
+        ]
+        if at in fallback_in:
+            samples.append((start + 0.2, "a", BNNS))
+    if compiles:
+        rows.append(ane(0.5, 0.5 + compiles, COMPILE))
+    return analyze(with_evidence(trace_of([*samples, (10**6, "a", UI)]), rows))
+
+
+def test_41_of_42_windows_alike() -> None:
+    analysis = run_of([212, *[5] * 41], fallback_in=(7,), compiles=190)
+    assert analysis.summary.sentence == (
+        "Ran on the ANE (measured, 80 % of 5.0 ms); 41 of 42 windows alike; the first took 212.0 ms, of which"
+        " 190.0 ms was compile and load (measured). 42 windows from coreml-os-signpost: 41 ANE, 1 MIXED."
+        " By number: ANE in 0–6 from 0.000 ms, then MIXED in 7 from 7,000.000 ms, then ANE in 8–41 from"
+        " 8,000.000 ms."
+    )
+
+
+def test_first_against_warm() -> None:
+    summary = run_of([212, 5, 6, 7, 50], compiles=190).summary
+    found = [summary.first_ns, summary.p50_ns, summary.p90_ns, summary.warm_p50_ns, summary.warm_p99_ns]
+    assert found == [212 * MS, 7 * MS, 212 * MS, 6 * MS, 50 * MS]
+    assert summary.first_preparing_ns == 190 * MS
+    assert summary.verdicts == {"ANE": 5}
+
+
+def test_one_window_is_compared_with_nothing() -> None:
+    summary = run_of([5]).summary
+    assert summary.sentence == (
+        "Ran on the ANE (measured, 80 % of 5.0 ms). 1 window from coreml-os-signpost: 1 ANE."
+    )
+    assert summary.warm_p50_ns is None
+
+
+def test_no_majority_no_lead() -> None:
+    assert run_of([5, 5], fallback_in=(1,)).summary.sentence == (
+        "2 windows from coreml-os-signpost: 1 ANE, 1 MIXED."
+        " By number: ANE in 0 from 0.000 ms, then MIXED in 1 from 1,000.000 ms."
+    )
+
+
+def test_per_model() -> None:
+    rows = [
+        prediction(0, 10, "A"),
+        prediction(20, 50, "B"),
+        prediction(60, 64, "A"),
+        ane(61, 63, "A_main__Op0_AneInference"),
+    ]
+    summary = analyze(with_evidence(trace_of([(0, "a", UI), (70, "a", UI)]), rows)).summary
+    assert {name: (one.windows, one.first_ns, one.warm_p50_ns) for name, one in summary.models.items()} == {
+        "A": (2, 10 * MS, 4 * MS),
+        "B": (1, 30 * MS, None),
+    }
+    assert summary.models["A"].verdicts == {"UNKNOWN": 1, "ANE": 1}
+    assert (summary.windows, summary.first_ns, summary.warm_p50_ns) == (3, 10 * MS, 4 * MS)
+
+
+def test_what_the_first_took_from_samples() -> None:
+    samples: list[Sample] = [
+        (0, "a", LOAD, 3 * MS),
+        (4, "a", BNNS),
+        (5, "a", UI),
+        (20, "a", BNNS),
+        (21, "a", UI),
+    ]
+    trace = with_evidence(trace_of(samples), [prediction(0, 5), prediction(20, 21)])
+    assert "the first took 5.0 ms, of which 3.0 ms was compile and load (sampled)" in (
+        analyze(trace).summary.sentence
+    )
+
+
+def test_given_windows_have_no_first() -> None:
+    trace = with_evidence(trace_of([(0, "a", UI), (90, "a", UI)]), [ane(1, 5), ane(21, 25)])
+    analysis = analyze(trace, windows=[manual(0, 10), manual(20, 30)])
+    assert analysis.summary.sentence == (
+        "Ran on the ANE (measured, 40 % of 10.0 ms); 2 of 2 windows alike. 2 windows: 2 ANE."
+    )
+
+
+def test_the_whole_run() -> None:
+    trace = with_evidence(trace_of([(0, "a", UI), (9, "a", UI)]), [ane(1, 6)])
+    assert analyze(trace, windows="run").summary.sentence == (
+        "Over the whole run: ran on the ANE (measured, 50 % of 10.0 ms); single inferences are not told apart."
+    )
+
+
+def test_nothing_at_all() -> None:
+    summary = analyze(trace_of([])).summary
+    assert summary.windows == 0
+    assert summary.sentence == (
+        "No sample, and no interval of inference on an engine: nothing can be said about engines."
+    )
+    trace = with_evidence(trace_of([]), [prediction(0, 5)])
+    assert analyze(trace).summary.sentence == (
+        "1 window from coreml-os-signpost: no sample and no table tells which engine ran them."
+    )
