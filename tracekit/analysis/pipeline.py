@@ -17,7 +17,13 @@ from tracekit.analysis.measured import Measured, ane_may_be_ours
 from tracekit.analysis.membership import NOBODY, assign_samples
 from tracekit.analysis.reasons import leading_frames
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.selection import Selection, select, select_windows, selected_pids
+from tracekit.analysis.selection import (
+    Selection,
+    select_process,
+    select_thread,
+    select_windows,
+    selected_pids,
+)
 from tracekit.analysis.summary import summarize
 from tracekit.analysis.timeline import Timeline
 from tracekit.analysis.verdicts import Facts, Segment, Verdict, judge
@@ -47,13 +53,16 @@ def analyze(
     """
     rules = load_markers(markers)
     selection = Selection(process, thread)
-    trace = select(trace, selection, rules)
+    trace = select_process(trace, selection)
     labels = label_samples(trace, rules)
     pids = selected_pids(trace, selection)
     choice = choose_windows(trace, labels, windows, signposts, pids)
+    ours = windows == "ane" or ane_may_be_ours(labels)
+    if thread is not None:  # only now: which thread called is told by looking at all of them
+        trace = select_thread(trace, selection, labels)
+        labels = label_samples(trace, rules)
     frame = window_frame(select_windows(trace, selection, choice.windows))
     members = assign_samples(trace, labels, frame)
-    ours = windows == "ane" or ane_may_be_ours(labels)
     measured = Measured(trace, pids, frame["pid"].unique(), ours)
     waiting = Waiting(trace, labels)
     attribution = attribute(trace, labels, members, frame, measured, waiting)

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.classification.labels import label_samples
-from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.measured import target_pids
 from tracekit.analysis.membership import assign_samples
 from tracekit.analysis.windows.stacks import windows_from_stacks
@@ -29,25 +28,29 @@ class Selection:
     thread: str | int | None = None
 
 
-def select(trace: Trace, selection: Selection, markers: Markers) -> Trace:
-    """Return ``trace`` with the selected samples.
+def select_process(trace: Trace, selection: Selection) -> Trace:
+    """Return ``trace`` with the selected process's samples. Raises ``UsageError`` when there are none."""
+    if selection.process is None:
+        return trace
+    of_process = _matches(trace.threads, "pid", "process", selection.process)
+    if not of_process.any():
+        raise UsageError(_no_process(trace, selection.process))
+    return _of_process(_keep(trace, _of_threads(trace, of_process)), _pids(trace, selection.process))
 
-    A thread's samples include those of the runtime's workers that belong to its prediction calls: Core ML
-    runs a call's operations on a queue of its own. Raises ``UsageError`` when nothing is selected, and lists
-    what there is.
+
+def select_thread(trace: Trace, selection: Selection, labels: Labels) -> Trace:
+    """Return ``trace`` with the selected thread's samples; ``labels`` are those of ``trace``.
+
+    They include those of the runtime's workers that belong to its prediction calls: Core ML runs a call's
+    operations on a queue of its own. Raises ``UsageError`` when nothing is selected, and lists what there is.
     """
-    if selection.process is not None:
-        of_process = _matches(trace.threads, "pid", "process", selection.process)
-        if not of_process.any():
-            raise UsageError(_no_process(trace, selection.process))
-        trace = _of_process(_keep(trace, _of_threads(trace, of_process)), _pids(trace, selection.process))
-    if selection.thread is not None:
-        present = np.isin(np.arange(len(trace.threads)), trace.samples["thread_id"].to_numpy())
-        chosen = _matches(trace.threads, "tid", "name", selection.thread) & present
-        if not chosen.any():
-            raise UsageError(_no_thread(trace, selection.thread, present))
-        trace = _keep(trace, _of_threads(trace, chosen) | _served(trace, chosen, markers))
-    return trace
+    if selection.thread is None:
+        return trace
+    present = np.isin(np.arange(len(trace.threads)), trace.samples["thread_id"].to_numpy())
+    chosen = _matches(trace.threads, "tid", "name", selection.thread) & present
+    if not chosen.any():
+        raise UsageError(_no_thread(trace, selection.thread, present))
+    return _keep(trace, _of_threads(trace, chosen) | _served(trace, chosen, labels))
 
 
 def selected_pids(trace: Trace, selection: Selection) -> frozenset[int]:
@@ -94,9 +97,8 @@ def _of_threads(trace: Trace, chosen: Mask) -> Mask:
     return marked
 
 
-def _served(trace: Trace, chosen: Mask, markers: Markers) -> Mask:
+def _served(trace: Trace, chosen: Mask, labels: Labels) -> Mask:
     """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
-    labels = label_samples(trace, markers)
     windows = window_frame(windows_from_stacks(trace, labels).windows)
     members = assign_samples(trace, labels, windows)
     ours = np.append(chosen, False)[windows["thread_id"].to_numpy()]

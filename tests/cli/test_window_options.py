@@ -1,0 +1,166 @@
+"""``tracekit analyze``: windows from tables, chosen as a user chooses them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from support import document, node, one_table, schema, write
+
+from tracekit.cli import main
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+PARTITIONED = SAMPLES / "ane-intervals-macos26"
+FALLBACK = SAMPLES / "fallback-midway-ios27"
+LANGUAGE = SAMPLES / "foundation-models-macos27"
+TOGETHER = SAMPLES / "concurrent-models-ios27"
+ANE_COLUMNS = (
+    ("start", "start-time"),
+    ("duration", "duration"),
+    ("event-label", "formatted-label"),
+    ("state", "gpu-state"),
+)
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["analyze", *map(str, arguments)])
+
+
+def words(*arguments: str | Path) -> str:
+    """The text on one line."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.stdout.split())
+
+
+def windows(*arguments: str | Path) -> list[dict[str, Any]]:
+    result = run(*arguments, "--format", "json")
+    assert result.exit_code == 0, result.output
+    found: list[dict[str, Any]] = json.loads(result.stdout)["windows"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("recording", "source", "count"),
+    [
+        (FALLBACK, "coreml", 12),
+        (FALLBACK, "ane", 6),
+        (FALLBACK, "stacks", 12),
+        (FALLBACK, "run", 1),
+        (PARTITIONED, "ane", 12),
+        (LANGUAGE, "foundation-models", 3),
+        (TOGETHER, "coreml", 14),
+    ],
+)
+def test_each_source_of_windows(recording: Path, source: str, count: int) -> None:
+    found = windows(recording, "--windows", source)
+    names = {
+        "coreml": {"coreml-os-signpost"},
+        "ane": {"ane-hw-intervals", "ane-hw-intervals-internal"},
+        "foundation-models": {"ModelInferenceTable"},
+    }
+    assert len(found) == count
+    assert {one["source"] for one in found} <= names.get(source, {source})
+
+
+def test_the_best_source_is_taken_by_itself() -> None:
+    assert {one["source"] for one in windows(FALLBACK)} == {"coreml-os-signpost"}
+    assert {one["source"] for one in windows(PARTITIONED)} == {"ane-hw-intervals-internal", "stacks"}
+    assert {one["source"] for one in windows(LANGUAGE)} == {"ModelInferenceTable"}
+
+
+@pytest.mark.parametrize("source", ["coreml", "foundation-models"])
+def test_a_source_that_is_not_there(source: str) -> None:
+    result = run(PARTITIONED, "--windows", source)
+    assert result.exit_code == 2
+    assert f"--windows {source} finds nothing" in result.stderr
+
+
+@pytest.mark.parametrize("pattern", ["encode", "Inference/*", "org.example.*/Inference/enc?de"])
+def test_signposts_by_pattern(pattern: str) -> None:
+    found = windows(PARTITIONED, "--window-signpost", pattern)
+    assert (len(found), {one["basis"] for one in found}) == (13, {"measured"})
+
+
+@pytest.mark.parametrize("pattern", ["decode", "a/b/c/d", "Inference/"])
+def test_a_pattern_that_names_nothing_lists_what_there_is(pattern: str) -> None:
+    result = run(PARTITIONED, "--window-signpost", pattern)
+    assert result.exit_code == 2
+    assert (
+        "org.example.SampleApp/Inference/encode (13)" in result.stderr or "Write subsystem" in result.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--windows", "stacks", "--window", "1ms-2ms"),
+        ("--windows", "stacks", "--window-signpost", "encode"),
+        ("--window", "1ms-2ms", "--window-signpost", "encode"),
+    ],
+)
+def test_windows_are_given_in_one_way(options: tuple[str, ...]) -> None:
+    result = run(PARTITIONED, *options)
+    assert result.exit_code == 2
+    assert "Give windows in one way" in result.stderr
+
+
+def test_a_thread_has_its_own_windows() -> None:
+    every = windows(TOGETHER, "--windows", "coreml")
+    chosen = windows(TOGETHER, "--windows", "coreml", "--thread", "0x5a3a")
+    assert chosen
+    assert [one["start_ns"] for one in chosen] == [
+        one["start_ns"] for one in every if one["thread"] and "0x5a3a" in one["thread"]
+    ]
+
+
+def test_a_process_has_the_windows_of_its_table() -> None:
+    assert len(windows(FALLBACK, "--process", "SampleApp")) == 12
+
+
+def test_the_text_tells_hand_offs_and_what_is_the_first() -> None:
+    text = words(PARTITIONED, "--window-signpost", "encode")
+    assert "in the order ANE → CPU → ANE" in text
+    assert "measured by ane-hw-intervals-internal" in text
+    assert "* the first of its model or entry point, which may be cold" in text
+    assert "without the first: p50" in text
+    assert "thermal state nominal, fair from" in text
+    assert "waiting (measured)" in text
+    assert "Compile and load, in no inference: ANE compile 151.7 ms (measured)" in text
+
+
+def test_the_text_tells_work_of_others_and_lengths_per_model() -> None:
+    text = words(TOGETHER)
+    assert "4 of 18 Neural Engine intervals (12.3 ms of inference) have labels that fit none" in text
+    assert "lengths per model" in text
+
+
+def test_a_request_to_a_language_model_is_no_claim_about_an_engine() -> None:
+    text = words(LANGUAGE)
+    assert text.startswith("3 windows from ModelInferenceTable: no sample and no table tells which engine")
+    assert "SECRETPROMPT" not in text
+
+
+def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
+    rows = [
+        f'<start-time id="{at}">{start}</start-time><duration id="{at + 1}">{length}</duration>'
+        f'<formatted-label id="{at + 2}"><string id="{at + 3}">Net_main__Op0_AneInference</string></formatted-label>'
+        f'<gpu-state id="{at + 4}">Active</gpu-state>'
+        for at, start, length in [(1, 1_000_000, 2_000_000), (11, 5_000_000, 2_500_000)]
+    ]
+    path = write(tmp_path, one_table("ane-hw-intervals", ANE_COLUMNS, *rows))
+    assert words(path).startswith("Ran on the ANE (measured, 100 % of 2.0 ms); 2 of 2 windows alike")
+    assert [one["model"] for one in windows(path)] == ["Net", "Net"]
+
+
+def test_empty_and_absent_tables_are_told_apart(tmp_path: Path) -> None:
+    shutil.copy(FALLBACK / "time-profile.xml", tmp_path)
+    write(tmp_path, document(node(schema("ane-hw-intervals", ANE_COLUMNS))), "ane.xml")
+    document_ = json.loads(run(tmp_path, "--format", "json").stdout)
+    states = {one["source"]: one["state"] for one in document_["evidence"]}
+    assert (states["ane-hw-intervals"], states["coreml-os-signpost"]) == ("empty", "absent")
+    assert document_["engines"]["ANE"]["busy_ns"] is None
