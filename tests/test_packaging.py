@@ -42,7 +42,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 def test_the_packages_and_their_data(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
-    assert {"tracekit/py.typed", "tracekit/analysis/classification/markers.toml", "dashboard/__init__.py"} <= names
+    assert {
+        "tracekit/py.typed",
+        "tracekit/analysis/classification/markers.toml",
+        "dashboard/__init__.py",
+    } <= names
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "tracekit").rglob("*.py")}
     assert modules <= names
 
