@@ -56,9 +56,12 @@ def test_a_model_that_never_was_on_the_ane_has_nothing_of_another_models_work() 
 
 def test_core_mls_rows_count_for_the_model_that_they_name() -> None:
     both = [prediction(10, 20, "M"), prediction(10, 20, "N")]
-    on_cpu, requested = (run([*both, core_ml(11, 19, kind, "N")]) for kind in ("CPU", "GPU Request"))
-    assert by_model(on_cpu)["M"].get("CPU execute", 0) == 0
-    assert by_model(requested, "waiting_ns")["M"].get("GPU wait", 0) == 0
+    on_cpu = by_model(run([*both, core_ml(11, 19, "CPU", "N")]))
+    assert on_cpu["N"] == {"CPU execute": 8}
+    assert on_cpu["M"].get("CPU execute", 0) == 0
+    for request, key in [("GPU Request", "GPU wait"), ("Neural Engine Request", "ANE wait")]:
+        waiting = by_model(run([*both, core_ml(11, 19, request, "N")]), "waiting_ns")
+        assert waiting == {"M": {}, "N": {key: 8}}
 
 
 def test_requests_of_a_sub_model_are_the_windows() -> None:
@@ -155,8 +158,10 @@ def test_a_window_where_only_a_table_has_rows_is_not_outside() -> None:
 
 @pytest.mark.parametrize("name", ["s/c/[x]", "s//encode", "//encode"])
 def test_a_signpost_from_the_list_can_be_typed_back(name: str) -> None:
-    trace = with_evidence(trace_of(QUIET), signposts=[Signpost(0, 1, name)])
-    assert len(analyze(trace, signposts=[name]).windows) == 1
+    """Brackets in a name are no glob, and parts may be empty."""
+    marks = [Signpost(0, 1, name), Signpost(2, 3, "s/c/x")]
+    trace = with_evidence(trace_of(QUIET), signposts=marks)
+    assert edges(analyze(trace, signposts=[name])) == [(0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -166,8 +171,15 @@ def test_a_signpost_from_the_list_can_be_typed_back(name: str) -> None:
         ([(1, "a", ANE), (9, "a", UI)], {"windows": []}),
     ],
 )
-def test_waiting_without_a_window(samples: list[Sample], options: dict[str, Any]) -> None:
-    assert len(analyze(trace_of(samples), **options).windows) == 0
+def test_nothing_is_lost_without_a_window(samples: list[Sample], options: dict[str, Any]) -> None:
+    analysis = analyze(trace_of(samples), **options)
+    assert (len(analysis.windows), analysis.totals["samples"].sum()) == (0, 2)
+
+
+def test_a_selected_thread_has_no_window_of_which_nobody_knows_the_thread() -> None:
+    samples: list[Sample] = [(1, "a", ANE), (9, "a", ANE)]
+    analysis = run([prediction(0, 100)], samples, thread="a")
+    assert (len(analysis.windows), analysis.totals["samples"].sum()) == (0, 2)
 
 
 # What is told -----------------------------------------------------------------------------------------------
@@ -250,8 +262,9 @@ def test_windows_of_another_process_and_the_rest_are_the_whole() -> None:
 
 def test_a_given_window_of_one_thread_counts_its_waiting_only() -> None:
     trace = trace_of([(0, "a", UI), (0, "b", ANE), (9, "b", UI)])
-    analysis = analyze(trace, windows=[Window(0, 10 * MS, "w", "manual", Basis.GIVEN, 0)])
-    assert known(analysis, "waiting_ns") == {}
+    windows = [Window(0, 10 * MS, "w", "manual", Basis.GIVEN, thread) for thread in (0, 1)]
+    analysis = analyze(trace, windows=windows)
+    assert [known(analysis, "waiting_ns", at) for at in (0, 1)] == [{}, {"ANE wait": 8}]
 
 
 @pytest.mark.parametrize("tids", [[20, 30], [20, 10]])

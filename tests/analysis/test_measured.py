@@ -74,10 +74,6 @@ def test_a_nested_row_alone_measures_nothing() -> None:
     assert busy(ane(12, 15, depth=1)) == {}
 
 
-def test_a_nested_row_counts_where_it_alone_says_that_the_work_is_ml() -> None:
-    assert busy(drawing(10, 20), gpu(11, 15, depth=1)) == {"GRAPHICS": 10, "GPU execute": 4}
-
-
 def test_windows_that_overlap_each_count_an_interval() -> None:
     trace = with_evidence(trace_of(QUIET), [ane(12, 18)])
     analysis = analyze(trace, windows=[manual(10, 16), manual(14, 30)])
@@ -167,15 +163,6 @@ def test_json_zero_and_null(row: Interval, ane_busy: int | None, gpu_busy: int |
     engines = document["windows"][0]["engines"]
     assert (engines["ANE"]["busy_ns"], engines["GPU"]["busy_ns"]) == (ane_busy, gpu_busy)
     assert engines["CPU"]["busy_ns"] is None
-
-
-def test_core_ml_rows_of_the_cpu_in_one_window_are_no_zero_in_another() -> None:
-    """The second window's samples are on the CPU, and Core ML reported nothing of it."""
-    samples: list[Sample] = [(1, "a", BNNS), (21, "a", BNNS), (22, "a", BNNS)]
-    rows = [prediction(0, 10), core_ml(1, 3, "CPU"), prediction(20, 30)]
-    document = to_dict(analyze(with_evidence(trace_of(samples), rows)))
-    found = [window["engines"]["CPU"]["busy_ns"] for window in document["windows"]]
-    assert found == [2 * MS, None]
 
 
 # Whose work -------------------------------------------------------------------------------------------------

@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from evidence_support import (
-    Interval,
-    State,
-    ane,
-    codes,
-    core_ml,
-    gpu,
-    manual,
-    prediction,
-    with_evidence,
-)
+from evidence_support import Interval, ane, codes, core_ml, gpu, manual, prediction, with_evidence
 from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
@@ -135,28 +125,6 @@ def test_where_the_fallback_was(order: str, place: str) -> None:
     assert f"with a CPU fallback{place} (BNNS" in found.short
 
 
-@pytest.mark.parametrize(
-    ("rows", "samples", "place"),
-    [
-        # Between the two intervals, and after the last.
-        ([ane(10, 12), ane(14, 17)], [(12, BNNS), (18, BNNS)], "a CPU fallback in 2 places (BNNS"),
-        ([ane(10, 20), gpu(12, 14)], [], "work on the GPU at the same time (measured, 2.0 ms)"),
-    ],
-)
-def test_where_the_other_engine_was_by_times(
-    rows: list[Interval], samples: list[tuple[float, tuple[str, ...]]], place: str
-) -> None:
-    on_thread: list[Sample] = [*((at, "a", stack) for at, stack in samples), (30, "a", UI)]
-    assert f"with {place}" in of(on_thread, *rows).verdicts[0].short
-
-
-def test_a_sliver_that_was_measured_does_not_lead() -> None:
-    """0.2 ms of the Neural Engine among 50 ms of samples on the CPU."""
-    samples: list[Sample] = [(at, "a", BNNS) for at in range(2, 52)]
-    trace = with_evidence(trace_of(samples), [prediction(0, 60), ane(0.1, 0.3)])
-    assert analyze(trace).verdicts[0].short.startswith("ran on the CPU (50 samples) with work on the ANE")
-
-
 def test_hand_offs_in_words() -> None:
     one = [
         segment(Engine.ANE, 0, 2),
@@ -176,15 +144,6 @@ def test_cycles_are_no_host_time() -> None:
 def test_a_request_that_core_ml_reported_is_enough() -> None:
     (verdict,) = of([(1, "a", UI), (25, "a", UI)], core_ml(11, 15, "Neural Engine Request")).verdicts
     assert (verdict.verdict, verdict.short) == ("ANE", "ran on the ANE (a request that Core ML reported)")
-    assert verdict.why == "requests to the ANE took 4.0 ms, as Core ML reports"
-
-
-def test_a_blocked_thread_is_no_request_of_core_ml() -> None:
-    trace = trace_of([(4, "a", ANE), (12, "a", UI)])
-    trace = with_evidence(trace, states=[State(5, 8, "Blocked")])
-    handing, waiting = analyze(trace, windows=[manual(0, 5), manual(5, 10)]).verdicts
-    assert (handing.verdict, waiting.verdict) == ("ANE", "UNKNOWN")
-    assert "Core ML" not in waiting.short
 
 
 def test_a_dispatch_without_an_interval_is_said() -> None:
@@ -227,14 +186,6 @@ def test_unknown_says_what_could_have_shown_it() -> None:
 )
 def test_unknown_by_its_samples(stacks: list[tuple[str, ...] | None], expected: str) -> None:
     assert why([(11 + at, "a", stack) for at, stack in enumerate(stacks)]) == expected
-
-
-def test_a_measured_compile_is_no_inference() -> None:
-    analysis = of([(0, "a", UI), (60, "a", UI)], ane(11, 19, COMPILE))
-    assert analysis.verdicts[0].why == (
-        "8.0 ms of compile and load were measured here, and no inference on an engine was seen"
-    )
-    assert "No model was seen running" not in analysis.summary.sentence
 
 
 # A run ------------------------------------------------------------------------------------------------------

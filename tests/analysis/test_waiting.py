@@ -122,14 +122,6 @@ def test_a_call_does_not_wait_with_another_thread() -> None:
     ]
 
 
-def test_workers_that_may_be_of_either_call_wait_for_none() -> None:
-    samples: list[Sample] = [(at, name, CALL) for name in "ab" for at in range(5)]
-    samples += [(5, "a", UI), (5, "b", UI), (1, "w", E5_WORKER), (4, "w", E5_WORKER)]
-    analysis = analyze(trace_of(samples))
-    assert [bases(analysis, at) for at in (0, 1)] == [{}, {}]
-    assert len(analysis.segments) == 0
-
-
 def test_waiting_is_no_busy_time_and_no_sample() -> None:
     analysis = analyze(trace_of(HANDS_OVER), windows=[manual(3, 8)])
     (row,) = analysis.attribution[analysis.attribution["window_id"] == 0].to_dict("records")
@@ -172,14 +164,6 @@ def test_blocked_samples_that_overlap_count_once() -> None:
 )
 def test_measured_by_thread_states(states: list[State], expected: tuple[float, str]) -> None:
     assert waited(with_evidence(trace_of(HANDS_OVER), states=states)) == {"ANE wait": expected}
-
-
-@pytest.mark.parametrize("tids", [[20, 30], [20, 10]])
-def test_thread_states_whatever_the_order_of_thread_ids(tids: list[int]) -> None:
-    trace = trace_of([(0, "a", ANE), (0, "b", UI), (1, "b", UI), (20, "a", ANE), (20, "b", UI)])
-    trace = replace(trace, threads=trace.threads.assign(tid=tids))
-    trace = with_evidence(trace, states=[State(1, 19, "Blocked", tid=20)])
-    assert waited(trace, 0, 30) == {"ANE wait": (18, "measured")}
 
 
 def test_a_state_beyond_2_to_the_61() -> None:

@@ -1,7 +1,4 @@
-"""Windows that tables give, which thread each belongs to, and which source goes first.
-
-Those of signposts are in ``test_windows_from_signposts``.
-"""
+"""Windows that tables give, which thread each belongs to, and which source goes first."""
 
 from __future__ import annotations
 
@@ -122,8 +119,6 @@ def test_foundation_models() -> None:
         ),
         ([ane(10, 12), ane(15, 15), ane(18, 17)], [(10, 12)]),
         ([ane(10, 12, "a"), ane(20, 22, "b"), ane(30, 32, "a")], [(10, 22), (30, 32)]),
-        # After ten seconds it is another prediction, whatever its label.
-        ([ane(0, 1, OP0), ane(10_000, 10_001, OP1)], [(0, 1), (10_000, 10_001)]),
     ],
 )
 def test_ane_rounds(rows: list[Interval], expected: list[tuple[float, float]]) -> None:
@@ -131,12 +126,6 @@ def test_ane_rounds(rows: list[Interval], expected: list[tuple[float, float]]) -
     assert edges(analysis) == expected
     assert analysis.windows["basis"].unique().tolist() == ["measured"]
     assert codes(analysis)["windows-from-ane"] == 1
-
-
-def test_rows_of_one_time_make_the_same_rounds_in_any_order() -> None:
-    first, *same, last = [ane(0, 5, OP0), ane(6, 7, OP0), ane(6, 7, OP1), ane(8, 9, OP1)]
-    rounds = [edges(analyze(trace_with(first, *middle, last))) for middle in (same, same[::-1])]
-    assert rounds == [[(0, 5), (6, 7), (8, 9)]] * 2
 
 
 def test_ane_rounds_of_other_processes_are_no_windows() -> None:
@@ -268,6 +257,124 @@ def test_work_that_lies_in_two_windows_of_nobody_is_counted_in_none() -> None:
     assert codes(analysis)["worker-samples-shared"] == 1
 
 
+def test_a_selected_thread_keeps_its_windows_only() -> None:
+    samples = [*calls("a", 10, 20), *calls("b", 30, 40)]
+    trace = trace_with(prediction(10, 20), prediction(30, 40), prediction(50, 55), samples=samples)
+    assert edges(analyze(trace, thread="b", windows="coreml")) == [(30, 40)]
+    assert edges(analyze(trace, thread="b", windows=[manual(0, 5)])) == [(0, 5)]
+    assert edges(analyze(trace, windows="coreml")) == [(10, 20), (30, 40), (50, 55)]
+
+
+def test_a_selected_process_keeps_its_windows_only() -> None:
+    rows = [prediction(10, 20), prediction(30, 40, pid=OTHER_APP)]
+    trace = with_evidence(trace_of([(1, "a", UI), (2, "b", UI)], processes={"b": OTHER_APP}), rows)
+    assert edges(analyze(trace, process=OTHER_APP)) == [(30, 40)]
+    assert edges(analyze(trace, process=7)) == [(10, 20)]
+
+
+# Signposts --------------------------------------------------------------------------------------------------
+
+MARKS = [
+    Signpost(10, 20, "com.app/Inference/encode"),
+    Signpost(20, 24, "com.app/Inference/decode"),
+    Signpost(26, 27, "com.app/Draw/encode", tid=9),
+    Signpost(30, 31, "com.other/Inference/Encode", pid=OTHER_APP),
+    Signpost(40, 41, "com.app/Inference/open", kind="begin"),
+    Signpost(45, 45, "com.app/Inference/empty"),
+    Signpost(46, 46, "com.app/Inference/event", kind="event"),
+]
+
+
+def matched(*patterns: str) -> list[tuple[float, float]]:
+    return edges(analyze(trace_with(signposts=MARKS), signposts=patterns))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("com.app/Inference/encode", [(10, 20)]),
+        ("Inference/encode", [(10, 20)]),
+        ("encode", [(10, 20), (26, 27)]),
+        ("Encode", [(30, 31)]),
+        ("*ncode", [(10, 20), (26, 27), (30, 31)]),
+        ("[eE]ncode", [(10, 20), (26, 27), (30, 31)]),
+        ("Inference/*", [(10, 20), (20, 24), (30, 31)]),
+        ("com.app/*/*", [(10, 20), (20, 24), (26, 27)]),
+        ("com?app/Inf*/?ncode", [(10, 20)]),
+    ],
+)
+def test_signpost_patterns(pattern: str, expected: list[tuple[float, float]]) -> None:
+    assert matched(pattern) == expected
+
+
+def test_several_patterns_choose_once_each() -> None:
+    assert matched("encode", "com.app/Inference/*") == [(10, 20), (20, 24), (26, 27)]
+
+
+@pytest.mark.parametrize("pattern", ["decod", "com.app/encode", "open", "empty", "event"])
+def test_a_pattern_that_names_nothing_lists_what_there_is(pattern: str) -> None:
+    with pytest.raises(UsageError) as error:
+        matched("encode", pattern)
+    text = str(error.value)
+    assert text.startswith(f"literal has no signpost interval '{pattern}'; it has ")
+    assert "com.app/Inference/encode (1)" in text
+    assert "com.app/Draw/encode (1)" in text
+    assert "open" not in text.partition(";")[2]
+
+
+def test_a_long_list_is_cut() -> None:
+    marks = [Signpost(at, at + 1, f"s/c/n{at}") for at in range(15)]
+    with pytest.raises(UsageError, match="and 3 more"):
+        analyze(trace_with(signposts=marks), signposts=["q"])
+
+
+def test_patterns_that_are_none() -> None:
+    for pattern in ("", "a/b/c/d", "a//b", "/"):
+        with pytest.raises(UsageError, match="names no signposts"):
+            matched(pattern)
+    with pytest.raises(UsageError, match="literal has no signpost intervals, so 'x' names none"):
+        analyze(trace_with(), signposts=["x"])
+
+
+def test_a_signpost_window() -> None:
+    analysis = analyze(trace_with(signposts=MARKS), signposts=["com.app/*/*"])
+    rows = analysis.windows[["label", "source", "basis", "pid", "thread_id", "model", "first"]]
+    assert rows.astype(object).to_numpy().tolist() == [
+        ["encode", "signpost", "measured", 7, 0, "", True],
+        ["decode", "signpost", "measured", 7, 0, "", True],
+        ["encode", "signpost", "measured", 7, -1, "", False],
+    ]
+
+
+def test_what_a_message_says_stays_out() -> None:
+    analysis = analyze(trace_with(signposts=MARKS), signposts=["encode"])
+    assert "what a user said" not in f"{analysis.windows.to_string()} {analysis.summary}"
+
+
+def test_nested_signposts_both_count() -> None:
+    samples: list[Sample] = [(11, "a", BNNS), (14, "a", BNNS), (30, "a", UI)]
+    marks = [Signpost(10, 20, "s/c/outer"), Signpost(13, 16, "s/c/inner")]
+    trace = trace_with(ane(12, 15), samples=samples, signposts=marks)
+    analysis = analyze(trace, signposts=["s/c/*"])
+    assert [known(analysis, "sampled_ns", at) for at in (0, 1)] == [
+        {"CPU execute": 2, "ANE execute": 0},
+        {"CPU execute": 1, "ANE execute": 0},
+    ]
+    assert [known(analysis, "busy_ns", at)["ANE execute"] for at in (0, 1)] == [3, 2]
+    assert codes(analysis)["windows-overlap"] == 2
+
+
+def test_a_signpost_without_a_thread_gets_the_callers() -> None:
+    trace = trace_with(samples=calls("a", 10, 20), signposts=[Signpost(10, 20, "s/c/n", tid=-1)])
+    assert analyze(trace, signposts=["n"]).windows["thread_id"].tolist() == [0]
+
+
+def test_signposts_go_before_any_other_source() -> None:
+    trace = trace_with(prediction(10, 20), signposts=MARKS)
+    assert sources(analyze(trace, signposts=["decode"])) == ["signpost"]
+    assert sources(analyze(trace)) == ["coreml-os-signpost"]
+
+
 # The rest ---------------------------------------------------------------------------------------------------
 
 
@@ -275,18 +382,6 @@ def test_the_run_is_as_long_as_its_rows_where_there_is_no_sample() -> None:
     trace = with_evidence(trace_of([]), [ane(5, 8)], [Signpost(1, 90, "s/c/n")])
     assert edges(analyze(trace, windows="run")) == [(0, 90)]
     assert edges(analyze(trace_of([]), windows="run")) == [(0, 1 / MS)]
-
-
-@pytest.mark.parametrize("samples", [[], [(5, "a", ANE)]])
-def test_a_given_window_that_ends_before_it_starts(samples: list[Sample]) -> None:
-    with pytest.raises(UsageError, match="The window '10-4' ends before it starts"):
-        analyze(trace_with(ane(0, 20), samples=samples), windows=[manual(10, 4)])
-
-
-def test_a_window_where_only_a_table_has_rows_is_in_the_recording() -> None:
-    trace = trace_with(ane(2, 6), samples=[(50, "a", UI)])
-    assert "window-outside" not in codes(analyze(trace, windows=[manual(0, 10)]))
-    assert codes(analyze(trace, windows=[manual(60, 70)]))["window-outside"] == 1
 
 
 def test_the_runs_duration_goes_before_its_rows() -> None:

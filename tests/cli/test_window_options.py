@@ -67,6 +67,21 @@ def test_each_source_of_windows(recording: Path, source: str, count: int) -> Non
     assert {one["source"] for one in found} <= names.get(source, {source})
 
 
+@pytest.mark.parametrize(
+    ("options", "recording", "held"),
+    [
+        (("--windows", "coreml"), FALLBACK, "inferences"),
+        (("--windows", "coreml"), TOGETHER, "inferences"),
+        (("--windows", "stacks"), TOGETHER, "stack_windows"),
+        (("--window-signpost", "encode"), PARTITIONED, "inferences"),
+    ],
+)
+def test_edges_are_those_of_the_inferences(options: tuple[str, ...], recording: Path, held: str) -> None:
+    truth = json.loads((recording / "truth.json").read_text())[held]
+    found = [(one["start_ns"], one["end_ns"]) for one in windows(recording, *options)]
+    assert found == sorted((one["start_ns"], one["end_ns"]) for one in truth)
+
+
 def test_the_best_source_is_taken_by_itself() -> None:
     assert {one["source"] for one in windows(FALLBACK)} == {"coreml-os-signpost"}
     assert {one["source"] for one in windows(PARTITIONED)} == {"ane-hw-intervals-internal", "stacks"}
@@ -101,6 +116,7 @@ def test_a_pattern_that_names_nothing_lists_what_there_is(pattern: str) -> None:
         ("--windows", "stacks", "--window", "1ms-2ms"),
         ("--windows", "stacks", "--window-signpost", "encode"),
         ("--window", "1ms-2ms", "--window-signpost", "encode"),
+        ("--windows-csv", "windows.csv", "--windows", "run"),
     ],
 )
 def test_windows_are_given_in_one_way(options: tuple[str, ...]) -> None:
@@ -118,8 +134,49 @@ def test_a_thread_has_its_own_windows() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "options", [("--process", "SampleApp"), ("--process", "4711"), ("--thread", "0x5a1d")]
+)
+def test_choosing_what_is_the_only_one_changes_no_window(options: tuple[str, ...]) -> None:
+    for source in (("--windows", "ane"), ("--window-signpost", "encode")):
+        assert windows(PARTITIONED, *source, *options) == windows(PARTITIONED, *source)
+
+
 def test_a_process_has_the_windows_of_its_table() -> None:
     assert len(windows(FALLBACK, "--process", "SampleApp")) == 12
+
+
+@pytest.mark.parametrize(
+    ("recording", "sentence"),
+    [
+        (
+            PARTITIONED,
+            "Ran on the ANE (measured, 79 % of 25.8 ms) with a CPU fallback in the middle"
+            " (BNNSGraphContextExecute_v2 in libBNNS.dylib, 2 samples); 12 of 13 windows alike; the first took"
+            " 31.7 ms. 13 windows from ane-hw-intervals-internal, stacks: 12 MIXED, 1 CPU.",
+        ),
+        (
+            TOGETHER,
+            "Ran on the ANE (measured, 59 % of 24.9 ms); 14 of 14 windows alike."
+            " 14 windows from coreml-os-signpost: 14 ANE.",
+        ),
+        (
+            FALLBACK,
+            "12 windows from coreml-os-signpost: 6 ANE, 6 CPU."
+            " By number: ANE in 0–5 from 18.800 ms, then CPU in 6–11 from 264.800 ms.",
+        ),
+    ],
+)
+def test_the_first_sentence(recording: Path, sentence: str) -> None:
+    assert words(recording).startswith(sentence)
+
+
+def test_the_fallback_for_good_is_measured_on_both_engines() -> None:
+    text = words(FALLBACK)
+    assert "ANE busy CPU busy waiting (inferred)" in text
+    assert "a ANE: measured by ane-hw-intervals;" in text
+    assert "b CPU: measured by coreml-os-signpost; execute; BNNSGraphContextExecute_v2" in text
+    assert "2 of 11 Neural Engine intervals (8.3 ms of inference) have labels that fit none" in text
 
 
 def test_the_text_tells_hand_offs_and_what_is_the_first() -> None:
