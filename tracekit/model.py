@@ -145,6 +145,7 @@ WINDOWS = Columns(
         "pid": "int64",  # -1 = all processes
         "model": "str",  # "" = not known
         "first": "bool",  # the first of its model (or entry point) and process: it may be cold
+        "alone": "bool",  # no other window shares time with it
     }
 )
 ATTRIBUTION = Columns(

@@ -193,7 +193,10 @@ def test_a_blocked_thread_is_no_request_that_core_ml_reported() -> None:
 
 def test_a_request_alone_is_a_reason() -> None:
     (verdict,) = run([core_ml(11, 15, "Neural Engine Request")], windows=[manual(10, 20)]).verdicts
-    assert (verdict.verdict, verdict.short) == ("ANE", "ran on the ANE (a request that Core ML reported)")
+    assert (verdict.verdict, verdict.short) == (
+        "ANE",
+        "handed work to the ANE (a request that Core ML reported)",
+    )
     assert verdict.why == "requests to the ANE took 4.0 ms, as Core ML reports"
 
 

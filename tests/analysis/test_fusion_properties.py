@@ -136,15 +136,16 @@ def held(rows: list[Interval], window: tuple[int, int]) -> int:
 
 
 def counting(rows: list[Interval]) -> list[Interval]:
-    """The rows that count for process 7, by the guide's words."""
+    """The rows that count for process 7, by the guide's words; a nested row only where its table has no other."""
+    outer = {row.source for row in rows if not row.depth}
+    rows = [row for row in rows if not row.depth or row.source not in outer]
     models = {row.model for row in rows if row.source == "coreml-os-signpost"}
-    labels = [row.label for row in rows if row.source == "ane-hw-intervals" and not row.depth]
+    labels = [row.label for row in rows if row.source == "ane-hw-intervals"]
     fits = any(label.startswith(f"{model}_") for label in labels for model in models)
     return [
         row
         for row in rows
-        if not row.depth
-        and row.pid in (7, -1)
+        if row.pid in (7, -1)
         and (
             row.source != "ane-hw-intervals" or not fits or any(row.label.startswith(f"{m}_") for m in models)
         )

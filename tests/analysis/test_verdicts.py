@@ -82,12 +82,12 @@ def test_the_fallback_in_the_middle() -> None:
     [
         ([share(Engine.ANE, EXECUTE, busy=10)], "ANE", "ran on the ANE (measured, 100 % of 10.0 ms)"),
         ([share(Engine.GPU, EXECUTE, busy=2)], "GPU", "ran on the GPU (measured, 20 % of 10.0 ms)"),
-        ([share(Engine.ANE, Phase.DISPATCH, samples=1)], "ANE", "ran on the ANE (1 sample)"),
+        ([share(Engine.ANE, Phase.DISPATCH, samples=1)], "ANE", "handed work to the ANE (1 sample)"),
         ([share(Engine.CPU, Phase.COPY, samples=3)], "CPU", "ran on the CPU (3 samples)"),
         (
             [share(Engine.ANE, Phase.DISPATCH, 1), share(Engine.ANE, Phase.WAIT, 2)],
             "ANE",
-            "ran on the ANE (3 samples)",
+            "handed work to the ANE (3 samples)",
         ),
         (
             [share(Engine.GPU, EXECUTE, busy=4), share(Engine.ANE, EXECUTE, busy=5)],
@@ -143,7 +143,10 @@ def test_cycles_are_no_host_time() -> None:
 
 def test_a_request_that_core_ml_reported_is_enough() -> None:
     (verdict,) = of([(1, "a", UI), (25, "a", UI)], core_ml(11, 15, "Neural Engine Request")).verdicts
-    assert (verdict.verdict, verdict.short) == ("ANE", "ran on the ANE (a request that Core ML reported)")
+    assert (verdict.verdict, verdict.short) == (
+        "ANE",
+        "handed work to the ANE (a request that Core ML reported)",
+    )
 
 
 def test_a_dispatch_without_an_interval_is_said() -> None:

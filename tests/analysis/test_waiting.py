@@ -154,8 +154,8 @@ def test_blocked_samples_that_overlap_count_once() -> None:
         ([State(1, 9, "Blocked")], (8, "measured")),
         ([State(3, 9, "Blocked")], (6, "measured")),
         ([State(2, 4, "Blocked"), State(2, 4, "Blocked")], (2, "measured")),
-        # Nothing was handed over just before, or it is another thread, or no waiting: the hole speaks.
-        ([State(3.1, 9, "Blocked")], (7, "inferred")),
+        ([State(2, 4, "Blocked"), State(5, 9, "Blocked")], (6, "measured")),  # awake for 1 ms, unsampled
+        # Nothing was handed over before, or it is another thread, or no waiting: the hole speaks.
         ([State(0.5, 9, "Blocked")], (7, "inferred")),
         ([State(2, 9, "Blocked", tid=5)], (7, "inferred")),
         ([State(2, 9, "Running"), State(2, 9, "Runnable")], (7, "inferred")),

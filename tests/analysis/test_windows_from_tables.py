@@ -70,7 +70,8 @@ def test_sub_models_of_a_pipeline_are_no_windows() -> None:
 def test_a_prediction_without_a_name_or_a_length() -> None:
     analysis = analyze(trace_with(prediction(10, 20, ""), prediction(30, 30), prediction(45, 40)))
     assert edges(analysis) == [(10, 20)]
-    assert analysis.windows["label"].tolist() == ["coreml-os-signpost"]
+    assert analysis.windows["label"].tolist() == ["Prediction"]
+    assert codes(analysis)["predictions-without-length"] == 2
     assert analysis.windows["model"].tolist() == [""]
 
 
@@ -209,7 +210,9 @@ def test_calls_that_no_measured_window_touches_are_windows_too() -> None:
         ((20, 24), "stacks"),
     ]
     assert codes(analysis) == {"windows-from-stacks-too": 1}
-    assert codes(analyze(trace_with(prediction(9.5, 13.5), samples=samples), windows="coreml")) == {}
+    assert codes(analyze(trace_with(prediction(9.5, 13.5), samples=samples), windows="coreml")) == {
+        "calls-outside-windows": 1
+    }
 
 
 # Threads ----------------------------------------------------------------------------------------------------
@@ -316,7 +319,8 @@ def test_a_pattern_that_names_nothing_lists_what_there_is(pattern: str) -> None:
     with pytest.raises(UsageError) as error:
         matched("encode", pattern)
     text = str(error.value)
-    assert text.startswith(f"literal has no signpost interval '{pattern}'; it has ")
+    start = f"literal has no signpost interval '{pattern}' (1 without a partner); it has "
+    assert text.startswith(start)
     assert "com.app/Inference/encode (1)" in text
     assert "com.app/Draw/encode (1)" in text
     assert "open" not in text.partition(";")[2]

@@ -13,8 +13,9 @@ from tracekit.analysis.measured import Measured, is_work, rows_by
 from tracekit.analysis.membership import Membership
 from tracekit.analysis.spans import Spans, union
 from tracekit.analysis.waiting import AWAITED, Waiting
+from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
-from tracekit.model import ATTRIBUTION, BoolArray, IntArray, Trace
+from tracekit.model import ATTRIBUTION, IntArray, Trace
 
 OUTSIDE = -1
 """The ``window_id`` of what lies in no window."""
@@ -193,24 +194,15 @@ def waits_of(
 
     It is the calling thread's, and the workers' where no other call at the time may have them.
     """
-    starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-    owned = windows.assign(alone=~overlapping(starts, ends))
-    for (thread, pid, model, alone), at in rows_by(owned, "thread_id", "pid", "model", "alone"):
+    owned = windows.assign(is_call=~windows["source"].isin(GIVEN_SOURCES))
+    names = ("thread_id", "pid", "model", "alone", "is_call")
+    for (thread, pid, model, alone, call), at in rows_by(owned, *names):
+        if call and thread < 0 and not alone and not measured.requests(engine):
+            continue  # which of several calls waited, nothing tells
         if measured.requests(engine):
             yield at, measured.spans(measured.scope(int(pid), str(model)), (engine, Phase.WAIT))
         else:
             yield at, waiting.spans(engine, int(thread), int(pid), bool(alone))
-
-
-def overlapping(starts: IntArray, ends: IntArray) -> BoolArray:
-    """Mark the windows that share time with another one."""
-    order = np.argsort(starts, kind="stable")
-    reach = np.maximum.accumulate(ends[order]) if len(order) else ends
-    shared = np.zeros(len(starts), bool)
-    shared[order[1:]] = starts[order][1:] < reach[:-1]
-    followed = np.searchsorted(starts[order], ends[order], "left") > np.arange(len(order)) + 1
-    shared[order] |= followed
-    return shared
 
 
 def _table(

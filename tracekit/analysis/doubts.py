@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.attribution import overlapping, scopes_of
+from tracekit.analysis.attribution import scopes_of
 from tracekit.analysis.classification.labels import Labels
-from tracekit.analysis.measured import Measured
+from tracekit.analysis.measured import CORE_ML, MPS, Measured
 from tracekit.analysis.membership import Membership
 from tracekit.analysis.verdicts import many
 from tracekit.analysis.windows.window import GIVEN_SOURCES
@@ -22,7 +22,10 @@ def doubts_of(
     return [
         *_ambiguous(members),
         *_ownership(measured),
+        *_mps_without_ane(trace, measured),
+        *_gpu_of_nobody(measured),
         *_shared_hardware(windows, measured),
+        *_without_length(trace),
         *_disagreement(labels, members, windows, measured),
         *_unsymbolicated(trace, labels),
     ]
@@ -77,14 +80,43 @@ def _ownership(measured: Measured) -> list[Issue]:
 def _shared_hardware(windows: pd.DataFrame, measured: Measured) -> list[Issue]:
     """Say where several calls at once count the same intervals."""
     calls = windows[~windows["source"].isin(GIVEN_SOURCES)]
-    shared = int(overlapping(calls["start_ns"].to_numpy(np.int64), calls["end_ns"].to_numpy(np.int64)).sum())
+    shared = int((~calls["alone"]).sum())
     if not shared or not measured.engines:
         return []
     text = (
         f"{shared} windows overlap: an interval counts in each of them, unless its label names the model of"
         " one of them"
     )
-    return [Issue("info", "windows-overlap", text, shared)]
+    return [Issue("warning", "windows-overlap", text, shared)]
+
+
+def _mps_without_ane(trace: Trace, measured: Measured) -> list[Issue]:
+    """MPSGraph may hand a program to the Neural Engine, whose table then has the very same interval."""
+    rows = int(((trace.intervals["source"] == MPS) & (trace.intervals["engine"] == Engine.GPU)).sum())
+    if not rows or Engine.ANE in measured.engines:
+        return []
+    text = (
+        f"{many(rows, 'row')} of {MPS} count for the GPU; MPSGraph may have handed some to the Neural Engine,"
+        " whose own table would show it and has no rows here"
+    )
+    return [Issue("warning", "mps-engine-unknown", text, rows)]
+
+
+def _gpu_of_nobody(measured: Measured) -> list[Issue]:
+    rows = measured.gpu_rows_of_nobody
+    if not rows:
+        return []
+    text = f"{many(rows, 'row')} of metal-gpu-intervals name no process and count for the target"
+    return [Issue("warning", "gpu-process-unknown", text, rows)]
+
+
+def _without_length(trace: Trace) -> list[Issue]:
+    """Say it where Core ML's predictions make no window."""
+    rows = trace.intervals[(trace.intervals["source"] == CORE_ML).to_numpy(bool)]
+    calls = rows[(rows["channel"] == "Prediction").to_numpy(bool)]
+    count = int((calls["end_ns"] <= calls["start_ns"]).sum())
+    text = f"{many(count, 'prediction')} of {CORE_ML} have no length and make no window"
+    return [Issue("warning", "predictions-without-length", text, count)] if count else []
 
 
 def _disagreement(

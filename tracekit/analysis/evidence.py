@@ -170,7 +170,7 @@ _USES = {
     "OSSignpostIntervals": "gives windows with --window-signpost",
     "region-of-interest": "gives windows with --window-signpost",
     "os-signpost": "begins and ends are paired; gives windows with --window-signpost",
-    "thread-state": "measures waiting",
+    "thread-state": "tells when threads waited",
     "metal-gpu-state-intervals": "kept as a track",
     "device-thermal-state-intervals": "told under Recording",
     "ModelInferenceTable": "gives windows",

@@ -23,6 +23,7 @@ from tracekit.model import BoolArray, IntArray, Trace
 ANE_SOURCES = ("ane-hw-intervals", "ane-hw-intervals-internal")
 GPU_SOURCES = ("mps-hw-intervals", "metal-gpu-intervals")
 CORE_ML = "coreml-os-signpost"
+MPS = "mps-hw-intervals"
 _BOUNDARIES = "_ .-:/"
 _MANY_ELSEWHERE = 20
 _MANY_QUIET = 100
@@ -67,7 +68,9 @@ class Measured:
         hardware = frame["source"].isin((*ANE_SOURCES, *GPU_SOURCES)).to_numpy(bool)
         # A nested row repeats time of the row around it, unless it alone says that the work is ML.
         marked = (frame["engine"] == Engine.GPU).to_numpy(bool)
-        self._frame = frame[~(hardware & ~marked & (frame["depth"] > 0).to_numpy(bool))]
+        outer = frame["source"][(frame["depth"] <= 0).to_numpy(bool)].unique()
+        nested = (frame["depth"] > 0).to_numpy(bool) & frame["source"].isin(outer).to_numpy(bool)
+        self._frame = frame[~(hardware & ~marked & nested)]
         self._pids = pids
         self._every = pids | {int(pid) for pid in window_pids if pid >= 0} if pids else pids
         self.owner = Owners(self._frame, ane_is_ours)
@@ -80,7 +83,7 @@ class Measured:
         GPU work of the target without an ML mark may be inference: with such work alone, the GPU's share in
         inference is not known. The CPU's work is measured only where Core ML reports it, see ``reported``.
         """
-        frame = self._frame
+        frame = self._frame[(self._frame["end_ns"] > self._frame["start_ns"]).to_numpy(bool)]
         on_gpu = frame["source"].isin(GPU_SOURCES)
         marked = on_gpu & (frame["engine"] == Engine.GPU)
         unmarked = len(self.everything((Engine.GRAPHICS, None))) > 0
@@ -134,6 +137,12 @@ class Measured:
         """When the ANE ran models that are none of the target's."""
         rows = self._frame[self.owner.foreign & (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)]
         return _spans(rows)
+
+    @property
+    def gpu_rows_of_nobody(self) -> int:
+        """How many rows of the GPU's system-wide table name no process, and count for the target."""
+        of_nobody = (self._frame["source"] == "metal-gpu-intervals") & (self._frame["pid"] < 0)
+        return int(of_nobody.sum())
 
     @property
     def ane_rows(self) -> int:

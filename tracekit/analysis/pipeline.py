@@ -13,7 +13,7 @@ from tracekit.analysis.classification.markers import load_markers
 from tracekit.analysis.counters import count_events, sum_metrics
 from tracekit.analysis.doubts import doubts_of
 from tracekit.analysis.evidence import gather_evidence
-from tracekit.analysis.measured import Measured, ane_may_be_ours
+from tracekit.analysis.measured import ANE_SOURCES, Measured, ane_may_be_ours
 from tracekit.analysis.membership import NOBODY, assign_samples
 from tracekit.analysis.reasons import leading_frames
 from tracekit.analysis.result import Analysis
@@ -58,11 +58,10 @@ def analyze(
     pids = selected_pids(trace, selection)
     choice = choose_windows(trace, labels, windows, signposts, pids)
     ours = windows == "ane" or ane_may_be_ours(labels)
-    if thread is not None:  # only now: which thread called is told by looking at all of them
-        trace = select_thread(trace, selection, labels)
-        labels = label_samples(trace, rules)
     frame = window_frame(select_windows(trace, selection, choice.windows))
     members = assign_samples(trace, labels, frame)
+    trace, frame, members = select_thread(trace, selection, labels, frame, members)
+    labels = labels if thread is None else label_samples(trace, rules)
     measured = Measured(trace, pids, frame["pid"].unique(), ours)
     waiting = Waiting(trace, labels)
     attribution = attribute(trace, labels, members, frame, measured, waiting)
@@ -111,6 +110,7 @@ def _verdicts(
     lengths = (windows["end_ns"] - windows["start_ns"]).tolist()
     foreign = times["foreign_ns"].tolist()
     is_call = (~windows["source"].isin(GIVEN_SOURCES)).tolist()
+    of_engine = windows["source"].isin(ANE_SOURCES).tolist()
     requested = frozenset(engine for engine in Engine if measured.requests(engine))
     return tuple(
         judge(
@@ -124,6 +124,7 @@ def _verdicts(
                 requested,
                 foreign[window],
                 is_call[window],
+                of_engine[window],
             )
         )
         for window, length in enumerate(lengths)

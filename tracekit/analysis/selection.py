@@ -11,7 +11,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.measured import target_pids
-from tracekit.analysis.membership import assign_samples
+from tracekit.analysis.membership import Membership, assign_samples
 from tracekit.analysis.windows.stacks import windows_from_stacks
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
 from tracekit.errors import UsageError
@@ -38,19 +38,34 @@ def select_process(trace: Trace, selection: Selection) -> Trace:
     return _of_process(_keep(trace, _of_threads(trace, of_process)), _pids(trace, selection.process))
 
 
-def select_thread(trace: Trace, selection: Selection, labels: Labels) -> Trace:
-    """Return ``trace`` with the selected thread's samples; ``labels`` are those of ``trace``.
+def select_thread(
+    trace: Trace, selection: Selection, labels: Labels, windows: pd.DataFrame, members: Membership
+) -> tuple[Trace, pd.DataFrame, Membership]:
+    """Return the selected thread's samples and windows, and which sample counts in which window.
 
-    They include those of the runtime's workers that belong to its prediction calls: Core ML runs a call's
-    operations on a queue of its own. Raises ``UsageError`` when nothing is selected, and lists what there is.
+    All are given for the whole process, so that what a call shares with others is the same with and without a
+    selection. The samples include those of the runtime's workers that belong to the thread's calls: Core ML
+    runs a call's operations on a queue of its own. Windows whose thread nobody knows go, unless they are the
+    user's own. Raises ``UsageError`` when nothing is selected, and lists what there is.
     """
     if selection.thread is None:
-        return trace
+        return trace, windows, members
     present = np.isin(np.arange(len(trace.threads)), trace.samples["thread_id"].to_numpy())
-    chosen = _matches(trace.threads, "tid", "name", selection.thread) & present
-    if not chosen.any():
+    chosen = _matches(trace.threads, "tid", "name", selection.thread)
+    if not (chosen & present).any():
         raise UsageError(_no_thread(trace, selection.thread, present))
-    return _keep(trace, _of_threads(trace, chosen) | _served(trace, chosen, labels))
+    given = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+    called = np.append(chosen, False)[windows["thread_id"].to_numpy()]
+    marked = _of_threads(trace, chosen) | _served(trace, chosen, labels)
+    marked[members.sample[called[members.window]]] = True
+    kept = marked[members.sample] & (given | called)[members.window]
+    new_sample, new_window = np.cumsum(marked) - 1, np.cumsum(given | called) - 1
+    left = windows[given | called].reset_index(drop=True)
+    return (
+        _keep(trace, marked),
+        left.assign(window_id=np.arange(len(left), dtype=np.int64)),
+        Membership(new_sample[members.sample[kept]], new_window[members.window[kept]], members.ambiguous),
+    )
 
 
 def selected_pids(trace: Trace, selection: Selection) -> frozenset[int]:
@@ -59,17 +74,11 @@ def selected_pids(trace: Trace, selection: Selection) -> frozenset[int]:
 
 
 def select_windows(trace: Trace, selection: Selection, windows: Sequence[Window]) -> list[Window]:
-    """Return the windows of the selected process that a selected thread called.
-
-    With a thread, windows whose thread nobody knows go, unless they are the user's own.
-    """
-    if selection.process is not None:
-        pids = _pids(trace, selection.process)
-        windows = [one for one in windows if one.pid < 0 or one.pid in pids]
-    if selection.thread is None:
+    """Return the windows of the selected process, and those of nobody knows which."""
+    if selection.process is None:
         return list(windows)
-    chosen = np.flatnonzero(_matches(trace.threads, "tid", "name", selection.thread))
-    return [one for one in windows if one.thread_id in chosen or one.source in GIVEN_SOURCES]
+    pids = _pids(trace, selection.process)
+    return [one for one in windows if one.pid < 0 or one.pid in pids]
 
 
 def _pids(trace: Trace, process: str | int) -> frozenset[int]:

@@ -126,20 +126,20 @@ def _counted(windows: pd.DataFrame, verdicts: Sequence[str]) -> str:
 
 def _lead(windows: pd.DataFrame, times: pd.DataFrame, verdicts: Sequence[Verdict]) -> str:
     """Say what most windows did, in the words of the middle one of them, and what the first took."""
-    kinds = Counter((verdict.verdict, verdict.order) for verdict in verdicts)
-    kind, count = kinds.most_common(1)[0]
+    told = [(verdict.verdict, frozenset(verdict.order)) for verdict in verdicts]
+    kind, count = Counter(told).most_common(1)[0]
     if kind[0] == UNKNOWN or 2 * count <= len(verdicts):
         return ""
     lengths = (windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64)
-    alike = [at for at, verdict in enumerate(verdicts) if (verdict.verdict, verdict.order) == kind]
+    alike = [at for at, one in enumerate(told) if one == kind]
     middle = sorted(alike, key=lambda at: lengths[at])[(len(alike) - 1) // 2]
     short = verdicts[middle].short
-    told = [f"{short[:1].upper()}{short[1:]}"]
+    words = [f"{short[:1].upper()}{short[1:]}"]
     if len(verdicts) > 1:
-        told.append(f"{count} of {len(verdicts)} windows alike")
+        words.append(f"{count} of {len(verdicts)} windows alike")
         if windows["first"].iloc[0] and _stands_out(lengths, times):
-            told.append(_first(int(lengths[0]), times))
-    return f"{'; '.join(told)}. "
+            words.append(_first(int(lengths[0]), times))
+    return f"{'; '.join(words)}. "
 
 
 def _stands_out(lengths: IntArray, times: pd.DataFrame) -> bool:

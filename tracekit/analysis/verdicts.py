@@ -15,6 +15,7 @@ MIXED = "MIXED"
 UNKNOWN = "UNKNOWN"
 SERVING = tuple(engine for engine in ENGINES if engine.serves_inference)
 _MOST_SEGMENTS = 6
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Facts:
     ``measured`` has the tables that measured each engine: of others, no interval proves nothing.
     ``requested`` are the engines of which Core ML reports requests. ``foreign_ns`` is the ANE's work for
     models that are none of the target's. A call (``is_call``) counts its own work, a window that the user
-    gave every sample in its time.
+    gave every sample in its time; one ``of_engine`` is the Neural Engine's intervals themselves.
     """
 
     length_ns: int
@@ -47,6 +48,7 @@ class Facts:
     requested: frozenset[Engine] = frozenset()
     foreign_ns: int = 0
     is_call: bool = False
+    of_engine: bool = False
 
     @cached_property
     def parts(self) -> dict[Engine, _Part]:
@@ -123,14 +125,18 @@ def judge(facts: Facts) -> Verdict:
         return Verdict(UNKNOWN, why, why, why)
     lead = max(parts.values(), key=lambda part: (part.reach_ns, part.samples))
     others = [part for part in parts.values() if part is not lead]
-    short = f"ran on the {lead.engine} ({_amount(lead, facts)})"
+    # A sample of dispatch or waiting says who called the engine, not that it worked.
+    known = lead.busy_ns or lead.engine is Engine.CPU
+    short = f"{'ran on' if known else 'handed work to'} the {lead.engine} ({_amount(lead, facts)})"
     if others:
         short += " with " + " and ".join(_beside(part, lead.engine, facts) for part in others)
     told = [_measured_words(facts), *(_host_words(part, facts) for part in parts.values())]
     grounds = [_ground(part, facts) for part in parts.values()]
     order = tuple(segment.engine for segment in facts.order)
-    if len(order) > 1:
-        grounds.append(f"in the order {' → '.join(order[:_MOST_SEGMENTS])}")
+    if len(order) > _MOST_NAMED:
+        grounds.append(f"{' and '.join(parts)} in turns")
+    elif len(order) > 1:
+        grounds.append(f"in the order {' → '.join(order)}")
     verdict = next(iter(parts)) if len(parts) == 1 else MIXED
     return Verdict(str(verdict), "; ".join(filter(None, told)), "; ".join(grounds), short, order)
 
@@ -138,6 +144,8 @@ def judge(facts: Facts) -> Verdict:
 def _amount(part: _Part, facts: Facts) -> str:
     """Return ``measured, 83 % of 4.1 ms`` or ``12 samples``."""
     if part.busy_ns:
+        if facts.of_engine and part.busy_ns == facts.length_ns:
+            return f"measured, {_ms(part.busy_ns)}"  # the window is the interval: 100 % would say nothing
         large = 100 * part.busy_ns >= facts.length_ns
         share = f"{100 * part.busy_ns / facts.length_ns:.0f} %" if large else _ms(part.busy_ns)
         return f"measured, {share} of {_ms(facts.length_ns)}"
@@ -189,7 +197,7 @@ def _measured_words(facts: Facts) -> str:
             parts.append(f"{engine} busy {_ms(part.busy_ns)} of {_ms(facts.length_ns)} (measured)")
         if part.requested_ns:
             parts.append(f"requests to the {engine} took {_ms(part.requested_ns)}, as Core ML reports")
-        if engine in facts.measured and part.samples and not part.busy_ns:
+        if engine in facts.measured and part.samples and not part.busy_ns and engine is not Engine.CPU:
             parts.append(f"{facts.measured[engine]} measured the {engine} and has no interval here")
     if len(facts.order) > 1:
         parts.append(hand_offs(facts.order))

@@ -129,7 +129,7 @@ class Waiting:
         starts = states["start_ns"].to_numpy(np.int64)
         at = _last_before(keys, times[order], wanted, starts)
         sample = order[np.maximum(at, 0)]
-        near = starts - times[sample] <= 2 * sampling_period_ns(self._trace)
+        near = starts - times[sample] <= LONG_HOLE_NS  # it may wake and wait again without a sample
         fits = is_known & (at >= 0) & (keys[np.maximum(at, 0)] == wanted) & near
         handing = self._handing_over()
         fits &= (handing | self._labels.in_call)[sample]

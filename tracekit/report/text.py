@@ -8,7 +8,7 @@ from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
 from tracekit.analysis.counters import ratios
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
-from tracekit.analysis.verdicts import SERVING
+from tracekit.analysis.verdicts import SERVING, many
 from tracekit.engines import ENGINES, Engine, Phase
 from tracekit.export.text import align, printable
 from tracekit.model import Trace, WeightUnit
@@ -113,7 +113,8 @@ def _engines(analysis: Analysis) -> str:
     rows = []
     for engine in ENGINES:
         own = [share for share in shares if share.engine is engine]
-        if any(share.samples or share.busy_ns for share in own) or engine in measured:
+        worked = any(share.busy_ns and (share.phase is None or share.is_inference) for share in own)
+        if worked or any(share.samples for share in own):
             busy = [_busy(own, engine in measured)] if measured else []
             rows.append([str(engine), *busy, *_numbers(own, unit), _phases(own), _meaning(engine)])
     if not rows:
@@ -123,7 +124,8 @@ def _engines(analysis: Analysis) -> str:
     right = [name in ("busy", "samples", "host time", unit) for name in header]
     table = align(header, rows, right, "  ")
     about = "host samples: who called or ran an engine on the CPU, not how long it worked"
-    about = f"busy is measured by tables over the whole run; {about}" if measured else about
+    scope = "" if analysis.selection.thread is None else " and all threads"
+    about = f"busy is measured by tables over the whole run{scope}; {about}" if measured else about
     return f"{wrapped(f'Engines ({about})', '')}\n{table}"
 
 
@@ -210,7 +212,7 @@ def _evidence(analysis: Analysis) -> str:
         if one.state == "absent":
             silent.setdefault(one.remark, []).append(printable(one.source))
         else:
-            state = f"{one.rows:,} rows" if one.state == "rows" else "empty"
+            state = many(one.rows, "row") if one.state == "rows" else "empty"
             lines.append(
                 wrapped(f"{printable(one.source)}: {state}, {one.remark}; it shows {one.shows}", "  ")
             )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from tracekit.analysis.attribution import Share, shares_by_window
+from tracekit.analysis.measured import ANE_SOURCES
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.analysis.verdicts import SERVING, Verdict
@@ -42,7 +43,7 @@ def windows_text(analysis: Analysis, most: int) -> str:
                 *([_waiting(own)] if waits else []),
                 *_counts(own),
                 clip(printable(window.label), _LABEL_WIDTH),
-                _thread_name(analysis.trace, window.thread_id),
+                _thread_name(analysis.trace, window),
                 letter,
             ]
         )
@@ -67,10 +68,10 @@ def _letter(number: int) -> str:
     return head + chr(ord("a") + number % 26)
 
 
-def _thread_name(trace: Trace, thread_id: int) -> str:
-    if thread_id < 0:
-        return "all"
-    thread = trace.threads.iloc[thread_id]
+def _thread_name(trace: Trace, window: Window) -> str:
+    if window.thread_id < 0:
+        return "all" if window.source in GIVEN_SOURCES else "not known"
+    thread = trace.threads.iloc[window.thread_id]
     return clip(printable(f"{thread['name']} (0x{thread['tid']:x})"), _THREAD_WIDTH)
 
 
@@ -135,6 +136,8 @@ def _lengths(analysis: Analysis) -> Iterator[str]:
         return
     inferred = (analysis.windows["source"] == "stacks").all()
     what = "length of windows, each one inference or several" if inferred else "length of windows"
+    if analysis.windows["source"].isin(ANE_SOURCES).any():
+        what = "length of windows, those of the ANE from its first to its last interval"
     first = f"first {(summary.first_ns or 0) / 1e6:.3f} ms"
     spread = f"p50 {_ms(summary.p50_ns)}, p90 {_ms(summary.p90_ns)}, p99 {_ms(summary.p99_ns)}"
     yield f"  {what}: {first}, {spread}"

@@ -66,7 +66,7 @@ def choose_windows(
         return Choice([whole_run(trace)], ())
     inferred = windows_from_stacks(trace, labels)
     if wanted in _FROM_TABLES:
-        return _asked_for(trace, wanted, inferred, pids)
+        return _asked_for(trace, labels, wanted, inferred, pids)
     if wanted == "auto":
         for source, (find, _) in _FROM_TABLES.items():
             if source == "ane" and not ane_may_be_ours(labels):
@@ -86,7 +86,7 @@ def _measured_work(trace: Trace) -> bool:
     return bool(work.any())
 
 
-def _asked_for(trace: Trace, wanted: str, inferred: Inferred, pids: frozenset[int]) -> Choice:
+def _asked_for(trace: Trace, labels: Labels, wanted: str, inferred: Inferred, pids: frozenset[int]) -> Choice:
     find, what = _FROM_TABLES[wanted]
     windows = find(trace, pids)
     if not windows:
@@ -94,7 +94,13 @@ def _asked_for(trace: Trace, wanted: str, inferred: Inferred, pids: frozenset[in
             f"{trace.info.name} has no {what}, so --windows {wanted} finds nothing. See the evidence that"
             " tracekit analyze lists, or leave --windows out."
         )
-    return Choice(bind_threads(trace, windows, inferred.windows), ())
+    windows = bind_threads(trace, windows, inferred.windows)
+    left = _untouched(windows, inferred.windows)
+    issues = list(_ane_caveats(trace, labels, windows)) if wanted == "ane" else []
+    if left:
+        text = f"{len(left)} prediction calls on stacks lie outside these windows, and are not listed"
+        issues.append(Issue("warning", "calls-outside-windows", text, len(left)))
+    return Choice(windows, tuple(issues))
 
 
 def _with_threads(trace: Trace, labels: Labels, windows: list[Window]) -> list[Window]:
@@ -102,21 +108,9 @@ def _with_threads(trace: Trace, labels: Labels, windows: list[Window]) -> list[W
 
 
 def _fused(trace: Trace, labels: Labels, source: str, windows: list[Window], inferred: Inferred) -> Choice:
-    """Return measured windows, and the calls on stacks that none of them touches: no call is lost.
-
-    A window of another process, or of another thread that is known, does not touch a call.
-    """
+    """Return measured windows, and the calls on stacks that none of them touches: no call is lost."""
     windows = bind_threads(trace, windows, inferred.windows)
-    callers = {(call.pid, call.thread_id) for call in inferred.windows}
-    held = {
-        (pid, thread): Spans.of(*_edges([one for one in windows if _may_be(one, pid, thread)]))
-        for pid, thread in callers
-    }
-    left = [
-        call
-        for call in inferred.windows
-        if not held[call.pid, call.thread_id].touches(call.start_ns, call.end_ns)
-    ]
+    left = _untouched(windows, inferred.windows)
     issues = []
     if left:
         text = (
@@ -127,6 +121,15 @@ def _fused(trace: Trace, labels: Labels, source: str, windows: list[Window], inf
     if source == "ane":
         issues += _ane_caveats(trace, labels, [*windows, *left])
     return Choice([*windows, *left], tuple(issues))
+
+
+def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
+    """Return the calls in whose time no window lies that may be of their process and thread."""
+    held = {
+        (pid, thread): Spans.of(*_edges([one for one in windows if _may_be(one, pid, thread)]))
+        for pid, thread in {(call.pid, call.thread_id) for call in calls}
+    }
+    return [call for call in calls if not held[call.pid, call.thread_id].touches(call.start_ns, call.end_ns)]
 
 
 def _may_be(window: Window, pid: int, thread: int) -> bool:
@@ -208,7 +211,7 @@ def _caveats(inferred: Inferred, at_work: bool) -> list[Issue]:
         )
         caveats.append(Issue("info", "windows-inferred", text))
     elif at_work:
-        text = "no stack shows a prediction call; the whole run is one window"
+        text = "no prediction call is known; the whole run is one window"
         caveats.append(Issue("info", "no-prediction-calls", text))
     return caveats
 

@@ -39,7 +39,7 @@ def _windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Wi
         Window(
             int(row["start_ns"]),
             int(row["end_ns"]),
-            label or str(row["source"]),
+            label or str(row["channel"]),
             str(row["source"]),
             Basis.MEASURED,
             -1,
@@ -155,12 +155,16 @@ def _globs(pattern: str) -> list[re.Pattern[str]]:
 
 
 def _no_signpost(pattern: str, trace: Trace) -> str:
-    rows = trace.signposts[trace.signposts["kind"] == "interval"]
+    kinds = trace.signposts["kind"].value_counts()
+    unpaired = int(kinds.get("begin", 0) + kinds.get("end", 0))
+    besides = f" ({unpaired:,} without a partner)" if unpaired else ""
+    rows = trace.signposts[(trace.signposts["kind"] == "interval").to_numpy(bool)]
+    rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
     if not len(rows):
-        return f"{trace.info.name} has no signpost intervals, so '{pattern}' names none."
+        return f"{trace.info.name} has no signpost intervals{besides}, so '{pattern}' names none."
     subsystem, category, name = (rows[part].astype("str") for part in ("subsystem", "category", "name"))
     names = subsystem + "/" + category + "/" + name
     counts = names.value_counts()
     listed = ", ".join(f"{name} ({count})" for name, count in counts.head(12).items())
     more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
-    return f"{trace.info.name} has no signpost interval '{pattern}'; it has {listed}{more}."
+    return f"{trace.info.name} has no signpost interval '{pattern}'{besides}; it has {listed}{more}."

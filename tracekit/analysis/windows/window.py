@@ -13,7 +13,7 @@ import pandas as pd
 
 from tracekit.engines import Basis
 from tracekit.errors import InputError, UsageError
-from tracekit.model import WINDOWS, Trace
+from tracekit.model import WINDOWS, BoolArray, IntArray, Trace
 
 _DEFAULT_PERIOD_NS = 1_000_000
 _UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -43,6 +43,7 @@ def window_frame(windows: list[Window]) -> pd.DataFrame:
     """Return windows as a ``model.WINDOWS`` frame, numbered from 0 by start time.
 
     ``first`` marks the first call of each model in each process; of each label, where no model is known.
+    ``alone`` marks those that share no time with another.
     """
     ordered = sorted(windows, key=lambda window: (window.start_ns, window.end_ns, window.thread_id))
     frame = pd.DataFrame(
@@ -62,7 +63,20 @@ def window_frame(windows: list[Window]) -> pd.DataFrame:
     named = frame["model"].where(frame["model"] != "", frame["label"])
     again = pd.DataFrame({"name": named, "pid": frame["pid"], "is_call": is_call}).duplicated()
     frame["first"] = (is_call & ~again).astype(bool)
+    starts, ends = frame["start_ns"].to_numpy(np.int64), frame["end_ns"].to_numpy(np.int64)
+    frame["alone"] = ~overlapping(starts, ends)
     return WINDOWS.check(frame, "windows")
+
+
+def overlapping(starts: IntArray, ends: IntArray) -> BoolArray:
+    """Mark the windows that share time with another one."""
+    order = np.argsort(starts, kind="stable")
+    reach = np.maximum.accumulate(ends[order]) if len(order) else ends
+    shared = np.zeros(len(starts), bool)
+    shared[order[1:]] = starts[order][1:] < reach[:-1]
+    followed = np.searchsorted(starts[order], ends[order], "left") > np.arange(len(order)) + 1
+    shared[order] |= followed
+    return shared
 
 
 def numbered_windows(frame: pd.DataFrame) -> list[tuple[int, Window]]:

@@ -57,7 +57,8 @@ def ane_phase(label: str) -> Phase:
         return _PHASE_OF_WORD[named[-1]]
     if "AneInference" in label or label.endswith("Prediction"):
         return Phase.EXECUTE
-    return _load_or_compile(label) or Phase.EXECUTE
+    name = _COMPILED.match(label)  # a model may be called "Load"
+    return _load_or_compile(label[name.end() :] if name else label) or Phase.EXECUTE
 
 
 def ane_model(label: str) -> str:

@@ -203,7 +203,9 @@ class _Builder:
         spans = read_spans(table, self._findings)
         table = spans.table
         event = texts_of(table, "event-label")
-        model = texts_of(table, "model-name").map(without_version)
+        numbered = texts_of(table, "model-name")
+        model = numbered.map(without_version)
+        self._note_merged(numbered)
         parent = texts_of(table, "parent-model-name").map(without_version)
         inner = texts_of(table, "model-level").each(lambda word: "sub" in word.lower(), np.bool_)
         has_parent = parent.each(bool, np.bool_) & ~_equal(parent, model)
@@ -218,6 +220,16 @@ class _Builder:
             pid=self._pid(table),
             depth=(inner | has_parent).astype(np.int16),
         )
+
+    def _note_merged(self, numbered: Texts) -> None:
+        """Say it where copies of a model, or models that differ in their number alone, count as one."""
+        bases: dict[str, set[str]] = {}
+        for word in numbered.used():
+            bases.setdefault(without_version(word), set()).add(word)
+        merged = {base: sorted(words) for base, words in bases.items() if len(words) > 1}
+        named = "; ".join(f"{', '.join(words[:6])} as {base}" for base, words in sorted(merged.items())[:4])
+        text = f"models that differ in their number alone count as one ({named}): Core ML numbers copies so"
+        self._findings.add("info", "model-numbers-merged", text, len(merged))
 
     def _calls(self, table: Table, calls: _Calls) -> pd.DataFrame:
         spans = read_spans(table, self._findings)
@@ -338,8 +350,8 @@ def _depth(table: Table) -> npt.NDArray[np.int16]:
 
 
 def _inactive(table: Table) -> Mask:
-    state = texts_of(table, "state")
-    return state.each(lambda word: word not in ("", "Active"), np.bool_)
+    """Return the rows whose state is one of rest; a word that nobody knows is no reason to drop work."""
+    return texts_of(table, "state").each(lambda word: word.lower() in ("idle", "inactive", "off"), np.bool_)
 
 
 def _distinct(arrays: Sequence[IntArray]) -> IntArray:

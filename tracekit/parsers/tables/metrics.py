@@ -24,6 +24,7 @@ from tracekit.parsers.tables.cells import (
 from tracekit.parsers.tables.findings import Findings
 from tracekit.parsers.tables.spans import read_spans
 
+_MOST = 2.0**62
 METRIC_SCHEMAS = ("MetricAggregationForThread",)
 
 
@@ -55,7 +56,8 @@ def _metrics(table: Table, findings: Findings) -> tuple[pd.DataFrame, Mask]:
     if fraction is not None and fraction.kind in ("int", "float"):
         decimal = table.rows[fraction.mnemonic].to_numpy(np.float64, na_value=np.nan)
         values = np.where((~known | (whole == 0)) & np.isfinite(decimal) & (decimal != 0), decimal, values)
-    text = f"{{n}} rows of '{table.schema}' have no value"
+    values = np.where((values >= 0) & (values < _MOST), values, np.nan)
+    text = f"{{n}} rows of '{table.schema}' have no value that a count can have, and were left out"
     findings.add("warning", "metrics-without-value", text, int(np.isnan(values).sum()))
     precise, said = numbers_of(table, *_named(table, "boolean", "is-precise"))
     words = texts_of(table, *_named(table, "boolean", "is-precise"))
@@ -69,7 +71,9 @@ def _metrics(table: Table, findings: Findings) -> tuple[pd.DataFrame, Mask]:
             "pid": pids_of(table),
         }
     )
-    return frame, (said & (precise != 0)) | words.each(lambda word: word in ("Yes", "true"), np.bool_)
+    is_precise = (said & (precise != 0)) | words.each(lambda word: word in ("Yes", "true"), np.bool_)
+    kept = np.isfinite(values)
+    return frame[kept].reset_index(drop=True), is_precise[kept]
 
 
 def _named(table: Table, engineering_type: str, mnemonic: str = "") -> tuple[str, ...]:

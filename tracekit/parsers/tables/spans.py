@@ -20,6 +20,7 @@ OPEN_NS = 2**62
 
 _START = ("start", "time", "timestamp", "start-time")
 _END = ("end", "end-time")
+_MOMENTS = ("metal-command-buffer-completed", "metal-application-command-buffer-submissions")
 _TIME_TYPES = ("start-time", "event-time", "sample-time")
 
 
@@ -49,6 +50,9 @@ def read_spans(table: Table, findings: Findings) -> RowSpans:
         table, start = replace(table, rows=table.rows[known]), start[known]
     timed = not names.isdisjoint(("duration", *_END))
     if not timed:
+        text = f"{{n}} rows of '{schema}' say when something began and not how long it took: moments"
+        count = len(start) if _START[0] in names and schema not in _MOMENTS else 0
+        findings.add("warning", "interval-without-duration", text, count)
         return RowSpans(table, start, start, timed)
     duration, measured = numbers_of(table, "duration")
     end, ended = numbers_of(table, *_END)
