@@ -187,7 +187,7 @@ def test_the_text_tells_hand_offs_and_what_is_the_first() -> None:
     assert "without the first: p50" in text
     assert "thermal state nominal, fair from" in text
     assert "waiting (measured)" in text
-    assert "Compile and load, in no inference: ANE compile 151.7 ms (measured)" in text
+    assert "Compile and load, counted apart from inferences: ANE compile 151.7 ms (measured)" in text
 
 
 def test_the_text_tells_work_of_others_and_lengths_per_model() -> None:

@@ -31,6 +31,12 @@ def doubts_of(
     ]
 
 
+def unknown_threads(count: int) -> list[Issue]:
+    """Say how many windows a selected thread may have called, and are not listed."""
+    text = f"{many(count, 'window')} of which nothing tells the thread left out"
+    return [Issue("warning", "windows-of-unknown-thread", text, count)] if count else []
+
+
 def _ambiguous(members: Membership) -> list[Issue]:
     if not members.ambiguous:
         return []

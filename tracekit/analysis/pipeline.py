@@ -11,7 +11,7 @@ from tracekit.analysis.attribution import attribute, shares_by_window
 from tracekit.analysis.classification.labels import Labels, label_samples
 from tracekit.analysis.classification.markers import load_markers
 from tracekit.analysis.counters import count_events, sum_metrics
-from tracekit.analysis.doubts import doubts_of
+from tracekit.analysis.doubts import doubts_of, unknown_threads
 from tracekit.analysis.evidence import gather_evidence
 from tracekit.analysis.measured import ANE_SOURCES, Measured, ane_may_be_ours
 from tracekit.analysis.membership import NOBODY, assign_samples
@@ -60,6 +60,7 @@ def analyze(
     ours = windows == "ane" or ane_may_be_ours(labels)
     frame = window_frame(select_windows(trace, selection, choice.windows))
     members = assign_samples(trace, labels, frame)
+    unknown = int(((frame["thread_id"] < 0) & ~frame["source"].isin(GIVEN_SOURCES)).sum())
     trace, frame, members = select_thread(trace, selection, labels, frame, members)
     labels = labels if thread is None else label_samples(trace, rules)
     measured = Measured(trace, pids, frame["pid"].unique(), ours)
@@ -82,7 +83,12 @@ def analyze(
         verdicts,
         gather_evidence(trace, measured),
         summarize(trace, labels, frame, times, verdicts),
-        (*trace.issues, *choice.issues, *doubts_of(trace, labels, members, frame, measured)),
+        (
+            *trace.issues,
+            *choice.issues,
+            *(unknown_threads(unknown) if thread is not None else ()),
+            *doubts_of(trace, labels, members, frame, measured),
+        ),
         selection,
         measured,
         times,

@@ -150,7 +150,7 @@ def _preparing(analysis: Analysis) -> str:
         samples = sum(share.samples for share in own)
         if samples:
             told.append(f"{samples:,} host samples of {phase}")
-    return wrapped(f"Compile and load, in no inference: {', '.join(told)}", "") if told else ""
+    return wrapped(f"Compile and load, counted apart from inferences: {', '.join(told)}", "") if told else ""
 
 
 def _counters(analysis: Analysis) -> str:

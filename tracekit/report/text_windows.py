@@ -27,15 +27,18 @@ def windows_text(analysis: Analysis, most: int) -> str:
         return ""
     shown = list(zip(numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False))
     shares = shares_by_window(analysis.attribution)
-    measured = [engine for engine in SERVING if engine in analysis.measured.reported]
+    rows = analysis.attribution
+    busy = rows[(rows["window_id"] >= 0).to_numpy(bool) & (rows["busy_ns"].fillna(0) > 0).to_numpy(bool)]
+    worked = {*analysis.measured.engines, *busy["engine"].astype("str").unique()}
+    measured = [engine for engine in SERVING if engine in worked]
     firsts = analysis.windows["first"].tolist()
     waits = _waiting_header(analysis)
     letters: dict[str, str] = {}
-    rows = []
+    lines_of = []
     for (number, window), verdict in shown:
         letter = letters.setdefault(verdict.reason, _letter(len(letters)))
         own = shares.get(number, [])
-        rows.append(
+        lines_of.append(
             [
                 f"{number}{'*' if firsts[number] else ''}",
                 *_times(window, verdict),
@@ -47,12 +50,12 @@ def windows_text(analysis: Analysis, most: int) -> str:
                 letter,
             ]
         )
-    busy = [f"{engine} busy" for engine in measured]
+    timed = [f"{engine} busy" for engine in measured]
     counts = [str(engine) for engine in SERVING]
-    header = ["window", "start", "length", "verdict", *busy, *waits, *counts, "call", "thread", "why"]
+    header = ["window", "start", "length", "verdict", *timed, *waits, *counts, "call", "thread", "why"]
     right = [name not in ("verdict", "call", "thread", "why") for name in header]
     lines = [wrapped(_title(analysis, bool(measured)), "")]
-    lines += align(header, rows, right, "  ").splitlines()
+    lines += align(header, lines_of, right, "  ").splitlines()
     left = len(analysis.windows) - len(shown)
     if left:
         lines.append(f"  … and {left:,} more: see --max-windows or --format json")
