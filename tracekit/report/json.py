@@ -52,8 +52,7 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
 
 
 def _evidence(one: Evidence) -> dict[str, Any]:
-    note = f"{one.shows}; {one.remark}"
-    return {"source": one.source, "state": one.state, "rows": one.rows, "scope": one.scope, "note": note}
+    return {**asdict(one), "note": f"{one.shows}; {one.remark}"}
 
 
 def _recording(trace: Trace) -> dict[str, Any]:
