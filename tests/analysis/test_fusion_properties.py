@@ -169,7 +169,7 @@ def holes(samples: list[Sample]) -> list[tuple[float, float]]:
 
 
 def blocked(case: Case) -> list[tuple[float, float]]:
-    """Blocked states up to two periods after a sample of the thread that hands over."""
+    """Blocked states up to 250 ms after the thread's last sample, if that hands over."""
     tids = {
         thread: tid
         for tid, thread in enumerate(dict.fromkeys(s[1] for s in sorted(case.samples, key=lambda s: s[0])), 1)
@@ -180,7 +180,7 @@ def blocked(case: Case) -> list[tuple[float, float]]:
             t for thread, tid in tids.items() if tid == state.tid for t in handed_over(case.samples, thread)
         ]
         before = [one for one in own if one[0] <= state.start]
-        if state.state == "Blocked" and before and before[-1][1] and state.start - before[-1][0] <= 2:
+        if state.state == "Blocked" and before and before[-1][1] and state.start - before[-1][0] <= 250:
             found.append((state.start, state.end))
     return [(start, end) for start, end in found if end > start]
 
