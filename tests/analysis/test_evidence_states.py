@@ -162,6 +162,8 @@ def test_the_json_has_every_witness_in_a_fixed_order() -> None:
         "state": "rows",
         "rows": 1,
         "scope": "system",
+        "shows": "when the Neural Engine ran, for every process and naming none; Core AI graphs may not appear",
+        "remark": "measures the Neural Engine's busy time; whose work each row is, nothing tells",
         "note": "when the Neural Engine ran, for every process and naming none; Core AI graphs may not appear;"
         " measures the Neural Engine's busy time; whose work each row is, nothing tells",
     }

@@ -250,9 +250,31 @@ def test_core_mls_own_rows() -> None:
         (8, "RUNTIME", None, "Daydream", "Tagger", 0, "", 7),
         (9, "RUNTIME", None, "", "", 0, "", 7),
     ]
-    ((code, count), (issue,)) = (*found(issues), issues)
-    assert (code, count) == ("interval-kind-unknown", 2)
-    assert "'Daydream'" in issue.message
+    told = {issue.code: issue for issue in issues}
+    assert found(issues) == [("model-numbers-merged", 1), ("interval-kind-unknown", 2)]
+    assert "'Daydream'" in told["interval-kind-unknown"].message
+    assert "as Tagger)" in told["model-numbers-merged"].message
+
+
+def test_a_state_that_nobody_knows_drops_no_work() -> None:
+    states = ("Active", "active", None, "Idle", "Waiting", "Humming")
+    rows = [
+        (at, 1, "Apple Neural Engine", 0, "m__Op0_AneInference", state) for at, state in enumerate(states)
+    ]
+    columns = dict(list(ANE.items())[:6])
+    frame, issues = read_intervals(tables_of(rows_of("ane-hw-intervals", columns, *rows)), NOBODY)
+    assert frame["phase"].tolist() == ["execute", "execute", "execute", "idle", "idle", "execute"]
+    assert found(issues) == [("interval-state-unknown", 1)]
+
+
+def test_a_table_without_lengths_is_told() -> None:
+    columns = {name: kind for name, kind in ANE.items() if name != "duration"}
+    row = ane_row(5, 0)
+    frame, issues = read_intervals(
+        tables_of(rows_of("ane-hw-intervals", columns, (row[0], *row[2:]))), NOBODY
+    )
+    assert records(frame, "start_ns", "end_ns") == [(5, 5)]
+    assert found(issues) == [("interval-without-duration", 1)]
 
 
 @pytest.mark.parametrize("words", ["Neural Engine Request", "ANE Request"])

@@ -59,9 +59,19 @@ def test_the_value_is_the_whole_number_or_else_the_fraction() -> None:
         ("fraction", 0.25),
         ("fraction", 0.75),
         ("zero", 0.0),
-        ("nothing", None),
     ]
     assert issues == [("metrics-without-value", 1)]
+
+
+def test_values_that_no_count_can_have_are_left_out_and_counted() -> None:
+    rows, issues = read(
+        (0, 1, MAIN, APP, None, "1e308", "infinite in sum", 1),
+        (0, 1, MAIN, APP, 2**64 - 1, None, "all ones", 1),
+        (0, 1, MAIN, APP, None, "-5", "negative", 1),
+        (0, 1, MAIN, APP, 7, None, "fine", 1),
+    )
+    assert [(row[2], row[3]) for row in rows] == [("fine", 7.0)]
+    assert issues == [("metrics-without-value", 3)]
 
 
 def test_columns_under_other_names_go_by_their_types() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from tracekit.analysis.attribution import attribute, shares_by_window
-from tracekit.analysis.classification.labels import Labels, label_samples
+from tracekit.analysis.classification.labels import label_samples
 from tracekit.analysis.classification.markers import load_markers
 from tracekit.analysis.counters import count_events, sum_metrics
 from tracekit.analysis.doubts import doubts_of, unknown_threads
@@ -73,33 +73,29 @@ def analyze(
         frames.setdefault(window, {})[engine] = named
     verdicts = _verdicts(frame, attribution, times, segments, frames, measured, trace.weight_unit)
     return Analysis(
-        trace,
-        rules,
-        labels,
-        members,
-        frame,
-        attribution,
-        _totals(trace, labels, measured, waiting),
-        verdicts,
-        gather_evidence(trace, measured),
-        summarize(trace, labels, frame, times, verdicts),
-        (
+        trace=trace,
+        markers=rules,
+        labels=labels,
+        members=members,
+        windows=frame,
+        attribution=attribution,
+        totals=attribute(trace, labels, NOBODY, WINDOWS.empty(), measured, waiting),
+        verdicts=verdicts,
+        evidence=gather_evidence(trace, measured),
+        summary=summarize(trace, labels, frame, times, verdicts),
+        issues=(
             *trace.issues,
             *choice.issues,
             *(unknown_threads(unknown) if thread is not None else ()),
             *doubts_of(trace, labels, members, frame, measured),
         ),
-        selection,
-        measured,
-        times,
-        segments,
-        count_events(trace, labels, members),
-        sum_metrics(trace, frame),
+        selection=selection,
+        measured=measured,
+        times=times,
+        segments=segments,
+        events=count_events(trace, labels, members),
+        metrics=sum_metrics(trace, frame),
     )
-
-
-def _totals(trace: Trace, labels: Labels, measured: Measured, waiting: Waiting) -> pd.DataFrame:
-    return attribute(trace, labels, NOBODY, WINDOWS.empty(), measured, waiting)
 
 
 def _verdicts(

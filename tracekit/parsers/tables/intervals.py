@@ -53,6 +53,9 @@ SUBMISSIONS = "metal-gpu-submission-to-command-buffer-id"
 CORE_ML_SCHEMA = "coreml-os-signpost"
 CORE_AI_SCHEMA = "ODIEProfile"
 
+_AT_REST = frozenset({"idle", "inactive", "off", "waiting", "queued", "pending"})
+_STATES = _AT_REST | {"", "active"}
+
 Reader = Callable[[str], Iterable[Table]]
 
 _CALL: Kind = (Engine.RUNTIME, None)
@@ -139,7 +142,7 @@ class _Builder:
         return _frame(
             spans,
             engine=_same(Engine.ANE, spans),
-            phase=np.where(_inactive(table), PHASE_CODE[Phase.IDLE], phase),
+            phase=np.where(self._inactive(table), PHASE_CODE[Phase.IDLE], phase),
             label=label,
             model=label.map(ane_model),
             channel=texts_of(table, "channel-name"),
@@ -162,7 +165,7 @@ class _Builder:
         return _frame(
             spans,
             engine=np.where(handed, ENGINE_CODE[Engine.ANE], ENGINE_CODE[Engine.GPU]),
-            phase=np.where(_inactive(table), PHASE_CODE[Phase.IDLE], phase),
+            phase=np.where(self._inactive(table), PHASE_CODE[Phase.IDLE], phase),
             label=label,
             channel=texts_of(table, "channel-name"),
             pid=self._pid(table),
@@ -182,7 +185,7 @@ class _Builder:
         return _frame(
             spans,
             engine=np.where(is_ml, ENGINE_CODE[Engine.GPU], ENGINE_CODE[Engine.GRAPHICS]),
-            phase=np.where(_inactive(table), PHASE_CODE[Phase.IDLE], phase),
+            phase=np.where(self._inactive(table), PHASE_CODE[Phase.IDLE], phase),
             label=label,
             channel=texts_of(table, "channel-name", "event-type"),
             pid=pids_of(table),
@@ -259,6 +262,17 @@ class _Builder:
             channel=category,
             pid=self._pid(table),
         )
+
+    def _inactive(self, table: Table) -> Mask:
+        """Return the rows whose state is one of rest; a word that nobody knows is no reason to drop work."""
+        state = texts_of(table, "state")
+        strange = state.each(lambda word: word.lower() not in _STATES, np.bool_)
+        named = ", ".join(
+            sorted({f"'{word[:60]}'" for word in state.used() if word.lower() not in _STATES})[:8]
+        )
+        text = f"{{n}} rows of '{table.schema}' have a state that is not known ({named}); they count as work"
+        self._findings.add("warning", "interval-state-unknown", text, int(strange.sum()))
+        return state.each(lambda word: word.lower() in _AT_REST, np.bool_)
 
     def _kinds(
         self, table: Table, words: Texts, kind_of: Callable[[str], Kind | None]
@@ -347,11 +361,6 @@ def _same(engine: Engine, spans: RowSpans) -> IntArray:
 
 def _depth(table: Table) -> npt.NDArray[np.int16]:
     return small_numbers_of(table, "event-depth", missing=0)
-
-
-def _inactive(table: Table) -> Mask:
-    """Return the rows whose state is one of rest; a word that nobody knows is no reason to drop work."""
-    return texts_of(table, "state").each(lambda word: word.lower() in ("idle", "inactive", "off"), np.bool_)
 
 
 def _distinct(arrays: Sequence[IntArray]) -> IntArray:
