@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import runpy
-import sys
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
+from support import python_calls
 
 FUSION = runpy.run_path(str(Path(__file__).resolve().parents[1] / "benchmarks" / "fusion.py"))
 
@@ -18,19 +16,7 @@ def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
     trace = FUSION["synthetic"](samples, intervals, windows)
     labels = FUSION["label_samples"](trace, FUSION["load_markers"](None))
     FUSION["fuse"](trace, labels)
-    counted = 0
-
-    def count(_frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal counted
-        counted += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        FUSION["fuse"](trace, labels)
-    finally:
-        sys.setprofile(before)
-    return counted
+    return python_calls(lambda: FUSION["fuse"](trace, labels))
 
 
 @pytest.mark.parametrize("larger", [(40_000, 2_000, 200), (10_000, 8_000, 200), (10_000, 2_000, 800)])
