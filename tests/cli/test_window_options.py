@@ -214,6 +214,10 @@ def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
     assert [one["model"] for one in windows(path)] == ["Net", "Net"]
 
 
+def test_a_sliver_of_a_window_is_not_nothing() -> None:
+    assert "94.31 ms <1 %" in words(FALLBACK, "--window", "0ms-99s")
+
+
 def test_empty_and_absent_tables_are_told_apart(tmp_path: Path) -> None:
     shutil.copy(FALLBACK / "time-profile.xml", tmp_path)
     write(tmp_path, document(node(schema("ane-hw-intervals", ANE_COLUMNS))), "ane.xml")

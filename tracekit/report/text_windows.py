@@ -85,13 +85,10 @@ def _times(window: Window, verdict: Verdict) -> list[str]:
 
 def _busy(shares: Sequence[Share], engine: Engine, window: Window, zeros: frozenset[Engine]) -> str:
     busy = sum(share.busy_ns or 0 for share in shares if share.engine is engine and share.is_inference)
-    return (
-        f"{busy / 1e6:,.2f} ms {100 * busy / (window.end_ns - window.start_ns):3.0f} %"
-        if busy
-        else "0"
-        if engine in zeros
-        else ""
-    )
+    if not busy:
+        return "0" if engine in zeros else ""
+    share = 100 * busy / (window.end_ns - window.start_ns)
+    return f"{busy / 1e6:,.2f} ms {f'{share:.0f}' if share >= 1 else '<1':>3} %"
 
 
 def _waiting(shares: Sequence[Share]) -> str:
