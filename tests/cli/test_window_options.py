@@ -11,7 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 from support import document, node, one_table, schema, write
 
+from tracekit.analysis.windows.choose import WINDOW_SOURCES
 from tracekit.cli import main
+from tracekit.cli.analyze import analyze_command
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 PARTITIONED = SAMPLES / "ane-intervals-macos26"
@@ -80,6 +82,11 @@ def test_edges_are_those_of_the_inferences(options: tuple[str, ...], recording: 
     truth = json.loads((recording / "truth.json").read_text())[held]
     found = [(one["start_ns"], one["end_ns"]) for one in windows(recording, *options)]
     assert found == sorted((one["start_ns"], one["end_ns"]) for one in truth)
+
+
+def test_the_command_offers_every_source() -> None:
+    (option,) = [one for one in analyze_command.params if one.name == "windows"]
+    assert tuple(option.type.choices) == WINDOW_SOURCES  # type: ignore[attr-defined]
 
 
 def test_the_best_source_is_taken_by_itself() -> None:
