@@ -152,6 +152,11 @@ def test_a_window_that_ends_before_it_starts_is_refused(samples: list[Sample]) -
         run([ane(0, 20)], samples, windows=[manual(10, 4)])
 
 
+def test_an_unknown_source_of_windows_is_refused() -> None:
+    with pytest.raises(UsageError, match="no source of windows"):
+        run([], windows="signposts")
+
+
 def test_a_window_where_only_a_table_has_rows_is_not_outside() -> None:
     assert "window-outside" not in codes(run([ane(2, 6)], [(50, "a", UI)], windows=[manual(0, 10)]))
 

@@ -60,6 +60,8 @@ def choose_windows(
         if backwards:
             raise UsageError(f"The window '{backwards.label}' ends before it starts.")
         return Choice(list(wanted), tuple(_outside(trace, wanted)))
+    if wanted not in WINDOW_SOURCES:
+        raise UsageError(f"'{wanted}' is no source of windows. Choose one of {', '.join(WINDOW_SOURCES)}.")
     if signposts:
         return Choice(_with_threads(trace, labels, signpost_windows(trace, signposts)), ())
     if wanted == "run":
