@@ -58,6 +58,8 @@ class Basis(StrEnum):
 
 
 ENGINES: tuple[Engine, ...] = tuple(Engine)
+SERVING: tuple[Engine, ...] = tuple(engine for engine in Engine if engine.serves_inference)
+"""The engines that a verdict can name."""
 ML_ENGINES = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
 """What shows that a model was at work, on whichever engine."""
 PHASES: tuple[Phase, ...] = tuple(Phase)

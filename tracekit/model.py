@@ -6,10 +6,10 @@ The columns of each frame are declared here once, and ``Columns.check`` holds th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,11 @@ class Columns:
         found = str(frame[name].dtype)
         if found != dtype:
             raise TracekitError(f"{what}: the column '{name}' has dtype {found}, expected {dtype}")
+
+
+def categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd.Categorical:
+    """Return a category column of the given names by their positions; -1 is missing."""
+    return pd.Categorical.from_codes(codes, categories=pd.Index([str(name) for name in names], dtype="str"))
 
 
 SAMPLES = Columns(

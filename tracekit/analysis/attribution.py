@@ -10,15 +10,12 @@ import pandas as pd
 
 from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.measured import Measured, is_work, rows_by
-from tracekit.analysis.membership import Membership
+from tracekit.analysis.membership import OUTSIDE, Membership
 from tracekit.analysis.spans import Spans, union
 from tracekit.analysis.waiting import AWAITED, Waiting
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
-from tracekit.model import ATTRIBUTION, IntArray, Trace
-
-OUTSIDE = -1
-"""The ``window_id`` of what lies in no window."""
+from tracekit.model import ATTRIBUTION, IntArray, Trace, categorical
 
 BASES: tuple[Basis, ...] = tuple(Basis)
 
@@ -98,32 +95,22 @@ def attribute(
         pd.DataFrame(
             {
                 "window_id": joined["window_id"].to_numpy(np.int64),
-                "engine": _categories(joined["engine"], ENGINES),
-                "phase": _categories(joined["phase"], PHASES),
+                "engine": categorical(joined["engine"].to_numpy(np.int64), ENGINES),
+                "phase": categorical(joined["phase"].to_numpy(np.int64), PHASES),
                 "samples": joined["samples"].fillna(0).to_numpy(np.int64),
                 "sampled_ns": pd.arrays.IntegerArray(weight.copy(), no_time),
                 "busy_ns": joined["busy_ns"].astype("Int64"),
                 "waiting_ns": joined["waiting_ns"].astype("Int64"),
                 "weight": weight,
-                "waiting_basis": _categories(basis, BASES),
+                "waiting_basis": categorical(basis, BASES),
             }
         ),
         "attribution",
     )
 
 
-def _categories(codes: pd.Series[int] | IntArray, names: tuple[str, ...]) -> pd.Categorical:
-    return pd.Categorical.from_codes(
-        np.asarray(codes, np.int64), categories=pd.Index([str(name) for name in names], dtype="str")
-    )
-
-
 def _sample_totals(trace: Trace, labels: Labels, members: Membership) -> pd.DataFrame:
-    outside = np.ones(len(trace.samples), bool)
-    outside[members.sample] = False
-    rest = np.flatnonzero(outside)
-    sample = np.concatenate([members.sample, rest])
-    window = np.concatenate([members.window, np.full(len(rest), OUTSIDE, np.int64)])
+    sample, window = members.with_outside(len(trace.samples))
     width = len(PHASES) + 1
     engine, phase = labels.engine[sample].astype(np.int64), labels.phase[sample].astype(np.int64)
     key = (window + 1) * (len(ENGINES) * width) + engine * width + phase + 1

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.attribution import OUTSIDE
 from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.measured import rows_by
 from tracekit.analysis.membership import Membership
 from tracekit.engines import ENGINES
-from tracekit.model import Columns, IntArray, Trace
+from tracekit.model import Columns, Trace, categorical
 
 EVENT_COUNTS = Columns(
     {"window_id": "int64", "engine": "category", "event": "category", "value": "int64"},
@@ -31,11 +30,7 @@ _MISPREDICTED = ("BRANCH_MISPRED_NONSPEC", "BR_MISP_RETIRED.ALL_BRANCHES")
 def count_events(trace: Trace, labels: Labels, members: Membership) -> pd.DataFrame:
     """Return the counters' sums (``EVENT_COUNTS``), one row per window × engine × event with samples."""
     names = [str(name) for name in trace.counters.columns]
-    outside = np.ones(len(trace.samples), bool)
-    outside[members.sample] = False
-    rest = np.flatnonzero(outside)
-    sample = np.concatenate([members.sample, rest])
-    window = np.concatenate([members.window, np.full(len(rest), OUTSIDE, np.int64)])
+    sample, window = members.with_outside(len(trace.samples))
     key = (window + 1) * len(ENGINES) + labels.engine[sample]
     distinct, at = np.unique(key, return_inverse=True)
     if not names:
@@ -51,8 +46,8 @@ def count_events(trace: Trace, labels: Labels, members: Membership) -> pd.DataFr
         pd.DataFrame(
             {
                 "window_id": (window_of - 1).astype(np.int64),
-                "engine": _categories(engine_of, [str(engine) for engine in ENGINES]),
-                "event": _categories(np.tile(np.arange(len(names)), len(distinct)), names),
+                "engine": categorical(engine_of, [str(engine) for engine in ENGINES]),
+                "event": categorical(np.tile(np.arange(len(names)), len(distinct)), names),
                 "value": flat,
             }
         ),
@@ -84,7 +79,7 @@ def sum_metrics(trace: Trace, windows: pd.DataFrame) -> pd.DataFrame:
     order = np.lexsort((named, window))
     return METRIC_SUMS.check(
         pd.DataFrame(
-            {"window_id": window[order], "name": _categories(named[order], names), "value": value[order]}
+            {"window_id": window[order], "name": categorical(named[order], names), "value": value[order]}
         ),
         "metric sums",
     )
@@ -114,7 +109,3 @@ def ratios(events: Mapping[str, int]) -> dict[str, float]:
         if over is not None and under:
             found[name] = over / under
     return found
-
-
-def _categories(codes: IntArray, names: list[str]) -> pd.Categorical:
-    return pd.Categorical.from_codes(codes, categories=pd.Index(names, dtype="str"))

@@ -12,6 +12,8 @@ from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.errors import UsageError
 from tracekit.model import BoolArray, IntArray, Trace
 
+OUTSIDE = -1
+"""The ``window_id`` of what lies in no window."""
 _MOST_PAIRS = 200_000_000
 
 
@@ -25,6 +27,14 @@ class Membership:
     sample: IntArray
     window: IntArray
     ambiguous: int = 0
+
+    def with_outside(self, count: int) -> tuple[IntArray, IntArray]:
+        """Return (sample, window) pairs, those of the ``count`` samples that no window counts at the end."""
+        outside = np.ones(count, bool)
+        outside[self.sample] = False
+        rest = np.flatnonzero(outside)
+        nowhere = np.full(len(rest), OUTSIDE, np.int64)
+        return np.concatenate([self.sample, rest]), np.concatenate([self.window, nowhere])
 
 
 NOBODY = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))

@@ -15,13 +15,11 @@ from tracekit.analysis.measured import Measured, is_work
 from tracekit.analysis.membership import Membership
 from tracekit.analysis.spans import NOTHING, Spans, held_twice, union, union_by_group
 from tracekit.analysis.waiting import Waiting
-from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
-from tracekit.model import Columns, IntArray, Trace
+from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, SERVING, Basis, Engine, Phase
+from tracekit.model import Columns, IntArray, Trace, categorical
 
 Edges: TypeAlias = tuple[IntArray, IntArray, IntArray]
 """Spans cut to windows: the window's row, start, end."""
-
-SERVING = tuple(engine for engine in ENGINES if engine.serves_inference)
 
 SEGMENTS = Columns(
     {
@@ -99,9 +97,9 @@ class Timeline:
                     "window_id": window[first],
                     "start_ns": starts[first],
                     "end_ns": np.maximum.reduceat(ends, first) if len(first) else ends,
-                    "engine": _named(engine, ENGINES),
+                    "engine": categorical(engine, ENGINES),
                     "busy_ns": (before[last + 1] - before[first]).astype(np.int64),
-                    "basis": _named(basis, BASES),
+                    "basis": categorical(basis, BASES),
                 }
             ),
             "segments",
@@ -188,7 +186,7 @@ class Timeline:
                     "overlap_ns": _known(overlap, len(serving) > 1),
                     "idle_ns": _known(idle, known),
                     "preparing_ns": preparing,
-                    "preparing_basis": _named(np.where(preparing > 0, basis, -1), BASES),
+                    "preparing_basis": categorical(np.where(preparing > 0, basis, -1), BASES),
                     "foreign_ns": self._measured.foreign.within(self._starts, self._ends),
                 }
             ),
@@ -228,7 +226,3 @@ def _joined(pieces: Sequence[Edges]) -> Edges:
 
 def _known(values: IntArray, known: bool) -> pd.arrays.IntegerArray:
     return pd.arrays.IntegerArray(values, np.full(len(values), not known))
-
-
-def _named(codes: IntArray, names: Sequence[str]) -> pd.Categorical:
-    return pd.Categorical.from_codes(codes, categories=pd.Index([str(name) for name in names], dtype="str"))

@@ -8,12 +8,11 @@ from functools import cached_property
 from itertools import groupby
 
 from tracekit.analysis.attribution import Share
-from tracekit.engines import ENGINES, Basis, Engine, Phase
+from tracekit.engines import SERVING, Basis, Engine, Phase
 from tracekit.model import WeightUnit
 
 MIXED = "MIXED"
 UNKNOWN = "UNKNOWN"
-SERVING = tuple(engine for engine in ENGINES if engine.serves_inference)
 _MOST_SEGMENTS = 6
 _MOST_NAMED = 4
 

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 import tracekit
-from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
+from tracekit.analysis.attribution import Share, shares_by_window
 from tracekit.analysis.classification.frames import has_symbol
 from tracekit.analysis.counters import ratios
 from tracekit.analysis.evidence import Evidence
+from tracekit.analysis.membership import OUTSIDE
 from tracekit.analysis.pipeline import segments_by_window
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import Segment

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracekit.analysis.attribution import OUTSIDE, Share, shares_by_window
+from tracekit.analysis.attribution import Share, shares_by_window
 from tracekit.analysis.counters import ratios
+from tracekit.analysis.membership import OUTSIDE
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
-from tracekit.analysis.verdicts import SERVING, many
-from tracekit.engines import ENGINES, Engine, Phase
+from tracekit.analysis.verdicts import many
+from tracekit.engines import ENGINES, SERVING, Engine, Phase
 from tracekit.export.text import align, printable
 from tracekit.model import Trace, WeightUnit
 from tracekit.report.text_windows import windows_text

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import pandas as pd
-
 from tracekit.analysis.attribution import Share, shares_by_window
 from tracekit.analysis.measured import ANE_SOURCES
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
-from tracekit.analysis.verdicts import SERVING, Verdict
+from tracekit.analysis.verdicts import Verdict
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, numbered_windows
-from tracekit.engines import Engine
+from tracekit.engines import SERVING, Engine
 from tracekit.export.text import align, clip, printable
 from tracekit.model import Trace
 from tracekit.report.wrapping import wrapped
@@ -159,4 +157,4 @@ def _model_row(name: str, one: Durations) -> list[str]:
 
 
 def _ms(time_ns: int | None) -> str:
-    return "" if time_ns is None or pd.isna(time_ns) else f"{time_ns / 1e6:,.3f} ms"
+    return "" if time_ns is None else f"{time_ns / 1e6:,.3f} ms"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Engine, Phase
-from tracekit.model import INTERVALS, IntArray, Issue, Table, TraceInfo
+from tracekit.model import INTERVALS, IntArray, Issue, Table, TraceInfo, categorical
 from tracekit.parsers.tables.cells import (
     Mask,
     Texts,
@@ -338,12 +338,8 @@ def _frame(
         {
             "start_ns": spans.start_ns,
             "end_ns": spans.end_ns,
-            "engine": pd.Categorical.from_codes(
-                engine, categories=pd.Index(list(map(str, ENGINES)), dtype="str")
-            ),
-            "phase": pd.Categorical.from_codes(
-                phase, categories=pd.Index(list(map(str, PHASES)), dtype="str")
-            ),
+            "engine": categorical(engine, ENGINES),
+            "phase": categorical(phase, PHASES),
             "label": label.category(),
             "model": (model or Texts.same("", count)).category(),
             "channel": channel.category(),
