@@ -224,6 +224,12 @@ def test_a_damaged_table_stops_nothing(tmp_path: Path) -> None:
         trace_of(Damaged(str(tmp_path), "time-profile"))
 
 
+def test_where_nothing_else_is_there_the_damage_is_what_is_wrong(tmp_path: Path) -> None:
+    path = write(tmp_path, ane((1, 2)))
+    with pytest.raises(InputError, match="'ane-hw-intervals' cannot be read: a file is damaged"):
+        trace_of(Damaged(path, "ane-hw-intervals"))
+
+
 def test_a_table_that_xctrace_cannot_export_stops_nothing(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, ane((1, 2))))
     (run,) = source.toc()

@@ -54,7 +54,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     loaded = load_samples(source.name, tables, infos, samples)
     evidence = load_evidence(tables, infos, chosen.info, loaded.rows["time_ns"].to_numpy(np.int64))
     if not loaded.source and (samples is not None or not _speaks(chosen, evidence)):
-        raise _no_samples(source, chosen, samples)
+        raise _no_samples(source, chosen, samples, evidence)
     issues = [
         *source.issues(chosen.info.run),
         *loaded.issues,
@@ -137,9 +137,10 @@ def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> R
     raise UsageError(f"{source.name} has no run {run}; its runs are {numbers}.")
 
 
-def _no_samples(source: Source, run: RunInfo, wanted: str | None) -> InputError:
-    told = {issue.code: issue.message for issue in source.issues(run.info.run)}
-    known = next((told[code] for code in ("table-damaged", "recording-unfinished") if code in told), "")
+def _no_samples(source: Source, run: RunInfo, wanted: str | None, evidence: EvidenceRows) -> InputError:
+    told = {issue.code: issue.message for issue in (*evidence.issues, *source.issues(run.info.run))}
+    codes = ("table-damaged", "recording-unfinished", "table-unreadable")
+    known = next((told[code] for code in codes if code in told), "")
     exported = sorted({table.schema for table in run.tables if table.row_count is not None})
     recorded = [schema for schema in SAMPLE_SCHEMAS if any(table.schema == schema for table in run.tables)]
     if not exported and run.info.kind == "trace-bundle":

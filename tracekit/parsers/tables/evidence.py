@@ -128,7 +128,9 @@ class _Reader:
                 yield table
         except TracekitError as error:
             problem = str(getattr(error, "problem", error)).rstrip(".")
-            text = f"'{schema}' cannot be read and is left out: {problem}"
+            unread = f"'{schema}' cannot be read"
+            told = problem if problem.startswith(unread) else f"{unread}: {problem}"
+            text = f"{told}; it is left out"
             self.findings.add("warning", "table-unreadable", text)
             self.unreadable.add(schema)
 
