@@ -12,6 +12,7 @@ from tracekit.errors import XctraceError
 from tracekit.model import Issue, RunInfo, Table
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.source import XmlFile, XmlSource
+from tracekit.xctrace.export import export_table
 from tracekit.xctrace.tool import Xctrace
 
 
@@ -43,7 +44,7 @@ class XctraceSource:
         self._folder = Path(tempfile.mkdtemp(prefix="tracekit-"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         contents = self._folder / "toc.xml"
-        tool.export(bundle, ["--toc"], contents, progress)
+        export_table(tool, bundle, ["--toc"], contents, progress)
         self._contents = XmlFile(str(contents))
         self._exported: dict[tuple[int, int], XmlFile] = {}
         self._source = self._reread()
@@ -86,7 +87,7 @@ class XctraceSource:
         for index in wanted:
             output = self._folder / f"run{number}-table{index}.xml"
             query = f'/trace-toc/run[@number="{number}"]/data/table[{index}]'
-            self._tool.export(self._bundle, ["--xpath", query], output, self._progress)
+            export_table(self._tool, self._bundle, ["--xpath", query], output, self._progress)
             self._exported[number, index] = XmlFile(str(output), self._progress)
         if wanted:
             self._source = self._reread()
