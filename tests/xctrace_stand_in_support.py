@@ -1,0 +1,108 @@
+"""Running the stand-in for xctrace from outside, for the tests of its own contract."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from xctrace_support import install
+
+SIMULATOR = "0F4D5D74-A4FE-4261-9596-8073565E7927"
+PHONE = {"name": "yx’s iPhone12 ", "os": "26.4", "udid": "00008101-000D482C1E78001E"}
+HOST = {"name": "Test Mac", "udid": "D283C622-DE11-5668-8E1F-E6234E85E6C8"}
+SHORT = ("record", "--template", "Time Profiler", "--time-limit", "50ms")
+ATTACH = (*SHORT, "--attach", "4215", "--output", "a.trace")
+LONG = (
+    "record",
+    "--template",
+    "Time Profiler",
+    "--time-limit",
+    "1h",
+    "--attach",
+    "4215",
+    "--output",
+    "a.trace",
+)
+WORK = (sys.executable, "-c", "import time; time.sleep(60)")
+
+
+class Mac:
+    """A stand-in, and a folder to run it in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.here = folder / "here"
+        self.here.mkdir()
+        self.stand_in = install(folder / "mac", start_seconds=0, save_seconds=0)
+
+    def run(self, *arguments: str, program: str = "xctrace", **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.stand_in.folder / program, *arguments],
+            cwd=self.here,
+            env=self.stand_in.environment(**more),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+
+    def start(self, *arguments: str, **settings: object) -> subprocess.Popen[str]:
+        self.stand_in.configure(**settings)
+        return subprocess.Popen(
+            [self.stand_in.folder / "xctrace", *arguments],
+            cwd=self.here,
+            env=self.stand_in.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def error(self, *arguments: str, program: str = "xctrace", **settings: object) -> tuple[int, str]:
+        """Return exit code and first line of what is refused, which says nothing on stdout."""
+        self.stand_in.configure(**settings)
+        done = self.run(*arguments, program=program)
+        assert not done.stdout
+        return done.returncode, done.stderr.splitlines()[0]
+
+    def export(self, query: str, trace: str = "a.trace") -> str:
+        done = self.run("export", "--input", trace, "--xpath", query)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    def finished(self, trace: str = "a.trace") -> bool:
+        return (self.here / trace / "form.template").exists()
+
+
+@pytest.fixture
+def mac(tmp_path: Path) -> Iterator[Mac]:
+    one = Mac(tmp_path)
+    yield one
+    left = one.stand_in.running()
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def ended(child: subprocess.Popen[str]) -> tuple[int, str]:
+    said, _ = child.communicate(timeout=10)
+    return child.returncode, said
+
+
+def saying(child: subprocess.Popen[str], text: str) -> None:
+    """Read up to a line that begins with the text."""
+    assert child.stdout
+    while not child.stdout.readline().startswith(text):
+        assert child.poll() is None
