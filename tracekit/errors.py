@@ -8,10 +8,15 @@ from typing import ClassVar
 class TracekitError(Exception):
     """Something that a user can understand and act upon.
 
-    The message is one or two sentences: what is wrong, in which file, what to do next.
+    The message is one or two sentences: what is wrong, in which file, what to do next. ``lines`` stand below
+    it, each on its own: things to choose from, a command to paste.
     """
 
     exit_code: ClassVar[int] = 3
+
+    def __init__(self, message: str, *lines: str) -> None:
+        super().__init__(message)
+        self.lines = lines
 
 
 class UsageError(TracekitError):

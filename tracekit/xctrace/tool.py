@@ -1,13 +1,22 @@
-"""Finding ``xctrace``."""
+"""Finding ``xctrace``, and asking it and its like short questions."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from tracekit.errors import XctraceError
+from tracekit.errors import UsageError, XctraceError
+
+_ANSWER_SECONDS = 60
+"""`xctrace list devices` waits for devices that do not answer: tens of seconds are normal."""
+_SELECT = "sudo xcode-select --switch /Applications/Xcode.app"
+_COMMAND_LINE_TOOLS = ("unable to find utility", "is a command line tools instance")
+LICENCE = "not agreed to the Xcode license"
+"""What every tool of an Xcode says whose licence was not accepted (exit code 69)."""
 
 
 @dataclass(frozen=True)
@@ -17,30 +26,99 @@ class Xctrace:
     path: str
 
 
-def find_xctrace() -> Xctrace | None:
-    """Return the xctrace of the selected Xcode (``DEVELOPER_DIR`` included), None where there is none."""
-    xcrun = shutil.which("xcrun")
-    if xcrun:
-        found = subprocess.run(  # noqa: S603 - the command is ours, no shell reads it
-            [xcrun, "--find", "xctrace"],
+@dataclass(frozen=True)
+class Answer:
+    """What a command answered; ``code`` is None where it could not be started or did not end in time."""
+
+    code: int | None
+    output: str = ""
+    error: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """True when the command ended well."""
+        return self.code == 0
+
+    @property
+    def gist(self) -> str:
+        """The last lines of what was said, as one."""
+        lines = [line.strip() for line in (self.error or self.output).splitlines() if line.strip()]
+        return " ".join(lines[-2:]).rstrip(".") or f"exit code {self.code}"
+
+
+def ask(command: Sequence[str], seconds: float = _ANSWER_SECONDS) -> Answer:
+    """Run a command that ends soon; it is stopped after ``seconds`` and never asks for input."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the words are ours, and no shell reads them
+            list(command),
             capture_output=True,
-            text=True,
             check=False,
             stdin=subprocess.DEVNULL,
+            timeout=seconds,
+            start_new_session=True,
         )
-        path = found.stdout.strip()
-        if found.returncode == 0 and path and os.access(path, os.X_OK):
-            return Xctrace(path)
-    alone = shutil.which("xctrace")
-    return Xctrace(alone) if alone else None
+    except subprocess.TimeoutExpired:
+        return Answer(None, error=f"{command[0]} did not answer within {seconds:g} s")
+    except (OSError, ValueError) as error:
+        return Answer(None, error=f"{command[0]} could not be started: {error}")
+    texts = (part.decode("utf-8", "replace") for part in (done.stdout, done.stderr))
+    return Answer(done.returncode, *texts)
 
 
-def require_xctrace() -> Xctrace:
+def find_xctrace(path: str | None = None) -> Xctrace | None:
+    """Return the xctrace at ``path``, else that of the selected Xcode, None where there is none.
+
+    ``DEVELOPER_DIR`` selects another Xcode: xcrun heeds it.
+    """
+    if path:
+        return Xctrace(str(Path(path).absolute())) if os.access(path, os.X_OK) else None
+    if not shutil.which("xcrun"):
+        alone = shutil.which("xctrace")
+        return Xctrace(alone) if alone else None
+    found = ask(["xcrun", "--find", "xctrace"]) if _is_xcode_selected() else Answer(None)
+    place = found.output.strip()
+    return Xctrace(place) if found.ok and place and os.access(place, os.X_OK) else None
+
+
+def require_xctrace(path: str | None = None) -> Xctrace:
     """Return the xctrace that is there; raise ``XctraceError`` with what to do when there is none."""
-    found = find_xctrace()
+    if path and not os.path.lexists(path):
+        raise UsageError(f"--xctrace {path}: there is no such file.")
+    found = find_xctrace(path)
     if found is None:
-        raise XctraceError(
-            "xctrace was not found: it comes with Xcode, on a Mac. Install Xcode and select it with"
-            " sudo xcode-select --switch /Applications/Xcode.app."
-        )
+        raise XctraceError(_why_missing(path))
     return found
+
+
+def _is_xcode_selected() -> bool:
+    """False where asking xcrun would open macOS's dialog that offers to install the Command Line Tools."""
+    if not shutil.which("xcrun"):
+        return False
+    named = os.environ.get("DEVELOPER_DIR") or not shutil.which("xcode-select")
+    return bool(named) or ask(["xcode-select", "-p"]).ok
+
+
+def _why_missing(path: str | None) -> str:
+    if path:
+        return f"{path} is no program that can be run. Name the xctrace of an Xcode."
+    if not _is_xcode_selected():
+        return (
+            "xctrace was not found: it comes with Xcode, on a Mac. Install Xcode and select it with"
+            f" {_SELECT}."
+        )
+    return why_refused(ask(["xcrun", "--find", "xctrace"]))
+
+
+def why_refused(answer: Answer) -> str:
+    """Say why ``xcrun`` or xctrace did not work, and what to do."""
+    said = answer.error + answer.output
+    if LICENCE in said:
+        return "The licence of Xcode was not accepted. Read and accept it with sudo xcodebuild -license."
+    if any(sign in said for sign in _COMMAND_LINE_TOOLS):
+        return (
+            "Only the Command Line Tools are selected, and they have no xctrace. Install Xcode and select it"
+            f" with {_SELECT}, or for one command with DEVELOPER_DIR=/Applications/Xcode.app."
+        )
+    if answer.code is None:
+        return f"xctrace does not work: {answer.gist}. tracekit doctor may tell why."
+    return f"xctrace does not work: {answer.gist}. Select an Xcode with {_SELECT}."

@@ -1,0 +1,65 @@
+"""Which xctrace this is, by its build.
+
+The version number is no guide: it is 16.0 in Xcode 16.2 to 16.4 and 16.0 again in Xcode 26.4 to 26.6. The
+build grows throughout: 16F6 is Xcode 16.4, 17C529 is 26.3, 17F42 is 26.5, 27A266a is 27.0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tracekit.errors import XctraceError
+from tracekit.xctrace.tool import Answer, Xctrace, ask, why_refused
+
+_VERSION = re.compile(r"xctrace version (\S+) \((\d+)([A-Z])(\d+)([a-z]?)\)")
+_XCODE_MAJOR = {17: 26}
+"""Xcode 26 followed 16; the other builds begin with their Xcode's number."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """An xctrace's version string, and its build: (17, "F", 42, "") of 17F42."""
+
+    number: str
+    key: tuple[int, str, int, str]
+
+    @property
+    def build(self) -> str:
+        """The build as Apple writes it."""
+        return "".join(str(part) for part in self.key)
+
+    @property
+    def xcode(self) -> str:
+        """The Xcode that it belongs to, as far as the build tells."""
+        return f"Xcode {_XCODE_MAJOR.get(self.key[0], self.key[0])}"
+
+    def since(self, family: str) -> bool:
+        """Return whether this is of a family such as "17E", or later."""
+        match = re.fullmatch(r"(\d+)([A-Z])", family)
+        assert match is not None
+        return self.key[:2] >= (int(match[1]), match[2])
+
+    def __str__(self) -> str:
+        return f"{self.number} ({self.build})"
+
+
+def parse_version(text: str) -> Version | None:
+    """Return the version in what ``xctrace version`` prints, None where there is none."""
+    match = _VERSION.search(text)
+    return Version(match[1], (int(match[2]), match[3], int(match[4]), match[5])) if match else None
+
+
+def version_of(tool: Xctrace) -> Version:
+    """Ask an xctrace for its version; raise ``XctraceError`` when it does not work."""
+    answer = ask([tool.path, "version"])
+    version = parse_version(answer.output)
+    if version is None:
+        raise XctraceError(_no_version(answer, tool))
+    return version
+
+
+def _no_version(answer: Answer, tool: Xctrace) -> str:
+    if answer.ok:
+        return f"{tool.path} gives no version that tracekit can read: '{answer.gist}'. Is it xctrace?"
+    return why_refused(answer)
