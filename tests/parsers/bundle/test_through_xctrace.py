@@ -1,4 +1,4 @@
-"""Bundles through `xctrace`, of which a script plays the part: it copies exports that lie beside it."""
+"""Bundles through `xctrace`, of which a script plays the part: it prints exports that lie beside it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from tracekit.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = """#!{python}
-import os, pathlib, shutil, sys, time
+import os, pathlib, sys, time
 home = pathlib.Path(__file__).parent
 arguments = dict(zip(sys.argv[2:], sys.argv[3:]))
-assert sys.argv[1] == "export" and os.path.isdir(arguments["--input"])
+assert sys.argv[1] == "export" and os.path.isdir(arguments["--input"]) and "--output" not in arguments
+assert os.listdir(os.environ["TMPDIR"]) == []
 query = "toc" if "--toc" in sys.argv else arguments["--xpath"]
 with open(home / "log", "a") as log:
     log.write(query + "\\n")
 {behaviour}
-shutil.copy(home / ("toc.xml" if query == "toc" else "table.xml"), arguments["--output"])
+sys.stdout.write((home / ("toc.xml" if query == "toc" else "table.xml")).read_text())
 """
 TOC = """<?xml version="1.0"?>
 <trace-toc><run number="1"><info><target><device platform="macOS" model="MacBook Pro" name="Mac"
@@ -116,7 +117,7 @@ def test_only_through_xctrace(home: Path, bundle: Path) -> None:
     assert queries(home) == ["toc", '/trace-toc/run[@number="1"]/data/table[2]']
 
 
-def test_the_temporary_folder_is_removed_on_purpose(home: Path, bundle: Path) -> None:
+def test_nothing_is_left_open(home: Path, bundle: Path) -> None:
     process = start(home, "tables", bundle, "--via", "xctrace", warnings="default::ResourceWarning")
     _, error = process.communicate(timeout=60)
     assert "ResourceWarning" not in error
@@ -164,7 +165,7 @@ def test_an_archive_is_not_for_xctrace(home: Path, tmp_path: Path) -> None:
     assert (code, error) == (2, f"Error: xctrace reads a bundle's folder: unpack {path} and name that.\n")
 
 
-FAILING = 'print("Export failed: Document Missing Template Error"); sys.exit(21)'
+FAILING = 'print("Export failed: Document Missing Template Error", file=sys.stderr); sys.exit(10)'
 
 
 @pytest.mark.parametrize("command", [("analyze",), ("tables", "--schema", "time-profile")])
@@ -214,12 +215,24 @@ def test_one_table_that_xctrace_refuses_stops_nothing(home: Path, bundle: Path) 
 
 
 @pytest.mark.parametrize(
-    "behaviour", ["sys.exit(0)", "open(arguments['--output'], 'w'); sys.exit(0)", "sys.exit(3)"]
+    ("behaviour", "words"),
+    [
+        ("sys.exit(0)", "it wrote nothing, with exit code 0"),
+        ("sys.exit(3)", "exit code 3"),
+        (
+            "sys.stdout.write('<trace-toc>'); sys.exit(0)",
+            "it stopped in the middle of a document, with exit code 0",
+        ),
+        ("sys.stdout.flush(); os.kill(os.getpid(), 5)", "ended by SIGTRAP"),
+    ],
 )
-def test_an_xctrace_that_writes_nothing(home: Path, bundle: Path, behaviour: str) -> None:
+def test_an_xctrace_that_writes_nothing_whole(home: Path, bundle: Path, behaviour: str, words: str) -> None:
     install(home, behaviour)
     code, _, error = run(home, "analyze", bundle, "--via", "xctrace")
-    assert (code, f"could not export {bundle}: exit code " in error) == (4, True)
+    assert (code, error.count("\n")) == (4, 1)
+    assert (
+        f"could not export {bundle}: {words}. It was: {home}/xctrace export --input {bundle} --toc" in error
+    )
 
 
 def test_an_xctrace_that_writes_something_else(home: Path, bundle: Path) -> None:
@@ -244,7 +257,7 @@ def test_an_interruption_leaves_no_process_and_no_files(
     while not (home / "pid").exists() or not (home / "pid").read_text():
         assert process.poll() is None
         time.sleep(0.05)
-    assert len(list((home.parent / "tmp").iterdir())) == 1
+    assert list((home.parent / "tmp").iterdir()) == []
     process.send_signal(number)
     _, error = process.communicate(timeout=30)
     assert process.returncode not in (0, 3, 4)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -48,14 +49,21 @@ class NotAnExportError(InputError):
     """The input is empty, or is something else than an export of xctrace."""
 
 
+class CutOffError(InputError):
+    """The input is an export that ends before its root element does."""
+
+
 class DocumentReader:
     """Reads one document from blocks of bytes: ``feed`` them, then ``close``.
 
+    ``listed`` are the schemas of tables by their position in the table of contents, where that is known:
+    xctrace writes a schema with its first table only, and tables of other schemas may come before its next.
     Raises ``InputError`` for anything that is not a well-formed, complete export.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, listed: Mapping[int, str] | None = None) -> None:
         self._name = name
+        self._listed = listed or {}
         self._parser = etree.XMLPullParser(
             events=("start", "end"),
             tag=_EVENT_TAGS,
@@ -103,13 +111,19 @@ class DocumentReader:
                 raise self._error("is not well-formed XML.", _EXPORT_AGAIN) from error
             if self._root_name() in _ROOTS:
                 last = f" (after row {len(self._open)} of '{self._open.schema_name}')" if self._open else ""
-                raise self._error(f"ends in the middle of the document{last}.", _EXPORT_AGAIN) from error
+                raise CutOffError(
+                    self._name, f"ends in the middle of the document{last}.", _EXPORT_AGAIN
+                ) from error
             raise self._not_an_export() from error
         self._take_events()
         if self._toc is not None:
             return self._toc
         if root.tag != "trace-query-result":
             raise self._not_an_export()
+        return self.so_far()
+
+    def so_far(self) -> QueryResult:
+        """Return the tables that ended before the document did, or before what could not be read."""
         return QueryResult(self._builder.build(), tuple(self._nodes))
 
     def _take_events(self) -> None:
@@ -138,7 +152,14 @@ class DocumentReader:
                     """Export one with --xpath '/trace-toc/run/data/table[@schema="time-profile"]'.""",
                 )
             run, index = table_place(xpath)
-            self._open = _OpenNode(run, index, self._schemas[-1] if self._schemas else None)
+            self._open = _OpenNode(run, index, self._schema_before(index))
+
+    def _schema_before(self, index: int) -> Schema | None:
+        """Return the schema of a table that brings none of its own."""
+        name = self._listed.get(index)
+        named = [schema for schema in self._schemas if name in (None, schema.name)]
+        fitting = named or self._schemas
+        return fitting[-1] if fitting else None
 
     def _end_schema(self, element: etree._Element) -> None:
         columns = tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,53 +19,77 @@ from tracekit.parsers.xml.toc import read_toc
 
 
 def read_documents(path: str, progress: Progress | None = None) -> list[Parsed]:
-    """Read every document of a file ("-" is standard input).
-
-    Raises ``InputError`` for anything that is not a complete export, and when the rows that were parsed are
-    not as many as the bytes show: no row is ever lost in silence.
-    """
-    name = "standard input" if path == STDIN else path
-    open_documents: list[tuple[DocumentReader, Scan]] = []
-    finished: list[Parsed] = []
+    """Read every document of a file ("-" is standard input); raises what ``Documents.read`` does."""
     with open_bytes(path, progress) as chunks:
+        return Documents("standard input" if path == STDIN else path).read(chunks)
+
+
+class Documents:
+    """Export documents, parsed while their bytes arrive; see ``DocumentReader`` for ``listed``."""
+
+    def __init__(self, name: str, listed: Mapping[int, str] | None = None) -> None:
+        self._name = name
+        self._listed = listed
+        self._reader = DocumentReader(name, listed)
+        self._scan = Scan()
+
+    def read(self, chunks: Iterator[bytes]) -> list[Parsed]:
+        """Read to the end and return every document.
+
+        Raises ``InputError`` for anything that is not a complete export, and when the rows that were parsed
+        are not as many as the bytes show: no row is ever lost in silence.
+        """
+        finished: list[Parsed] = []
+        begun = False
         for fresh, data in split_documents(chunks):
-            if fresh and open_documents:
-                finished.append(_finish(name, *open_documents.pop()))
-            if fresh:
-                open_documents.append((DocumentReader(name), Scan()))
-            reader, scan = open_documents[-1]
-            reader.feed(data)
-            scan.feed(data)
-    if not open_documents:
-        raise NotAnExportError(name, "is empty.", "Export the table again.")
-    finished.append(_finish(name, *open_documents.pop()))
-    return finished
+            if fresh and begun:
+                finished.append(self._finish())
+                self._reader, self._scan = DocumentReader(self._name, self._listed), Scan()
+            begun = True
+            self._scan.feed(data)
+            self._reader.feed(data)
+        if not begun:
+            raise NotAnExportError(self._name, "is empty.", "Export the table again.")
+        finished.append(self._finish())
+        return finished
 
+    def whole_tables(self) -> QueryResult:
+        """Return the tables that came whole of a document that was cut off, or could not be read further."""
+        came = self._reader.so_far()
+        counted = zip(came.nodes, self._scan.nodes, strict=False)  # the scan knows the unfinished one, too
+        trusted = self._scan.exact and not self._scan.closed
+        whole = [node for node, seen in counted if trusted and len(node.cells) == seen.rows]
+        return replace(came, nodes=tuple(whole))
 
-def _finish(path: str, reader: DocumentReader, scan: Scan) -> Parsed:
-    parsed = reader.close()
-    if isinstance(parsed, QueryResult) and scan.exact:
-        parsed_rows = [len(node.cells) for node in parsed.nodes]
-        seen_rows = [node.rows for node in scan.nodes]
-        if parsed_rows != seen_rows:
-            raise InputError(
-                path,
-                f"{sum(seen_rows)} rows stand in the file and {sum(parsed_rows)} were read.",
-                "The file is damaged; if it is not, this is a defect of tracekit: please report it.",
-            )
-    return parsed
+    def _finish(self) -> Parsed:
+        parsed = self._reader.close()
+        if isinstance(parsed, QueryResult) and self._scan.exact:
+            parsed_rows = [len(node.cells) for node in parsed.nodes]
+            seen_rows = [node.rows for node in self._scan.nodes]
+            if parsed_rows != seen_rows:
+                raise InputError(
+                    self._name,
+                    f"{sum(seen_rows)} rows stand in the file and {sum(parsed_rows)} were read.",
+                    "The file is damaged; if it is not, this is a defect of tracekit: please report it.",
+                )
+        return parsed
 
 
 class XmlFile:
-    """One file of exports: indexed quickly from its bytes, parsed when its rows are asked for."""
+    """One file of exports: indexed quickly from its bytes, parsed when its rows are asked for.
 
-    def __init__(self, path: str, progress: Progress | None = None) -> None:
+    With ``documents``, these were parsed before: there is no file, and ``path`` is what messages call them.
+    """
+
+    def __init__(
+        self, path: str, progress: Progress | None = None, documents: Sequence[Parsed] | None = None
+    ) -> None:
         self.path = path
         self._progress = progress
-        self._documents: list[Parsed] | None = None
+        self._documents = documents
         self._scans: list[Scan] | None = None
 
-    def documents(self) -> list[Parsed]:
+    def documents(self) -> Sequence[Parsed]:
         """Return the parsed documents."""
         if self._documents is None:
             self._documents = read_documents(self.path, self._progress)
