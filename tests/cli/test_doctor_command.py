@@ -1,0 +1,96 @@
+"""``tracekit doctor`` as it is called: text, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+from xctrace_support import StandIn, install
+
+from tracekit.cli import main
+from tracekit.cli.doctor import _to_text
+from tracekit.xctrace.doctor import Check
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "tracekit-doctor-1.schema.json").read_text())
+elsewhere = pytest.mark.skipif(sys.platform == "darwin", reason="what a machine says that is no Mac")
+
+
+def strict(schema: Any) -> Any:
+    """Forbid fields that the published schema does not name, so that it cannot fall behind."""
+    if isinstance(schema, dict):
+        closed = {key: strict(value) for key, value in schema.items()}
+        return closed | {"additionalProperties": False} if "properties" in schema else closed
+    return [strict(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def doctor(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["doctor", *arguments])
+
+
+@pytest.fixture
+def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    stand_in = install(tmp_path / "mac")
+    monkeypatch.setenv("PATH", str(stand_in.folder))
+    return stand_in
+
+
+@elsewhere
+def test_where_there_is_no_mac_reading_works_and_that_is_no_failure() -> None:
+    result = doctor()
+    assert result.exit_code == 0
+    assert result.output.endswith("\nRecordings can be read here; recording needs a Mac.\n")
+    assert "–        xctrace          recording needs a Mac\n" in result.output
+
+
+@pytest.mark.parametrize("arguments", [[], ["--device", "no such device"]])
+def test_the_json_validates(mac: StandIn, arguments: list[str]) -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    result = doctor("--format", "json", "--xctrace", str(mac.folder / "xctrace"), *arguments)
+    document = json.loads(result.output)
+    Draft202012Validator(strict(SCHEMA)).validate(document)
+    states = {check["name"]: check["state"] for check in document["checks"]}
+    assert states["xctrace"] == "ok"
+    assert states.get("device", "problem") == "problem"
+
+
+@elsewhere
+def test_a_problem_is_exit_code_4(mac: StandIn) -> None:
+    named = ["--xctrace", str(mac.folder / "xctrace")]
+    assert doctor(*named).exit_code == 0
+    assert doctor(*named, "--device", "Test Mac").exit_code == 0
+    result = doctor(*named, "--device", "no such device")
+    assert result.exit_code == 4
+    assert "\nPROBLEM  device           xctrace knows no device 'no such device'\n" in result.output
+    assert result.output.endswith("before what is marked PROBLEM is solved.\n")
+
+
+def test_a_wrong_path_is_wrong_usage() -> None:
+    result = doctor("--xctrace", "/nowhere/xctrace")
+    assert (result.exit_code, "/nowhere/xctrace: there is no such file." in result.stderr) == (2, True)
+
+
+def test_the_format_follows_the_extension(tmp_path: Path) -> None:
+    doctor("-o", str(tmp_path / "x.json"))
+    assert json.loads((tmp_path / "x.json").read_text())["schema"] == "tracekit-doctor/1"
+
+
+def test_lines_fit_80_columns_and_commands_are_never_broken() -> None:
+    command = "xcrun devicectl device info details --device 00008101-000D482C1E78001E" + "0" * 40
+    check = Check("xctrace", "warning", "a long finding " * 20, f"{'some advice ' * 20}\n{command}")
+    lines = _to_text([check]).splitlines()
+    assert f"      {command}" in lines
+    assert max(len(line) for line in lines if command not in line) <= 80
+    assert lines[0].startswith("note     xctrace  a long finding")
+
+
+def test_what_devices_are_called_cannot_drive_the_terminal() -> None:
+    check = Check("xctrace", "warning", "iPhone \x1b[2J\u202e", "Do:\nuse \x1b]0;x\x07")
+    text = _to_text([check])
+    assert "iPhone \\x1b[2J\\u202e" in text
+    assert "\x1b" not in text
