@@ -8,6 +8,7 @@ import numpy as np
 
 from tracekit.errors import InputError, UsageError
 from tracekit.model import Issue, RunInfo, Table, Trace
+from tracekit.parsers.pack.held import origin_of
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.evidence import (
     EVIDENCE_SCHEMAS,
@@ -59,7 +60,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
         *source.issues(chosen.info.run),
         *loaded.issues,
         *evidence.issues,
-        *(_doubts(chosen, loaded) if chosen.info.kind == "xctrace-xml" else ()),
+        *(_doubts(chosen, loaded) if origin_of(source) == "xctrace-xml" else ()),
     ]
     if not loaded.source:
         issues.append(_without_samples(chosen))
@@ -143,7 +144,7 @@ def _no_samples(source: Source, run: RunInfo, wanted: str | None, evidence: Evid
     known = next((told[code] for code in codes if code in told), "")
     exported = sorted({table.schema for table in run.tables if table.row_count is not None})
     recorded = [schema for schema in SAMPLE_SCHEMAS if any(table.schema == schema for table in run.tables)]
-    if not exported and run.info.kind == "trace-bundle":
+    if not exported and origin_of(source) == "trace-bundle":
         problem = "holds no table that can be read."
     elif not exported:
         problem = "is a table of contents: it lists a recording's tables and holds none of their rows."

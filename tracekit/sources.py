@@ -11,6 +11,8 @@ from tracekit.errors import InputError, UsageError
 from tracekit.parsers.bundle.files import is_archive, is_bundle_folder, open_bundle_files
 from tracekit.parsers.bundle.source import BundleSource
 from tracekit.parsers.fallback import FallbackSource
+from tracekit.parsers.pack.members import is_pack
+from tracekit.parsers.pack.source import PackSource
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import STDIN
@@ -33,7 +35,7 @@ _BUNDLE_ARCHIVES = tuple(f".trace.{end}" for end in ("zip", "tar", "tar.gz", "tg
 def open_source(
     path: Input, progress: Progress | None = None, via: Via = "auto", schemas: Collection[str] = ()
 ) -> Source:
-    """Open a bundle, an export, a folder of exports, or several exports; "-" is standard input.
+    """Open a bundle, a pack, an export, a folder of exports, or several exports; "-" is standard input.
 
     A bundle may be a folder, or a zip or tar of one. ``schemas`` are the tables that will be wanted: through
     xctrace they are exported at once, others when they are asked for. Raises ``InputError`` for anything
@@ -64,8 +66,9 @@ def _open(paths: list[str], progress: Progress | None, via: Via, schemas: Collec
         return _open_one(paths[0], progress)
     for one in paths:
         _require(one)
-        if one != STDIN and _is_bundle(Path(one)):
-            raise UsageError(f"{one} is a .trace bundle: name it alone. It holds all of its tables.")
+        if one != STDIN and (_is_pack(one) or _is_bundle(Path(one))):
+            what = "pack" if _is_pack(one) else ".trace bundle"
+            raise UsageError(f"{one} is a {what}: name it alone. It holds all of its tables.")
     common = os.path.commonpath([Path(one).absolute() for one in paths])
     return XmlSource(_shown(common), [XmlFile(one, progress) for one in paths], parse_now=False)
 
@@ -74,6 +77,8 @@ def _open_one(path: str, progress: Progress | None) -> Source:
     if path == STDIN:
         return XmlSource("standard input", [XmlFile(path, progress)], parse_now=True)
     folder = Path(path)
+    if _is_pack(path):
+        return PackSource(path, _shown(path))
     if not folder.is_dir():
         if path.endswith(".trace"):
             raise InputError(path, "is a file and no archive; a .trace is a folder, or a zip or tar of one.")
@@ -121,6 +126,8 @@ def _bundle_of(path: str) -> str:
         return ""
     _require(path)
     place = Path(path)
+    if _is_pack(path):
+        return ""
     if _is_bundle(place):
         return path
     if not place.is_dir():
@@ -136,6 +143,10 @@ def _bundle_of(path: str) -> str:
 
 def _is_bundle(path: Path) -> bool:
     return is_bundle_folder(path) if path.is_dir() else path.is_file() and is_archive(path)
+
+
+def _is_pack(path: str) -> bool:
+    return Path(path).is_file() and is_pack(Path(path))
 
 
 def _shown(path: str) -> str:

@@ -101,6 +101,7 @@ _WITNESSES = (
 _SAMPLES = frozenset(
     {"time-profile", "cpu-profile", "counters-profile", "time-sample", "kdebug-counters-with-time-sample"}
 )
+_UNREAD = ("table-damaged", "table-unreadable")
 
 
 def gather_evidence(trace: Trace, measured: Measured) -> tuple[Evidence, ...]:
@@ -129,7 +130,8 @@ def _remark(
     if state == "empty":
         return "recorded without a row, which does not prove that nothing ran"
     if listed:
-        if trace.info.kind == "trace-bundle":
+        told = " ".join(issue.message for issue in trace.issues if issue.code in _UNREAD)
+        if trace.info.kind == "trace-bundle" or any(f"'{table.schema}'" in told for table in listed):
             return "recorded, and cannot be read here: see the issues"
         return "recorded, but not exported into this input"
     if trace.has_toc:

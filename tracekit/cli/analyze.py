@@ -95,8 +95,8 @@ def analyze_command(
 ) -> None:
     """Say which engine served each inference of a recording, and how that is known.
 
-    INPUT is a .trace (a folder, or a zip or tar of one), an export (.xml, .xml.gz), a folder of exports of
-    one recording, several such files, or - for standard input.
+    INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
+    .xml.gz), a folder of exports of one recording, several such files, or - for standard input.
 
     \b
     Examples:

@@ -57,9 +57,10 @@ def tables_command(
 ) -> None:
     """List the tables of a recording, or print one of them with every value exact.
 
-    INPUT is a .trace (a folder, or a zip or tar of one), an export (.xml, .xml.gz), a folder of exports of
-    one recording, several such files, or - for standard input. Any schema is read, known or not. What people
-    asked a language model and were answered is hidden (Foundation Models tables) without --private.
+    INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
+    .xml.gz), a folder of exports of one recording, several such files, or - for standard input. Any schema is
+    read, known or not. What people asked a language model and were answered is hidden (Foundation Models
+    tables) without --private.
 
     \b
     Examples:

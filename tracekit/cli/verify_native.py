@@ -50,6 +50,7 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
         if not os.access(Path(target).absolute().parent, os.W_OK):
             raise UsageError(f"{target} cannot be written here: name another place with --report.")
 
+    from tracekit.parsers.pack.held import origin_of
     from tracekit.report.verification import matrix, report
     from tracekit.sources import open_source
     from tracekit.verify import verify
@@ -63,7 +64,7 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
     with Progress("Comparing") as progress:
         native = open_source(bundle, via="native")
         other = open_source(exports, progress) if exports else open_source(bundle, progress, via="xctrace")
-        if any(run.info.kind == "trace-bundle" for run in other.toc()):
+        if origin_of(other) == "trace-bundle":
             raise UsageError(f"{exports} is a bundle: --exports names what xctrace exported from it.")
         matches = verify(native, other)
     click.echo(matrix(matches), nl=False)

@@ -5,6 +5,7 @@ The Foundation Models tables of Xcode 27 hold them in clear (columns: sforteln/x
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,7 @@ _PRIVATE = """argument-json arguments content error-message first-prompt instruc
 plot-label result-json"""
 # The tables are made of what the framework logs under this subsystem (doubtful: no such log was seen).
 _SUBSYSTEM = "foundationmodels"
+_HIDDEN = re.compile(r"<private, \d+ characters?>")
 _LOGGED = "message start-message end-message signature value"
 
 
@@ -93,7 +95,7 @@ def _hide(value: Any, column: Column) -> Any:
         words = format_parts(value) if column.kind == "parts" else " ".join(map(str, value))
     else:
         words = value if isinstance(value, str) else ""
-    if not words:
+    if not words or _HIDDEN.fullmatch(words):  # a redacted pack's
         return value
     note = f"<private, {len(words)} character{'s' if len(words) > 1 else ''}>"
     return (("string", note),) if column.kind == "parts" else note

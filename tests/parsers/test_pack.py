@@ -1,0 +1,146 @@
+"""Packs: what goes in comes out."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pack_support import INFO, LOST, TABLE, assert_equal, held, packed, read_all
+
+from tracekit.analysis import analyze
+from tracekit.errors import InputError
+from tracekit.load import trace_of
+from tracekit.model import (
+    Issue,
+    RunInfo,
+    StackTable,
+    TableInfo,
+)
+from tracekit.parsers.pack.held import Unreadable, hold
+from tracekit.parsers.pack.layout import MANIFEST
+from tracekit.parsers.pack.writer import write_pack
+from tracekit.report.json import to_dict
+from tracekit.sources import open_source
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+RECORDINGS = sorted(
+    str(path.parent / "recording.trace" if (path.parent / "recording.trace").exists() else path.parent)
+    for path in SAMPLES.glob("*/truth.json")
+)
+
+
+def test_every_kind_of_cell_comes_back_as_it_was(tmp_path: Path) -> None:
+    empty = replace(TABLE, rows=TABLE.rows.head(0))
+    none = replace(TABLE, columns=(), rows=pd.DataFrame(index=pd.RangeIndex(2)), stacks=StackTable.empty())
+    tables = [TABLE, empty, none]
+    for one, other in zip(tables, read_all(packed(tmp_path, held(*tables))), strict=True):
+        assert_equal(one, other)
+
+
+def test_equal_composite_cells_stay_one_object(tmp_path: Path) -> None:
+    twice = replace(TABLE, rows=TABLE.rows.iloc[[0, 0]].reset_index(drop=True))
+    (table,) = read_all(packed(tmp_path, held(twice)))
+    assert table.rows["label"].iloc[0] is table.rows["label"].iloc[1]
+
+
+def test_what_is_listed_of_the_run_comes_back(tmp_path: Path) -> None:
+    source = open_source(packed(tmp_path, held(TABLE)))
+    (run,) = source.toc()
+    assert run.info == replace(INFO, name="X.tracekit.zip", kind="pack")
+    assert run.tables == held(TABLE).runs[0].tables
+    assert run.pids == {1, 7}
+    assert source.issues() == source.issues(1) == (LOST,)
+    assert source.has_toc
+
+
+def test_the_same_tables_give_the_same_bytes() -> None:
+    assert write_pack(held(TABLE), "0.1") == write_pack(held(TABLE), "0.1")
+
+
+def test_stacks_that_tables_share_are_stored_once(tmp_path: Path) -> None:
+    path = packed(tmp_path, held(TABLE, replace(TABLE, schema="cpu-profile")))
+    first, second = read_all(path)
+    assert first.stacks is second.stacks
+    with zipfile.ZipFile(path) as archive:
+        assert len(json.loads(archive.read(MANIFEST))["stacks"]) == 1
+        assert archive.namelist()[0] == MANIFEST
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: Path(path).parent.name + Path(path).name)
+def test_a_recording_and_its_pack_say_the_same(recording: str, tmp_path: Path) -> None:
+    source = open_source(recording)
+    held_tables = hold(source)
+    path = packed(tmp_path, held_tables)
+    pack = open_source(path)
+    for (run, schema), tables in held_tables.held.items():
+        for one, other in zip(tables, pack.tables(schema, run), strict=True):
+            assert_equal(one, other)
+    documents = [to_dict(analyze(trace_of(one))) for one in (open_source(recording), open_source(path))]
+    kinds = [document["input"].pop("kind") for document in documents]
+    names = [document["input"].pop("name") for document in documents]
+    assert documents[0] == documents[1]
+    assert kinds[1] == "pack"
+    assert names[1] == "X.tracekit.zip"
+
+
+def test_a_pack_of_a_pack_is_the_same_pack(tmp_path: Path) -> None:
+    path = packed(tmp_path, held(TABLE))
+    assert write_pack(hold(open_source(path)), "0.1") == Path(path).read_bytes()
+
+
+def test_a_table_that_could_not_be_read_stays_an_error_and_an_issue(tmp_path: Path) -> None:
+    broken = {(1, "time-sample"): Unreadable("'time-sample' cannot be read: bulkstore is cut off.", "Try X.")}
+    source = open_source(packed(tmp_path, held(TABLE, unreadable=broken)))
+    (issue,) = source.issues(1)[1:]
+    assert (issue.code, issue.message) == (
+        "table-unreadable",
+        "'time-sample' cannot be read: bulkstore is cut off",
+    )
+    with pytest.raises(InputError, match=r"X.tracekit.zip: 'time-sample' cannot be read: .* Try X\."):
+        list(source.tables("time-sample"))
+    assert source.issues(1) == (LOST,)  # whoever asked has been told
+
+
+class _Broken:
+    name, has_toc = "X.trace", True
+
+    def toc(self) -> tuple[RunInfo, ...]:
+        return held(TABLE, replace(TABLE, schema="cpu-profile")).runs
+
+    def tables(self, schema: str, run: int = 1) -> Any:
+        if schema in self.broken:
+            raise InputError("X.trace", f"'{schema}' is cut off.")
+        yield TABLE
+
+    def issues(self, run: int | None = None) -> tuple[Issue, ...]:
+        return ()
+
+    def __init__(self, *broken: str) -> None:
+        self.broken = broken
+
+
+def test_what_can_be_read_is_held() -> None:
+    source = hold(_Broken("cpu-profile"))
+    assert list(source.held) == [(1, "time-profile")]
+    assert source.unreadable == {(1, "cpu-profile"): Unreadable("'cpu-profile' is cut off.")}
+
+
+def test_nothing_that_can_be_read_is_the_first_error() -> None:
+    with pytest.raises(InputError, match="'time-profile' is cut off"):
+        hold(_Broken("time-profile", "cpu-profile"))
+
+
+def test_tables_that_are_not_packed_are_not_here(tmp_path: Path) -> None:
+    runs = (
+        replace(
+            held(TABLE).runs[0],
+            tables=(TableInfo("time-profile", row_count=3), TableInfo("odd", row_count=4)),
+        ),
+    )
+    source = hold(replace(held(TABLE), runs=runs))
+    assert [table.row_count for table in source.runs[0].tables] == [3, None]

@@ -1,0 +1,116 @@
+"""``tracekit pack``: the tables that an analysis needs, in one small file for any machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import tracekit
+from tracekit.cli.output import HELP, Progress, check_output, via_option, write_output
+from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracekit.sources import Via
+
+EXTENSION = ".tracekit.zip"
+_ENDINGS = (EXTENSION, ".gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tar.xz", ".trace", ".xml")
+
+
+@click.command("pack", context_settings=HELP, short_help="Pack what an analysis needs into one small file.")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help=f"Where the pack goes (default: NAME{EXTENSION} in this folder); - is standard output.",
+)
+@click.option("-f", "--force", is_flag=True, help="Overwrite the output file.")
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Leave out other processes, home folders and the device's name.",
+)
+@click.option(
+    "--process", metavar="NAME|PID", help="With --redact: the process to keep (default: the target)."
+)
+@click.option(
+    "--private", is_flag=True, help="Keep prompts, answers and instructions, which are hidden otherwise."
+)
+@via_option
+def pack_command(
+    inputs: tuple[str, ...],
+    output: str | None,
+    force: bool,
+    redact: bool,
+    process: str | None,
+    private: bool,
+    via: Via,
+) -> None:
+    """Pack the tables of a recording that an analysis needs, of every run.
+
+    INPUT is a .trace (a folder, or a zip or tar of one), exports of one recording, or a pack. A pack is
+    usually a few percent of the bundle, and every command reads it on any machine with the same result.
+
+    \b
+    Examples:
+      tracekit pack MyApp.trace
+      tracekit pack MyApp.trace --redact -o MyApp.tracekit.zip
+      tracekit analyze MyApp.tracekit.zip
+    """
+    target = output or _default_output(inputs)
+    check_output(target, force)
+    if process is not None and not redact:
+        raise UsageError("--process goes with --redact.")
+    if target == "-" and sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError(f"A pack is no text: name a file with -o FILE{EXTENSION}.")
+
+    from tracekit.export.text import printable
+    from tracekit.packing import redacted, without_private
+    from tracekit.parsers.pack.held import PACKED_SCHEMAS, hold
+    from tracekit.parsers.pack.writer import write_pack
+    from tracekit.sources import open_source
+
+    with Progress("Reading") as progress:
+        held = hold(open_source(inputs, progress, via, PACKED_SCHEMAS))
+    if not private:
+        held, hidden = without_private(held)
+        if hidden:
+            names = printable(", ".join(hidden))
+            click.echo(f"note: private, and hidden: {names}; --private keeps them", err=True)
+    if redact:
+        held = redacted(held, process)
+    data = write_pack(held, tracekit.__version__)
+    write_output(data, target, force)
+    click.echo(f"The pack has {_size(len(data))}{_share(len(data), inputs)}.", err=True)
+
+
+def _default_output(inputs: tuple[str, ...]) -> str:
+    if len(inputs) > 1 or inputs[0] == "-":
+        return f"recording{EXTENSION}"
+    name = Path(inputs[0]).resolve().name
+    while ending := next((one for one in _ENDINGS if name.lower().endswith(one) and name.lower() != one), ""):
+        name = name[: -len(ending)]
+    return f"{name}{EXTENSION}"
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:.1f} kB"
+
+
+def _share(size_bytes: int, inputs: tuple[str, ...]) -> str:
+    if "-" in inputs:
+        return ""
+    total = sum(_size_on_disk(Path(one)) for one in inputs)
+    what = "bundle" if Path(inputs[0]).suffix == ".trace" else "input"
+    return f", {100 * size_bytes / total:.1f} % of the {what}" if total else ""
+
+
+def _size_on_disk(path: Path) -> int:
+    if not path.is_dir():
+        return path.stat().st_size
+    files = [Path(folder) / name for folder, _, names in os.walk(path) for name in names]
+    return sum(file.lstat().st_size for file in files)

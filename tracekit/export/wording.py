@@ -1,0 +1,96 @@
+"""What gives people away in a text: home folders, the device's name, the names of other processes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+OTHER_PROCESS = "other-process"
+DEVICE = "device"
+
+_HOME = re.compile(r"""(?:/Users|/home)/(?!Shared(?![^/\s]))[^/\s:;,"'<>|()\[\]{}]+""")
+_ENDS_WITH_PID = re.compile(r"(?:\(|pid: )(\d{1,10})\)\Z")
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Rewrites texts; ``own`` names stay even where they hold one of ``foreign``."""
+
+    own: frozenset[str] = frozenset()
+    foreign: frozenset[str] = frozenset()
+    devices: frozenset[str] = frozenset()
+
+    def without_homes(self, texts: Sequence[str]) -> list[str]:
+        """Return texts with ``~`` for each home folder: for names of code, in which any word may stand."""
+        return [_HOME.sub("~", text) if "/" in text else text for text in texts]
+
+    def of_own(self, texts: Sequence[str]) -> list[str]:
+        """Return the own process's names, which may hold another's."""
+        return self._replaced(self.without_homes(texts), frozenset(), self.devices - self.own)
+
+    def everywhere(self, texts: Sequence[str]) -> list[str]:
+        """Return texts without home folders, devices and foreign processes, as whole words."""
+        return self._replaced(self.without_homes(texts), self.foreign, self.devices)
+
+    def text(self, text: str) -> str:
+        """Return one text, see ``everywhere``."""
+        return self.everywhere([text])[0]
+
+    def _replaced(self, texts: list[str], foreign: frozenset[str], devices: frozenset[str]) -> list[str]:
+        everything = "\0".join(texts)
+        # Hundreds of processes run, and few are spoken of: the others need not be looked for in each text.
+        present = {name for name in (*foreign, *devices) if name in everything}
+        if not present:
+            return texts
+        longest_first = sorted(present | {name for name in self.own if name in everything}, key=len)[::-1]
+        words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+
+        def stand_in(match: re.Match[str]) -> str:
+            if match[0] in self.own:
+                return match[0]
+            return DEVICE if match[0] in devices else OTHER_PROCESS
+
+        return [words.sub(stand_in, text) for text in texts]
+
+
+def reword(cells: pd.Series[Any], rewrite: Callable[[list[Any]], Sequence[Any]]) -> pd.Series[Any]:
+    """Return a column with its distinct values rewritten, each once; what no row has is forgotten."""
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        used = cells.cat.remove_unused_categories()
+        numbers, words = pd.factorize(np.array(rewrite(used.cat.categories.tolist()), dtype=object))
+        codes = np.append(numbers, -1)[used.cat.codes.to_numpy()]
+        names = pd.Index(words, dtype="str")
+        return pd.Series(pd.Categorical.from_codes(codes, categories=names), cells.index)
+    codes, distinct = pd.factorize(cells)
+    held = pd.Series([*rewrite(list(distinct)), None], dtype=object)
+    return pd.Series(held.to_numpy()[codes], cells.index, dtype=object)
+
+
+def reword_parts(wording: Wording, pids: frozenset[int], cells: Sequence[Any]) -> list[Any]:
+    """Return composite cells reworded; a process or thread that they spell out stays if its pid may."""
+    texts = list(dict.fromkeys(text for cell in cells for text in _texts(cell)))
+    known = dict(zip(texts, wording.everywhere(texts), strict=True))
+
+    def part(one: tuple[str, Any]) -> tuple[str, Any]:
+        name, value = one
+        if isinstance(value, tuple):
+            return name, tuple(map(part, value))
+        if not isinstance(value, str):
+            return one
+        pid = _ENDS_WITH_PID.search(value) if name in ("process", "thread") else None
+        return name, OTHER_PROCESS if pid and int(pid[1]) not in pids else known[value]
+
+    return [tuple(map(part, cell)) for cell in cells]
+
+
+def _texts(cell: Any) -> Iterator[str]:
+    for _, value in cell:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _texts(value)

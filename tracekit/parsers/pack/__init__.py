@@ -1,0 +1,1 @@
+"""Packs: the tables that an analysis needs, compressed, in one file that any machine reads."""
