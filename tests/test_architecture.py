@@ -19,7 +19,7 @@ ALLOWED = {
     "tracekit.model": {"tracekit.errors", "tracekit.engines"},
     "tracekit.parts": set(),
     "tracekit.parsers": {"tracekit.errors", "tracekit.engines", "tracekit.model", "tracekit.parts"},
-    "tracekit.xctrace": {"tracekit.errors", "tracekit.model", "tracekit.parsers"},
+    "tracekit.xctrace": {"tracekit.errors", "tracekit.engines", "tracekit.model", "tracekit.parsers"},
     "tracekit.sources": {"tracekit.errors", "tracekit.parsers", "tracekit.xctrace"},
     "tracekit.load": {"tracekit.errors", "tracekit.model", "tracekit.parsers", "tracekit.sources"},
     "tracekit.analysis": {"tracekit.errors", "tracekit.engines", "tracekit.model"},
@@ -29,6 +29,14 @@ ALLOWED = {
         "tracekit.model",
         "tracekit.parts",
         "tracekit.parsers.source",
+    },
+    "tracekit.packing": {
+        "tracekit.errors",
+        "tracekit.engines",
+        "tracekit.analysis",
+        "tracekit.export",
+        "tracekit.load",
+        "tracekit.parsers",
     },
     "tracekit.verify": {"tracekit.errors", "tracekit.model", "tracekit.parsers.source"},
     "tracekit.report": {

@@ -65,3 +65,7 @@ ML_ENGINES = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
 PHASES: tuple[Phase, ...] = tuple(Phase)
 ENGINE_CODE: dict[Engine, int] = {engine: code for code, engine in enumerate(ENGINES)}
 PHASE_CODE: dict[Phase | None, int] = {None: -1} | {phase: code for code, phase in enumerate(PHASES)}
+
+COMPUTE_UNITS = ("all", "cpuAndGPU", "cpuAndNeuralEngine", "cpuOnly")
+"""The cases of Core ML's ``MLComputeUnits``, as Core ML spells them: what an app allows, not what ran."""
+CPU_ONLY = COMPUTE_UNITS[-1]

@@ -12,7 +12,10 @@ import click
 import tracekit
 from tracekit.cli.analyze import analyze_command
 from tracekit.cli.classify import classify_command
+from tracekit.cli.doctor import doctor_command
 from tracekit.cli.output import HELP
+from tracekit.cli.pack import pack_command
+from tracekit.cli.record import record_command
 from tracekit.cli.tables import tables_command
 from tracekit.cli.verify_native import verify_native_command
 from tracekit.errors import TracekitError
@@ -30,6 +33,8 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except TracekitError as error:
             click.echo(f"Error: {printable(str(error))}", err=True)
+            for line in error.lines:
+                click.echo(f"  {printable(line)}", err=True)
             ctx.exit(error.exit_code)
 
 
@@ -52,5 +57,8 @@ def main() -> None:
 
 main.add_command(analyze_command)
 main.add_command(classify_command)
+main.add_command(pack_command)
+main.add_command(doctor_command)
+main.add_command(record_command)
 main.add_command(tables_command)
 main.add_command(verify_native_command)

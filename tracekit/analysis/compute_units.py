@@ -1,0 +1,91 @@
+"""One app recorded once per setting of Core ML's compute units: what each setting costs and gains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.spans import union
+from tracekit.analysis.summary import Durations
+from tracekit.engines import CPU_ONLY, Basis, Phase
+
+_PREPARING = (Phase.LOAD, Phase.COMPILE)
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """One model under one setting; ``model`` is "" where the recording names none.
+
+    ``cold_ns`` is the first window's length, ``warm_*`` those of the others (of all, where no window is known
+    to be a first). ``speed_up`` is the warm median of ``cpuOnly`` over this one's, None without it.
+    ``load_ns`` is compiling and loading, with its basis.
+    """
+
+    setting: str
+    model: str
+    windows: int
+    cold_ns: int | None
+    warm_p50_ns: int | None
+    warm_p90_ns: int | None
+    edges: tuple[str, ...]
+    speed_up: float | None
+    load_ns: int | None
+    load_basis: Basis | None
+    verdicts: dict[str, int] = field(default_factory=dict)
+
+
+def compare_settings(analyses: Mapping[str, Analysis]) -> tuple[SettingRow, ...]:
+    """Return a row per model and setting, the settings in the order given.
+
+    Models are told apart where every recording names them; one that a setting did not run has no row there.
+    """
+    by_model: dict[str, dict[str, Durations]] = {}
+    apart = all(len(analysis.summary.models) > 0 for analysis in analyses.values())
+    for setting, analysis in analyses.items():
+        found = analysis.summary.models if apart else {"": analysis.summary}
+        for model, durations in found.items():
+            by_model.setdefault(model, {})[setting] = durations
+    return tuple(
+        _row(setting, model, durations, own.get(CPU_ONLY), analyses[setting])
+        for model, own in sorted(by_model.items())
+        for setting, durations in own.items()
+    )
+
+
+def _row(
+    setting: str, model: str, durations: Durations, cpu_only: Durations | None, analysis: Analysis
+) -> SettingRow:
+    windows = analysis.windows
+    own = windows[(windows["model"] == model).to_numpy(bool)] if model else windows
+    warm, slowest = _warm(durations), _warm(cpu_only) if cpu_only else None
+    load_ns, load_basis = _load(analysis, model)
+    return SettingRow(
+        setting,
+        model,
+        durations.windows,
+        durations.first_ns,
+        warm,
+        durations.warm_p90_ns or durations.p90_ns,
+        tuple(sorted(own["basis"].astype("str").unique())),
+        slowest / warm if slowest and warm else None,
+        load_ns,
+        load_basis,
+        dict(durations.verdicts),
+    )
+
+
+def _warm(durations: Durations) -> int | None:
+    return durations.warm_p50_ns or durations.p50_ns
+
+
+def _load(analysis: Analysis, model: str) -> tuple[int | None, Basis | None]:
+    """Return what compiling and loading took: as tables say, else as far as the host was sampled at it."""
+    measured = analysis.measured
+    scope = measured.scope(-1, model)
+    spans = union([measured.spans(scope, key) for key in measured.keys if key[1] in _PREPARING])
+    if spans.total_ns:
+        return spans.total_ns, Basis.MEASURED
+    totals = analysis.totals
+    sampled = totals[totals["phase"].isin(_PREPARING).to_numpy(bool)]["sampled_ns"].dropna()
+    return (int(sampled.sum()), Basis.SAMPLED) if sampled.sum() > 0 and not model else (None, None)

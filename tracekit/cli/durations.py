@@ -1,0 +1,32 @@
+"""Times and sizes on the command line: 500ms, 10s, 5m, 1h; 500MB, 2GB. Callbacks of click options."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)\Z", re.ASCII)
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|TB)\Z", re.ASCII | re.IGNORECASE)
+_BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_LONGEST_SECONDS = 7 * 24 * 3600
+
+
+def seconds(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    """Return a time in seconds; at least a millisecond, at most a week."""
+    if value is None:
+        return None
+    match = _TIME.match(value)
+    found = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+    if not 0.001 <= found <= _LONGEST_SECONDS:
+        raise click.BadParameter(f"'{value}' is no time such as 500ms, 10s, 5m or 1h (a week at most).")
+    return found
+
+
+def size_bytes(_context: click.Context, _option: click.Parameter, value: str) -> int:
+    """Return a size in bytes."""
+    match = _SIZE.match(value)
+    if match is None:
+        raise click.BadParameter(f"'{value}' is no size such as 500MB or 2GB.")
+    return int(float(match[1]) * _BYTES[match[2].upper()])

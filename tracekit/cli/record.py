@@ -1,0 +1,316 @@
+"""``tracekit record``: from a running app to the answer, through xctrace."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
+
+import click
+
+import tracekit
+from tracekit.cli.durations import seconds, size_bytes
+from tracekit.cli.output import HELP, Progress, via_option
+from tracekit.errors import TracekitError, UsageError
+
+if TYPE_CHECKING:
+    from tracekit.analysis.result import Analysis
+    from tracekit.sources import Via
+    from tracekit.xctrace.plan import Preset
+    from tracekit.xctrace.request import Job, Request
+    from tracekit.xctrace.session import Recording
+    from tracekit.xctrace.tool import Xctrace
+    from tracekit.xctrace.version import Version
+
+_MOST_WINDOWS = 12
+
+
+@click.command("record", context_settings=HELP, short_help="Record an app with xctrace, and analyse it.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS...]")
+@click.option(
+    "--app",
+    metavar="APP",
+    help="What to record: a running process's name or pid, a bundle identifier, an app's name, or the path of"
+    " a .app or a binary. It is attached to if it runs, started if not.",
+)
+@click.option(
+    "--launch",
+    is_flag=True,
+    help="Start it afresh, with the arguments after --. Without --app, the first of these is the program.",
+)
+@click.option("--all-processes", is_flag=True, help="Record everything that runs.")
+@click.option(
+    "--device",
+    metavar="NAME|UDID",
+    help="A device or simulator (default: this Mac); tracekit doctor lists them.",
+)
+@click.option(
+    "--time-limit",
+    default=None,
+    callback=seconds,
+    metavar="TIME",
+    help="How long to record, such as 500ms, 5s or 2m. [default: 10s; with --until-enter 10m at most]",
+)
+@click.option("--until-enter", is_flag=True, help="Record until you press Enter.")
+@click.option("--window", callback=seconds, metavar="TIME", help="Keep only the last TIME of the recording.")
+@click.option(
+    "--preset",
+    type=click.Choice(["counters", "coreml", "minimal"]),
+    help="counters (default): the CPU's counters, Time Profiler, Core ML, Neural Engine, GPU, signposts and"
+    " points of interest, as far as this Xcode has them; coreml: the same without counters; minimal: Time"
+    " Profiler.",
+)
+@click.option("--template", metavar="NAME|FILE", help="Record with this template instead.")
+@click.option(
+    "--instrument", "instruments", multiple=True, metavar="NAME", help="Add this instrument. Repeatable."
+)
+@click.option("--show-plan", is_flag=True, help="Say what would be recorded, and why; record nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the exact commands, ready to paste; record nothing.")
+@click.option(
+    "--env", "variables", multiple=True, metavar="NAME=VALUE", help="Set this for a launched program."
+)
+@click.option("--stdin", "target_input", metavar="FILE|-", help="What a launched program reads.")
+@click.option("--stdout", "target_output", metavar="FILE|-", help="Where a launched program's output goes.")
+@click.option("--append-run", is_flag=True, help="Add a run to the recording that --output names.")
+@click.option("--run-name", metavar="NAME", help="Name the run (Xcode 26 or later).")
+@click.option("--count", type=click.IntRange(1, 1000), default=1, metavar="N", help="Record N times.")
+@click.option(
+    "--compute-units",
+    metavar="LIST",
+    help="Record once per setting, such as all,cpuAndGPU,cpuOnly, telling the app through the variable"
+    " TRACEKIT_COMPUTE_UNITS, and compare them.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE|DIR",
+    help="Where the .trace goes. [default: NAME-DATE-TIME.trace in this folder]",
+)
+@click.option("-f", "--force", is_flag=True, help="Replace an earlier recording, once the new one is good.")
+@click.option(
+    "--save-timeout",
+    default="10m",
+    show_default=True,
+    callback=seconds,
+    metavar="TIME",
+    help="How long xctrace may give no sign of life while it saves.",
+)
+@click.option(
+    "--min-free",
+    default="1GB",
+    show_default=True,
+    callback=size_bytes,
+    metavar="SIZE",
+    help="Stop and save when less disk than this is free.",
+)
+@click.option("--no-analysis", is_flag=True, help="Only record.")
+@click.option("--xctrace", "xctrace_path", metavar="PATH", help="Use this xctrace, not the selected Xcode's.")
+@via_option
+def record_command(
+    arguments: tuple[str, ...],
+    app: str | None,
+    launch: bool,
+    all_processes: bool,
+    device: str | None,
+    time_limit: float | None,
+    until_enter: bool,
+    window: float | None,
+    preset: Preset | None,
+    template: str | None,
+    instruments: tuple[str, ...],
+    show_plan: bool,
+    dry_run: bool,
+    variables: tuple[str, ...],
+    target_input: str | None,
+    target_output: str | None,
+    append_run: bool,
+    run_name: str | None,
+    count: int,
+    compute_units: str | None,
+    output: str | None,
+    force: bool,
+    save_timeout: float,
+    min_free: int,
+    no_analysis: bool,
+    xctrace_path: str | None,
+    via: Via,
+) -> None:
+    """Record an app with xctrace on a Mac, keep the .trace, and say which engine served each inference.
+
+    Ctrl-C (or the end of the terminal) stops the recording and saves it. Beside X.trace, X.recording.json
+    holds the commands, versions and times.
+
+    \b
+    Examples:
+      tracekit record --app MyApp
+      tracekit record --app com.example.MyApp --time-limit 30s -o before.trace
+      tracekit record --launch -- ./tool --model Encoder.mlmodelc
+      tracekit record --app MyApp.app --compute-units all,cpuAndGPU,cpuOnly
+      tracekit record --app MyApp --device "My iPhone" --preset coreml
+      tracekit record --app MyApp --dry-run
+
+    Exit code 4 when xctrace fails, or its recording cannot be used; the message says what is left of it.
+    """
+    from tracekit.cli.record_talk import plan_text, say
+    from tracekit.xctrace.host import Mac
+    from tracekit.xctrace.request import Request, parse_environment, parse_units, prepare
+    from tracekit.xctrace.session import record_command as words_of
+    from tracekit.xctrace.tool import require_xctrace
+    from tracekit.xctrace.version import version_of
+
+    request = Request(
+        app,
+        launch,
+        all_processes,
+        arguments,
+        device,
+        time_limit,
+        until_enter,
+        window,
+        preset,
+        template,
+        instruments,
+        parse_environment(variables),
+        target_input or "",
+        target_output or "",
+        append_run,
+        run_name or "",
+        count,
+        parse_units(compute_units) if compute_units is not None else (),
+        output,
+        force,
+        save_timeout,
+        min_free,
+    )
+    tool = require_xctrace(xctrace_path)
+    version = version_of(tool)
+    jobs = prepare(request, tool, version, Mac())
+    plan = jobs[0].settings.plan
+    if show_plan:
+        click.echo(plan_text(plan), nl=False)
+    if dry_run:
+        for job in jobs:
+            click.echo(shlex.join(words_of(tool, job.final, job.settings)))
+    if show_plan or dry_run:
+        return
+    for note in plan.notes:
+        say(f"note: {note}")
+    _Session(tool, version, request, analyse=not no_analysis, via=via).run(jobs)
+
+
+class _Session:
+    """Records job after job, then tells what they show."""
+
+    def __init__(self, tool: Xctrace, version: Version, request: Request, *, analyse: bool, via: Via) -> None:
+        from tracekit.xctrace.stopping import StopRequests
+
+        self._tool, self._version, self._request = tool, version, request
+        self._with_analysis, self._via = analyse, via
+        self._requests = StopRequests()
+
+    def run(self, jobs: Sequence[Job]) -> None:
+        """Record all jobs, stopping after the first that somebody stopped; raise what went wrong at last."""
+        from tracekit.cli.record_talk import say
+
+        analyses: dict[str, Analysis] = {}
+        failure: TracekitError | None = None
+        for number, job in enumerate(jobs, 1):
+            if len(jobs) > 1:
+                setting = f": {job.compute_units}" if job.compute_units else ""
+                say(f"Recording {number} of {len(jobs)}{setting}")
+            try:
+                analysis = self._one(job, alone=len(jobs) == 1)
+            except TracekitError as error:
+                if failure is not None or len(jobs) == 1:
+                    raise
+                failure = error
+                say(f"Error: {error}")
+                continue
+            if analysis is not None:
+                analyses[job.compute_units or str(number)] = analysis
+            if self._requests.count and number < len(jobs):
+                say(f"Stopped: {len(jobs) - number} of {len(jobs)} recordings were not made.")
+                break
+        if jobs[0].compute_units and analyses:
+            from tracekit.analysis.compute_units import compare_settings
+            from tracekit.report.compute_units import settings_text
+
+            click.echo(settings_text(compare_settings(analyses)), nl=False)
+        if failure is not None:
+            raise failure
+
+    def _one(self, job: Job, alone: bool) -> Analysis | None:
+        """Record once and analyse it; print the whole summary of a recording that stands alone."""
+        from tracekit.cli.record_talk import say
+        from tracekit.report.text import to_text
+        from tracekit.xctrace.account import failure, success
+
+        recording = self._record(job)
+        if not recording.outcome.usable or (recording.outcome.state == "empty" and recording.outcome.failure):
+            raise failure(recording, self._tool)
+        say(success(recording))
+        if self._requests.signal in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            sys.exit(128 + self._requests.signal)
+        if not self._with_analysis:
+            return None
+        analysis = self._analyse(recording)
+        if alone:
+            click.echo(to_text(analysis, _MOST_WINDOWS), nl=False)
+        else:
+            click.echo(f"{recording.bundle.name}: {analysis.summary.sentence}")
+        return analysis
+
+    def _record(self, job: Job) -> Recording:
+        from tracekit.cli.record_talk import Talk
+        from tracekit.xctrace.host import Mac
+        from tracekit.xctrace.journal import write_journal
+        from tracekit.xctrace.session import record
+        from tracekit.xctrace.stopping import stop_at_enter, stopped_by_signals
+
+        talk = Talk(job.settings, job.final, self._request.until_stopped)
+        with stopped_by_signals(self._requests):
+            if self._request.until_stopped:
+                stop_at_enter(self._requests)
+            recording = record(
+                self._tool,
+                job.settings,
+                job.final,
+                self._requests,
+                talk,
+                force=self._request.force,
+                host=Mac(),
+                stdin=_standard_input() if job.settings.target_input == "-" else None,
+                pass_on=_pass_on if job.settings.target_output == "-" else None,
+            )
+            talk.clear()
+            if recording.bundle.exists():
+                write_journal(recording, self._tool, self._version, tracekit.__version__)
+        return recording
+
+    def _analyse(self, recording: Recording) -> Analysis:
+        from tracekit.analysis import analyze
+        from tracekit.load import open_trace
+        from tracekit.sources import open_source
+
+        path = str(recording.bundle)
+        run = None
+        if recording.settings.append:
+            run = max(one.info.run for one in open_source(path, via=self._via).toc())
+        with Progress("Reading") as progress:
+            return analyze(open_trace(path, run, None, progress, self._via))
+
+
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("--stdin - needs a pipe or a file on standard input: name the file instead.")
+    return sys.stdin.buffer
+
+
+def _pass_on(line: bytes) -> None:
+    if sys.stdout is not None:
+        with suppress(BrokenPipeError):  # nobody reads it any more: no reason to stop recording
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()

@@ -1,0 +1,145 @@
+"""The processes and apps of this Mac, as far as finding a target needs them."""
+
+from __future__ import annotations
+
+import plistlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+from xml.parsers.expat import ExpatError
+
+from tracekit.xctrace.tool import ask
+
+_BUNDLES = (".app", ".appex", ".xpc", ".framework", ".bundle", ".plugin")
+_INFO_LIMIT_BYTES = 4 << 20
+_IDENTIFIER = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9_-]+)+\Z")
+_SIMULATOR = re.compile(r"/CoreSimulator/Devices/([0-9A-Fa-f-]{36})/")
+_APP_FOLDERS = ("/Applications", "/Applications/Utilities", "/System/Applications", "~/Applications")
+_SEARCH_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class App:
+    """An app's bundle; the names are empty where its Info.plist does not give them."""
+
+    path: str
+    identifier: str = ""
+    display_name: str = ""
+    executable: str = ""
+
+    def answers_to(self, name: str) -> bool:
+        """Return whether somebody may call the app so."""
+        return bool(name) and name in (self.identifier, self.display_name, PurePosixPath(self.path).stem)
+
+
+@dataclass(frozen=True)
+class Process:
+    """A running process: its executable, the app that it is the main program of, its simulator."""
+
+    pid: int
+    path: str
+    app: App | None = None
+
+    @property
+    def name(self) -> str:
+        """The executable's name."""
+        return PurePosixPath(self.path).name
+
+    @property
+    def simulator(self) -> str:
+        """The identifier of the simulator that it runs in, "" for the Mac itself."""
+        match = _SIMULATOR.search(self.path)
+        return match[1] if match else ""
+
+    def answers_to(self, name: str) -> bool:
+        """Return whether somebody may call the process so."""
+        return name == self.name or (self.app is not None and self.app.answers_to(name))
+
+
+class Host(Protocol):
+    """What is there to record."""
+
+    def processes(self) -> tuple[Process, ...]:
+        """Return every running process."""
+
+    def installed(self, name: str) -> tuple[App, ...]:
+        """Return the installed apps of that bundle identifier, display name or file name."""
+
+
+class Mac:
+    """This Mac: asks ``ps`` and Spotlight, and looks into the folders that apps lie in."""
+
+    def processes(self) -> tuple[Process, ...]:
+        """See ``Host.processes``; on macOS ``comm`` is the executable's whole path (man ps)."""
+        answer = ask(["ps", "-axww", "-o", "pid=,comm="])
+        return parse_processes(answer.output)
+
+    def installed(self, name: str) -> tuple[App, ...]:
+        """See ``Host.installed``."""
+        paths = [found for folder in _APP_FOLDERS for found in _apps_in(Path(folder).expanduser())]
+        if _IDENTIFIER.match(name):  # nothing that Spotlight's query language could take for its own
+            answer = ask(["mdfind", f"kMDItemCFBundleIdentifier == '{name}'"], _SEARCH_SECONDS)
+            paths += [Path(line) for line in answer.output.splitlines() if line.endswith(".app")]
+        apps = {str(path): read_app(path) for path in paths}
+        return tuple(app for app in apps.values() if app and app.answers_to(name))
+
+
+def parse_processes(text: str) -> tuple[Process, ...]:
+    """Return the processes that ``ps -axww -o pid=,comm=`` prints."""
+    found = []
+    for line in text.splitlines():
+        pid, _, path = line.strip().partition(" ")
+        if pid.isdecimal() and path.strip():
+            found.append(Process(int(pid), path.strip(), app_run_by(path.strip())))
+    return tuple(found)
+
+
+def app_run_by(executable: str) -> App | None:
+    """Return the app whose main program this is; None for a helper, a service or a bare binary."""
+    for folder in PurePosixPath(executable).parents:
+        if folder.suffix in _BUNDLES:
+            app = read_app(Path(folder)) if folder.suffix == ".app" else None
+            return app if app and PurePosixPath(executable).name == app.executable else None
+    return None
+
+
+def read_app(path: Path) -> App | None:
+    """Return the app at ``path``, None if it has no readable Info.plist.
+
+    A Mac's app keeps it in Contents/, an iOS app beside its executable, and an iOS app installed on a Mac one
+    level further down, behind the link WrappedBundle.
+    """
+    for folder in (path / "Contents", path, path / "WrappedBundle"):
+        info = _read_info(folder / "Info.plist")
+        if info:
+            names = [info.get(key, "") for key in ("CFBundleIdentifier", "CFBundleExecutable")]
+            shown = info.get("CFBundleDisplayName") or info.get("CFBundleName") or ""
+            identifier, executable, display = (one if isinstance(one, str) else "" for one in [*names, shown])
+            return App(str(path), identifier, display, executable)
+    return None
+
+
+def program_of(app: App) -> Path:
+    """Return where an app's main program lies."""
+    path = Path(app.path)
+    inside = path / "Contents" / "MacOS" / app.executable
+    return inside if inside.exists() else path / app.executable
+
+
+def _read_info(path: Path) -> dict[str, object]:
+    try:
+        if path.stat().st_size > _INFO_LIMIT_BYTES:
+            return {}
+        info = plistlib.loads(path.read_bytes())
+    except (OSError, ValueError, plistlib.InvalidFileException, ExpatError, OverflowError, RecursionError):
+        return {}
+    return info if isinstance(info, dict) else {}
+
+
+def _apps_in(folder: Path) -> Iterator[Path]:
+    try:
+        yield from sorted(one for one in folder.iterdir() if one.suffix == ".app")
+    except OSError:
+        return
