@@ -1,0 +1,115 @@
+"""What the commands share that analyse a recording: the options that choose what of it, and how."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tracekit.cli.output import Progress, via_option
+from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracekit.analysis.result import Analysis
+    from tracekit.analysis.windows.choose import WindowSource
+    from tracekit.sources import Via
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The values of ``analysis_options``."""
+
+    run: int | None
+    process: str | None
+    thread: str | None
+    manual: tuple[str, ...]
+    windows_csv: str | None
+    signposts: tuple[str, ...]
+    windows: WindowSource
+    samples: str | None
+    markers: str | None
+    via: Via
+
+
+_OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
+    click.option("--run", type=click.IntRange(1), metavar="N", help="The run to use (default: the first)."),
+    click.option("--process", metavar="NAME|PID", help="Only this process."),
+    click.option("--thread", metavar="NAME|TID", help="Only this thread, and the workers of its calls."),
+    click.option(
+        "--window",
+        "manual",
+        multiple=True,
+        metavar="START-END",
+        help="A window from the run's start, such as 12.5ms-18ms. Repeatable.",
+    ),
+    click.option(
+        "--windows-csv",
+        type=click.Path(),
+        metavar="FILE",
+        help="Windows from a CSV: start_ns,end_ns,label.",
+    ),
+    click.option(
+        "--window-signpost",
+        "signposts",
+        multiple=True,
+        metavar="PATTERN",
+        help="Windows are the signpost intervals subsystem/category/name, with * for anything. Repeatable.",
+    ),
+    click.option(
+        "--windows",
+        type=click.Choice(["auto", "coreml", "foundation-models", "ane", "stacks", "run"]),
+        default="auto",
+        show_default=True,
+        help="Where windows come from: Core ML's predictions, Foundation Models' requests, the Neural"
+        " Engine's intervals, prediction calls on stacks, or the whole run; auto takes the first of these.",
+    ),
+    click.option(
+        "--samples", metavar="SCHEMA", help="The table to take samples from (default: the best there is)."
+    ),
+    click.option(
+        "--markers", type=click.Path(), metavar="FILE", help="Your own rules, before the built-in ones."
+    ),
+    via_option,
+)
+
+
+def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options; the command gets their values as ``choice``, a ``Choice``."""
+
+    @functools.wraps(command)
+    def with_choice(*args: Any, **values: Any) -> Any:
+        own = {field.name: values.pop(field.name) for field in fields(Choice)}
+        return command(*args, choice=Choice(**own), **values)
+
+    result: Callable[..., Any] = with_choice
+    for option in reversed(_OPTIONS):
+        result = option(result)
+    return result
+
+
+def analyse(inputs: tuple[str, ...], choice: Choice) -> Analysis:
+    """Read and analyse what the inputs and options name; raises what reading and analysing raise."""
+    given = bool(choice.manual or choice.windows_csv)
+    if given + bool(choice.signposts) + (choice.windows != "auto") > 1:
+        raise UsageError("Give windows in one way: --windows, --window-signpost, or windows of your own.")
+
+    from tracekit.analysis import Window, analyze, parse_window, windows_from_csv
+    from tracekit.load import open_trace
+
+    own: list[Window] = [parse_window(text) for text in choice.manual]
+    if choice.windows_csv:
+        own += windows_from_csv(Path(choice.windows_csv))
+    with Progress("Reading") as progress:
+        trace = open_trace(inputs, choice.run, choice.samples, progress, choice.via)
+    return analyze(
+        trace,
+        windows=own if given else choice.windows,
+        signposts=choice.signposts,
+        process=choice.process,
+        thread=choice.thread,
+        markers=Path(choice.markers) if choice.markers else None,
+    )
