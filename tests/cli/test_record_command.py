@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import tempfile
@@ -510,6 +511,9 @@ def test_everything(mac: Mac) -> None:
         (("--app", "SampleApp", "--time-limit", "10"), "'10' is no time such as 500ms, 10s, 5m or 1h"),
         (("--app", "SampleApp", "--min-free", "lots"), "'lots' is no size such as 500MB or 2GB"),
         (("--app", ""), "--app: name a process, an app, a bundle identifier, a path or a pid."),
+        (("--app", "SampleApp", "--device", ""), "No device is called ''."),
+        (("--app", "SampleApp", "--template", ""), "This Xcode has no template called ''."),
+        (("--app", "SampleApp", "-o", ""), "-o: name a .trace, or a folder."),
         (("--app", "SampleApp", "--template", "Time profiler"), "Did you mean Time Profiler?"),
         (("--app", "SampleApp", "--instrument", "Neural"), "Did you mean Neural Engine?"),
         (
@@ -598,6 +602,39 @@ def test_outputs_that_cannot_be_written(mac: Mac, output: str, told: str) -> Non
     result = mac.record("--app", "SampleApp", "-o", output)
     assert (result.code, result.error) == (2, f"Error: {told}\n")
     assert mac.commands() == []
+
+
+def test_somebody_elses_file_in_the_journals_place(mac: Mac) -> None:
+    journal = mac.folder / "x.recording.json"
+    journal.write_text("mine")
+    result = mac.record(*APP)
+    assert result.code == 2
+    assert (
+        "x.recording.json, the record of x.trace, exists and will not be overwritten without --force."
+        in result.error
+    )
+    assert journal.read_text() == "mine" and mac.commands() == []
+    journal.unlink()
+    journal.mkdir()
+    assert mac.record(*APP, "--force").code == 2
+
+
+def test_a_name_that_is_no_utf_8(mac: Mac) -> None:
+    name = os.fsdecode(b"caf\xe9.trace")
+    result = mac.record(*APP[:4], "-o", name, "--no-analysis")
+    assert result.code == 0
+    assert "Saved caf\\udce9.trace" in result.error
+    assert (mac.folder / name / "form.template").exists()
+
+
+def test_a_run_is_added_to_what_a_link_leads_to(mac: Mac) -> None:
+    mac.record(*APP)
+    (mac.folder / "x.trace").rename(mac.folder / "real.trace")
+    (mac.folder / "x.trace").symlink_to("real.trace")
+    assert mac.record(*APP, "--append-run").code == 0
+    assert (mac.folder / "x.trace").is_symlink()
+    assert "Run 2 of real.trace" in CliRunner().invoke(main, ["tables", "x.trace"]).stdout
+    assert [name for name in mac.files() if name.endswith(".trace")] == ["real.trace", "x.trace"]
 
 
 def test_a_folder_as_output_gets_a_fresh_name(mac: Mac) -> None:

@@ -109,6 +109,82 @@ def test_xctrace_gets_one_interrupt_even_from_a_terminals_ctrl_c(tmp_path: Path)
     assert "12 GPU" in ended.output
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_terminal_that_is_gone_costs_no_recording(tmp_path: Path, number: signal.Signals) -> None:
+    """Nobody reads what is said any more: `tracekit record … 2>&1 | head -1`, or a window that was closed."""
+    xctrace = install(tmp_path / "bin")
+    (tmp_path / "work").mkdir()
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tracekit", "record", *LONG],
+        cwd=tmp_path / "work",
+        env=xctrace.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=writing,
+        stderr=writing,
+    )
+    os.close(writing)
+    wait_for(lambda: recording(tmp_path), process)
+    os.close(reading)
+    process.send_signal(number)
+    process.wait(60)
+    assert (tmp_path / "work" / "x.trace" / "form.template").exists()
+    assert json.loads((tmp_path / "work" / "x.recording.json").read_text())["state"] == "good"
+    assert xctrace.running() == []
+
+
+def test_words_of_the_target_are_not_taken_for_xctraces(tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text(
+        "#!/bin/sh\necho 'Stopping recording...'\necho 'Recording completed.'\necho its own\nexec sleep 60\n"
+    )
+    tool.chmod(0o755)
+    arguments = ("--time-limit", "60s", "-o", "x.trace", "--stdout", "-", "--launch", "--", str(tool))
+    process, xctrace = start(tmp_path, arguments)
+    wait_for(lambda: recording(tmp_path) and xctrace.running(), process)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    ended = end(tmp_path, process, xctrace)
+    assert ended.code == 0
+    assert ended.output.startswith("its own\n")
+    assert ended.error.count("saving …") + ended.error.count("Saving …") == 1
+    assert ended.nothing_is_left()
+
+
+def test_enter_stops_one_recording_of_several(tmp_path: Path) -> None:
+    xctrace = install(tmp_path / "bin")
+    (tmp_path / "work").mkdir()
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "tracekit",
+            "record",
+            "--app",
+            "SampleApp",
+            "--until-enter",
+            "--count",
+            "2",
+            "-o",
+            "x.trace",
+        ],
+        cwd=tmp_path / "work",
+        env=xctrace.environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    for number in (1, 2):
+        wait_for(lambda number=number: (tmp_path / "work" / f"x-{number}.trace").exists(), process)
+        process.stdin.write("\n")
+        process.stdin.flush()
+    output, error = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert [line.split(":")[0] for line in output.splitlines()] == ["x-1.trace", "x-2.trace"], error
+
+
 def test_a_second_interrupt_asks_and_kills_nothing(tmp_path: Path) -> None:
     process, xctrace = start(tmp_path, LONG, second_interrupt="aborts", save_seconds=1.5)
     wait_for(lambda: recording(tmp_path), process)

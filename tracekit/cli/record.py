@@ -13,8 +13,9 @@ import click
 
 import tracekit
 from tracekit.cli.durations import seconds, size_bytes
-from tracekit.cli.output import HELP, Progress, via_option
-from tracekit.errors import TracekitError, UsageError
+from tracekit.cli.output import HELP, Progress, via_option, write_output
+from tracekit.errors import UsageError, XctraceError
+from tracekit.export.text import printable
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
@@ -212,35 +213,49 @@ class _Session:
         self._requests = StopRequests()
 
     def run(self, jobs: Sequence[Job]) -> None:
-        """Record all jobs, stopping after the first that somebody stopped; raise what went wrong at last."""
-        from tracekit.cli.record_talk import say
+        """Record all jobs; those after the one that a signal stopped are not begun."""
+        if self._request.until_stopped:
+            from tracekit.xctrace.stopping import at_every_line
 
-        analyses: dict[str, Analysis] = {}
-        failure: TracekitError | None = None
-        for number, job in enumerate(jobs, 1):
-            if len(jobs) > 1:
-                setting = f": {job.compute_units}" if job.compute_units else ""
-                say(f"Recording {number} of {len(jobs)}{setting}")
-            try:
-                analysis = self._one(job, alone=len(jobs) == 1)
-            except TracekitError as error:
-                if failure is not None or len(jobs) == 1:
-                    raise
-                failure = error
-                say(f"Error: {error}")
-                continue
-            if analysis is not None:
-                analyses[job.compute_units or str(number)] = analysis
-            if self._requests.count and number < len(jobs):
-                say(f"Stopped: {len(jobs) - number} of {len(jobs)} recordings were not made.")
-                break
+            at_every_line(self._stop_this)
+        if len(jobs) == 1:
+            self._one(jobs[0], alone=True)
+            return
+        analyses, failures = self._series(jobs)
         if jobs[0].compute_units and analyses:
             from tracekit.analysis.compute_units import compare_settings
             from tracekit.report.compute_units import settings_text
 
-            click.echo(settings_text(compare_settings(analyses)), nl=False)
-        if failure is not None:
-            raise failure
+            write_output(settings_text(compare_settings(analyses)), "-", force=False)
+        if failures:
+            raise type(failures[0])(f"{len(failures)} of {len(jobs)} recordings failed; see above.")
+
+    def _stop_this(self) -> None:
+        self._requests.request()
+
+    def _series(self, jobs: Sequence[Job]) -> tuple[dict[str, Analysis], list[XctraceError]]:
+        """Record one after the other; one that xctrace spoils does not keep the next from being made."""
+        from tracekit.cli.record_talk import say
+        from tracekit.xctrace.stopping import StopRequests
+
+        analyses: dict[str, Analysis] = {}
+        failures: list[XctraceError] = []
+        for number, job in enumerate(jobs, 1):
+            setting = f": {job.compute_units}" if job.compute_units else ""
+            say(f"Recording {number} of {len(jobs)}{setting}")
+            self._requests = StopRequests()  # Enter stops one recording, a signal all of them
+            try:
+                analysis = self._one(job, alone=False)
+            except XctraceError as error:
+                failures.append(error)
+                say("\n  ".join([f"Error: {error}", *error.lines]))
+                analysis = None
+            if analysis is not None:
+                analyses[job.compute_units or str(number)] = analysis
+            if self._requests.signal and number < len(jobs):
+                say(f"Stopped: {len(jobs) - number} of {len(jobs)} recordings were not made.")
+                break
+        return analyses, failures
 
     def _one(self, job: Job, alone: bool) -> Analysis | None:
         """Record once and analyse it; print the whole summary of a recording that stands alone."""
@@ -257,23 +272,19 @@ class _Session:
         if not self._with_analysis:
             return None
         analysis = self._analyse(recording)
-        if alone:
-            click.echo(to_text(analysis, _MOST_WINDOWS), nl=False)
-        else:
-            click.echo(f"{recording.bundle.name}: {analysis.summary.sentence}")
+        short = f"{printable(recording.bundle.name)}: {printable(analysis.summary.sentence)}\n"
+        write_output(to_text(analysis, _MOST_WINDOWS) if alone else short, "-", force=False)
         return analysis
 
     def _record(self, job: Job) -> Recording:
-        from tracekit.cli.record_talk import Talk
+        from tracekit.cli.record_talk import Talk, say
         from tracekit.xctrace.host import Mac
         from tracekit.xctrace.journal import write_journal
         from tracekit.xctrace.session import record
-        from tracekit.xctrace.stopping import stop_at_enter, stopped_by_signals
+        from tracekit.xctrace.stopping import stopped_by_signals
 
         talk = Talk(job.settings, job.final, self._request.until_stopped)
         with stopped_by_signals(self._requests):
-            if self._request.until_stopped:
-                stop_at_enter(self._requests)
             recording = record(
                 self._tool,
                 job.settings,
@@ -287,7 +298,10 @@ class _Session:
             )
             talk.clear()
             if recording.bundle.exists():
-                write_journal(recording, self._tool, self._version, tracekit.__version__)
+                try:
+                    write_journal(recording, self._tool, self._version, tracekit.__version__)
+                except UsageError as error:  # the recording is what matters
+                    say(f"note: {error}")
         return recording
 
     def _analyse(self, recording: Recording) -> Analysis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -22,8 +23,12 @@ _ENDING = {
 
 
 def say(text: str) -> None:
-    """Write a line of talk: to standard error, with nothing in it that could drive a terminal."""
-    click.echo("\n".join(map(printable, text.split("\n"))), err=True)
+    """Write a line of talk: to standard error, with nothing in it that could drive a terminal.
+
+    Its reader may be gone: a closed terminal or pipe is no reason to lose a recording.
+    """
+    with suppress(OSError):
+        click.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
 
 class Talk:
@@ -51,7 +56,10 @@ class Talk:
         if self._live:
             what = "Saving" if saving else "Recording"
             limit = "" if saving else f" of {_seconds(self._limit)}"
-            click.echo(f"\r\x1b[K{what}: {seconds:.0f} s{limit}, {size_text(size_bytes)}", nl=False, err=True)
+            with suppress(OSError):
+                click.echo(
+                    f"\r\x1b[K{what}: {seconds:.0f} s{limit}, {size_text(size_bytes)}", nl=False, err=True
+                )
             self._shown = True
 
     def asked_again(self, seconds: float) -> None:
@@ -65,7 +73,8 @@ class Talk:
     def clear(self) -> None:
         """Remove the line of progress."""
         if self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            with suppress(OSError):
+                click.echo("\r\x1b[K", nl=False, err=True)
             self._shown = False
 
 

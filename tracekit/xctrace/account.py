@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracekit.errors import XctraceError
-from tracekit.xctrace.journal import journal_path
 from tracekit.xctrace.outcome import State, recovery
+from tracekit.xctrace.place import journal_path
 from tracekit.xctrace.recorder import CHATTER, Run
 from tracekit.xctrace.session import Recording
 from tracekit.xctrace.tool import Xctrace

@@ -124,8 +124,8 @@ def read_app(path: Path) -> App | None:
 def program_of(app: App) -> Path:
     """Return where an app's main program lies."""
     path = Path(app.path)
-    inside = path / "Contents" / "MacOS" / app.executable
-    return inside if inside.exists() else path / app.executable
+    places = [path / "Contents" / "MacOS", path, path / "WrappedBundle"]
+    return next((one / app.executable for one in places if (one / app.executable).is_file()), path)
 
 
 def _read_info(path: Path) -> dict[str, object]:

@@ -13,19 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import UsageError
+from tracekit.xctrace.place import journal_path
 from tracekit.xctrace.recorder import CHATTER, Run
-from tracekit.xctrace.session import Recording
+from tracekit.xctrace.session import FLAGS, Recording
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 
 SCHEMA = "tracekit-recording/1"
 UNITS_VARIABLE = "TRACEKIT_COMPUTE_UNITS"
 """The variable through which an app is told which compute units to ask Core ML for."""
-
-
-def journal_path(bundle: Path) -> Path:
-    """Return where a bundle's journal lies."""
-    return bundle.with_name(f"{bundle.stem}.recording.json")
 
 
 def write_journal(recording: Recording, tool: Xctrace, version: Version, tracekit_version: str) -> Path:
@@ -87,11 +83,12 @@ def _run(run: Run, with_target: bool) -> dict[str, Any]:
 def without_values(command: Sequence[str]) -> list[str]:
     """Return a command without the values of ``--env``, which may be secrets."""
     words = list(command)
-    end = words.index("--launch") if "--launch" in words else len(words)
-    for at in range(1, end):
-        name, sign, _ = words[at].partition("=")
-        if words[at - 1] == "--env" and sign and name != UNITS_VARIABLE:
-            words[at] = f"{name}=<hidden>"
+    at = 2  # behind "xctrace record"
+    while at < len(words) and words[at] != "--launch":
+        if words[at] == "--env" and at + 1 < len(words):
+            name, _, _ = words[at + 1].partition("=")
+            words[at + 1] = words[at + 1] if name == UNITS_VARIABLE else f"{name}=<hidden>"
+        at += 1 if words[at] in FLAGS else 2  # every other option has a value, whatever that looks like
     return words
 
 

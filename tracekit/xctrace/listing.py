@@ -11,7 +11,7 @@ from tracekit.errors import UsageError, XctraceError
 from tracekit.xctrace.tool import Xctrace, ask, why_refused
 
 _HEADING = re.compile(r"==\s*(.+?)\s*==\Z")
-_DEVICE = re.compile(r"(.+?)\s+(?:\((\d[\w.]*)\)\s+)?\(([0-9A-Fa-f-]{8,})\)\Z")
+_DEVICE = re.compile(r"(.+?)\s+(?:\((\d+\.[\w.]+)\)\s+)?\(([0-9A-Fa-f-]{8,})\)\Z")
 """A name, which may hold brackets, the system's version (this Mac has none), the identifier."""
 
 _MOST_LISTED = 20
@@ -78,9 +78,11 @@ def find_device(wanted: str, devices: Sequence[Device]) -> Device:
 
     Raises ``UsageError`` for none, for several, and for one that is offline.
     """
+    name = wanted.replace("\N{NO-BREAK SPACE}", " ")
     found = [one for one in devices if wanted.casefold() == one.udid.casefold()]
-    found = found or [one for one in devices if wanted in _names(one)]
+    found = found or [one for one in devices if name in _names(one)]
     found = [one for one in found if one.online] or found
+    found = list({one.udid: one for one in found}.values())  # a heading may come twice
     if not found:
         listed = [f"{one}{'' if one.online else ' (offline)'}" for one in devices[:_MOST_LISTED]]
         raise UsageError(

@@ -29,7 +29,10 @@ def sole_recorder(device: str, output: Path) -> Iterator[None]:
     name = hashlib.sha256(device.encode()).hexdigest()[:12] if device else "mac"
     path = Path(tempfile.gettempdir()) / f"tracekit-{os.getuid()}-{name}.lock"
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise XctraceError(f"{path} cannot be locked: {error.strerror or error}. Remove it.") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -44,7 +47,7 @@ def sole_recorder(device: str, output: Path) -> Iterator[None]:
         os.close(descriptor)  # its holder removed it between our opening and locking it
     try:
         os.truncate(descriptor, 0)
-        os.pwrite(descriptor, f" (pid {os.getpid()}, into {output})".encode(), 0)
+        os.pwrite(descriptor, os.fsencode(f" (pid {os.getpid()}, into {output})"), 0)
         yield
     finally:
         path.unlink(missing_ok=True)

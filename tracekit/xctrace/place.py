@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,22 +38,34 @@ class Place:
         if self.path == self.final or not good:
             return self.path
         old = _beside(self.final, "old")
-        self.final.rename(old)  # nothing is lost if we are killed between these two
+        with suppress(FileNotFoundError):  # somebody removed it meanwhile
+            self.final.rename(old)  # nothing is lost if we are killed between these two
         self.path.rename(self.final)
         shutil.rmtree(old, ignore_errors=True)
         return self.final
 
 
+def journal_path(bundle: Path) -> Path:
+    """Return where the record of a recording lies: ``X.recording.json`` beside ``X.trace``."""
+    return bundle.with_name(f"{bundle.stem}.recording.json")
+
+
 def check_place(final: Path, *, replace: bool, append: bool) -> None:
     """Raise ``UsageError`` where a recording could not be written, before anything is recorded."""
     if append:
-        if not final.is_dir():
+        if not final.is_dir() or not any(final.glob("*.run")):
             raise UsageError(f"--append-run: {final} is no recording that a run could be added to.")
     elif os.path.lexists(final):
         if not replace:
             raise UsageError(f"{final} exists and will not be overwritten without --force.")
         if not final.is_dir() or final.is_symlink() or not _is_recording(final):
             raise UsageError(f"{final} is no recording, and will not be overwritten. Name another output.")
+    journal = journal_path(final)
+    if os.path.lexists(journal) and not (append or (replace and journal.is_file())):
+        advice = "" if replace else " without --force"
+        raise UsageError(
+            f"{journal}, the record of {final.name}, exists and will not be overwritten{advice}."
+        )
     folder = final.absolute().parent
     if not folder.is_dir():
         raise UsageError(f"{final} cannot be written: its folder does not exist.")
@@ -66,6 +79,7 @@ def take_place(final: Path, *, append: bool) -> Place:
     Raises ``UsageError`` when there is no space for the copy.
     """
     if append:
+        final = final.resolve()  # a link stays, what it leads to gets the run
         copy = _beside(final, "appending")
         _copy(final, copy)
         return Place(final, copy, is_copy=True)

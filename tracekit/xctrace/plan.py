@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tracekit.errors import UsageError, XctraceError
@@ -86,14 +86,14 @@ def make_plan(
     ``no_template`` is the reason, if any, why a preset must do without a template. Raises ``UsageError`` for
     a name that this Xcode does not know, ``XctraceError`` if it has nothing that a preset needs.
     """
-    if preset and template:
+    if preset and template is not None:
         raise UsageError("Give --preset or --template, not both: a preset chooses the template.")
-    if template:
+    if template is not None:
         _require_template(template, offer)
     for name in instruments:
         _require(name, offer.instruments, "instrument")
-    if template or (instruments and not preset):
-        named = (template, *instruments) if template else tuple(instruments)
+    if template is not None or (instruments and not preset):
+        named = (template, *instruments)
         return Plan(template, _once(instruments), tuple((one, "asked for") for one in named if one))
     return _with(_preset(preset or "counters", offer, no_template), instruments)
 
@@ -118,8 +118,13 @@ def _preset(preset: Preset, offer: Offer, no_template: str) -> Plan:
     template = next((name for name in base if name in offer.templates), None)
     if preset == "counters":
         counters = next((name for name in _COUNTERS if name in offer.instruments), None)
-        if template not in _COUNTERS and counters is None:
-            notes.append("This Xcode has no Counters template or instrument: no CPU counters.")
+        if counters is None and (template not in _COUNTERS or no_template):
+            lack = (
+                "Counters instrument beside its template"
+                if template in _COUNTERS
+                else "Counters template or instrument"
+            )
+            notes.append(f"This Xcode has no {lack}: no CPU counters.")
         elif template not in _COUNTERS or no_template:
             wanted.insert(0, counters or "")
     if template and no_template:
@@ -161,7 +166,7 @@ def _once(names: Sequence[str]) -> tuple[str, ...]:
 def _require_template(name: str, offer: Offer) -> None:
     """Take a template by its name, or a file of one."""
     if name.endswith(".tracetemplate") or "/" in name:
-        if not Path(name).exists():
+        if not os.path.exists(name):  # noqa: PTH110 - pathlib raises for a name that is too long
             raise UsageError(f"--template {name}: there is no such file.")
         return
     _require(name, offer.templates, "template")

@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,11 +138,12 @@ class Recorder:
         self._pass_on = pass_on
         self._free = free
         self._lines: queue.Queue[bytes | None] = queue.Queue()
-        self._said: list[str] = []
+        self._said: deque[str] = deque(maxlen=_MOST_SAID)
         self._silent = False  # the pipe of its output was closed
         self._began: float | None = None
         self._ending: float | None = None
         self._reason: StopReason = ""
+        self._interrupted = False
         self._heeded = 0
         self._insisting_until = 0.0
         self._size_bytes = 0
@@ -216,16 +218,24 @@ class Recorder:
             return
         text = line.decode("utf-8", "replace").rstrip()
         self._sign_of_life = time.monotonic()
-        begins, ends = text.startswith(_BEGUN), text.startswith(_ENDING)
+        begins, ends = text.startswith(_BEGUN), text.startswith(_ENDING) and self._may_end(text)
         if self._pass_on and not text.startswith(CHATTER):
             self._pass_on(line)
-        if text and len(self._said) < _MOST_SAID:
+        if text:
             self._said.append(text)
         if begins and self._began is None:
             self._began = time.monotonic()
             self._listener.began()
         if ends:
             self._ends("")
+
+    def _may_end(self, text: str) -> bool:
+        """Return False for what may be the target's own words, where those and xctrace's come by one pipe."""
+        if self._pass_on is None or self._ending is not None:
+            return True
+        passed = time.monotonic() - (self._began or self._started)
+        at_limit = text.startswith(_ENDING[0]) and passed > 0.9 * self._limits.time_limit_seconds
+        return at_limit or text.startswith("Target app exited")
 
     def _ends(self, reason: StopReason) -> None:
         if self._ending is None:
@@ -246,8 +256,8 @@ class Recorder:
             reason = self._reason_to_stop(now, asked)
             if reason:
                 self._heeded = self._requests.count
+                self._interrupt(child)  # first of all: a listener may fail, and its terminal be gone
                 self._ends(reason)
-                child.send_signal(signal.SIGINT)
             return False
         if asked:
             self._heeded = self._requests.count
@@ -276,9 +286,19 @@ class Recorder:
             return "overdue"
         # Instruments records into the temporary folder, and moves what it saved to its place.
         folders = (self._bundle.absolute().parent, Path(tempfile.gettempdir()))
-        if self._looked == now and min(map(self._free, folders)) < limits.min_free_bytes:
-            return "disk"
-        return ""
+        return "disk" if self._looked == now and any(map(self._is_nearly_full, folders)) else ""
+
+    def _is_nearly_full(self, folder: Path) -> bool:
+        try:
+            return self._free(folder) < self._limits.min_free_bytes
+        except OSError:  # it was ejected, or moved: xctrace will notice
+            return False
+
+    def _interrupt(self, child: subprocess.Popen[bytes]) -> None:
+        """Let xctrace stop and save; never twice."""
+        if not self._interrupted:
+            self._interrupted = True
+            child.send_signal(signal.SIGINT)
 
     def _kill(self, child: subprocess.Popen[bytes], reason: StopReason) -> bool:
         self._reason = reason
@@ -293,7 +313,7 @@ class Recorder:
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         """Leave nothing behind when this process fails: let xctrace save, within reason."""
         if self._ending is None:
-            child.send_signal(signal.SIGINT)
+            self._interrupt(child)
         try:
             child.wait(self._limits.overdue_seconds)
         except subprocess.TimeoutExpired:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ _DEFAULT_SECONDS = 10.0
 _UNTIL_STOPPED_SECONDS = 600.0
 """A recording always has a limit: one that nobody stops would fill the disk."""
 _UNSAFE = re.compile(r"[^\w.-]+")
-_LONGEST_NAME = 80
+_LONGEST_NAME_BYTES = 120
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def prepare(request: Request, tool: Xctrace, version: Version, host: Host) -> tu
     ``XctraceError`` when xctrace does not answer.
     """
     _check(request, version)
-    device = _device(tool, request.device) if request.device else None
+    device = None if request.device is None else _device(tool, request.device)
     target = _target(request, host, device)
     plan = _plan(request, tool, version, device)
     limit = _UNTIL_STOPPED_SECONDS if request.until_stopped else _DEFAULT_SECONDS
@@ -192,12 +193,15 @@ def _suffixed(path: Path, word: str) -> Path:
 def _final(request: Request, name: str) -> Path:
     if request.append and not request.output:
         raise UsageError("--append-run: name the recording to add to with -o.")
+    if request.output == "":
+        raise UsageError("-o: name a .trace, or a folder.")
     path = Path(request.output or ".")
     if path.suffix == ".trace":
         return path
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112 - pathlib raises for a name that is too long
         raise UsageError(f"{path} names no recording: give a name that ends in .trace, or a folder.")
     if request.append:
         raise UsageError(f"--append-run: {path} is a folder; name the .trace in it.")
-    stem = _UNSAFE.sub("-", name).strip("-.")[:_LONGEST_NAME] or "recording"
+    plain = _UNSAFE.sub("-", name).encode("utf-8", "replace")[:_LONGEST_NAME_BYTES].decode("utf-8", "ignore")
+    stem = plain.strip("-.") or "recording"
     return path / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}.trace"

@@ -23,6 +23,8 @@ from tracekit.xctrace.target import Target
 from tracekit.xctrace.tool import Xctrace
 
 _MOST_TRIES = 2
+FLAGS = ("--no-prompt", "--append-run", "--all-processes")
+"""Those of the options in a command that stand alone."""
 
 
 @dataclass(frozen=True)

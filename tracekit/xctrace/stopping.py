@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -54,11 +54,11 @@ def stopped_by_signals(requests: StopRequests) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def stop_at_enter(requests: StopRequests) -> None:
-    """Make a line on standard input a request to stop; its end is none."""
+def at_every_line(ask: Callable[[], None]) -> None:
+    """Call ``ask`` at every line on standard input, from a thread of its own; its end asks for nothing."""
 
     def wait() -> None:
-        if sys.stdin is not None and sys.stdin.readline():
-            requests.request()
+        while sys.stdin is not None and sys.stdin.readline():
+            ask()
 
     threading.Thread(target=wait, name="tracekit-enter", daemon=True).start()

@@ -64,8 +64,9 @@ def find_target(
     if device is not None and device.kind == "device":
         return _on_device(app, device, launch, tuple(arguments))
     if app.isdecimal() and app.isascii():
-        if launch:
-            raise UsageError(f"--app {app} is a pid: a running process cannot be launched.")
+        if launch or arguments:
+            what = "launched" if launch else "given arguments"
+            raise UsageError(f"--app {app} is a pid: a running process cannot be {what}.")
         return _pid(int(app), host, device)
     if "/" in app or (app.endswith(".app") and os.path.lexists(app)):
         return _path(app, host, device, launch, tuple(arguments))
@@ -77,16 +78,16 @@ def find_target(
 
 def _name(name: str, host: Host, device: Device | None, launch: bool, arguments: tuple[str, ...]) -> Target:
     processes = host.processes()
-    if not launch:
-        matching = [one for one in processes if one.answers_to(name)]
-        if not matching:
-            matching = [one for one in processes if _folded(one, name)]
-        running = [one for one in matching if _is_on(one, device)]
-        if running:
-            return _attach(name, running, arguments)
-        if matching and device is None:
-            raise UsageError(_in_simulators(name, matching))
-    installed = host.installed(name)
+    matching = [one for one in processes if one.answers_to(name)]
+    matching = matching or [one for one in processes if _folded(one, name)]
+    running = [one for one in matching if _is_on(one, device)]
+    if not launch and running:
+        return _attach(name, running, arguments)
+    if not launch and matching and device is None:
+        raise UsageError(_in_simulators(name, matching))
+    # An app that Xcode built lies in no folder of apps; one that lies there was not built for a simulator.
+    apps = [one.app for one in running if one.app] + (list(host.installed(name)) if device is None else [])
+    installed = list({one.path: one for one in apps}.values())
     if len(installed) > 1:
         raise UsageError(
             f"Several apps are called '{name}'. Name one by its path:",
@@ -132,6 +133,11 @@ def _nothing(name: str, processes: Sequence[Process], device: Device | None) -> 
     close = difflib.get_close_matches(name, sorted(known), n=4, cutoff=0.6)
     similar = f" Running with a similar name: {', '.join(close)}." if close else ""
     place = f" on {device.name}" if device else ""
+    if device:
+        return (
+            f"Nothing called '{name}' runs{place}.{similar} Start the app there, or give the path of its"
+            " .app, built for the simulator."
+        )
     return (
         f"Nothing called '{name}' runs{place}, and no installed app has that name or bundle"
         f" identifier.{similar} Start the app first, or give the path of its .app or binary."
@@ -163,10 +169,11 @@ def _pid(pid: int, host: Host, device: Device | None) -> Target:
 
 
 def _path(path: str, host: Host, device: Device | None, launch: bool, arguments: tuple[str, ...]) -> Target:
-    place = Path(path).expanduser()
-    if not place.exists():
+    # os.path, because pathlib raises for a name that is too long and for ~somebody who is not there.
+    expanded = os.path.expanduser(path)  # noqa: PTH111
+    if not os.path.exists(expanded):  # noqa: PTH110
         raise UsageError(f"--app {path}: there is no such file.")
-    place = place.resolve()
+    place = Path(expanded).resolve()
     if place.is_dir():
         app = read_app(place)
         if app is None or not app.executable:
@@ -221,7 +228,10 @@ def _program(arguments: Sequence[str], device: Device | None) -> Target:
 def _on_device(app: str, device: Device, launch: bool, arguments: tuple[str, ...]) -> Target:
     """Nothing on this Mac knows a device's processes: xctrace looks the name up (not tried on a device)."""
     word = _plain(app)
-    name = app.rpartition("/")[2].rpartition(".")[2] or app
+    last = app.rstrip("/").rpartition("/")[2]
+    name = (
+        last.removesuffix(".app") if "/" in app or last.endswith(".app") else last.rpartition(".")[2] or app
+    )
     if launch or arguments:
         return Target("launch", name, word, arguments, f"started on {device.name}")
     return Target("attach", name, word, why=f"looked up on {device.name}")

@@ -71,7 +71,8 @@ def find_xctrace(path: str | None = None) -> Xctrace | None:
     ``DEVELOPER_DIR`` selects another Xcode: xcrun heeds it.
     """
     if path:
-        return Xctrace(str(Path(path).absolute())) if os.access(path, os.X_OK) else None
+        usable = Path(path).is_file() and os.access(path, os.X_OK)
+        return Xctrace(str(Path(path).absolute())) if usable else None
     if not shutil.which("xcrun"):
         alone = shutil.which("xctrace")
         return Xctrace(alone) if alone else None

@@ -1,0 +1,191 @@
+"""Finding xctrace, and asking short questions: small scripts play Xcode's tools."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tracekit.errors import UsageError, XctraceError
+from tracekit.xctrace.tool import Answer, ask, find_xctrace, require_xctrace, why_refused
+
+# Quoted by public projects (cmyr/cargo-instruments#86 among them).
+NO_UTILITY = 'xcrun: error: unable to find utility "xctrace", not a developer tool or in PATH'
+NEEDS_XCODE = (
+    "xcode-select: error: tool 'xctrace' requires Xcode, but active developer directory"
+    " '/Library/Developer/CommandLineTools' is a command line tools instance"
+)
+LICENCE = (
+    "You have not agreed to the Xcode license agreements. Please run 'sudo xcodebuild -license' from within a"
+    " Terminal window to review and agree to the Xcode and Apple SDKs license."
+)
+NO_DIRECTORY = (
+    "xcode-select: error: unable to get active developer directory, use"
+    " `sudo xcode-select --switch path/to/Xcode.app` to set one (or see `man xcode-select`)"
+)
+
+
+def script(folder: Path, name: str, *lines: str) -> Path:
+    """Write a program of the shell."""
+    program = folder / name
+    program.write_text("\n".join(("#!/bin/sh", *lines)) + "\n", "utf-8")
+    program.chmod(0o755)
+    return program
+
+
+@pytest.fixture
+def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all of PATH, with an Xcode's xctrace beside it."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv("DEVELOPER_DIR", raising=False)
+    script(tmp_path, "xctrace", "exit 0")
+    return folder
+
+
+# Asking ---------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_has_both_streams_and_the_code() -> None:
+    code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(54)"
+    answer = ask([sys.executable, "-c", code])
+    assert (answer.code, answer.output.split(), answer.error.split()) == (54, ["out"], ["err"])
+    assert not answer.ok
+
+
+def test_a_command_that_does_not_end_is_stopped_in_time() -> None:
+    began = time.monotonic()
+    answer = ask([sys.executable, "-c", "import time; time.sleep(60)"], 0.3)
+    assert answer.code is None
+    assert answer.gist == f"{sys.executable} did not answer within 0.3 s"
+    assert time.monotonic() - began < 10
+
+
+def test_a_question_never_waits_for_input() -> None:
+    answer = ask([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"], 10)
+    assert answer.output.strip() == "''"
+
+
+def test_bytes_that_are_no_text_are_no_error() -> None:
+    answer = ask([sys.executable, "-c", r"import sys; sys.stdout.buffer.write(b'a\xff\xfeb')"])
+    assert (answer.ok, answer.output) == (True, "a\ufffd\ufffdb")
+
+
+@pytest.mark.parametrize("command", [["/no/such/program"], ["/"], ["a\0b"]])
+def test_a_command_that_cannot_be_started_is_an_answer_without_code(command: list[str]) -> None:
+    answer = ask(command)
+    assert answer.code is None
+    assert "could not be started" in answer.error
+
+
+@pytest.mark.parametrize(
+    ("answer", "gist"),
+    [
+        (Answer(1, "", "one\n\ntwo\n  three.\n"), "two three"),
+        (Answer(1, "said on stdout\n"), "said on stdout"),
+        (Answer(7), "exit code 7"),
+    ],
+)
+def test_the_gist_is_the_last_that_was_said(answer: Answer, gist: str) -> None:
+    assert answer.gist == gist
+
+
+# Finding --------------------------------------------------------------------------------------------------
+
+
+def test_the_selected_xcodes_xctrace_is_found(mac: Path, tmp_path: Path) -> None:
+    script(mac, "xcode-select", "echo /Applications/Xcode.app/Contents/Developer")
+    script(mac, "xcrun", f'[ "$*" = "--find xctrace" ] && echo "{tmp_path}/xctrace"')
+    found = find_xctrace()
+    assert found is not None
+    assert found.path == str(tmp_path / "xctrace")
+
+
+def test_xcrun_is_not_asked_where_no_developer_folder_is_selected(mac: Path, tmp_path: Path) -> None:
+    """It would open macOS's dialog that offers to install the Command Line Tools."""
+    script(mac, "xcode-select", f"echo '{NO_DIRECTORY.replace('`', '')}' >&2", "exit 2")
+    script(mac, "xcrun", f": > {tmp_path}/asked")
+    assert find_xctrace() is None
+    with pytest.raises(XctraceError, match=r"Install Xcode and select it"):
+        require_xctrace()
+    assert not (tmp_path / "asked").exists()
+
+
+def test_developer_dir_selects_where_nothing_else_is_selected(
+    mac: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(mac, "xcode-select", "exit 2")
+    script(mac, "xcrun", '[ "$DEVELOPER_DIR" = /Beta.app ] && ' + f'echo "{tmp_path}/xctrace"')
+    monkeypatch.setenv("DEVELOPER_DIR", "/Beta.app")
+    found = find_xctrace()
+    assert found is not None
+    assert found.path == str(tmp_path / "xctrace")
+
+
+def test_what_xcrun_names_must_be_there(mac: Path) -> None:
+    script(mac, "xcrun", "echo /no/such/xctrace")
+    assert find_xctrace() is None
+
+
+def test_an_xctrace_in_the_path_is_taken_where_there_is_no_xcrun(mac: Path) -> None:
+    own = script(mac, "xctrace", "exit 0")
+    found = find_xctrace()
+    assert found is not None
+    assert found.path == str(own)
+
+
+def test_a_named_xctrace_is_used_whatever_is_selected(
+    mac: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(mac, "xcrun", "exit 72")
+    monkeypatch.chdir(tmp_path)
+    assert require_xctrace("xctrace").path == str(tmp_path / "xctrace")
+
+
+def test_a_named_xctrace_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no-xctrace: there is no such file"):
+        require_xctrace(str(tmp_path / "no-xctrace"))
+
+
+def test_a_named_file_that_cannot_be_run_is_no_xctrace(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no program")
+    with pytest.raises(XctraceError, match=r"text is no program that can be run\. Name the xctrace"):
+        require_xctrace(str(tmp_path / "text"))
+
+
+def test_a_named_folder_is_no_xctrace(tmp_path: Path) -> None:
+    """Folders have the mode of execution, too: `--xctrace /Applications/Xcode.app`."""
+    (tmp_path / "Xcode.app").mkdir()
+    with pytest.raises(XctraceError, match=r"Xcode\.app is no program that can be run"):
+        require_xctrace(str(tmp_path / "Xcode.app"))
+
+
+def test_without_any_tool_of_xcode_the_error_says_to_install_it(mac: Path) -> None:
+    with pytest.raises(XctraceError, match=r"xctrace was not found: it comes with Xcode, on a Mac"):
+        require_xctrace()
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "expected"),
+    [
+        (NO_UTILITY, 72, "Only the Command Line Tools are selected"),
+        (NEEDS_XCODE, 1, "Only the Command Line Tools are selected"),
+        (LICENCE, 69, "sudo xcodebuild -license"),
+        ("xcrun: error: something new", 1, "xctrace does not work: xcrun: error: something new. Select"),
+    ],
+)
+def test_what_xcrun_refuses_is_explained(mac: Path, said: str, code: int, expected: str) -> None:
+    script(mac, "xcrun", f"cat <<'END' >&2\n{said}\nEND", f"exit {code}")
+    (mac / "cat").symlink_to("/bin/cat")
+    with pytest.raises(XctraceError) as caught:
+        require_xctrace()
+    assert expected in str(caught.value)
+
+
+def test_an_xctrace_that_does_not_answer_leads_to_the_doctor() -> None:
+    assert why_refused(Answer(None, error="/x/xctrace did not answer within 60 s")) == (
+        "xctrace does not work: /x/xctrace did not answer within 60 s. tracekit doctor may tell why."
+    )
