@@ -116,6 +116,36 @@ def test_a_dry_run_prints_what_would_run_ready_to_paste(mac: Mac) -> None:
     assert mac.files() == [] and mac.commands() == []
 
 
+def test_a_dry_run_names_the_places_that_a_real_one_would_use(mac: Mac) -> None:
+    mac.record(*APP)
+    forced = shlex.split(mac.record(*APP, "--force", "--dry-run").output)
+    assert forced[forced.index("--output") + 1] == "x.new.trace"
+    copy, command = mac.record(*APP, "--append-run", "--dry-run").output.splitlines()
+    final = mac.folder / "x.trace"
+    assert shlex.split(copy) == ["cp", "-cRp", str(final), str(final.with_name("x.appending.trace"))]
+    assert shlex.split(command)[3:6] == [
+        str(final.with_name("x.appending.trace")),
+        "--no-prompt",
+        "--append-run",
+    ]
+    assert mac.files() == ["x.recording.json", "x.trace"]
+
+
+def test_a_device_by_its_name_as_people_type_it(mac: Mac) -> None:
+    phone = {**PHONE, "name": "Jo’s iPhone"}
+    result = mac.record(
+        "--app", "9", "--device", "jo's iphone", "-o", "x.trace", "--dry-run", devices=[phone]
+    )
+    assert f"--device {PHONE['udid']}" in result.output
+
+
+def test_an_xctrace_that_takes_long_to_answer_is_spoken_of(mac: Mac, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tracekit.cli import record_talk
+
+    monkeypatch.setattr(record_talk, "_SILENT_SECONDS", 0.0)
+    assert "Asking xctrace what it offers …\n" in mac.record(*APP, "--dry-run").error
+
+
 def test_a_dry_run_of_several_settings_prints_a_line_each(mac: Mac) -> None:
     tool = program(mac, "#!/bin/sh\n")
     lines = mac.record("--app", str(tool), "--compute-units", "all,cpuOnly", "--dry-run").output.splitlines()

@@ -151,6 +151,38 @@ def test_words_of_the_target_are_not_taken_for_xctraces(tmp_path: Path) -> None:
     assert ended.nothing_is_left()
 
 
+def test_a_target_that_never_stops_talking_can_be_stopped(tmp_path: Path) -> None:
+    arguments = (
+        "--time-limit",
+        "60s",
+        "-o",
+        "x.trace",
+        "--stdout",
+        "-",
+        "--no-analysis",
+        "--launch",
+        "--",
+        "/usr/bin/yes",
+    )
+    xctrace = install(tmp_path / "bin")
+    (tmp_path / "work").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tracekit", "record", *arguments],
+        cwd=tmp_path / "work",
+        env=xctrace.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(lambda: recording(tmp_path) and xctrace.running(), process)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "Saved x.trace" in error
+
+
 def test_enter_stops_one_recording_of_several(tmp_path: Path) -> None:
     xctrace = install(tmp_path / "bin")
     (tmp_path / "work").mkdir()

@@ -274,6 +274,16 @@ def test_what_a_killed_xctrace_launched_is_ended(tmp_path: Path) -> None:
             child.wait()
 
 
+def test_what_a_killed_xctrace_started_itself_is_killed_with_it(tmp_path: Path) -> None:
+    beat = tmp_path / "beat"
+    helper = f"for _ in $(seq 400); do echo x >> {beat}; sleep 0.05; done &"
+    stuck = xctrace(tmp_path, "trap '' TERM INT", helper, "echo 'Reached specified time limit'", "wait")
+    assert made(stuck, tmp_path / "x.trace").runs[0].killed
+    size = beat.stat().st_size
+    time.sleep(0.3)
+    assert beat.stat().st_size == size > 0
+
+
 def test_asked_before_it_started_it_is_not_recorded_to_its_end(tmp_path: Path) -> None:
     requests = StopRequests()
     requests.request()

@@ -155,8 +155,9 @@ def record_command(
 
     Exit code 4 when xctrace fails, or its recording cannot be used; the message says what is left of it.
     """
-    from tracekit.cli.record_talk import plan_text, say
+    from tracekit.cli.record_talk import plan_text, say, told_if_slow
     from tracekit.xctrace.host import Mac
+    from tracekit.xctrace.place import copy_command, find_place
     from tracekit.xctrace.request import Request, parse_environment, parse_units, prepare
     from tracekit.xctrace.session import record_command as words_of
     from tracekit.xctrace.tool import require_xctrace
@@ -186,15 +187,20 @@ def record_command(
         save_timeout,
         min_free,
     )
-    tool = require_xctrace(xctrace_path)
-    version = version_of(tool)
-    jobs = prepare(request, tool, version, Mac())
+    with told_if_slow("Looking for xctrace …"):
+        tool = require_xctrace(xctrace_path)
+        version = version_of(tool)
+    with told_if_slow("Asking xctrace what it offers …"):
+        jobs = prepare(request, tool, version, Mac())
     plan = jobs[0].settings.plan
     if show_plan:
         click.echo(plan_text(plan), nl=False)
     if dry_run:
         for job in jobs:
-            click.echo(shlex.join(words_of(tool, job.final, job.settings)))
+            place = find_place(job.final, append=append_run)
+            if place.is_copy:
+                click.echo(shlex.join(copy_command(place)))
+            click.echo(shlex.join(words_of(tool, place.path, job.settings)))
     if show_plan or dry_run:
         return
     for note in plan.notes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -22,6 +24,9 @@ _ENDING = {
 }
 
 
+_SILENT_SECONDS = 2.0
+
+
 def say(text: str) -> None:
     """Write a line of talk: to standard error, with nothing in it that could drive a terminal.
 
@@ -29,6 +34,18 @@ def say(text: str) -> None:
     """
     with suppress(OSError):
         click.echo("\n".join(map(printable, text.split("\n"))), err=True)
+
+
+@contextmanager
+def told_if_slow(text: str) -> Iterator[None]:
+    """Say ``text`` when the block takes longer than people wait without a word."""
+    timer = threading.Timer(_SILENT_SECONDS, say, [text])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Talk:

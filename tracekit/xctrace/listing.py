@@ -78,9 +78,9 @@ def find_device(wanted: str, devices: Sequence[Device]) -> Device:
 
     Raises ``UsageError`` for none, for several, and for one that is offline.
     """
-    name = wanted.replace("\N{NO-BREAK SPACE}", " ")
     found = [one for one in devices if wanted.casefold() == one.udid.casefold()]
-    found = found or [one for one in devices if name in _names(one)]
+    for spelt in (_spelt, lambda name: _spelt(name).casefold()):
+        found = found or [one for one in devices if spelt(wanted) in map(spelt, _names(one))]
     found = [one for one in found if one.online] or found
     found = list({one.udid: one for one in found}.values())  # a heading may come twice
     if not found:
@@ -99,6 +99,11 @@ def find_device(wanted: str, devices: Sequence[Device]) -> Device:
             f"xcrun devicectl device info details --device {found[0].udid}",
         )
     return found[0]
+
+
+def _spelt(name: str) -> str:
+    """Return a name as people type it: Apple's own hold curly apostrophes and no-break blanks."""
+    return name.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _names(device: Device) -> tuple[str, ...]:

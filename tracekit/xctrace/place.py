@@ -73,17 +73,25 @@ def check_place(final: Path, *, replace: bool, append: bool) -> None:
         raise UsageError(f"{final} cannot be written: its folder is not writable.")
 
 
-def take_place(final: Path, *, append: bool) -> Place:
-    """Return where to write. A run is added to a copy: a recording that fails may spoil what it touches.
-
-    Raises ``UsageError`` when there is no space for the copy.
-    """
+def find_place(final: Path, *, append: bool) -> Place:
+    """Return where to write. A run is added to a copy: a recording that fails may spoil what it touches."""
     if append:
         final = final.resolve()  # a link stays, what it leads to gets the run
-        copy = _beside(final, "appending")
-        _copy(final, copy)
-        return Place(final, copy, is_copy=True)
+        return Place(final, _beside(final, "appending"), is_copy=True)
     return Place(final, _beside(final, "new") if final.exists() else final)
+
+
+def take_place(final: Path, *, append: bool) -> Place:
+    """Return where to write, the copy made; raise ``UsageError`` when there is no space for it."""
+    place = find_place(final, append=append)
+    if place.is_copy:
+        _copy(place.final, place.path)
+    return place
+
+
+def copy_command(place: Place) -> list[str]:
+    """Return the words that make the copy on a Mac: a clone on APFS, at once and without space (man cp)."""
+    return ["cp", "-cRp", str(place.final), str(place.path)]
 
 
 def _is_recording(path: Path) -> bool:
@@ -108,8 +116,7 @@ def _beside(final: Path, word: str) -> Path:
 
 def _copy(source: Path, target: Path) -> None:
     if sys.platform == "darwin":
-        # A clone on APFS: at once, and without space (man cp).
-        if ask(["cp", "-cRp", str(source), str(target)], _COPY_SECONDS).ok:
+        if ask(copy_command(Place(source, target)), _COPY_SECONDS).ok:
             return
         shutil.rmtree(target, ignore_errors=True)
     size = sum(path.lstat().st_size for path in source.rglob("*"))

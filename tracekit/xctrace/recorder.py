@@ -44,6 +44,7 @@ _LOOK_SECONDS = 0.5
 _INSIST_SECONDS = 15
 _LAST_OUTPUT_SECONDS = 1.0
 _MOST_SAID = 2000
+_MOST_WAITING = 500
 _LINE_BYTES = 1 << 16
 
 
@@ -137,7 +138,8 @@ class Recorder:
         self._stdin = stdin
         self._pass_on = pass_on
         self._free = free
-        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        # Bounded, so that a target that never stops talking waits like one before any full pipe.
+        self._lines: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)
         self._said: deque[str] = deque(maxlen=_MOST_SAID)
         self._silent = False  # the pipe of its output was closed
         self._began: float | None = None
@@ -198,10 +200,10 @@ class Recorder:
         self._lines.put(None)
 
     def _listen(self, seconds: float) -> None:
-        """Take what was said, waiting for a first line."""
+        """Take what was said, waiting for a first line; not for ever, for there is other work."""
         try:
             self._hear(self._lines.get(timeout=seconds))
-            while True:
+            for _ in range(_MOST_WAITING):
                 self._hear(self._lines.get_nowait())
         except queue.Empty:
             return
