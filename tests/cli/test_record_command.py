@@ -269,7 +269,7 @@ def test_a_full_disk_leaves_what_can_be_recovered(mac: Mac) -> None:
     assert shlex.split(recover)[1:] == [
         *["import", "--input", "x.trace/Trace1.run/Attachments/trace-data.atrc", "--template"],
         "Time Profiler",
-        *["--output", "x-recovered.trace"],
+        *["--output", "x.recovered.trace"],
     ]
     assert mac.files() == ["x.recording.json", "x.trace"]
 

@@ -140,7 +140,7 @@ def test_an_unfinished_recording_with_raw_data_comes_with_the_command_that_recov
     error = failure(recording(bundle, Outcome("unfinished"), replace(RUN, exit_code=-9)), TOOL)
     assert str(error).endswith("This recovers what was recorded (not tried by us):")
     (command,) = error.lines
-    recovered = str(bundle.with_name("x-recovered.trace"))
+    recovered = str(bundle.with_name("x.recovered.trace"))
     assert shlex.split(command) == [
         TOOL.path,
         "import",

@@ -231,7 +231,7 @@ def test_a_copy_that_is_broken_off_is_removed(
 
     monkeypatch.setattr(place_module.sys, "platform", "linux")
     monkeypatch.setattr(place_module.shutil, "copytree", copy)
-    with pytest.raises(type(error)):
+    with pytest.raises(UsageError if isinstance(error, OSError) else KeyboardInterrupt):
         take_place(bundle(tmp_path / "x.trace"), append=True)
     assert names(tmp_path) == ["x.trace"]
     assert content(tmp_path / "x.trace") == "old"

@@ -58,7 +58,9 @@ def _row(
 ) -> SettingRow:
     windows = analysis.windows
     own = windows[(windows["model"] == model).to_numpy(bool)] if model else windows
-    warm, slowest = _warm(durations), _warm(cpu_only) if cpu_only else None
+    # Only where no window is known to be a first, all are as good as warm.
+    cold_known = bool(own["first"].any())
+    warm, slowest = _warm(durations, cold_known), _warm(cpu_only, cold_known) if cpu_only else None
     load_ns, load_basis = _load(analysis, model)
     return SettingRow(
         setting,
@@ -66,7 +68,7 @@ def _row(
         durations.windows,
         durations.first_ns,
         warm,
-        durations.warm_p90_ns or durations.p90_ns,
+        durations.warm_p90_ns if cold_known else durations.p90_ns,
         tuple(sorted(own["basis"].astype("str").unique())),
         slowest / warm if slowest and warm else None,
         load_ns,
@@ -75,8 +77,8 @@ def _row(
     )
 
 
-def _warm(durations: Durations) -> int | None:
-    return durations.warm_p50_ns or durations.p50_ns
+def _warm(durations: Durations, cold_known: bool) -> int | None:
+    return durations.warm_p50_ns if cold_known else durations.p50_ns
 
 
 def _load(analysis: Analysis, model: str) -> tuple[int | None, Basis | None]:

@@ -11,6 +11,7 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|TB)\Z", re.ASCII | re.IGNORECASE)
 _BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _LONGEST_SECONDS = 7 * 24 * 3600
+_LARGEST_BYTES = 10**18
 
 
 def seconds(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
@@ -29,4 +30,7 @@ def size_bytes(_context: click.Context, _option: click.Parameter, value: str) ->
     match = _SIZE.match(value)
     if match is None:
         raise click.BadParameter(f"'{value}' is no size such as 500MB or 2GB.")
-    return int(float(match[1]) * _BYTES[match[2].upper()])
+    size = float(match[1]) * _BYTES[match[2].upper()]
+    if size > _LARGEST_BYTES:
+        raise click.BadParameter(f"'{value}' is more than any disk has.")
+    return int(size)

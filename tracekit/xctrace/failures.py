@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _SAVED = "Output file saved as: "
+_NAMING = ("Starting recording", _SAVED)
+"""Lines that hold names, which may be anything: an app may be called Ambiguous."""
 _ISSUE = re.compile(r"\* \[(Error|Warning)\] (.+)")
 
 
@@ -120,7 +122,7 @@ _KNOWN = (
 
 def explain(said: Sequence[str]) -> Failure | None:
     """Return the known failure in what xctrace said, None where it said nothing known."""
-    text = "\n".join(said)
+    text = "\n".join(line for line in said if not line.startswith(_NAMING))
     return next((failure for pattern, failure in _KNOWN if pattern.search(text)), None)
 
 

@@ -17,6 +17,7 @@ from tracekit.parsers.bundle.files import open_bundle_files
 from tracekit.parsers.bundle.source import BundleSource
 from tracekit.parsers.tables.samples import SAMPLE_SCHEMAS
 from tracekit.xctrace.failures import Failure, explain, run_issues, saved_path
+from tracekit.xctrace.place import free_name
 from tracekit.xctrace.recorder import Run
 from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.tool import Xctrace
@@ -88,7 +89,7 @@ def recovery(bundle: Path, tool: Xctrace) -> str:
     raw = sorted(path for path in bundle.glob("*.run/Attachments/*.atrc") if path.is_file())
     if not raw:
         return ""
-    output = bundle.with_name(f"{bundle.stem}-recovered.trace")
+    output = free_name(bundle, "recovered")
     words = [
         tool.path,
         "import",

@@ -37,7 +37,7 @@ class Place:
             return self.path
         if self.path == self.final or not good:
             return self.path
-        old = _beside(self.final, "old")
+        old = free_name(self.final, "old")
         with suppress(FileNotFoundError):  # somebody removed it meanwhile
             self.final.rename(old)  # nothing is lost if we are killed between these two
         self.path.rename(self.final)
@@ -77,8 +77,8 @@ def find_place(final: Path, *, append: bool) -> Place:
     """Return where to write. A run is added to a copy: a recording that fails may spoil what it touches."""
     if append:
         final = final.resolve()  # a link stays, what it leads to gets the run
-        return Place(final, _beside(final, "appending"), is_copy=True)
-    return Place(final, _beside(final, "new") if final.exists() else final)
+        return Place(final, free_name(final, "appending"), is_copy=True)
+    return Place(final, free_name(final, "new") if final.exists() else final)
 
 
 def take_place(final: Path, *, append: bool) -> Place:
@@ -106,7 +106,8 @@ def _runs(bundle: Path) -> set[str]:
     return {path.name for path in bundle.glob("*.run")}
 
 
-def _beside(final: Path, word: str) -> Path:
+def free_name(final: Path, word: str) -> Path:
+    """Return ``X.word.trace`` beside ``X.trace``, with a number where that is taken."""
     for number in range(1, 1000):
         path = final.with_name(f"{final.stem}.{word}{'' if number == 1 else number}.trace")
         if not os.path.lexists(path):
@@ -124,6 +125,10 @@ def _copy(source: Path, target: Path) -> None:
         raise UsageError(f"--append-run works on a copy of {source}, and there is no space for one.")
     try:
         shutil.copytree(source, target, symlinks=True)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise UsageError(
+                f"--append-run works on a copy, and {source} cannot be copied: {error}."
+            ) from error
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from tracekit.xctrace.target import Target
 from tracekit.xctrace.tool import Xctrace
 
 _MOST_TRIES = 2
+_BEFORE_RETRY_SECONDS = 1.0
 FLAGS = ("--no-prompt", "--append-run", "--all-processes")
 """Those of the options in a command that stand alone."""
 
@@ -121,6 +123,7 @@ def record(
                 outcome = judge(place.path, runs[-1], tool, earlier)
                 if not _is_worth_another_try(outcome, runs, requests):
                     break
+                time.sleep(_BEFORE_RETRY_SECONDS)
             good = outcome.state == "good"
         finally:
             if not runs or runs[-1].killed:
