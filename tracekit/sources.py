@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -11,6 +12,7 @@ from tracekit.errors import InputError, UsageError
 from tracekit.parsers.bundle.files import is_archive, is_bundle_folder, open_bundle_files
 from tracekit.parsers.bundle.source import BundleSource
 from tracekit.parsers.fallback import FallbackSource
+from tracekit.parsers.pack.layout import MANIFEST
 from tracekit.parsers.pack.members import is_pack
 from tracekit.parsers.pack.source import PackSource
 from tracekit.parsers.source import Progress, Source
@@ -28,6 +30,7 @@ EXPORT_ADVICE = (
     """ --xpath '/trace-toc/run/data/table[@schema="time-profile"]' --output time-profile.xml"""
 )
 
+_ZIP = b"PK\x03\x04"
 _EXPORTS = (".xml", ".xml.gz")
 _BUNDLE_ARCHIVES = tuple(f".trace.{end}" for end in ("zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"))
 
@@ -75,6 +78,7 @@ def _open(paths: list[str], progress: Progress | None, via: Via, schemas: Collec
 
 def _open_one(path: str, progress: Progress | None) -> Source:
     if path == STDIN:
+        _refuse_packed_input()
         return XmlSource("standard input", [XmlFile(path, progress)], parse_now=True)
     folder = Path(path)
     if _is_pack(path):
@@ -83,6 +87,12 @@ def _open_one(path: str, progress: Progress | None) -> Source:
         if path.endswith(".trace"):
             raise InputError(path, "is a file and no archive; a .trace is a folder, or a zip or tar of one.")
         return XmlSource(_shown(path), [XmlFile(path, progress)], parse_now=True)
+    if (folder / MANIFEST).is_file():
+        raise InputError(
+            path,
+            "is a pack that was unpacked (browsers do that to downloads).",
+            "Name the .tracekit.zip itself.",
+        )
     exports = sorted(p for p in folder.iterdir() if p.name.endswith(_EXPORTS) and not p.name.startswith("."))
     if not exports:
         raise InputError(
@@ -143,6 +153,14 @@ def _bundle_of(path: str) -> str:
 
 def _is_bundle(path: Path) -> bool:
     return is_bundle_folder(path) if path.is_dir() else path.is_file() and is_archive(path)
+
+
+def _refuse_packed_input() -> None:
+    peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+    if peek is not None and peek(4)[:4] == _ZIP:
+        raise InputError(
+            "standard input", "is a zip, which cannot be read from a pipe.", "Save it, and name the file."
+        )
 
 
 def _is_pack(path: str) -> bool:

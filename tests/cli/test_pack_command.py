@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -344,3 +346,24 @@ def test_work_of_others_on_the_gpu_is_told_by_its_command_buffer(tmp_path: Path)
     )
     path = pack(source, tmp_path, "--redact", "--process", "App")
     assert [row["start"] for row in rows(path, "metal-gpu-intervals")] == [1, 3, 4]
+
+
+def test_a_pack_that_came_unpacked_or_through_a_pipe_is_known(tmp_path: Path) -> None:
+    """Safari unpacks downloads."""
+    path = pack(EXPORTS, tmp_path)
+    folder = tmp_path / "unpacked"
+    with zipfile.ZipFile(path) as found:
+        found.extractall(folder)
+    assert "is a pack that was unpacked" in run("analyze", str(folder)).stderr
+    again = tmp_path / "again.zip"
+    with zipfile.ZipFile(again, "w") as out:
+        for one in sorted(folder.rglob("*"), reverse=True):
+            out.write(one, one.relative_to(folder))
+    assert run("analyze", str(again)).stdout.splitlines()[0] == run("analyze", path).stdout.splitlines()[0]
+    piped = subprocess.run(
+        [sys.executable, "-m", "tracekit", "analyze", "-"],
+        input=Path(path).read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    assert (piped.returncode, b"is a zip, which cannot be read from a pipe" in piped.stderr) == (3, True)

@@ -541,6 +541,15 @@ def test_everything(mac: Mac) -> None:
         (("--app", "SampleApp", "--time-limit", "10"), "'10' is no time such as 500ms, 10s, 5m or 1h"),
         (("--app", "SampleApp", "--min-free", "lots"), "'lots' is no size such as 500MB or 2GB"),
         (("--app", ""), "--app: name a process, an app, a bundle identifier, a path or a pid."),
+        (("--launch", "--stdin", "-", "--count", "2", "--", "/bin/cat"), "--stdin - can be read once"),
+        (
+            ("--app", "SampleApp", "--window", "1h", "--time-limit", "5s"),
+            "it cannot be longer than --time-limit.",
+        ),
+        (
+            ("--launch", "--stdout", "/etc/passwd", "--", "/bin/true"),
+            "--stdout /etc/passwd: the file exists and will not",
+        ),
         (("--app", "SampleApp", "--device", ""), "No device is called ''."),
         (("--app", "SampleApp", "--template", ""), "This Xcode has no template called ''."),
         (("--app", "SampleApp", "-o", ""), "-o: name a .trace, or a folder."),
@@ -692,6 +701,9 @@ def test_a_run_that_fails_leaves_the_earlier_ones_untouched(mac: Mac, settings: 
     assert result.code == 4
     assert snapshot(mac.folder / "x.trace") == before
     assert ("Nothing was recorded; x.trace is as it was." in result.error) == ("attach" in settings)
+    left = [name for name in mac.files() if "appending" in name and name.endswith(".trace")]
+    assert left == ([] if "attach" in settings else ["x.appending.trace"])
+    assert ("x.appending.trace was not finished" in result.error) == bool(left)
     assert CliRunner().invoke(main, ["analyze", "x.trace"]).exit_code == 0
 
 
@@ -743,6 +755,14 @@ def test_settings_of_the_compute_units_end_with_a_table(mac: Mac) -> None:
     ]
     assert [line.split()[0] for line in table[1:4]] == ["all", "cpuAndGPU", "cpuOnly"]
     assert all("  1.00 ×  " in line and line.endswith("12 GPU") for line in table[1:4])
+
+
+def test_all_of_several_recordings_are_tried_and_each_failure_told(mac: Mac) -> None:
+    result = mac.record(*APP, "--count", "3", dies=0.05)
+    assert result.code == 4
+    assert result.error.count("This recovers what was recorded (not tried by us):") == 3
+    assert "x-2.trace/Trace1.run/Attachments/trace-data.atrc" in result.error
+    assert result.error.endswith("Error: 3 of 3 recordings failed; see above.\n")
 
 
 def test_one_failing_setting_does_not_hide_the_others(mac: Mac) -> None:

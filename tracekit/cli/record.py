@@ -40,7 +40,8 @@ _MOST_WINDOWS = 12
 @click.option(
     "--launch",
     is_flag=True,
-    help="Start it afresh, with the arguments after --. Without --app, the first of these is the program.",
+    help="Start it afresh, with the arguments after --: --launch -- ./tool -x. Without --app, the first of"
+    " these is the program.",
 )
 @click.option("--all-processes", is_flag=True, help="Record everything that runs.")
 @click.option(
@@ -53,7 +54,7 @@ _MOST_WINDOWS = 12
     default=None,
     callback=seconds,
     metavar="TIME",
-    help="How long to record, such as 500ms, 5s or 2m. [default: 10s; with --until-enter 10m at most]",
+    help="How long to record, such as 500ms, 5s or 2m. [default: 10s; 10m with --until-enter]",
 )
 @click.option("--until-enter", is_flag=True, help="Record until you press Enter.")
 @click.option("--window", callback=seconds, metavar="TIME", help="Keep only the last TIME of the recording.")
@@ -164,28 +165,28 @@ def record_command(
     from tracekit.xctrace.version import version_of
 
     request = Request(
-        app,
-        launch,
-        all_processes,
-        arguments,
-        device,
-        time_limit,
-        until_enter,
-        window,
-        preset,
-        template,
-        instruments,
-        parse_environment(variables),
-        target_input or "",
-        target_output or "",
-        append_run,
-        run_name or "",
-        count,
-        parse_units(compute_units) if compute_units is not None else (),
-        output,
-        force,
-        save_timeout,
-        min_free,
+        app=app,
+        launch=launch,
+        all_processes=all_processes,
+        arguments=arguments,
+        device=device,
+        time_limit_seconds=time_limit,
+        until_stopped=until_enter,
+        window_seconds=window,
+        preset=preset,
+        template=template,
+        instruments=instruments,
+        environment=parse_environment(variables),
+        target_input=target_input or "",
+        target_output=target_output or "",
+        append=append_run,
+        run_name=run_name or "",
+        count=count,
+        compute_units=() if compute_units is None else parse_units(compute_units),
+        output=output,
+        force=force,
+        save_timeout_seconds=save_timeout,
+        min_free_bytes=min_free,
     )
     with told_if_slow("Looking for xctrace …"):
         tool = require_xctrace(xctrace_path)

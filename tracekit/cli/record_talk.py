@@ -68,6 +68,10 @@ class Talk:
         self.clear()
         say(f"{_ENDING.get(reason, 'Saving')} …")
 
+    def silent(self) -> None:
+        """See ``Listener``."""
+        say(f"xctrace was started to record {self._what}, and has said nothing yet. {self._stop} it.")
+
     def passed(self, saving: bool, seconds: float, size_bytes: int) -> None:
         """See ``Listener``."""
         if self._live:

@@ -13,6 +13,7 @@ from tracekit.xctrace.tool import Xctrace
 
 _MOST_NOTES = 5
 _LAST_LINES = 3
+_LONGEST_LINE = 300
 
 
 def size_text(size_bytes: int) -> str:
@@ -74,5 +75,6 @@ def _why(run: Run) -> str:
 def _said(said: Sequence[str], code: int) -> str:
     telling = [line for line in said if not line.startswith(CHATTER)]
     if telling:
-        return f"xctrace said: {' '.join(telling[-_LAST_LINES:]).rstrip('.')}."
+        said_last = " ".join(line[:_LONGEST_LINE] for line in telling[-_LAST_LINES:])
+        return f"xctrace said: {said_last.rstrip('.')}."
     return "" if said else f"xctrace said nothing (exit code {code})."

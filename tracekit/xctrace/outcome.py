@@ -71,7 +71,8 @@ def _state(bundle: Path, tool: Xctrace, earlier: frozenset[int]) -> tuple[State,
     except (InputError, XctraceError) as error:
         return ("unfinished" if "Missing Template" in str(error) else "unreadable"), str(error)
     if not runs:
-        return "missing", ""
+        begun = len(list(bundle.glob("*.run"))) > len(earlier)
+        return ("unfinished" if begun else "missing"), ""
     sampled = [table.row_count for table in runs[-1].tables if table.schema in SAMPLE_SCHEMAS]
     return ("empty" if sampled and all(rows == 0 for rows in sampled) else "good"), ""
 

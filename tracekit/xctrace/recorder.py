@@ -25,6 +25,7 @@ from typing import IO, Literal, Protocol, TypeAlias
 
 from tracekit.errors import XctraceError
 from tracekit.xctrace.stopping import StopRequests
+from tracekit.xctrace.tool import ask
 
 StopReason: TypeAlias = Literal["", "asked", "disk", "overdue", "silent", "insisted"]
 """Why the recording was ended by us: "" when xctrace ended it (time limit, or the target ended)."""
@@ -46,6 +47,7 @@ _LAST_OUTPUT_SECONDS = 1.0
 _MOST_SAID = 2000
 _MOST_WAITING = 500
 _LINE_BYTES = 1 << 16
+_SILENT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,9 @@ class Listener(Protocol):
 
     def ending(self, reason: StopReason) -> None:
         """The recording ends, xctrace begins to save it."""
+
+    def silent(self) -> None:
+        """xctrace was started a while ago and has not said a word."""
 
     def passed(self, saving: bool, seconds: float, size_bytes: int) -> None:
         """Some time passed: of the recording, or of saving; the bundle has grown to that size."""
@@ -146,6 +151,8 @@ class Recorder:
         self._ending: float | None = None
         self._reason: StopReason = ""
         self._interrupted = False
+        self._told_silence = False
+        self._cpu_time = ""
         self._heeded = 0
         self._insisting_until = 0.0
         self._size_bytes = 0
@@ -267,14 +274,28 @@ class Recorder:
                 return self._kill(child, "insisted")
             self._insisting_until = now + _INSIST_SECONDS
             self._listener.asked_again(_INSIST_SECONDS)
-        if now - self._sign_of_life > self._limits.silence_seconds:
+        if now - self._sign_of_life > self._limits.silence_seconds and not self._works(child, now):
             return self._kill(child, "silent")
         return False
+
+    def _works(self, child: subprocess.Popen[bytes], now: float) -> bool:
+        """Return whether xctrace has used the CPU since this was last asked: it may save out of our sight."""
+        before, self._cpu_time = (
+            self._cpu_time,
+            ask(["ps", "-o", "time=", "-p", str(child.pid)]).output.strip(),
+        )
+        if self._cpu_time in ("", before):
+            return False
+        self._sign_of_life = now
+        return True
 
     def _look(self, now: float) -> None:
         size = _size_bytes(self._bundle)
         if size != self._size_bytes:
             self._size_bytes, self._sign_of_life = size, now
+        if not self._told_silence and self._began is None and now - self._started > _SILENT_SECONDS:
+            self._told_silence = True
+            self._listener.silent()
         since = self._ending or self._began
         if since is not None:
             self._listener.passed(self._ending is not None, now - since, size)

@@ -135,6 +135,11 @@ def _check(request: Request, version: Version) -> None:
         raise UsageError("--env, --stdin and --stdout are for a program that is started: name it.")
     if request.append and (request.template or request.preset or request.instruments):
         raise UsageError("--append-run records with the template of the recording that it adds to.")
+    if request.target_input == "-" and (request.count > 1 or request.compute_units):
+        raise UsageError("--stdin - can be read once: with several recordings, name a file.")
+    written = request.target_output
+    if written not in ("", "-") and os.path.lexists(written) and not request.force:
+        raise UsageError(f"--stdout {written}: the file exists and will not be overwritten without --force.")
     if request.until_stopped and request.target_input == "-":
         raise UsageError("--until-enter and --stdin - both want standard input.")
     if request.compute_units and (request.all_processes or request.count > 1 or request.append):
@@ -142,6 +147,9 @@ def _check(request: Request, version: Version) -> None:
             "--compute-units starts the app once per setting: leave out --all-processes, --count and"
             " --append-run."
         )
+    limit = request.time_limit_seconds or _DEFAULT_SECONDS
+    if request.window_seconds and not request.until_stopped and request.window_seconds > limit:
+        raise UsageError("--window keeps the end of a recording: it cannot be longer than --time-limit.")
     if request.run_name and not version.since("17A"):
         raise UsageError(f"--run-name needs Xcode 26 or later; this is {version.xcode} ({version.build}).")
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from tracekit.errors import UsageError, XctraceError
 
 _ANSWER_SECONDS = 60
 """`xctrace list devices` waits for devices that do not answer: tens of seconds are normal."""
+_MOST_BYTES = 4 << 20
+_LAST_OUTPUT_SECONDS = 1.0
 _SELECT = "sudo xcode-select --switch /Applications/Xcode.app"
 _COMMAND_LINE_TOOLS = ("unable to find utility", "is a command line tools instance")
 LICENCE = "not agreed to the Xcode license"
@@ -47,22 +51,45 @@ class Answer:
 
 
 def ask(command: Sequence[str], seconds: float = _ANSWER_SECONDS) -> Answer:
-    """Run a command that ends soon; it is stopped after ``seconds`` and never asks for input."""
+    """Run a command that ends soon; it is stopped after ``seconds`` and never asks for input.
+
+    No more of its output is kept than the longest list needs.
+    """
     try:
-        done = subprocess.run(  # noqa: S603 - the words are ours, and no shell reads them
+        child = subprocess.Popen(  # noqa: S603 - the words are ours, and no shell reads them
             list(command),
-            capture_output=True,
-            check=False,
             stdin=subprocess.DEVNULL,
-            timeout=seconds,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        return Answer(None, error=f"{command[0]} did not answer within {seconds:g} s")
     except (OSError, ValueError) as error:
         return Answer(None, error=f"{command[0]} could not be started: {error}")
-    texts = (part.decode("utf-8", "replace") for part in (done.stdout, done.stderr))
-    return Answer(done.returncode, *texts)
+    texts: dict[str, bytes] = {}
+    readers = [
+        threading.Thread(target=_read, args=(name, pipe, texts), daemon=True)
+        for name, pipe in (("output", child.stdout), ("error", child.stderr))
+    ]
+    try:
+        for reader in readers:
+            reader.start()
+        child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return Answer(None, error=f"{command[0]} did not answer within {seconds:g} s")
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+        for reader in readers:
+            reader.join(_LAST_OUTPUT_SECONDS)
+    said = (texts.get(name, b"").decode("utf-8", "replace") for name in ("output", "error"))
+    return Answer(child.returncode, *said)
+
+
+def _read(name: str, pipe: IO[bytes] | None, texts: dict[str, bytes]) -> None:
+    assert pipe is not None
+    with pipe:  # closed early, whoever goes on writing is told so
+        texts[name] = pipe.read(_MOST_BYTES)
 
 
 def find_xctrace(path: str | None = None) -> Xctrace | None:

@@ -44,11 +44,17 @@ Array = npt.NDArray[Any]
 
 
 def is_pack(path: Path) -> bool:
-    """Tell whether a file is a pack, by its first bytes."""
+    """Tell whether a file is a pack: by its first bytes, or, zipped again, by its manifest."""
     name = MANIFEST.encode()
     with path.open("rb") as file:
         head = file.read(_NAME_AT + len(name))
-    return head.startswith(_ZIP_MAGIC) and head[_NAME_AT:] == name
+    if not head.startswith(_ZIP_MAGIC) or head[_NAME_AT:] == name:
+        return head.startswith(_ZIP_MAGIC)
+    try:
+        with zipfile.ZipFile(path) as found:
+            return MANIFEST in found.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False  # a damaged zip is for the reader of bundles to refuse
 
 
 class PackMembers:
