@@ -714,6 +714,19 @@ def test_adding_to_nothing(mac: Mac) -> None:
     assert "--append-run records with the template of the recording that it adds to." in result.error
 
 
+def test_a_report_of_the_recording(mac: Mac) -> None:
+    result = mac.record(*APP, "--report", "x.html")
+    assert result.code == 0
+    text = (mac.folder / "x.html").read_text()
+    assert text.startswith("<!doctype html>") and "12 GPU" in text
+    assert "record --output x.trace --no-prompt" in text  # the command that made it
+    refused = mac.record("--app", "SampleApp", "-o", "y.trace", "--report", "x.html")
+    assert (refused.code, len(mac.commands())) == (2, 1)
+    several = mac.record(*APP[:4], "-o", "z.trace", "--count", "2", "--report", "z.md")
+    assert several.code == 0
+    assert [name for name in mac.files() if name.endswith(".md")] == ["z-1.md", "z-2.md"]
+
+
 # Several recordings ----------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from tracekit.errors import UsageError
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
     from tracekit.analysis.windows.choose import WindowSource
+    from tracekit.model import Trace
     from tracekit.sources import Via
 
 
@@ -91,8 +92,11 @@ def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
-def analyse(inputs: tuple[str, ...], choice: Choice) -> Analysis:
-    """Read and analyse what the inputs and options name; raises what reading and analysing raise."""
+def analyse(inputs: tuple[str, ...], choice: Choice, *, redact: bool = False) -> Analysis:
+    """Read and analyse what the inputs and options name; raises what reading and analysing raise.
+
+    With ``redact`` what others should not see is taken out before anything is analysed.
+    """
     given = bool(choice.manual or choice.windows_csv)
     if given + bool(choice.signposts) + (choice.windows != "auto") > 1:
         raise UsageError("Give windows in one way: --windows, --window-signpost, or windows of your own.")
@@ -104,7 +108,10 @@ def analyse(inputs: tuple[str, ...], choice: Choice) -> Analysis:
     if choice.windows_csv:
         own += windows_from_csv(Path(choice.windows_csv))
     with Progress("Reading") as progress:
-        trace = open_trace(inputs, choice.run, choice.samples, progress, choice.via)
+        if redact:
+            trace = _redacted_trace(inputs, choice, progress)
+        else:
+            trace = open_trace(inputs, choice.run, choice.samples, progress, choice.via)
     return analyze(
         trace,
         windows=own if given else choice.windows,
@@ -113,3 +120,13 @@ def analyse(inputs: tuple[str, ...], choice: Choice) -> Analysis:
         thread=choice.thread,
         markers=Path(choice.markers) if choice.markers else None,
     )
+
+
+def _redacted_trace(inputs: tuple[str, ...], choice: Choice, progress: Progress) -> Trace:
+    from tracekit.load import trace_of
+    from tracekit.packing import redacted
+    from tracekit.parsers.pack.held import PACKED_SCHEMAS, hold
+    from tracekit.sources import open_source
+
+    held = hold(open_source(inputs, progress, choice.via, PACKED_SCHEMAS))
+    return trace_of(redacted(held, choice.process), choice.run, choice.samples)

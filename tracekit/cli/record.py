@@ -7,13 +7,15 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
 import tracekit
 from tracekit.cli.durations import seconds, size_bytes
-from tracekit.cli.output import HELP, Progress, via_option, write_output
+from tracekit.cli.output import HELP, Progress, check_output, guess_format, via_option, write_output
+from tracekit.cli.report import FORMATS, written
 from tracekit.errors import UsageError, XctraceError
 from tracekit.export.text import printable
 
@@ -108,6 +110,11 @@ _MOST_WINDOWS = 12
     metavar="SIZE",
     help="Stop and save when less disk than this is free.",
 )
+@click.option(
+    "--report",
+    metavar="FILE",
+    help="Write a report as well, as tracekit report does: .html, .md, .png; of several recordings one each.",
+)
 @click.option("--no-analysis", is_flag=True, help="Only record.")
 @click.option("--xctrace", "xctrace_path", metavar="PATH", help="Use this xctrace, not the selected Xcode's.")
 @via_option
@@ -136,6 +143,7 @@ def record_command(
     force: bool,
     save_timeout: float,
     min_free: int,
+    report: str | None,
     no_analysis: bool,
     xctrace_path: str | None,
     via: Via,
@@ -156,6 +164,12 @@ def record_command(
 
     Exit code 4 when xctrace fails, or its recording cannot be used; the message says what is left of it.
     """
+    if report is not None:
+        if no_analysis:
+            raise UsageError("--report needs the analysis: leave out --no-analysis.")
+        guess_format(None, report, FORMATS)
+        check_output(report, force)
+
     from tracekit.cli.record_talk import plan_text, say, told_if_slow
     from tracekit.xctrace.host import Mac
     from tracekit.xctrace.place import copy_command, find_place
@@ -206,17 +220,26 @@ def record_command(
         return
     for note in plan.notes:
         say(f"note: {note}")
-    _Session(tool, version, request, analyse=not no_analysis, via=via).run(jobs)
+    _Session(tool, version, request, analyse=not no_analysis, report=report, via=via).run(jobs)
 
 
 class _Session:
     """Records job after job, then tells what they show."""
 
-    def __init__(self, tool: Xctrace, version: Version, request: Request, *, analyse: bool, via: Via) -> None:
+    def __init__(
+        self,
+        tool: Xctrace,
+        version: Version,
+        request: Request,
+        *,
+        analyse: bool,
+        report: str | None,
+        via: Via,
+    ) -> None:
         from tracekit.xctrace.stopping import StopRequests
 
         self._tool, self._version, self._request = tool, version, request
-        self._with_analysis, self._via = analyse, via
+        self._with_analysis, self._report, self._via = analyse, report, via
         self._requests = StopRequests()
 
     def run(self, jobs: Sequence[Job]) -> None:
@@ -281,7 +304,20 @@ class _Session:
         analysis = self._analyse(recording)
         short = f"{printable(recording.bundle.name)}: {printable(analysis.summary.sentence)}\n"
         write_output(to_text(analysis, _MOST_WINDOWS) if alone else short, "-", force=False)
+        if self._report:
+            self._write_report(analysis, recording, "" if alone else recording.final.stem.rpartition("-")[2])
         return analysis
+
+    def _write_report(self, analysis: Analysis, recording: Recording, suffix: str) -> None:
+        from tracekit.report.view.view import Extras
+        from tracekit.xctrace.journal import recorded_commands
+
+        assert self._report is not None
+        path = Path(self._report)
+        target = str(path.with_name(f"{path.stem}-{suffix}{path.suffix}") if suffix else path)
+        extras = Extras(commands=recorded_commands(recording.bundle))
+        content = written(guess_format(None, target, FORMATS), analysis, extras, full=False)
+        write_output(content, target, self._request.force)
 
     def _record(self, job: Job) -> Recording:
         from tracekit.cli.record_talk import Talk, say

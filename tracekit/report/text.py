@@ -38,7 +38,8 @@ def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _recording(analysis: Analysis) -> str:
+def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
+    """Return how, on what and when it was recorded, in words; what is not known is left out."""
     trace = analysis.trace
     info = trace.info
     system = f"{info.platform} {info.os}".strip()
@@ -56,8 +57,12 @@ def _recording(analysis: Analysis) -> str:
         "Cores": _core_fact(trace),
         "Heat": _heat_fact(trace),
     }
-    lines = [f"  {name:<9} {printable(text)}" for name, text in facts.items() if text]
-    if not trace.has_toc:
+    return [(name, text) for name, text in facts.items() if text]
+
+
+def _recording(analysis: Analysis) -> str:
+    lines = [f"  {name:<9} {printable(text)}" for name, text in recording_facts(analysis)]
+    if not analysis.trace.has_toc:
         lines.append("  No table of contents was given: device, template and duration are not known.")
     return "\n".join(["Recording", *lines])
 

@@ -1,0 +1,231 @@
+"""Lanes: the busiest threads first, whose work an interval is, and what is left out where there is too much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_view_reader import (
+    ANE,
+    BNNS,
+    MS,
+    UI,
+    Signpost,
+    analyze,
+    ane,
+    gpu,
+    prediction,
+    recording,
+    trace_of,
+    with_evidence,
+    with_tracks,
+)
+
+from tracekit.analysis import Analysis
+from tracekit.engines import ENGINE_CODE, Engine
+from tracekit.report.view import lanes as module
+from tracekit.report.view.lanes import SpanLane, signpost_lanes, span_lanes, thread_lanes, tracks
+
+NAN = float("nan")
+
+
+def one(rows: list[Any], **options: Any) -> Analysis:
+    return analyze(trace_of(rows, **options))
+
+
+# Threads --------------------------------------------------------------------------------------------------
+
+
+def test_threads_with_most_ml_work_come_first_then_those_with_most_work() -> None:
+    analysis = one(
+        [
+            (0, "draws", UI, 50 * MS),
+            (0, "little", ANE, 1 * MS),
+            (1, "draws less", UI, 20 * MS),
+            (2, "much", BNNS, 5 * MS),
+        ]
+    )
+    lanes = thread_lanes(analysis, 4, 100 * MS)
+    names = analysis.trace.threads["name"].tolist()
+    assert [names[lane.thread] for lane in lanes] == ["much", "little", "draws", "draws less"]
+    assert [(lane.weight, lane.samples) for lane in lanes] == [
+        (5.0 * MS, 1),
+        (1.0 * MS, 1),
+        (50.0 * MS, 1),
+        (20.0 * MS, 1),
+    ]
+
+
+def test_a_thread_has_a_plane_for_each_engine_that_it_was_at() -> None:
+    analysis = one([(0, "main", ANE), (1, "main", UI), (2, "main", None), (3, "main", ANE)])
+    (lane,) = thread_lanes(analysis, 4, 4 * MS)
+    assert lane.engines == (ENGINE_CODE[Engine.ANE], ENGINE_CODE[Engine.OTHER], ENGINE_CODE[Engine.UNKNOWN])
+    assert lane.planes.tolist() == [[255, 0, 0, 255], [0, 255, 0, 0], [0, 0, 255, 0]]
+
+
+def test_cycles_last_until_the_usual_next_sample() -> None:
+    analysis = one([(at, "main", ANE, 3_000_000_000) for at in range(4)], unit="cycles")
+    (lane,) = thread_lanes(analysis, 8, 8 * MS)
+    assert lane.planes.tolist() == [[255, 255, 255, 255, 0, 0, 0, 0]]
+    assert lane.weight == 12e9
+
+
+def test_samples_without_a_thread_have_a_lane_of_their_own() -> None:
+    trace = trace_of([(0, "main", ANE), (1, "main", ANE)])
+    trace.samples["thread_id"] = np.array([0, -1], np.int32)
+    assert sorted(lane.thread for lane in thread_lanes(analyze(trace), 4, 4 * MS)) == [-1, 0]
+
+
+def test_no_samples_no_threads() -> None:
+    assert thread_lanes(one([]), 4, 4 * MS) == []
+
+
+@pytest.mark.parametrize("name", ["ane-e5rt-macos26", "two-at-once-macos13", "cpu-profile-ane-macos26"])
+def test_a_recordings_lanes_hold_all_of_its_samples(name: str) -> None:
+    analysis = recording(name)
+    lanes = thread_lanes(analysis, 512, 10**10)
+    assert sum(lane.samples for lane in lanes) == len(analysis.trace.samples)
+    assert sum(lane.weight for lane in lanes) == analysis.trace.weights.sum()
+    assert len({lane.thread for lane in lanes}) == len(lanes)
+
+
+# Measured intervals ---------------------------------------------------------------------------------------
+
+
+def spans(analysis: Analysis, bins: int = 10, duration_ms: int = 100) -> dict[str, SpanLane]:
+    return {lane.title: lane for lane in span_lanes(analysis, bins, duration_ms * MS)}
+
+
+def own(lane: SpanLane) -> dict[str, set[bool]]:
+    assert lane.rows is not None
+    return {
+        name: set(rows["own"].tolist()) for name, rows in lane.rows.groupby("name", observed=True, sort=True)
+    }
+
+
+def test_a_lane_holds_one_tables_intervals_of_one_engine() -> None:
+    trace = with_evidence(trace_of([(0, "main", ANE)]), [ane(20, 30), gpu(0, 50), ane(0, 10), ane(5, 5)])
+    found = spans(analyze(trace))
+    assert list(found) == ["ANE (ane-hw-intervals)", "GPU (metal-gpu-intervals)"]
+    lane = found["ANE (ane-hw-intervals)"]
+    assert lane.rows is not None
+    assert lane.rows[["start_ns", "end_ns"]].to_numpy().tolist() == [[0, 10 * MS], [20 * MS, 30 * MS]]
+    assert (lane.count, lane.engine, lane.source) == (2, Engine.ANE, "ane-hw-intervals")
+    assert lane.plane.tolist() == [255, 0, 255, 0, 0, 0, 0, 0, 0, 0]
+    assert lane.others is None
+
+
+def test_intervals_that_overlap_cover_their_time_once() -> None:
+    trace = with_evidence(trace_of([(0, "main", ANE)]), [ane(0, 4), ane(1, 4), ane(2, 5)])
+    assert spans(analyze(trace))["ANE (ane-hw-intervals)"].plane[:2].tolist() == [128, 0]
+
+
+def test_another_processs_work_on_the_gpu_is_not_own() -> None:
+    trace = with_evidence(trace_of([(0, "main", ANE)]), [gpu(0, 10), gpu(20, 30, pid=88), prediction(0, 40)])
+    lane = spans(analyze(trace))["GPU (metal-gpu-intervals)"]
+    assert lane.rows is not None
+    assert lane.rows["own"].tolist() == [True, False]
+    assert lane.plane.tolist() == [255, *[0] * 9]
+    assert lane.others is not None
+    assert lane.others.tolist() == [0, 0, 255, *[0] * 7]
+
+
+@pytest.mark.parametrize("name", ["concurrent-models-ios27", "fallback-midway-ios27"])
+def test_models_of_other_apps_on_the_neural_engine_are_not_own(name: str) -> None:
+    analysis = recording(name)
+    (lane,) = [lane for lane in span_lanes(analysis, 64, 10**10) if lane.source == "ane-hw-intervals"]
+    told = own(lane)
+    assert {mine for label, told_of in told.items() for mine in told_of if "PersonSegmenter" in label} == {
+        False
+    }
+    assert {mine for label, told_of in told.items() for mine in told_of if "SpeechEncoder" in label} == {True}
+
+
+def test_too_many_intervals_leave_the_plane(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = with_evidence(trace_of([(0, "main", ANE)]), [ane(at, at + 1) for at in range(0, 100, 10)])
+    kept = spans(analyze(trace))["ANE (ane-hw-intervals)"]
+    monkeypatch.setattr(module, "MOST_SPANS", 9)
+    dropped = spans(analyze(trace))["ANE (ane-hw-intervals)"]
+    assert kept.rows is not None
+    assert dropped.rows is None
+    assert (dropped.count, dropped.plane.tolist()) == (10, kept.plane.tolist())
+    assert dropped.plane.tolist() == [26] * 10
+
+
+def test_so_many_intervals_are_kept() -> None:
+    assert module.MOST_SPANS == 20_000
+
+
+def test_no_intervals_no_lanes() -> None:
+    assert span_lanes(one([(0, "main", ANE)]), 4, 4 * MS) == []
+
+
+# Signposts ------------------------------------------------------------------------------------------------
+
+
+def test_signposts_are_grouped_by_subsystem_and_category_most_first() -> None:
+    marks = [
+        Signpost(5, 6, "org.app/net/get"),
+        Signpost(3, 4, "org.app/ui/draw"),
+        Signpost(1, 2, "org.app/ui/layout"),
+        Signpost(1, 1, "org.app/ui/tap", kind="event"),
+    ]
+    found = list(signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
+    assert [title for title, _ in found] == ["org.app/ui", "org.app/net"]
+    assert found[0][1]["name"].astype("str").tolist() == ["layout", "draw"]
+
+
+def test_at_most_twenty_lanes_and_twenty_thousand_rows() -> None:
+    marks = [Signpost(at % 90, 95, f"org.app/c{at % 25}/work") for at in range(25 * 1100)]
+    found = list(signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
+    assert len(found) == 20
+    assert {len(rows) for _, rows in found} == {1000}
+
+
+# Tracks ---------------------------------------------------------------------------------------------------
+
+
+def track(rows: list[tuple[int, float]]) -> list[tuple[float, float]]:
+    (found,) = tracks(analyze(with_tracks(trace_of([(0, "main", UI)]), rows)))
+    assert (found.name, found.unit) == ("Power", "W")
+    return list(zip(found.time.tolist(), found.value.tolist(), strict=True))
+
+
+def test_a_track_holds_its_changes_only() -> None:
+    assert track([(30, 2.0), (0, 1.0), (10, 1.0), (20, 2.0), (40, 1.0)]) == [(0, 1), (20, 2), (40, 1)]
+
+
+def test_what_is_not_known_begins_once() -> None:
+    found = track([(0, 1.0), (1, NAN), (2, NAN), (3, 1.0)])
+    assert str(found) == "[(0.0, 1.0), (1.0, nan), (3.0, 1.0)]"
+
+
+def long_track(unknown: bool) -> tuple[list[tuple[int, float]], list[tuple[float, float]]]:
+    dice = np.random.default_rng(2)
+    values = dice.normal(10, 1, 50_000)
+    values[[17_001, 40_003]] = -500.0, 900.0
+    rows = [(at, float(value)) for at, value in enumerate(values)]
+    if unknown:
+        rows[17_000] = (17_000, NAN)
+    return rows, track(rows)
+
+
+@pytest.mark.parametrize("unknown", [False, True], ids=["known", "a value is missing beside the lowest"])
+def test_a_long_track_keeps_its_extremes(unknown: bool) -> None:
+    rows, found = long_track(unknown)
+    assert len(found) <= 4_000
+    assert set(map(str, found)) <= {str((float(at), value)) for at, value in rows}
+    assert [time for time, _ in found] == sorted(time for time, _ in found)
+    assert found[0] == rows[0]
+    assert (40_003, 900.0) in found
+    assert (17_001, -500.0) in found
+
+
+def test_tracks_of_a_recording_are_its_rows() -> None:
+    (found,) = [one for one in tracks(recording("ane-intervals-macos26")) if "Thermal" in one.name]
+    rows = recording("ane-intervals-macos26").trace.tracks
+    rows = rows[(rows["name"].astype("str") == found.name).to_numpy(bool)]
+    merged = pd.Series(found.value, found.time).reindex(rows["time_ns"].astype(float), method="ffill")
+    assert np.array_equal(merged.to_numpy(), rows["value"].to_numpy(), equal_nan=True)

@@ -1,0 +1,150 @@
+"""The samples of a view: each one, or sums that lose nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_view_reader import ANE, BNNS, MS, UI, analyze, sums, trace_of
+
+from tracekit.analysis import Analysis
+from tracekit.report.view import samples as module
+from tracekit.report.view.samples import ViewSamples, view_samples
+from tracekit.report.view.tree import CallTree, build_tree
+
+LOOP = tuple(f"App | step{number}" for number in range(12))
+
+
+def literal() -> Analysis:
+    rows: list[Any] = [
+        (2.0, "b", UI),
+        (1.0, "a", ANE, 3 * MS),
+        (1.0, "b", None, 5 * MS),
+        (3.5, "a", BNNS),
+    ]
+    return analyze(trace_of(rows))
+
+
+def many(count: int = 3_000) -> Analysis:
+    dice = np.random.default_rng(5)
+    stacks = [ANE, BNNS, UI, None, LOOP, *(LOOP[at:] for at in range(1, 10))]
+    rows: list[Any] = [
+        (float(dice.integers(0, 400)), f"t{dice.integers(0, 3)}", stacks[int(dice.integers(0, len(stacks)))])
+        for _ in range(count)
+    ]
+    return analyze(trace_of([(*row, int(dice.integers(1, 9)) * MS) for row in rows]))
+
+
+def drawn(
+    analysis: Analysis, full: bool = False, duration_ns: int = 400 * MS
+) -> tuple[ViewSamples, CallTree]:
+    lanes = np.append(np.arange(len(analysis.trace.threads)), -1)
+    return view_samples(analysis, lanes, duration_ns, full)
+
+
+def names(tree: CallTree) -> list[str]:
+    found: list[str] = [""]
+    for parent, function in zip(tree.parent.tolist(), tree.function.tolist(), strict=True):
+        symbol = "…" if function < 0 else str(tree.symbols[function])
+        found.append(f"{found[parent + 1]}/{symbol}")
+    return found
+
+
+def keyed(samples: ViewSamples, tree: CallTree, pruned: bool = False) -> list[tuple[Any, ...]]:
+    path = names(tree)
+    nodes = ["" if pruned else path[node + 1] for node in samples.node.tolist()]
+    columns = (column.tolist() for column in (samples.lane, samples.engine, samples.phase))
+    return list(zip(*columns, nodes, strict=True))
+
+
+def test_few_samples_are_kept_one_by_one_in_order_of_time() -> None:
+    analysis = literal()
+    samples, tree = drawn(analysis)
+    assert samples.bin_ns == 0
+    assert samples.time.tolist() == [1.0 * MS, 1.0 * MS, 2.0 * MS, 3.5 * MS]
+    assert samples.weight.tolist() == [3.0 * MS, 5.0 * MS, 1.0 * MS, 1.0 * MS]
+    assert samples.number.tolist() == [1, 1, 1, 1]
+    threads = analysis.trace.threads["name"].tolist()
+    assert [threads[lane] for lane in samples.lane] == ["a", "b", "b", "a"]
+    path = names(tree)
+    assert [path[node + 1].rsplit("/", 1)[-1] for node in samples.node] == [
+        "H11ANEProgramProcessRequestDirect",
+        "",
+        "-[NSView drawRect:]",
+        "BNNSFilterApply",
+    ]
+
+
+def test_engine_and_phase_are_those_of_the_labels() -> None:
+    analysis = many(200)
+    samples, _ = drawn(analysis)
+    order = np.argsort(analysis.trace.samples["time_ns"].to_numpy(), kind="stable")
+    assert samples.engine.tolist() == analysis.labels.engine[order].tolist()
+    assert samples.phase.tolist() == analysis.labels.phase[order].tolist()
+
+
+@pytest.mark.parametrize("most_rows", [160_000, 500, 1])
+def test_bins_lose_no_weight_and_no_sample(most_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = many()
+    exact, whole = drawn(analysis, full=True)
+    monkeypatch.setattr(module, "MOST_EXACT", 100)
+    monkeypatch.setattr(module, "_MOST_ROWS", most_rows)
+    binned, tree = drawn(analysis)
+    assert binned.bin_ns > 0
+    for column in ("weight", "number"):
+        expected = sums(keyed(exact, whole), getattr(exact, column).tolist())
+        assert sums(keyed(binned, tree), getattr(binned, column).tolist()) == expected
+    assert (np.diff(binned.time) >= 0).all()
+    rows = list(zip(binned.time.tolist(), keyed(binned, tree), strict=True))
+    assert len(set(rows)) == len(rows)
+
+
+def test_a_row_stands_at_the_start_of_its_bin(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = many()
+    monkeypatch.setattr(module, "MOST_EXACT", 100)
+    binned, _ = drawn(analysis)
+    exact, _ = drawn(analysis, full=True)
+    assert binned.time == pytest.approx(np.round(binned.time / binned.bin_ns) * binned.bin_ns)
+    by_bin = sums(np.floor(exact.time / binned.bin_ns).tolist(), exact.weight.tolist())
+    assert sums(np.round(binned.time / binned.bin_ns).tolist(), binned.weight.tolist()) == by_bin
+
+
+def test_bins_get_longer_until_rows_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = many()
+    monkeypatch.setattr(module, "MOST_EXACT", 100)
+    fine, _ = drawn(analysis)
+    monkeypatch.setattr(module, "_MOST_ROWS", len(fine.time) - 1)
+    coarse, _ = drawn(analysis)
+    assert fine.bin_ns == 400 * MS / 4096
+    assert coarse.bin_ns > fine.bin_ns
+    assert len(coarse.time) < len(fine.time)
+    monkeypatch.setattr(module, "_MOST_ROWS", 0)
+    assert drawn(analysis)[0].bin_ns == 400 * MS / 64
+
+
+def test_a_pruned_tree_keeps_every_lane_engine_and_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = many()
+    exact, whole = drawn(analysis, full=True)
+    monkeypatch.setattr(module, "_MOST_NODES", 4)
+    samples, tree = drawn(analysis)
+    assert int((tree.function >= 0).sum()) == 4
+    assert len(tree) < len(whole)
+    expected = sums(keyed(exact, whole, pruned=True), exact.weight.tolist())
+    assert sums(keyed(samples, tree, pruned=True), samples.weight.tolist()) == expected
+    assert ((samples.node < 0) == (exact.node < 0)).all()
+
+
+def test_full_keeps_every_sample_and_every_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_EXACT", 1)
+    monkeypatch.setattr(module, "_MOST_NODES", 1)
+    analysis = many(300)
+    samples, tree = drawn(analysis, full=True)
+    assert (samples.bin_ns, len(samples.time)) == (0, 300)
+    assert len(tree) == len(build_tree(analysis.trace.stacks))
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_recording_without_samples_has_none(full: bool) -> None:
+    samples, tree = drawn(analyze(trace_of([])), full)
+    assert (len(samples.time), len(samples.node), len(tree)) == (0, 0, 0)

@@ -1,0 +1,126 @@
+"""``tracekit report``: the analysis as a file for a ticket."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tracekit.cli.analysing import Choice, analyse, analysis_options
+from tracekit.cli.output import HELP, check_output, guess_format, write_output
+from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracekit.analysis.result import Analysis
+    from tracekit.report.view.view import Extras
+
+FORMATS = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".json": "json",
+    ".png": "png",
+    ".svg": "svg",
+    ".txt": "text",
+}
+
+
+@click.command(
+    "report", context_settings=HELP, short_help="Write one file for a ticket: HTML, Markdown, PNG."
+)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where it goes [default: NAME.html]; - is standard output."
+)
+@click.option("-f", "--force", is_flag=True, help="Overwrite the output file.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["html", "markdown", "json", "png", "svg", "text"]),
+    help="Default: by extension, or html.",
+)
+@click.option("--title", default="", metavar="TEXT", help="The report's heading.")
+@click.option("--note", default="", metavar="TEXT", help="A paragraph below it: what to look at.")
+@click.option("--link", default="", metavar="URL", help="Where this belongs: a ticket, a commit.")
+@click.option(
+    "--redact", is_flag=True, help="Leave out other processes, home folders, the device's name and commands."
+)
+@click.option("--full", is_flag=True, help="HTML: keep every sample, however large the file gets.")
+@analysis_options
+def report_command(
+    inputs: tuple[str, ...],
+    output: str | None,
+    force: bool,
+    format_: str | None,
+    title: str,
+    note: str,
+    link: str,
+    redact: bool,
+    full: bool,
+    choice: Choice,
+) -> None:
+    """Write the analysis of a recording as one file to attach to a ticket.
+
+    HTML is one file that loads nothing from anywhere: verdict, timeline, windows, flame graph, stacks and
+    evidence, readable without JavaScript and printable. Markdown is for a ticket's text, PNG and SVG are the
+    timeline alone. INPUT is what tracekit analyze takes.
+
+    \b
+    Examples:
+      tracekit report MyApp.trace
+      tracekit report MyApp.trace -o slow.html --title "Slow since 4.2" --link https://example.com/1234
+      tracekit report MyApp.trace --redact -o public.html
+      tracekit report MyApp.trace -o timeline.png
+      tracekit report MyApp.trace --format markdown -o - | pbcopy
+    """
+    target = output or f"{_stem(inputs)}.html"
+    chosen = format_ or ("html" if target == "-" else guess_format(None, target, FORMATS))
+    check_output(target, force)
+    if full and chosen != "html":
+        raise UsageError("--full goes with HTML: no other format holds samples.")
+    if chosen == "png" and target == "-" and sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError("PNG is no text: name a file with -o FILE.png.")
+
+    from tracekit.report.view.view import Extras
+    from tracekit.xctrace.journal import recorded_commands
+
+    commands = () if redact or len(inputs) != 1 else recorded_commands(Path(inputs[0]))
+    analysis = analyse(inputs, choice, redact=redact)
+    write_output(written(chosen, analysis, Extras(title, note, link, commands), full), target, force)
+
+
+def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str | bytes:
+    """Return the report in one of the formats."""
+    if chosen == "html":
+        from tracekit.report.html.page import to_html
+
+        return to_html(analysis, extras, full)
+    if chosen == "markdown":
+        from tracekit.report.markdown import to_markdown
+
+        return to_markdown(analysis, extras)
+    if chosen == "json":
+        from tracekit.report.json import to_json
+
+        return to_json(analysis)
+    if chosen == "text":
+        from tracekit.report.text import to_text
+
+        return to_text(analysis, 40)
+    from tracekit.report.picture.png import to_png
+    from tracekit.report.picture.svg import to_svg
+    from tracekit.report.picture.timeline import timeline_picture
+
+    picture = timeline_picture(analysis)
+    return to_png(picture) if chosen == "png" else f"{to_svg(picture)}\n"
+
+
+def _stem(inputs: tuple[str, ...]) -> str:
+    if len(inputs) > 1 or inputs[0] == "-":
+        return "report"
+    name = Path(inputs[0]).resolve().name
+    for ending in (".tracekit.zip", ".zip", ".tar.gz", ".tgz", ".tar", ".gz", ".xml", ".trace"):
+        name = name.removesuffix(ending) or name
+    return name or "report"

@@ -1,0 +1,1 @@
+"""The report as one file of HTML that asks no network for anything."""

@@ -1,0 +1,114 @@
+"""A comparison as one file of HTML: what differs, and both timelines aligned at a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.analysis.comparison.result import Comparison, Group, Side
+from tracekit.analysis.gate.changes import ChangeResult
+from tracekit.analysis.result import Analysis
+from tracekit.export.text import clip
+from tracekit.report import compare_words as words
+from tracekit.report.html.elements import Html, join, table, tag
+from tracekit.report.html.page import DATA_ID, document
+from tracekit.report.picture.svg import to_svg
+from tracekit.report.picture.timeline import timeline_picture
+from tracekit.report.view.payload import packed
+from tracekit.report.view.view import view_block
+
+_ENTRY = "compare.js"
+_MOST_FUNCTIONS = 40
+_NAME_WIDTH = 160
+
+
+def to_html(
+    comparison: Comparison, base: Analysis, new: Analysis, changes: Sequence[ChangeResult] = ()
+) -> str:
+    """Return the comparison as one document that loads nothing; ``base`` and ``new`` are the runs to draw."""
+    title = f"{comparison.base.runs[0].name} and {comparison.new.runs[0].name} compared"
+    sections = [
+        ("verdict", "Verdict", tag("p", words.sentence(comparison))),
+        ("changes", "Required", _changes(changes) if changes else None),
+        ("sides", "Compared", _sides(comparison)),
+        ("timelines", "Timelines", join([_timeline("base", "BASE", base), _timeline("new", "NEW", new)])),
+        ("differences", "Differences", join([_group(comparison, group) for group in comparison.groups])),
+        ("functions", "Functions that changed beyond the noise", _functions(comparison)),
+    ]
+    body = [
+        tag("header", tag("h1", title)),
+        tag(
+            "main",
+            *(
+                tag("section", tag("h2", heading), content, id=name, aria_label=heading)
+                for name, heading, content in sections
+                if content
+            ),
+        ),
+    ]
+    data = {f"{DATA_ID}-{name}": packed(view_block(one)) for name, one in (("base", base), ("new", new))}
+    return document(title, body, data, _ENTRY)
+
+
+def _changes(changes: Sequence[ChangeResult]) -> Html:
+    items = [
+        tag("li", tag("strong", f"{one.outcome}: {one.change.text}"), f" – {words.judged(one)}")
+        for one in changes
+    ]
+    return tag("ul", *items)
+
+
+def _sides(comparison: Comparison) -> Html:
+    rows = [*_runs("BASE", comparison.base), *_runs("NEW", comparison.new)]
+    header = ["", "recording", "device", "system", "template", "windows", "verdict"]
+    cautions = [tag("li", one.message) for one in comparison.cautions]
+    return join(
+        [
+            table(header, rows, [False, False, False, False, False, True, False], "Recordings"),
+            tag("ul", *cautions) if cautions else None,
+        ]
+    )
+
+
+def _runs(name: str, side: Side) -> list[list[object]]:
+    return [
+        [
+            name,
+            f"{one.name}, run {one.run}",
+            one.device,
+            one.os,
+            one.template,
+            f"{one.windows:,}",
+            one.sentence,
+        ]
+        for one in side.runs
+    ]
+
+
+def _timeline(name: str, heading: str, analysis: Analysis) -> Html:
+    picture = tag("figure", to_svg(timeline_picture(analysis)), class_="static-only")
+    return tag("div", tag("h3", f"{heading}: {analysis.trace.info.name}"), picture, id=f"timeline-{name}")
+
+
+def _group(comparison: Comparison, group: Group) -> Html:
+    told, silent = words.shown(comparison.rows(group))
+    rows = [words.cells(row) for row in told]
+    numbers = [False, True, True, True, True, True, False, False]
+    reasons = [tag("li", one.text) for one in words.missing(silent)]
+    return tag(
+        "div",
+        tag("h3", words.title(group)),
+        table(words.HEADER, rows, numbers, words.title(group)),
+        tag("ul", *reasons) if reasons else None,
+    )
+
+
+def _functions(comparison: Comparison) -> Html:
+    if comparison.functions_missing:
+        return tag("p", comparison.functions_missing)
+    rows = [
+        [clip(cell, _NAME_WIDTH) for cell in words.function_cells(one)]
+        for one in comparison.functions[:_MOST_FUNCTIONS]
+    ]
+    numbers = [False, True, True, True, False, False, False]
+    found = table(words.FUNCTION_HEADER, rows, numbers, "Functions, host samples per window")
+    return found or tag("p", "None.")

@@ -1,0 +1,70 @@
+"""HTML from Python: whatever is no ``Html`` is text of somebody's, and escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from tracekit.export.text import printable
+
+_VOID = frozenset({"meta", "br", "hr", "link", "img"})
+
+
+class Html(str):
+    """Markup that was made here; everything else is text."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *children: object, **attributes: object) -> Html:
+    """Return an element.
+
+    An attribute whose value is None or False is left out; a trailing underscore of its name is dropped,
+    others become hyphens (``class_``, ``aria_label``).
+    """
+    words = [name]
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            shown = key.removesuffix("_").replace("_", "-")
+            words.append(shown if value is True else f'{shown}="{escape(_text(value))}"')
+    opening = f"<{' '.join(words)}>"
+    return Html(opening) if name in _VOID else Html(f"{opening}{join(children)}</{name}>")
+
+
+def join(children: Sequence[object]) -> Html:
+    """Return children one after the other; None is nothing."""
+    return Html(
+        "".join(
+            child if isinstance(child, Html) else escape(_text(child), quote=False)
+            for child in children
+            if child is not None
+        )
+    )
+
+
+def _text(value: object) -> str:
+    return "\n".join(map(printable, str(value).split("\n")))
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[object]], numbers: Sequence[bool], caption: str
+) -> Html:
+    """Return a table; ``numbers`` says which columns are right-aligned. Without rows, nothing."""
+    if not rows:
+        return Html("")
+    kinds = ["number" if number else None for number in numbers]
+    head = tag(
+        "tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(header, kinds, strict=True))
+    )
+    body = [
+        tag("tr", *(tag("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True)))
+        for row in rows
+    ]
+    return tag(
+        "div",
+        tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body)),
+        class_="table-scroll",
+        tabindex="0",
+        role="region",
+        aria_label=caption,
+    )

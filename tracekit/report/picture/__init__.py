@@ -1,0 +1,1 @@
+"""The timeline as a still picture, SVG or PNG, without a browser."""

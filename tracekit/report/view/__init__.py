@@ -1,0 +1,1 @@
+"""What pictures of a recording are drawn from: plain arrays, for the report, images and the dashboard."""

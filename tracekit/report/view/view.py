@@ -1,0 +1,336 @@
+"""An analysis as what a page shows: ``tracekit-view/1``, a header of plain data and the arrays it names.
+
+docs/formats.md describes it. The report's page and the dashboard read it; nothing in it is markup.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import tracekit
+from tracekit.analysis.attribution import shares_by_window
+from tracekit.analysis.counters import ratios
+from tracekit.analysis.membership import OUTSIDE
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.summary import Durations
+from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.engines import ENGINES, PHASES, SERVING, Engine
+from tracekit.report.text import recording_facts
+from tracekit.report.view.heaviest import HeavyStack, heaviest_stacks
+from tracekit.report.view.lanes import signpost_lanes, span_lanes, thread_lanes, tracks
+from tracekit.report.view.payload import FORMAT, Arrays, Strings
+from tracekit.report.view.samples import view_samples
+from tracekit.report.view.tree import CallTree, are_system
+
+_MOST_BINS = 8_192
+_FEWEST_BINS = 256
+_WEB = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
+_PRUNED = 2
+_SYSTEM = 1
+_MOST_EVENTS = 8
+_PLANE_BYTES = 6_000_000
+"""How much occupancy may weigh before it is compressed; with many threads, bins get longer."""
+MEANINGS = {
+    Engine.ANE: "Neural Engine",
+    Engine.GPU: "GPU, by ML code",
+    Engine.CPU: "an ML engine on the CPU",
+    Engine.RUNTIME: "Core ML or another runtime, no engine in sight",
+    Engine.GRAPHICS: "Metal without an ML caller",
+    Engine.OTHER: "everything else",
+    Engine.UNKNOWN: "no stack, or none with symbols",
+}
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What a report adds to an analysis: words of its writer, and the commands that recorded it."""
+
+    title: str = ""
+    note: str = ""
+    link: str = ""
+    commands: tuple[str, ...] = ()
+
+    @property
+    def web_link(self) -> str:
+        """The link if it leads to the web, else "": no script, no file of the reader's."""
+        return self.link if _WEB.fullmatch(self.link) else ""
+
+
+def view_block(analysis: Analysis, extras: Extras = Extras(), full: bool = False) -> bytes:
+    """Return the view as one block; with ``full`` every sample is in it, however many there are."""
+    return _Builder(analysis, full).block(extras)
+
+
+def duration_of(analysis: Analysis) -> int:
+    """Return how long the picture is: the run, and whatever lies behind its end."""
+    trace = analysis.trace
+    ends = [trace.info.duration_ns or 0]
+    if len(trace.samples):
+        ends.append(int(trace.samples["time_ns"].max()) + sampling_period_ns(trace))
+    ends += [
+        int(frame["end_ns"].max())
+        for frame in (trace.intervals, analysis.windows, trace.signposts)
+        if len(frame)
+    ]
+    return max(1, *ends)
+
+
+class _Builder:
+    def __init__(self, analysis: Analysis, full: bool) -> None:
+        self._analysis, self._full = analysis, full
+        self._arrays, self._strings = Arrays(), Strings()
+        self._duration_ns = duration_of(analysis)
+
+    def block(self, extras: Extras) -> bytes:
+        analysis, trace = self._analysis, self._analysis.trace
+        bins = self._bins()
+        threads = thread_lanes(analysis, bins, self._duration_ns)
+        lane_of_thread = np.full(len(trace.threads) + 1, -1, np.int64)  # the last is of samples without one
+        for at, lane in enumerate(threads):
+            lane_of_thread[lane.thread] = at
+        samples, tree = view_samples(analysis, lane_of_thread, self._duration_ns, self._full)
+        header: dict[str, Any] = {
+            "format": FORMAT,
+            "tracekit": tracekit.__version__,
+            "title": extras.title,
+            "note": extras.note,
+            "link": extras.web_link,
+            "verdict": analysis.summary.sentence,
+            "duration_ns": self._duration_ns,
+            "unit": trace.weight_unit,
+            "engines": [str(engine) for engine in ENGINES],
+            "serving": [str(engine) for engine in SERVING],
+            "phases": [*(str(phase) for phase in PHASES), None],
+            "exact": samples.bin_ns == 0,
+            "bin_ns": samples.bin_ns,
+            "period_ns": sampling_period_ns(trace),
+            "bins": bins,
+            "lanes": [self._thread(lane) for lane in threads],
+            "spans": [self._spans(lane) for lane in span_lanes(analysis, bins, self._duration_ns)],
+            "windows": self._windows(lane_of_thread),
+            "tracks": [
+                {
+                    "name": self._strings.add(track.name),
+                    "unit": self._strings.add(track.unit),
+                    "time": self._arrays.add(track.time, "f8"),
+                    "value": self._arrays.add(track.value, "f8"),
+                }
+                for track in tracks(analysis)
+            ],
+            "signposts": [self._signposts(name, rows) for name, rows in signpost_lanes(analysis)],
+            "samples": {
+                "count": len(samples.time),
+                "time": self._arrays.add(samples.time, "f8", rising=True),
+                "lane": self._arrays.add(samples.lane, "u2"),
+                "node": self._arrays.add(samples.node, "i4"),
+                "weight": self._arrays.add(samples.weight, _smallest(samples.weight)),
+                "number": self._arrays.add(samples.number, "u4"),
+                "engine": self._arrays.add(samples.engine, "u1"),
+                "phase": self._arrays.add(np.where(samples.phase < 0, len(PHASES), samples.phase), "u1"),
+            },
+            "nodes": self._nodes(tree),
+            "engine_rows": engine_rows(analysis),
+            "latency": _latency(analysis),
+            "heaviest": [self._heavy(one) for one in heaviest_stacks(analysis)],
+            "counters": counter_table(analysis),
+            "evidence": [asdict(one) for one in analysis.evidence],
+            "recording": [list(fact) for fact in recording_facts(analysis)],
+            "commands": list(extras.commands),
+            "issues": [asdict(issue) for issue in analysis.issues],
+        }
+        return self._arrays.block({**header, "strings": self._strings.all})
+
+    def _bins(self) -> int:
+        """Return how many bins the occupancy has: no more than tell samples apart, fewer for many threads."""
+        trace = self._analysis.trace
+        used = int(trace.samples["thread_id"].nunique()) + 1
+        bins = _MOST_BINS
+        while bins > _FEWEST_BINS and (
+            bins * used * 3 > _PLANE_BYTES or self._duration_ns / bins < sampling_period_ns(trace) / 2
+        ):
+            bins //= 2
+        return bins
+
+    def _thread(self, lane: Any) -> dict[str, Any]:
+        threads = self._analysis.trace.threads
+        row = threads.iloc[lane.thread] if lane.thread >= 0 else None
+        name = "no thread" if row is None else f"{row['name']} (0x{int(row['tid']):x})"
+        process = "" if row is None else f"{row['process']} ({int(row['pid'])})"
+        return {
+            "label": self._strings.add(name),
+            "process": self._strings.add(process),
+            "tid": None if row is None else str(int(row["tid"])),
+            "weight": lane.weight,
+            "samples": lane.samples,
+            "engines": list(lane.engines),
+            "occupancy": self._arrays.add(lane.planes.reshape(-1), "u1"),
+        }
+
+    def _spans(self, lane: Any) -> dict[str, Any]:
+        document = {
+            "label": self._strings.add(lane.title),
+            "engine": ENGINES.index(lane.engine),
+            "basis": "measured",
+            "source": self._strings.add(lane.source),
+            "count": lane.count,
+            "occupancy": self._arrays.add(lane.plane, "u1"),
+        }
+        if lane.others is not None:
+            document["others"] = self._arrays.add(lane.others, "u1")
+        if lane.rows is not None:
+            document |= {
+                "start": self._arrays.add(lane.rows["start_ns"].to_numpy(), "f8"),
+                "end": self._arrays.add(lane.rows["end_ns"].to_numpy(), "f8"),
+                "name": self._arrays.add(self._strings.column(lane.rows["name"]), "u4"),
+                "own": self._arrays.add(lane.rows["own"].to_numpy(), "u1"),
+            }
+        return document
+
+    def _signposts(self, name: str, rows: pd.DataFrame) -> dict[str, Any]:
+        return {
+            "label": self._strings.add(name),
+            "start": self._arrays.add(rows["start_ns"].to_numpy(), "f8"),
+            "end": self._arrays.add(rows["end_ns"].to_numpy(), "f8"),
+            "name": self._arrays.add(self._strings.column(rows["name"].astype("str")), "u4"),
+        }
+
+    def _heavy(self, stack: HeavyStack) -> dict[str, Any]:
+        frames = [[self._strings.add(word) for word in frame] for frame in stack.frames]
+        return {**asdict(stack), "frames": frames}
+
+    def _windows(self, lane_of_thread: np.ndarray[Any, Any]) -> dict[str, Any]:
+        windows, verdicts = self._analysis.windows, self._analysis.verdicts
+        thread = windows["thread_id"].to_numpy(np.int64)
+        texts = {
+            "label": windows["label"].astype("str"),
+            "model": windows["model"].astype("str"),
+            "source": windows["source"].astype("str"),
+            "basis": windows["basis"].astype("str"),
+            "verdict": [one.verdict for one in verdicts],
+            "why": [one.why for one in verdicts],
+        }
+        sums = window_sums(self._analysis)
+        bases = self._analysis.attribution["waiting_basis"].dropna().astype("str").unique().tolist()
+        return {
+            "count": len(windows),
+            "start": self._arrays.add(windows["start_ns"].to_numpy(), "f8"),
+            "end": self._arrays.add(windows["end_ns"].to_numpy(), "f8"),
+            **{name: self._arrays.add(self._strings.column(words), "u4") for name, words in texts.items()},
+            "lane": self._arrays.add(np.where(thread < 0, -1, lane_of_thread[thread]), "i4"),
+            "first": self._arrays.add(windows["first"].to_numpy(), "u1"),
+            "samples": {name: self._arrays.add(one, "u4") for name, one in sums.samples.items()},
+            "busy": {name: self._arrays.add(one, "f8") for name, one in sums.busy.items()},
+            "waiting": {name: self._arrays.add(one, "f8") for name, one in sums.waiting.items()},
+            "waiting_basis": ", ".join(sorted(bases)),
+        }
+
+    def _nodes(self, tree: CallTree) -> dict[str, Any]:
+        binaries = self._analysis.trace.stacks.binaries
+        names = np.append(binaries["name"].to_numpy(object), "")
+        system = np.append(are_system(binaries["path"].to_numpy(object)), False)
+        pruned = tree.function < 0
+        symbols = np.append(tree.symbols, "(less)")[tree.function]
+        binary = np.append(tree.binaries, -1)[tree.function]
+        flags = np.where(pruned, _PRUNED, np.where(system[binary], _SYSTEM, 0))
+        return {
+            "count": len(tree),
+            "parent": self._arrays.add(tree.parent, "i4"),
+            "name": self._arrays.add(self._strings.column(symbols), "u4"),
+            "binary": self._arrays.add(self._strings.column(names[binary]), "u4"),
+            "flags": self._arrays.add(flags, "u1"),
+        }
+
+
+@dataclass(frozen=True)
+class WindowSums:
+    """Per window and engine: samples, measured work and waiting of inference; NaN where nothing tells."""
+
+    samples: dict[str, np.ndarray[Any, Any]]
+    busy: dict[str, np.ndarray[Any, Any]]
+    waiting: dict[str, np.ndarray[Any, Any]]
+
+
+def window_sums(analysis: Analysis) -> WindowSums:
+    """Return the numbers of each window, in the windows' order."""
+    count = len(analysis.windows)
+    shares = shares_by_window(analysis.attribution)
+    numbers = analysis.windows["window_id"].tolist()
+    samples = {str(e): np.zeros(count) for e in (*SERVING, Engine.RUNTIME)}
+    measured = analysis.measured.reported
+    zeros = analysis.measured.engines
+    busy = {str(e): np.full(count, 0.0 if e in zeros else np.nan) for e in SERVING if e in measured}
+    waiting = {str(e): np.full(count, np.nan) for e in SERVING}
+    for at, number in enumerate(numbers):
+        for share in shares.get(number, []):
+            name = str(share.engine)
+            if not (share.phase is None or share.is_inference):
+                continue
+            if name in samples:
+                samples[name][at] += share.samples
+            if name in busy and share.busy_ns is not None:
+                busy[name][at] = np.nan_to_num(busy[name][at]) + share.busy_ns
+            if name in waiting and share.waiting_ns is not None:
+                waiting[name][at] = np.nan_to_num(waiting[name][at]) + share.waiting_ns
+    waiting = {name: one for name, one in waiting.items() if not np.isnan(one).all()}
+    return WindowSums(samples, busy, waiting)
+
+
+def engine_rows(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return the engines over the whole run, those that were seen."""
+    shares = shares_by_window(analysis.totals).get(OUTSIDE, [])
+    rows = []
+    for engine in ENGINES:
+        own = [share for share in shares if share.engine is engine]
+        busy = [s.busy_ns for s in own if s.busy_ns is not None and (s.phase is None or s.is_inference)]
+        if not any(share.samples for share in own) and not any(busy):
+            continue
+        sampled = [share.sampled_ns for share in own if share.sampled_ns is not None]
+        rows.append(
+            {
+                "engine": str(engine),
+                "busy_ns": sum(busy) if busy or engine in analysis.measured.engines else None,
+                "samples": sum(share.samples for share in own),
+                "sampled_ns": sum(sampled) if sampled else None,
+                "weight": sum(share.weight for share in own),
+                "phases": {str(s.phase): s.samples for s in own if s.phase is not None and s.samples},
+                "meaning": MEANINGS[engine],
+            }
+        )
+    return rows
+
+
+def counter_table(analysis: Analysis) -> dict[str, Any] | None:
+    """Return the hardware counters summed by engine over the run, None without any."""
+    events = analysis.events
+    if not len(events):
+        return None
+    grouped = events.groupby(["engine", "event"], observed=True, sort=True)["value"].sum()
+    sums = grouped.unstack(fill_value=0)  # noqa: PD010
+    names = [str(name) for name in sums.columns][:_MOST_EVENTS]
+    rows: list[list[Any]] = []
+    for engine, counted in sums.iterrows():
+        found = {str(name): int(value) for name, value in counted.items()}
+        told = ", ".join(f"{name} {value:.2f}" for name, value in ratios(found).items())
+        rows.append([str(engine), *(found[name] for name in names), told])
+    note = "sums over samples, by the engine that their stacks show"
+    return {"columns": ["engine", *names, "ratios"], "rows": rows, "note": note}
+
+
+def _smallest(values: np.ndarray[Any, Any]) -> str:
+    """Return the smallest type that holds these exactly."""
+    whole = bool(len(values)) and values.max() < 1 << 32 and bool((values == np.floor(values)).all())
+    return "u4" if whole and values.min() >= 0 else "f8"
+
+
+def _latency(analysis: Analysis) -> dict[str, Any]:
+    def plain(one: Durations) -> dict[str, Any]:
+        names = ("p50_ns", "p90_ns", "p99_ns", "first_ns", "warm_p50_ns", "warm_p90_ns", "warm_p99_ns")
+        return {name: getattr(one, name) for name in names}
+
+    summary = analysis.summary
+    return {**plain(summary), "models": {name: plain(one) for name, one in summary.models.items()}}
