@@ -24,11 +24,13 @@ ALLOWED = {
     "tracekit.load": {"tracekit.errors", "tracekit.model", "tracekit.parsers", "tracekit.sources"},
     "tracekit.analysis": {"tracekit.errors", "tracekit.engines", "tracekit.model"},
     "tracekit.export": {
+        "tracekit",
         "tracekit.errors",
         "tracekit.engines",
         "tracekit.model",
         "tracekit.parts",
         "tracekit.parsers.source",
+        "tracekit.analysis",
     },
     "tracekit.packing": {
         "tracekit.errors",

@@ -46,16 +46,16 @@ class Arrays:
         if len(data) >= _LARGE_BYTES and kept.itemsize in (2, 4):
             data = np.ascontiguousarray(kept.view(np.uint8).reshape(-1, kept.itemsize).T).tobytes()
             how.append("planes")
-        known = self._known.get((dtype, data))
-        if known is not None:
-            return known
+        key = (" ".join([dtype, *how]), data)
+        if key in self._known:
+            return self._known[key]
         name = f"a{len(self._index)}"
         self._index[name] = [_TYPES[dtype], self._size, values.size, *([" ".join(how)] if how else [])]
         padding = -len(data) % _ALIGN
         self._parts.append(data + bytes(padding))
         self._size += len(data) + padding
         if len(data) < _LARGE_BYTES:
-            self._known[dtype, data] = name
+            self._known[key] = name
         return name
 
     def block(self, header: dict[str, Any]) -> bytes:

@@ -1,0 +1,237 @@
+"""The Firefox Profiler's format: literal tables, references that resolve, and profiler-cli where it is installed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evidence_support import ane, with_evidence
+from export_support import (
+    AWKWARD,
+    RECORDINGS,
+    as_json,
+    awkward,
+    npm_package,
+    output_of,
+    program,
+    recording,
+    two_windows,
+    window,
+    with_tracks,
+    written,
+)
+from trace_support import ANE, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.engines import ENGINES, PHASES
+from tracekit.export.firefox import write_firefox
+
+
+def exported(analysis: Analysis) -> Any:
+    return as_json(written(write_firefox, analysis))
+
+
+def category_of(document: Any, node: int) -> tuple[str, str]:
+    """A stack's category and subcategory by the rule of the profiler: its own frame's, else its caller's."""
+    shared = document["shared"]
+    while node is not None:
+        frame = shared["stackTable"]["frame"][node]
+        if shared["frameTable"]["category"][frame] is not None:
+            category = document["meta"]["categories"][shared["frameTable"]["category"][frame]]
+            return category["name"], category["subcategories"][shared["frameTable"]["subcategory"][frame]]
+        node = shared["stackTable"]["prefix"][node]
+    return "OTHER", "Other"
+
+
+def names_of(document: Any, node: int) -> list[str]:
+    """A stack's functions, leaf first."""
+    shared, names = document["shared"], []
+    while node is not None:
+        function = shared["frameTable"]["func"][shared["stackTable"]["frame"][node]]
+        names.append(shared["stringArray"][shared["funcTable"]["name"][function]])
+        node = shared["stackTable"]["prefix"][node]
+    return names
+
+
+def samples(document: Any) -> list[tuple[str, float, float, tuple[str, str], list[str]]]:
+    return [
+        (thread["name"], time, weight, category_of(document, node), names_of(document, node))
+        for thread in document["threads"]
+        for time, weight, node in zip(
+            *(thread["samples"][key] for key in ("time", "weight", "stack")), strict=True
+        )
+    ]
+
+
+def test_samples_have_engines_as_categories_and_phases_as_subcategories() -> None:
+    call = ["-[MLModel predictionFromFeatures:error:]", "main"]
+    launch = "Espresso::BNNSEngine::convolution_kernel::__launch"
+    ane = [
+        "H11ANEProgramProcessRequestDirect",
+        "Espresso::ANERuntimeEngine::compiler::__forward_segment(int)",
+        *call,
+    ]
+    document = exported(two_windows())
+    assert samples(document) == [
+        ("main (0x1)", 0.0, 1.0, ("OTHER", "Other"), ["-[NSView drawRect:]", "main"]),
+        ("main (0x1)", 10.0, 1.0, ("ANE", "dispatch"), ane),
+        ("main (0x1)", 11.0, 2.0, ("ANE", "wait"), ["semaphore_wait_trap", *ane]),
+        ("main (0x1)", 20.0, 3.0, ("CPU", "execute"), ["BNNSFilterApply", launch, *call]),
+        ("worker (0x2)", 20.0, 5.0, ("UNKNOWN", "Other"), ["[no stack]"]),
+    ]
+    assert {thread["samples"]["weightType"] for thread in document["threads"]} == {"tracing-ms"}
+    functions = document["shared"]["funcTable"]
+    assert len(set(functions["name"])) == functions["length"]  # a deciding frame does not tear its function
+
+
+def test_the_deciding_frame_and_what_it_calls_have_the_engine_and_its_callers_have_not() -> None:
+    document = exported(two_windows())
+    node = document["threads"][0]["samples"]["stack"][2]
+    found = []
+    while node is not None:
+        found.append((names_of(document, node)[0], category_of(document, node)[0]))
+        node = document["shared"]["stackTable"]["prefix"][node]
+    assert found == [
+        ("semaphore_wait_trap", "ANE"),
+        ("H11ANEProgramProcessRequestDirect", "ANE"),
+        ("Espresso::ANERuntimeEngine::compiler::__forward_segment(int)", "OTHER"),
+        ("-[MLModel predictionFromFeatures:error:]", "OTHER"),
+        ("main", "OTHER"),
+    ]
+
+
+def markers(document: Any) -> list[tuple[str, str, float, float | None, dict[str, Any]]]:
+    texts = document["shared"]["stringArray"]
+    return [
+        (thread["name"], texts[name], start, end, data)
+        for thread in document["threads"]
+        for name, start, end, data in zip(
+            *(thread["markers"][key] for key in ("name", "startTime", "endTime", "data")), strict=True
+        )
+    ]
+
+
+def test_windows_intervals_signposts_and_tracks_are_markers() -> None:
+    trace = with_tracks(with_evidence(trace_of([(10.0, "main", ANE)]), [ane(10, 14)]), "power")
+    found = markers(exported(analyze(trace, windows=[window(10, 15, "a")])))
+    assert [(thread, name, start, end, data["type"]) for thread, name, start, end, data in found] == [
+        ("main (0x1)", "power", 1.0, 3.0, "Signpost"),
+        ("Inference windows", "window 0 a", 10.0, 15.0, "InferenceWindow"),
+        ("ANE, ane-hw-intervals, measured", "Net_main__Op0_AneInference", 10.0, 14.0, "EngineInterval"),
+        ("power", "power", 0.0, 5.0, "TrackValue"),
+    ]
+    told = found[1][4]
+    assert (told["verdict"], told["basis"]) == ("ANE", "given")
+    assert "ANE busy_ns 4000000" in told["engines"]
+
+
+def test_a_windows_marker_stands_on_its_thread() -> None:
+    document = exported(recording("ane-espresso-macos13"))
+    found = {thread for thread, _, _, _, data in markers(document) if data["type"] == "InferenceWindow"}
+    assert found <= {thread["name"] for thread in document["threads"] if thread["samples"]["length"]}
+
+
+@pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
+def test_no_sample_is_lost_and_every_reference_resolves(name: str) -> None:
+    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    document = exported(analysis)
+    found = samples(document)
+    factor = 1e6 if analysis.trace.weight_unit == "ns" else 1
+    assert len(found) == len(analysis.trace.samples)
+    assert sum(round(weight * factor) for _, _, weight, _, _ in found) == analysis.trace.weights.sum()
+    counted = Counter(category for _, _, _, category, _ in found)
+    labels = analysis.labels
+    assert counted == Counter(
+        (str(ENGINES[engine]), str(PHASES[phase]) if phase >= 0 else "Other")
+        for engine, phase in zip(labels.engine.tolist(), labels.phase.tolist(), strict=True)
+    )
+    check_tables(document)
+
+
+def check_tables(document: Any) -> None:
+    """Columns as long as their table says; indexes within the table that they point into."""
+    shared = document["shared"]
+    tables = {name: table for name, table in shared.items() if name != "stringArray"}
+    tables |= {f"samples {at}": thread["samples"] for at, thread in enumerate(document["threads"])}
+    tables |= {f"markers {at}": thread["markers"] for at, thread in enumerate(document["threads"])}
+    for name, table in tables.items():
+        for key, column in table.items():
+            assert key in ("length", "weightType") or len(column) == table["length"], (name, key)
+    lengths = {name: table["length"] for name, table in tables.items()} | {"libs": len(document["libs"])}
+    lengths |= {"stringArray": len(shared["stringArray"]), "categories": len(ENGINES)}
+    points = [
+        ("stackTable", "frame", "frameTable"),
+        ("stackTable", "prefix", "stackTable"),
+        ("frameTable", "func", "funcTable"),
+        ("frameTable", "category", "categories"),
+        ("funcTable", "name", "stringArray"),
+        ("funcTable", "resource", "resourceTable"),
+        ("funcTable", "source", "sources"),
+        ("resourceTable", "lib", "libs"),
+        ("resourceTable", "name", "stringArray"),
+        ("sources", "filename", "stringArray"),
+        *((name, "name", "stringArray") for name in tables if name.startswith("markers")),
+        *((name, "category", "categories") for name in tables if name.startswith("markers")),
+        *((name, "stack", "stackTable") for name in tables if name.startswith("samples")),
+    ]
+    for table, key, into in points:
+        assert all(at is None or -1 <= at < lengths[into] for at in tables[table][key]), (table, key)
+    prefixes = shared["stackTable"]["prefix"]
+    assert all(prefix is None or prefix < at for at, prefix in enumerate(prefixes))
+    schemas = {schema["name"] for schema in document["meta"]["markerSchema"]}
+    assert {data["type"] for thread in document["threads"] for data in thread["markers"]["data"]} <= schemas
+    greys = [category["name"] for category in document["meta"]["categories"] if category["color"] == "grey"]
+    assert greys == ["OTHER"]
+
+
+@pytest.mark.parametrize(
+    "name", ["fallback-midway-ios27", "gpu-mpsgraph-macos15", "cpu-profile-ane-macos26", "hostile"]
+)
+def test_the_profilers_own_code_loads_it(name: str, tmp_path: Path) -> None:
+    script = npm_package("@firefox-devtools/profiler-cli") / "dist/profiler-cli.js"
+    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    file = tmp_path / "x.profile.json"
+    file.write_bytes(written(write_firefox, analysis))
+
+    def cli(*arguments: str | Path) -> str:
+        told = output_of([program("node"), script, *arguments], PROFILER_CLI_SESSION_DIR=str(tmp_path))
+        return told.decode()
+
+    document = as_json(file.read_bytes())
+
+    def load(attempts: int = 5) -> None:
+        """Its daemon gives up after half a second, which a busy machine may need."""
+        try:
+            cli("load", file)
+        except AssertionError:
+            if attempts == 1:
+                raise
+            cli("stop", "--all")
+            load(attempts - 1)
+
+    try:
+        load()
+        assert f"This profile contains {len(document['threads'])} threads" in cli("profile", "info")
+        for at, thread in enumerate(document["threads"]):
+            if not thread["samples"]["length"]:
+                continue
+            told = cli("thread", "samples", "--include-idle", "--thread", f"t-{at}")
+            weights: Counter[str] = Counter()
+            for _, _, weight, category, _ in samples({**document, "threads": [thread]}):
+                weights[category[0]] += round(weight * 1000)
+            found = dict(re.findall(r"^  ([A-Z]+) +[█▏▎▍▌▋▊▉ ]*([\d,.]+) +[\d.]+%$", told, re.MULTILINE))
+            assert {
+                engine: round(float(n.replace(",", "")) * 1000) for engine, n in found.items()
+            } == +weights
+        if name == "fallback-midway-ios27":
+            at = next(
+                at
+                for at, t in enumerate(document["threads"])
+                if t["name"] == "ANE, ane-hw-intervals, measured"
+            )
+            assert "11" in cli("thread", "markers", "--thread", f"t-{at}")
+    finally:
+        cli("stop")

@@ -1,0 +1,120 @@
+"""Tables as CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pandas as pd
+import pytest
+from export_support import (
+    AWKWARD,
+    HOSTILE,
+    RECORDINGS,
+    awkward,
+    recording,
+    two_windows,
+    window,
+    with_names,
+    written,
+)
+from trace_support import ANE, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.cli.export import _TABLES
+from tracekit.export.frames import TABLES, write_csv, write_parquet
+
+
+def rows(analysis: Analysis, table: str = "samples") -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(written(write_csv, analysis, table=table).decode(), newline="")))
+
+
+def parquet(analysis: Analysis, table: str = "samples") -> pd.DataFrame:
+    return pd.read_parquet(io.BytesIO(written(write_parquet, analysis, table=table)))
+
+
+def test_samples() -> None:
+    found = rows(two_windows())
+    assert found[1] == {
+        "time_ns": "10000000",
+        "weight_ns": "1000000",
+        "process": "App7",
+        "pid": "7",
+        "thread": "main",
+        "tid": "1",
+        "core": "-1",
+        "state": "Running",
+        "engine": "ANE",
+        "phase": "dispatch",
+        "window_id": "0",
+        "leaf": "ANEServices`H11ANEProgramProcessRequestDirect",
+        "deciding_frame": "ANEServices`H11ANEProgramProcessRequestDirect",
+        "stack_id": "1",
+    }
+    assert [(row["engine"], row["window_id"], row["weight_ns"], row["leaf"]) for row in found[2:]] == [
+        ("ANE", "0", "2000000", "libsystem_kernel.dylib`semaphore_wait_trap"),
+        ("CPU", "1", "3000000", "libBNNS.dylib`BNNSFilterApply"),
+        ("UNKNOWN", "1", "5000000", ""),
+    ]
+    assert found[2]["deciding_frame"] == "ANEServices`H11ANEProgramProcessRequestDirect"
+
+
+def test_windows() -> None:
+    found = rows(two_windows(), "windows")
+    assert [(row["label"], row["start_ns"], row["verdict"], row["thread"]) for row in found] == [
+        ("a", "10000000", "ANE", ""),
+        ("b", "20000000", "CPU", ""),
+    ]
+    assert found[0]["why"].startswith("ANE")
+
+
+def test_the_command_offers_every_table() -> None:
+    assert tuple(TABLES) == _TABLES
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("table", TABLES)
+def test_parquet_keeps_rows_values_and_types(name: str, table: str) -> None:
+    analysis = recording(name)
+    made, back = TABLES[table](analysis), parquet(analysis, table)
+    assert len(back) == len(made)
+    for column, dtype in made.dtypes.items():
+        pd.testing.assert_series_equal(
+            back[column].astype(dtype), made[column].reset_index(drop=True), check_categorical=False
+        )
+    if table == "samples":
+        unit = "weight_ns" if analysis.trace.weight_unit == "ns" else analysis.trace.weight_unit
+        assert back[unit].sum() == analysis.trace.weights.sum()
+        assert isinstance(back["engine"].dtype, pd.CategoricalDtype)
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("table", TABLES)
+def test_awkward_traces_give_valid_tables(name: str, table: str) -> None:
+    analysis = awkward()[name]
+    count = len(TABLES[table](analysis))
+    assert len(parquet(analysis, table)) == count
+    found = rows(analysis, table)
+    assert len(found) == count
+    assert all(None not in row and None not in row.values() for row in found)
+
+
+def test_csv_spells_control_characters_out_and_parquet_keeps_them() -> None:
+    assert rows(awkward()["hostile"])[0]["thread"] == "</script>;\\n\\x1b[31m\\u202e\\x00 7"
+    assert parquet(awkward()["hostile"])["thread"][0] == HOSTILE
+
+
+@pytest.mark.parametrize("text", ["=cmd()", "+1", "-[NSView drawRect:]", "@SUM(A1)", "\t=1"])
+def test_a_spreadsheet_sees_no_formula(text: str) -> None:
+    analysis = analyze(with_names(trace_of([(0.0, "main", ANE)]), text), windows=[window(0, 1, text)])
+    for table in TABLES:
+        for row in rows(analysis, table):
+            assert not any(value.startswith(("=", "+", "@", "\t", "-[")) for value in row.values())
+    assert rows(analysis)[0]["thread"].startswith("'")
+
+
+def test_counters_stand_beside_their_samples() -> None:
+    analysis = recording("counters-bnns-macos15")
+    for event in analysis.trace.counters:
+        assert parquet(analysis)[f"counter {event}"].tolist() == analysis.trace.counters[event].tolist()
+    assert len(analysis.trace.counters.columns) > 0

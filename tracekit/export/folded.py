@@ -1,0 +1,56 @@
+"""Folded stacks, one line per stack: ``frame;frame;frame weight``, outermost first.
+
+Read by flamegraph.pl, inferno, speedscope and others. The format escapes nothing: a ``;`` in a name becomes
+``:``, as in the collapsing scripts of those tools, and a number that ends a line's last name is tied to it,
+or flamegraph.pl and inferno would take the line for a comparison of two profiles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import IO
+
+import numpy as np
+
+from tracekit.analysis.result import Analysis
+from tracekit.export.stacks import NO_STACK, View
+
+DEFAULT_ROOT = ("process", "thread", "engine", "phase")
+_NUMBER_AT_END = re.compile(r"\s+(?=[\d.]+$)")
+
+
+def write_folded(analysis: Analysis, out: IO[bytes], root: Sequence[str] = DEFAULT_ROOT) -> None:
+    """Write one line per distinct stack below its ``root`` frames, sorted; weights in the trace's unit."""
+    view = View(analysis)
+    for line, weight in sorted(_weights(view, root).items()):
+        out.write(f"{line} {weight}\n".encode())
+
+
+def _weights(view: View, root: Sequence[str]) -> dict[str, int]:
+    groups = view.grouped_by(root)
+    names = [_name(frame) for frame in view.frames]
+    stacks = {
+        stack: ";".join(names[frame] for frame in view.stack_frames(stack)) or NO_STACK
+        for stack in np.unique(groups.stack).tolist()
+    }
+    below: dict[tuple[int, ...], str] = {}
+    weights: dict[str, int] = defaultdict(int)
+    columns = (groups.thread, groups.engine, groups.phase, groups.window)
+    keys = zip(*(one.tolist() for one in columns), strict=True)
+    for key, stack, weight in zip(keys, groups.stack.tolist(), groups.weight.tolist(), strict=True):
+        if key not in below:
+            below[key] = "".join(f"{_name(name)};" for name in view.root_names(root, key))
+        weights[_line(below[key] + stacks[stack])] += weight
+    return weights
+
+
+def _name(text: str) -> str:
+    return text.replace(";", ":")
+
+
+def _line(text: str) -> str:
+    if text.startswith("#"):  # a comment to inferno
+        text = f"_{text}"
+    return _NUMBER_AT_END.sub("_", text) if text[-1] in "0123456789." else text

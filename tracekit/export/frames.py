@@ -1,0 +1,123 @@
+"""One tidy table of an analysis as CSV or Parquet, for a notebook, DuckDB or a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.classification.labels import deciding_frames
+from tracekit.analysis.result import Analysis
+from tracekit.engines import ENGINES, PHASES
+from tracekit.export.stacks import MAX_NAME, window_of_samples
+from tracekit.export.text import clip, printable
+from tracekit.model import IntArray, categorical
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_csv(analysis: Analysis, out: IO[bytes], table: str = "samples") -> None:
+    """Write a table as CSV with a header; missing is an empty field.
+
+    Control characters are spelt out, and text that a spreadsheet would take for a formula has a ``'`` before.
+    """
+    _texts(TABLES[table](analysis), _for_spreadsheets).to_csv(out, index=False, lineterminator="\n")
+
+
+def write_parquet(analysis: Analysis, out: IO[bytes], table: str = "samples") -> None:
+    """Write a table as Parquet: every value and type as in the analysis, categories as dictionaries."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    frame = _texts(TABLES[table](analysis), _storable)
+    # The pandas metadata names the versions of the libraries that wrote it: nothing that a reader needs.
+    held = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(
+        {"tracekit_table": table, "recording": _storable(analysis.trace.info.name)}
+    )
+    pq.write_table(held, out)
+
+
+def samples_table(analysis: Analysis) -> pd.DataFrame:
+    """Return one row per sample, with engine, phase, window and the frame that decided."""
+    trace, labels = analysis.trace, analysis.labels
+    samples = trace.samples
+    threads, stacks = samples["thread_id"].to_numpy(np.int64), samples["stack_id"].to_numpy()
+    frames = [
+        f"{binary}`{symbol}" if binary else symbol
+        for binary, symbol in zip(trace.stacks.binary_names, trace.stacks.symbols, strict=True)
+    ]
+    leaves = np.append(trace.stacks.frame_ids, np.int32(-1))[np.append(trace.stacks.offsets[:-1], -1)[stacks]]
+    leaves = np.where(np.append(np.diff(trace.stacks.offsets), 0)[stacks] > 0, leaves, -1)
+    deciding = deciding_frames(labels.classification, trace.stacks, stacks)
+    unit = "weight_ns" if trace.weight_unit == "ns" else trace.weight_unit
+    columns = {
+        "time_ns": samples["time_ns"],
+        unit: samples[unit],
+        "process": _taken(trace.threads["process"].tolist(), threads),
+        "pid": np.append(trace.threads["pid"].to_numpy(np.int64), -1)[threads],
+        "thread": _taken(trace.threads["name"].tolist(), threads),
+        "tid": np.append(trace.threads["tid"].to_numpy(np.int64), -1)[threads],
+        "core": samples["core"],
+        "state": samples["state"],
+        "engine": categorical(labels.engine, ENGINES),
+        "phase": categorical(labels.phase, PHASES),
+        "window_id": window_of_samples(analysis),
+        "leaf": _taken(frames, leaves.astype(np.int64)),
+        "deciding_frame": _taken(frames, deciding),
+        "stack_id": stacks,
+    }
+    counted = {f"counter {name}": trace.counters[name].to_numpy() for name in trace.counters}
+    return pd.DataFrame({**columns, **counted})
+
+
+def windows_table(analysis: Analysis) -> pd.DataFrame:
+    """Return one row per window: the model's columns, its thread, verdict and times."""
+    windows = analysis.windows
+    threads = windows["thread_id"].to_numpy(np.int64)
+    times = analysis.times.drop(columns="window_id").reset_index(drop=True)
+    verdicts = {name: [getattr(one, name) for one in analysis.verdicts] for name in ("verdict", "why")}
+    names = _taken(analysis.trace.threads["name"].tolist(), threads)
+    own = windows.drop(columns="thread_id").reset_index(drop=True).assign(thread=names)
+    return pd.concat([own, pd.DataFrame(verdicts, dtype="str"), times], axis=1)
+
+
+TABLES: dict[str, Callable[[Analysis], pd.DataFrame]] = {
+    "samples": samples_table,
+    "windows": windows_table,
+    "attribution": lambda analysis: analysis.attribution,
+    "intervals": lambda analysis: analysis.trace.intervals,
+    "segments": lambda analysis: analysis.segments,
+}
+
+
+def _taken(names: Sequence[str], at: IntArray) -> pd.Categorical:
+    """Return a category column of the names at these positions; -1 is missing."""
+    codes, distinct = pd.factorize(np.array([*names, None], dtype=object))
+    return categorical(codes[at], list(distinct))
+
+
+def _texts(frame: pd.DataFrame, rewrite: Callable[[str], str]) -> pd.DataFrame:
+    """Return the frame with every text rewritten, each distinct one once."""
+    return frame.rename(columns=rewrite).apply(lambda column: _text(column, rewrite))
+
+
+def _text(column: pd.Series[Any], rewrite: Callable[[str], str]) -> pd.Series[Any]:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        names = [rewrite(str(name)) for name in column.cat.categories]
+        return pd.Series(_taken(names, np.asarray(column.cat.codes, np.int64)), column.index)
+    if isinstance(column.dtype, pd.StringDtype) or column.dtype == object:
+        known = {text: rewrite(str(text)) for text in column.dropna().unique()}
+        return column.map(known).astype("str")
+    return column
+
+
+def _for_spreadsheets(text: str) -> str:
+    shown = clip(printable(text[: MAX_NAME + 1]), MAX_NAME)
+    return f"'{shown}" if text.startswith(_FORMULA) else shown
+
+
+def _storable(text: str) -> str:
+    """Return text that UTF-8 can hold: lone surrogates are spelt out."""
+    return text.encode("utf-8", "backslashreplace").decode()

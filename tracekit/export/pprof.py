@@ -1,0 +1,176 @@
+"""pprof: a gzipped ``perftools.profiles.Profile`` message, read by ``go tool pprof``, Pyroscope, Parca, ….
+
+The message is that of proto/profile.proto in github.com/google/pprof. The package protobuf does not hold it:
+its fields are declared in ``pprof_message``.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import IO, Any
+
+import numpy as np
+
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.engines import ENGINES, PHASES
+from tracekit.export.pprof_message import profile_message
+from tracekit.export.stacks import NO_STACK, View, clean
+
+_UNITS = {"ns": ("time", "nanoseconds"), "cycles": ("cycles", "count"), "events": ("events", "count")}
+
+
+def write_pprof(analysis: Analysis, out: IO[bytes]) -> None:
+    """Write one pprof sample per group of samples that are alike, labelled with what they share.
+
+    ``go tool pprof -tagfocus engine=ANE`` and ``-tagroot window,engine`` choose and group by these.
+    """
+    profile = _Profile(View(analysis)).build()
+    with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0, compresslevel=6) as packed:
+        packed.write(profile.SerializeToString(deterministic=True))
+
+
+class _Profile:
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._message: Any = profile_message("Profile")()
+        self._strings: dict[str, int] = {"": 0}
+        self._functions: dict[tuple[str, str], int] = {}
+        self._locations: dict[tuple[int, ...], int] = {}
+        self._rows = view.rows
+
+    def build(self) -> Any:
+        message, unit = self._message, _UNITS[self._view.trace.weight_unit]
+        for kind, of in (("samples", "count"), unit):
+            message.sample_type.add(type=self._string(kind), unit=self._string(of))
+        message.default_sample_type = self._string(unit[0])
+        if unit[0] == "time":
+            message.period_type.type, message.period_type.unit = (
+                self._string("time"),
+                self._string("nanoseconds"),
+            )
+            message.period = sampling_period_ns(self._view.trace)
+        self._say_when()
+        self._add_mappings()
+        self._add_samples()
+        for frames, at in self._locations.items():
+            self._add_location(at, frames)
+        message.string_table.extend(self._strings)
+        return message
+
+    def _string(self, text: str) -> int:
+        return self._strings.setdefault(text, len(self._strings))
+
+    def _say_when(self) -> None:
+        info = self._view.trace.info
+        self._message.comment.append(self._string(clean(info.name)))
+        self._message.duration_nanos = info.duration_ns or 0
+        try:
+            begun = datetime.fromisoformat(info.start)
+        except ValueError:
+            return
+        since = (begun if begun.tzinfo else begun.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+        self._message.time_nanos = since // timedelta(microseconds=1) * 1000
+
+    def _add_mappings(self) -> None:
+        """Add one mapping per binary; the first, which pprof takes for the program, is the target's own."""
+        stacks = self._view.trace.stacks
+        owners, addresses = (
+            stacks.frames["binary_id"].to_numpy(),
+            stacks.frames["address"].to_numpy(np.uint64),
+        )
+        ends = np.zeros(len(stacks.binaries) + 1, np.uint64)
+        np.maximum.at(ends, owners, addresses)
+        with_files = np.unique(owners[(stacks.frames["source_file"] != "").to_numpy(bool)]).tolist()
+        with_inlined = np.unique(owners[stacks.frames["inlined"].to_numpy(bool)]).tolist()
+        binaries = list(enumerate(stacks.binaries.to_dict("records")))
+        programs = {self._view.trace.info.process, *self._view.trace.threads["process"]}
+        for at, row in sorted(binaries, key=lambda one: one[1]["name"] not in programs):
+            start = int(row["load_address"])
+            self._message.mapping.add(
+                id=at + 1,
+                memory_start=start,
+                memory_limit=min(max(int(ends[at]), start) + 1, 2**64 - 1),
+                filename=self._string(clean(row["path"] or row["name"])),
+                build_id=self._string(clean(row["uuid"]) if row["uuid"] else ""),
+                has_functions=True,
+                has_filenames=at in with_files,
+                has_line_numbers=at in with_files,
+                has_inline_frames=at in with_inlined,
+            )
+
+    def _add_samples(self) -> None:
+        groups, view = self._view.groups, self._view
+        locations = {stack: self._location_ids(stack) for stack in np.unique(groups.stack).tolist()}
+        keys = [self._string(key) for key in ("process", "thread", "engine", "phase", "window")]
+        columns = (groups.stack, groups.thread, groups.engine, groups.phase, groups.window)
+        numbers = (groups.samples, groups.weight)
+        labels: dict[tuple[int, ...], list[Any]] = {}
+        make_label = profile_message("Label")
+        for stack, *key, samples, weight in zip(*(one.tolist() for one in (*columns, *numbers)), strict=True):
+            told = tuple(key)
+            if told not in labels:
+                thread, engine, phase, window = told
+                values = (
+                    view.processes[thread],
+                    view.threads[thread],
+                    str(ENGINES[engine]),
+                    str(PHASES[phase]) if phase >= 0 else "",
+                    view.windows[window] if window >= 0 else "",
+                )
+                labels[told] = [
+                    make_label(key=name, str=self._string(value))
+                    for name, value in zip(keys, values, strict=True)
+                    if value
+                ]
+            self._message.sample.add(
+                location_id=locations[stack], value=(samples, weight), label=labels[told]
+            )
+
+    def _location_ids(self, stack_id: int) -> list[int]:
+        """Return a stack's locations, leaf first: each address once, with what is inlined there."""
+        return [
+            self._locations.setdefault(pieces, len(self._locations) + 1)
+            for pieces in self._addresses(stack_id)
+        ]
+
+    def _addresses(self, stack_id: int) -> Iterator[tuple[int, ...]]:
+        """Yield runs of frame rows: inlined functions, innermost first, and what they are inlined in."""
+        run: tuple[int, ...] = ()
+        for frame in self._view.trace.stacks.stack(stack_id).tolist() if stack_id >= 0 else [-1]:
+            if run and not (self._rows[run[-1]].inlined and self._place(run[-1]) == self._place(frame)):
+                yield run
+                run = ()
+            run += (frame,)
+        if run:
+            yield run
+
+    def _place(self, frame: int) -> tuple[int, int]:
+        return self._rows[frame].binary_id, self._rows[frame].address
+
+    def _add_location(self, at: int, frames: tuple[int, ...]) -> None:
+        if frames == (-1,):
+            self._message.location.add(id=at).line.add(function_id=self._function(NO_STACK, ""))
+            return
+        row = self._rows[frames[-1]]
+        location = self._message.location.add(id=at, mapping_id=row.binary_id + 1, address=row.address)
+        for frame in frames:
+            row = self._rows[frame]
+            function = self._function(self._view.symbols[frame], row.source_file)
+            location.line.add(function_id=function, line=max(row.source_line, 0))
+
+    def _function(self, symbol: str, file: str) -> int:
+        """Return the id of a function, which is added when it is new."""
+        key = (symbol, file)
+        if key not in self._functions:
+            self._functions[key] = len(self._functions) + 1
+            name = self._string(symbol)
+            self._message.function.add(
+                id=self._functions[key],
+                name=name,
+                system_name=name,
+                filename=self._string(clean(file) if file else ""),
+            )
+        return self._functions[key]

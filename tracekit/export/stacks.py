@@ -1,0 +1,193 @@
+"""An analysis as the exporters see it: names made fit for other tools, and samples that are alike as one.
+
+Symbols, threads and models are other people's text. Control, bidirectional and line-breaking characters and
+lone surrogates are spelt out, and a name ends after ``MAX_NAME`` characters: in formats that repeat names,
+one of a megabyte would fill the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.membership import OUTSIDE
+from tracekit.analysis.result import Analysis
+from tracekit.engines import ENGINES, PHASES
+from tracekit.errors import InputError, UsageError
+from tracekit.export.text import clip, printable
+from tracekit.model import IntArray, Trace
+
+MAX_NAME = 4096
+NO_STACK = "[no stack]"
+ROOTS = ("process", "thread", "window", "engine", "phase")
+"""What can stand below a stack's outermost frame, as frames of its own."""
+
+
+def clean(text: str) -> str:
+    """Return a name that every consumer can hold: printable, bounded, never empty."""
+    return clip(printable(text[: MAX_NAME + 1]), MAX_NAME) or "(no name)"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Samples that share thread, stack, engine, phase and window: parallel arrays, sorted by these.
+
+    ``weight`` is in ``Trace.weight_unit``; -1 is no thread, no stack, no phase, outside every window.
+    """
+
+    thread: IntArray
+    stack: IntArray
+    engine: IntArray
+    phase: IntArray
+    window: IntArray
+    samples: IntArray
+    weight: IntArray
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+
+class Frame(NamedTuple):
+    """A row of ``model.FRAMES``."""
+
+    symbol: str
+    binary_id: int
+    address: int
+    source_file: str
+    source_line: int
+    inlined: bool
+
+
+class View:
+    """One analysis, ready to be written. Raises ``InputError`` when the weights' sum leaves int64."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.trace: Trace = analysis.trace
+        if self.trace.weights.astype(np.float64).sum() >= 2.0**63:
+            raise InputError(
+                self.trace.info.name, "the samples' weights add up to 2^63 or more, which no format holds."
+            )
+
+    @cached_property
+    def window(self) -> IntArray:
+        """Each sample's window; of several, the one that began last."""
+        return window_of_samples(self.analysis)
+
+    def columns(self) -> dict[str, IntArray]:
+        """Return what ``Groups`` are made of, one entry per sample."""
+        labels, samples = self.analysis.labels, self.trace.samples
+        return {
+            "thread": samples["thread_id"].to_numpy(np.int64),
+            "stack": samples["stack_id"].to_numpy(np.int64),
+            "engine": labels.engine.astype(np.int64),
+            "phase": labels.phase.astype(np.int64),
+            "window": self.window,
+        }
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The samples, those that are alike as one."""
+        return self.grouped_by(ROOTS)
+
+    def grouped_by(self, roots: Sequence[str]) -> Groups:
+        """Return the samples, those as one that share stack and ``roots``; other columns are -1."""
+        needed = {"stack", *("thread" if name == "process" else name for name in roots)}
+        columns = {
+            name: held if name in needed else np.full(len(held), -1, np.int64)
+            for name, held in self.columns().items()
+        }
+        frame = pd.DataFrame({**columns, "weight": self.trace.weights})
+        alike = frame.groupby(list(columns), as_index=False)["weight"].agg(["size", "sum"])
+        held = {name: alike[name].to_numpy(np.int64) for name in columns}
+        return Groups(
+            **held, samples=alike["size"].to_numpy(np.int64), weight=alike["sum"].to_numpy(np.int64)
+        )
+
+    @cached_property
+    def rows(self) -> list[Frame]:
+        """The rows of the frames."""
+        columns = self.trace.stacks.frames[list(Frame._fields)]
+        return [Frame(*row) for row in columns.itertuples(index=False, name=None)]
+
+    @cached_property
+    def symbols(self) -> list[str]:
+        """The name of each row of the frames."""
+        return [clean(symbol) for symbol in self.trace.stacks.symbols]
+
+    @cached_property
+    def frames(self) -> list[str]:
+        """The name of each row of the frames behind its binary, ``CoreML`-[MLModel predict…]``."""
+        binaries = {name: f"{clean(name)}`" if name else "" for name in set(self.trace.stacks.binary_names)}
+        return [
+            f"{binaries[binary]}{symbol}"
+            for binary, symbol in zip(self.trace.stacks.binary_names, self.symbols, strict=True)
+        ]
+
+    @cached_property
+    def threads(self) -> list[str]:
+        """``Main Thread (0x1f3)`` for each thread; the last entry, which -1 finds, is for none."""
+        rows = self.trace.threads
+        return [
+            f"{clean(name)} (0x{tid:x})" if tid >= 0 else clean(name)
+            for name, tid in zip(rows["name"], rows["tid"], strict=True)
+        ] + ["no thread"]
+
+    @cached_property
+    def processes(self) -> list[str]:
+        """``SampleApp (412)`` for each thread; the last entry is for none."""
+        rows = self.trace.threads
+        return [
+            f"{clean(name)} ({pid})" if pid >= 0 else clean(name)
+            for name, pid in zip(rows["process"], rows["pid"], strict=True)
+        ] + ["no process"]
+
+    @cached_property
+    def windows(self) -> list[str]:
+        """``window 3 SpeechEncoder`` for each window; the last entry is for what lies outside."""
+        labels = self.analysis.windows["label"]
+        return [f"window {at} {clean(label)}" for at, label in enumerate(labels)] + ["no window"]
+
+    def stack_frames(self, stack_id: int) -> list[int]:
+        """Return a stack's rows of the frames, outermost first; none for no stack."""
+        return self.trace.stacks.stack(stack_id)[::-1].tolist() if stack_id >= 0 else []
+
+    def root_names(self, roots: Sequence[str], group: tuple[int, ...]) -> list[str]:
+        """Return the frames to put below a stack of that (thread, engine, phase, window), outermost first."""
+        thread, engine, phase, window = group
+        names = {
+            "process": self.processes[thread],
+            "thread": self.threads[thread],
+            "window": f"[{self.windows[window]}]",
+            "engine": f"[{ENGINES[engine]}]",
+            "phase": f"[{PHASES[phase]}]" if phase >= 0 else "",
+        }
+        return [names[root] for root in roots if names[root]]
+
+
+def parse_roots(text: str) -> tuple[str, ...]:
+    """Return the names of ``engine,window,…``; "none" is none. Raises ``UsageError`` for an unknown one."""
+    names = tuple(name.strip() for name in text.split(",")) if text.strip() != "none" else ()
+    for name in names:
+        if name not in ROOTS:
+            raise UsageError(f"--root '{name}' is not one of {', '.join(ROOTS)} (or none, for no root).")
+    if len(set(names)) < len(names):
+        raise UsageError(f"--root {text} names one thing twice.")
+    return names
+
+
+def window_of_samples(analysis: Analysis) -> IntArray:
+    """Return each sample's window, -1 outside; of several, the one that began last, then the shortest."""
+    windows, members = analysis.windows, analysis.members
+    order = np.lexsort((-windows["end_ns"].to_numpy(np.int64), windows["start_ns"].to_numpy(np.int64)))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    last = np.argsort(rank[members.window], kind="stable")
+    found = np.full(len(analysis.trace.samples), OUTSIDE, np.int64)
+    found[members.sample[last]] = members.window[last]
+    return found

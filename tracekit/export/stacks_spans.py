@@ -1,0 +1,154 @@
+"""What a timeline shows: windows, intervals of the engines, signposts, stretches of samples of one engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.engines import ENGINES, PHASES
+from tracekit.export.stacks import View, clean
+
+Details: TypeAlias = dict[str, str | int]
+
+
+@dataclass(frozen=True)
+class Span:
+    """One thing with a beginning and an end; ``category`` is an engine, or "" where it is none's.
+
+    ``thread`` is a row of ``Trace.threads``, -1 = none.
+    """
+
+    start_ns: int
+    end_ns: int
+    name: str
+    category: str = ""
+    thread: int = -1
+    details: Details = field(default_factory=dict)
+
+
+def window_spans(view: View) -> list[Span]:
+    """Return the windows with their verdicts, and what each engine did in them."""
+    engines = _engines_by_window(view)
+    spans = []
+    rows = view.analysis.windows.to_dict("records")
+    for row, name, verdict in zip(rows, view.windows[:-1], view.analysis.verdicts, strict=True):
+        details: Details = {
+            "verdict": verdict.verdict,
+            "why": clean(verdict.why),
+            "model": clean(row["model"]),
+        }
+        if not row["model"]:
+            del details["model"]
+        details |= {"source": clean(str(row["source"])), "basis": str(row["basis"])}
+        details |= engines.get(row["window_id"], {})
+        category = verdict.verdict if verdict.verdict in ENGINES else ""
+        spans.append(Span(row["start_ns"], row["end_ns"], name, category, row["thread_id"], details))
+    return spans
+
+
+def _engines_by_window(view: View) -> dict[int, Details]:
+    """Return, per window, ``{"ANE busy_ns": …, "ANE sampled_ns": …}``; what is not known is missing."""
+    amounts = ["samples", "sampled_ns", "busy_ns", "waiting_ns"]
+    shares = view.analysis.attribution
+    sums = shares.groupby(["window_id", "engine"], observed=True)[amounts].sum(min_count=1)
+    found: dict[int, Details] = {}
+    for (window, engine), row in zip(sums.index, sums.to_dict("records"), strict=True):
+        held = found.setdefault(int(window), {})
+        held |= {f"{engine} {name}": int(value) for name, value in row.items() if not pd.isna(value)}
+    return found
+
+
+def interval_spans(view: View) -> dict[str, list[Span]]:
+    """Return the intervals that tables measured, by track: ``ANE, ane-hw-intervals``."""
+    tracks: dict[str, list[Span]] = {}
+    for row in view.trace.intervals.to_dict("records"):
+        phase = "" if pd.isna(row["phase"]) else str(row["phase"])
+        told = {"phase": phase, **{name: _text(row[name]) for name in ("label", "model", "channel")}}
+        details: Details = {name: value for name, value in told.items() if value}
+        details |= {"source": _text(row["source"]), "basis": "measured"}
+        if row["pid"] >= 0:
+            details["pid"] = row["pid"]
+        name = told["label"] or told["channel"] or phase or "busy"
+        span = Span(row["start_ns"], row["end_ns"], name, str(row["engine"]), -1, details)
+        tracks.setdefault(f"{row['engine']}, {details['source']}", []).append(span)
+    return dict(sorted(tracks.items()))
+
+
+def signpost_spans(view: View) -> dict[str, list[Span]]:
+    """Return the signposts by track, ``subsystem/category``; without messages, which may be private."""
+    threads = {int(tid): at for at, tid in enumerate(view.trace.threads["tid"]) if tid >= 0}
+    tracks: dict[str, list[Span]] = {}
+    for row in view.trace.signposts.to_dict("records"):
+        details: Details = {"kind": str(row["kind"]), "pid": row["pid"], "tid": row["tid"]}
+        span = Span(
+            row["start_ns"], row["end_ns"], clean(str(row["name"])), "", threads.get(row["tid"], -1), details
+        )
+        track = f"{_text(row['subsystem'])}/{_text(row['category'])}"
+        tracks.setdefault(track, []).append(span)
+    return dict(sorted(tracks.items()))
+
+
+def engine_runs(view: View) -> list[Span]:
+    """Return, thread by thread, stretches of samples with one engine, phase and window, as spans.
+
+    A stretch ends where a sample is missing. ``details`` hold its samples, weight and window.
+    """
+    columns = view.columns()
+    times, weights = view.trace.samples["time_ns"].to_numpy(np.int64), view.trace.weights
+    lengths = weights if view.trace.weight_unit == "ns" else np.zeros_like(weights)
+    order = np.lexsort((times, columns["thread"]))
+    away = np.diff(times[order]) > 2 * sampling_period_ns(view.trace) + lengths[order][:-1]
+    keys = np.stack([columns[name][order] for name in ("thread", "engine", "phase", "window")])
+    changes = np.flatnonzero((np.diff(keys, axis=1) != 0).any(axis=0) | away) + 1
+    first = np.append(0, changes) if len(order) else changes
+    last = np.append(changes, len(order))[: len(first)] - 1
+    added = np.add.reduceat(weights[order], first).tolist() if len(first) else []
+    spans = []
+    for start, end, weight in zip(first.tolist(), last.tolist(), added, strict=True):
+        thread, engine, phase, window = keys[:, start].tolist()
+        details: Details = {"samples": end - start + 1, f"weight_{view.trace.weight_unit}": weight}
+        if window >= 0:
+            details["window"] = view.windows[window]
+        name = " ".join([ENGINES[engine], *([PHASES[phase]] if phase >= 0 else [])])
+        stop = int(times[order[end]]) + int(lengths[order[end]])
+        spans.append(Span(int(times[order[start]]), stop, name, ENGINES[engine], thread, details))
+    return _without_overlap(spans)
+
+
+def _without_overlap(spans: Sequence[Span]) -> list[Span]:
+    """Cut each span where the next one of its thread begins: a weight may be longer than the way there."""
+    following: list[Span | None] = [*spans[1:], None]
+    return [
+        replace(one, end_ns=min(one.end_ns, after.start_ns)) if after and after.thread == one.thread else one
+        for one, after in zip(spans, following, strict=False)  # of no spans, None follows
+    ]
+
+
+def lanes(spans: Iterable[Span]) -> list[list[Span]]:
+    """Return the spans in as few lanes as first fit finds, so that in each any two are nested or apart.
+
+    Each lane is in order of time, outer spans first.
+    """
+    found: list[list[Span]] = []
+    open_: list[list[int]] = []  # per lane, the ends of the spans that a new one may lie in
+    for span in sorted(spans, key=lambda one: (one.start_ns, -one.end_ns)):
+        for lane, ends in zip(found, open_, strict=True):
+            while ends and ends[-1] <= span.start_ns:
+                ends.pop()
+            if not ends or span.end_ns <= ends[-1]:
+                lane.append(span)
+                ends.append(span.end_ns)
+                break
+        else:
+            found.append([span])
+            open_.append([span.end_ns])
+    return found
+
+
+def _text(value: Any) -> str:
+    return "" if pd.isna(value) or value == "" else clean(str(value))
