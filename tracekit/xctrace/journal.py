@@ -20,6 +20,8 @@ from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 
 SCHEMA = "tracekit-recording/1"
+_LONGEST_COMMAND = 4000
+_MOST_COMMANDS = 20
 UNITS_VARIABLE = "TRACEKIT_COMPUTE_UNITS"
 """The variable through which an app is told which compute units to ask Core ML for."""
 
@@ -51,6 +53,12 @@ def write_journal(recording: Recording, tool: Xctrace, version: Version, traceki
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from error
     return path
+
+
+def recorded_commands(bundle: Path) -> tuple[str, ...]:
+    """Return the commands that recorded a bundle, as its journal tells them; none without a journal."""
+    shown = (run.get("shell") for run in _runs_of(journal_path(bundle)) if isinstance(run, dict))
+    return tuple(text[:_LONGEST_COMMAND] for text in shown if isinstance(text, str))[:_MOST_COMMANDS]
 
 
 def _plan(recording: Recording) -> dict[str, Any]:

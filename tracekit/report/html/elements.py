@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from tracekit.export.text import printable
+from tracekit.export.text import clip, printable
 
+_LONGEST_TEXT = 4_000
 _VOID = frozenset({"meta", "br", "hr", "link", "img"})
 
 
@@ -43,7 +44,7 @@ def join(children: Sequence[object]) -> Html:
 
 
 def _text(value: object) -> str:
-    return "\n".join(map(printable, str(value).split("\n")))
+    return "\n".join(map(printable, clip(str(value), _LONGEST_TEXT).split("\n")))
 
 
 def table(

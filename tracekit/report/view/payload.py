@@ -12,9 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.export.text import clip
+
 FORMAT = "tracekit-view/1"
 _ALIGN = 8
 _LARGE_BYTES = 1 << 16
+_LONGEST_TEXT = 4_000
+"""No name of Swift's or C++'s is longer in a real recording; what is would fill the page."""
 _SMALLEST, _QUICKER = 9, 6
 """Levels of compression; the first takes three times as long on a large block and saves a few percent."""
 _TYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "u4": "u32", "i4": "i32", "f4": "f32", "f8": "f64"}
@@ -85,7 +89,7 @@ class Strings:
 
     def add(self, text: object) -> int:
         """Return the number of a text."""
-        return self._numbers.setdefault(str(text), len(self._numbers))
+        return self._numbers.setdefault(clip(str(text), _LONGEST_TEXT), len(self._numbers))
 
     def column(self, values: Any) -> npt.NDArray[np.int64]:
         """Return the numbers of a column of texts."""

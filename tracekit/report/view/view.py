@@ -29,7 +29,7 @@ from tracekit.report.view.tree import CallTree, are_system
 
 _MOST_BINS = 8_192
 _FEWEST_BINS = 256
-_WEB = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
+_WEB = re.compile(r"https?://[^\s<>]+", re.IGNORECASE)
 _PRUNED = 2
 _SYSTEM = 1
 _MOST_EVENTS = 8
