@@ -11,11 +11,15 @@ import click
 
 import tracekit
 from tracekit.cli.analyze import analyze_command
+from tracekit.cli.check import check_command
 from tracekit.cli.classify import classify_command
+from tracekit.cli.compare import compare_command
 from tracekit.cli.doctor import doctor_command
+from tracekit.cli.export import export_command
 from tracekit.cli.output import HELP
 from tracekit.cli.pack import pack_command
 from tracekit.cli.record import record_command
+from tracekit.cli.report import report_command
 from tracekit.cli.tables import tables_command
 from tracekit.cli.verify_native import verify_native_command
 from tracekit.errors import TracekitError
@@ -50,15 +54,19 @@ def main() -> None:
       tracekit analyze MyApp.trace     the answer, as text
       tracekit tables MyApp.trace      what a recording holds
 
-    Exit codes: 0 done, 1 a comparison failed, 2 wrong usage, 3 unreadable or damaged input, 4 xctrace failed
-    or is not there.
+    Exit codes: 0 done, 1 a comparison or requirement failed, 2 wrong usage, 3 unreadable or damaged input,
+    4 xctrace failed or is not there, 5 a requirement cannot be measured in this recording.
     """
 
 
 main.add_command(analyze_command)
 main.add_command(classify_command)
+main.add_command(compare_command)
+main.add_command(check_command)
 main.add_command(pack_command)
 main.add_command(doctor_command)
+main.add_command(export_command)
 main.add_command(record_command)
+main.add_command(report_command)
 main.add_command(tables_command)
 main.add_command(verify_native_command)

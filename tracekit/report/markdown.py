@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.export.text import clip, printable
+from tracekit.report.markdown_text import plain
 from tracekit.report.text import recording_facts
 from tracekit.report.view.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.view.view import Extras, engine_rows
@@ -15,10 +15,6 @@ from tracekit.report.view.view import Extras, engine_rows
 _MOST_STACKS = 5
 _MOST_FRAMES = 12
 _MOST_ISSUES = 10
-_SPECIAL = re.compile(r"([\\`*_\[\]|<>~&]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
-_REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=\b)GH-(?=\d)")
-_NOTHING = "<!-- -->"
-"""Parts a text so that GitHub sees no mention of a person or an issue in it, and readers see nothing."""
 _WIDTH = 160
 
 
@@ -38,12 +34,6 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         _recording(analysis, extras),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def plain(text: object) -> str:
-    """Return text that Markdown shows as it is: no markup, no mention, no link of a trace's making."""
-    escaped = _SPECIAL.sub(r"\\\1", clip(printable(str(text)), _WIDTH * 4))
-    return _REFERENCE.sub(lambda match: f"{match[0]}{_NOTHING}", escaped)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[object]], numbers: Sequence[bool]) -> str:

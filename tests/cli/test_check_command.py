@@ -1,0 +1,259 @@
+"""``tracekit check`` as a CI drives it."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+
+from tracekit.analysis.gate.judge import check
+from tracekit.analysis.gate.requirements import parse_requirement
+from tracekit.analysis.pipeline import analyze
+from tracekit.cli import main
+from tracekit.load import open_trace
+from tracekit.report.gate_github import to_github
+from tracekit.report.gate_junit import to_junit
+from tracekit.report.gate_text import to_text
+
+ROOT = Path(__file__).resolve().parents[2]
+FALLBACK = str(ROOT / "sample_traces" / "fallback-midway-ios27")
+SCHEMA = json.loads((ROOT / "docs" / "tracekit-check-1.schema.json").read_text())
+
+
+def strict(schema: Any) -> Any:
+    """Forbid fields that the published schema does not name, so that it cannot fall behind."""
+    if isinstance(schema, dict):
+        closed = {key: strict(value) for key, value in schema.items()}
+        if "properties" in schema and "additionalProperties" not in schema:
+            closed["additionalProperties"] = False
+        return closed
+    return [strict(item) for item in schema] if isinstance(schema, list) else schema
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["check", FALLBACK, *arguments])
+
+
+def require(*texts: str) -> list[str]:
+    return [part for text in texts for part in ("--require", text)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        (["p90 <= 30ms"], 0),
+        (["p90 <= 8ms"], 1),
+        (["thermal <= fair"], 5),
+        (["p90 <= 30ms", "thermal <= fair"], 5),
+        (["thermal <= fair", "p90 <= 8ms"], 1),
+    ],
+)
+def test_exit_codes(texts: list[str], code: int) -> None:
+    assert run(*require(*texts)).exit_code == code
+
+
+def test_the_text_says_value_basis_windows_and_the_worst() -> None:
+    result = run(
+        *require("p90 <= 8ms", "windows >= 10", "thermal <= fair"), "--forbid", "CPU execute in SpeechEncoder"
+    )
+    assert result.stdout == (
+        "fallback-midway-ios27, run 1: Of 4 requirements, 2 failed and 1 not measurable; 1 met.\n\n"
+        "FAILED          require p90 <= 8ms\n"
+        "                  p90 is 29.900 ms (measured, 12 windows); worst in window 8 at 351.800 ms with\n"
+        "                    29.900 ms (SpeechEncoder)\n"
+        "FAILED          forbid CPU execute in SpeechEncoder\n"
+        "                  seen in 6 of 12 windows (measured); first in window 6 at 264.800 ms\n"
+        "                    (SpeechEncoder)\n"
+        "not measurable  require thermal <= fair\n"
+        "                  not measurable: the recording does not tell the thermal state\n"
+        "ok              require windows >= 10\n"
+        "                  windows is 12 (measured, 12 windows)\n"
+    )
+    assert result.stderr == ""
+
+
+def test_the_json_validates_and_carries_the_exit_code() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    texts = [
+        "p90 <= 8ms",
+        "windows >= 10",
+        "thermal <= fair",
+        "CPU busy <= 3ms",
+        "ANE share >= 80%",
+        "issues == 0",
+    ]
+    result = run(*require(*texts), "--forbid", "CPU", "--format", "json")
+    document = json.loads(result.stdout)
+    Draft202012Validator(strict(SCHEMA)).validate(document)
+    assert document["exit_code"] == result.exit_code == 1
+    assert [one["outcome"] for one in document["results"]] == [
+        "failed",
+        "passed",
+        "not measurable",
+        "failed",
+        "failed",
+        "failed",
+        "failed",
+    ]
+    assert document["results"][0]["actual"]["low"] == 29_900_000
+    assert document["results"][3]["actual"]["high"] is None  # six windows do not show it: no upper end
+    assert document["results"][4]["actual"]["worst"]["window"] == 6
+
+
+def test_junit_beside_the_text() -> None:
+    result = run(*require("p90 <= 8ms", "windows >= 10", "thermal <= fair"), "--junit", "check.xml")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("fallback-midway-ios27")
+    root = ET.parse("check.xml").getroot()
+    suite = root[0]
+    assert (root.tag, suite.tag) == ("testsuites", "testsuite")
+    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
+    assert [(case.get("name"), case[0].tag) for case in suite] == [
+        ("require p90 <= 8ms", "failure"),
+        ("require windows >= 10", "system-out"),
+        ("require thermal <= fair", "error"),
+    ]
+    assert run(*require("p90 <= 8ms"), "--junit", "check.xml").exit_code == 2  # exists
+    assert run(*require("p90 <= 30ms"), "-o", "again.xml").exit_code == 0
+    assert ET.parse("again.xml").getroot().tag == "testsuites"
+
+
+def test_annotations_of_github() -> None:
+    result = run(*require("p90 <= 8ms", "thermal <= fair", "windows >= 10"), "--format", "github")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith(
+        "::error title=require p90 <= 8ms::p90 is 29.900 ms (measured, 12 windows); worst"
+    )
+    assert (
+        lines[1]
+        == "::warning title=require thermal <= fair::not measurable: the recording does not tell the thermal state"
+    )
+    assert lines[2].startswith("::notice title=tracekit check::")
+    assert len(lines) == 3
+
+
+HOSTILE = "a]]>&<b> \x00\x1b\x0b\ufffe\ud800 %0A::error::x,y\n::set-env name=A::B\u2028\u202e"
+
+
+def test_hostile_text_is_shown_and_does_nothing() -> None:
+    trace = open_trace(FALLBACK)
+    analysis = analyze(trace)
+    names = pd.Series([HOSTILE] * len(analysis.windows), dtype=object)
+    windows = analysis.windows.assign(model=names, label=names)
+    results = check(
+        replace(analysis, windows=windows),
+        [
+            parse_requirement("p90 <= 8ms"),
+            parse_requirement("p90 <= 1s in X*"),
+            parse_requirement("p90 in '%:,' <= 1ms"),
+        ],
+    )
+    xml = ET.fromstring(to_junit(results, HOSTILE).encode("utf-8"))
+    failure = xml[0][0][0].get("message") or ""
+    assert "a]]>&<b> \\x00\\x1b\\x0b\\ufffe\\ud800 %0A::error::x,y\\n::set-env" in failure
+    lines = to_github(results, HOSTILE).splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith(("::error title=", "::warning title=", "::notice title=")) for line in lines)
+    assert "\\ud800 %250A::error::x,y\\n::set-env" in lines[0]
+    assert lines[2].startswith("::warning title=require p90 in '%25%3A%2C' <= 1ms::")
+    text = to_text(results, HOSTILE)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "\n::set-env" not in text
+
+
+# tracekit.toml ----------------------------------------------------------------------------------------------
+
+
+def config(tmp_path: Path, text: str, name: str = "tracekit.toml") -> Path:
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_the_nearest_file_upward_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config(tmp_path, "[check]\nrequire = ['p90 <= 8ms']\nforbid = ['GPU']\n")
+    inner = tmp_path / "app" / "src"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    result = run()
+    assert result.exit_code == 1
+    assert "Of 2 requirements, 1 failed; 1 met." in result.stdout
+    both = run(*require("p50 <= 1s"))
+    assert "Of 3 requirements" in both.stdout
+    assert run("--no-config", *require("p50 <= 1s")).exit_code == 0
+    config(tmp_path / "app", "[check]\nrequire = ['p90 <= 1s']\n")
+    assert run().exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[check]\nrequires = []",
+            "has an unknown key 'check.requires'. Known: 'check.require' and 'check.forbid'.",
+        ),
+        ("[chek]\nrequire = []", "has an unknown key 'chek'. Known: 'check'."),
+        ("[check]\nrequire = 'p90 <= 8ms'", "'check.require' is no list of texts."),
+        ("[check]\nrequire = [8]", "'check.require' is no list of texts."),
+        ("check = 3", "'check' is no table."),
+        ("[check", "is no TOML: "),
+        ("[check]\nrequire = ['p90 <= 8']", "tracekit.toml: require[0]: a time with a unit is expected"),
+        ("[check]\nforbid = ['GPU', 'CPU excute']", "tracekit.toml: forbid[1]: 'excute' is no phase."),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    config(tmp_path, text)
+    result = run()
+    assert result.exit_code in (2, 3)
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_file_that_is_a_folder_or_missing_or_binary(tmp_path: Path) -> None:
+    (tmp_path / "tracekit.toml").mkdir()
+    assert "is a folder." in run().stderr
+    assert run("--config", "nowhere.toml").exit_code == 3
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    assert "is no TOML" in run("--config", "binary.toml").stderr
+    assert run("--config", "a", "--no-config", *require("p90 <= 1s")).exit_code == 2
+
+
+def test_without_a_requirement_nothing_is_checked(tmp_path: Path) -> None:
+    result = run()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Nothing is required" in result.stderr
+    config(tmp_path, "[check]\n")
+    assert run().exit_code == 2
+
+
+def test_a_typo_is_pointed_at_before_anything_is_read() -> None:
+    result = CliRunner().invoke(main, ["check", "nowhere.trace", "--require", "p9O <= 8ms"])
+    assert result.exit_code == 2
+    assert result.stderr == ("Error: --require: 'p9O' is no metric. Did you mean 'p90'?\n  p9O <= 8ms\n  ^\n")
+
+
+def test_ten_thousand_requirements_of_a_file(tmp_path: Path) -> None:
+    listed = ", ".join(f"'p90 <= {at}ms'" for at in range(10_000))
+    config(tmp_path, f"[check]\nrequire = [{listed}]\n")
+    result = run("--format", "json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["sentence"] == "Of 10,000 requirements, 30 failed; 9,970 met."
+
+
+def test_windows_of_other_kinds_can_be_asked_for() -> None:
+    result = run(*require("p90 <= 1s"), "--windows", "run")
+    assert result.exit_code == 5
+    assert "the one window is the whole run" in result.stdout.replace("\n", " ")

@@ -1,0 +1,190 @@
+"""``tracekit compare`` as a user drives it, and its outputs."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+
+from tracekit.analysis import analyze
+from tracekit.analysis.comparison import compare
+from tracekit.cli import main
+from tracekit.load import open_trace
+from tracekit.report.compare_json import to_json
+from tracekit.report.compare_markdown import to_markdown
+from tracekit.report.compare_text import to_text
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_traces"
+FALLBACK = str(SAMPLES / "fallback-midway-ios27")
+ANE = str(SAMPLES / "ane-intervals-macos26")
+SCHEMA = json.loads((ROOT / "docs" / "tracekit-compare-1.schema.json").read_text())
+
+
+def strict(schema: Any) -> Any:
+    """Forbid fields that the published schema does not name, so that it cannot fall behind."""
+    if isinstance(schema, dict):
+        closed = {key: strict(value) for key, value in schema.items()}
+        if "properties" in schema and "additionalProperties" not in schema:
+            closed["additionalProperties"] = False
+        return closed
+    return [strict(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["compare", *arguments])
+
+
+def test_a_recording_and_itself() -> None:
+    result = run(FALLBACK, FALLBACK)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(
+        "Lengths differ within the noise: p50 25.900 ms → 25.900 ms (+0.0 %), interval -3.000 … +3.000 ms.\n"
+        "  The engines' shares of the windows differ within the noise.\n"
+    )
+    assert "none changed beyond the noise" in result.stdout
+    assert "may explain" not in result.stdout.replace("what may explain", "")
+
+
+def test_the_text_fits_a_terminal() -> None:
+    text = run(FALLBACK, ANE).stdout
+    assert max(len(line) for line in text.splitlines()) <= 115
+    assert "! different devices: Synthetic iPhone in BASE, Synthetic Mac in NEW [different-device]" in text
+    assert "not measurable, windows come from coreml-os-signpost in BASE and from ane-hw-intervals" in text
+    assert "SpeechEncoder, from coreml-os-signpost: only in BASE, 12 windows" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--fail-on", "p90 > +0%"], 0),
+        (["--fail-on", "ANE share < -10 points"], 1),
+        (["--fail-on", "p90 > +10%"], 5),
+        (["--fail-on", "p90 > +10%", "--fail-on", "ANE share < -10 points"], 1),
+    ],
+)
+def test_exit_codes(options: list[str], code: int) -> None:
+    other = FALLBACK if code == 0 else ANE
+    assert run(FALLBACK, other, *options).exit_code == code
+
+
+def test_reasons_of_a_gate_stand_first_and_on_stderr_beside_a_file(tmp_path: Path) -> None:
+    text = run(FALLBACK, ANE, "--fail-on", "ANE share < -10 points").stdout
+    assert "FAILED          ANE share < -10 points\n" in text.split("BASE  ")[0]
+    output = str(tmp_path / "out.md")
+    result = run(FALLBACK, ANE, "--fail-on", "ANE share < -10 points", "-o", output)
+    assert result.exit_code == 1
+    assert result.stderr.endswith("failed: ANE share < -10 points\n")
+    assert Path(output).read_text().startswith("## Comparison\n")
+
+
+def test_several_runs_are_repetitions() -> None:
+    document = json.loads(run(FALLBACK, ANE, ANE, "--base", FALLBACK, "--format", "json").stdout)
+    assert [len(document[side]["runs"]) for side in ("base", "new")] == [2, 2]
+    assert [document[side]["windows"] for side in ("base", "new")] == [24, 26]
+    assert "one-run" not in [caution["code"] for caution in document["cautions"]]
+
+
+def test_runs_of_one_bundle_can_be_compared() -> None:
+    missing = run(FALLBACK, FALLBACK, "--new-run", "2")
+    assert missing.exit_code == 2
+    assert run(FALLBACK, FALLBACK, "--base-run", "1", "--new-run", "1").exit_code == 0
+
+
+def test_the_json_validates() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    validator = Draft202012Validator(strict(SCHEMA))
+    for other in (FALLBACK, ANE):
+        arguments = [
+            FALLBACK,
+            other,
+            "--fail-on",
+            "p90>+10%",
+            "--fail-on",
+            "p50 in Other > +1%",
+            "--format",
+            "json",
+        ]
+        document = json.loads(run(*arguments).stdout)
+        validator.validate(document)
+        assert [one["outcome"] for one in document["fail_on"]][1] == "not measurable"
+    for name in ("cpu-profile-ane-macos26", "foundation-models-macos27", "concurrent-models-ios27"):
+        validator.validate(json.loads(run(FALLBACK, str(SAMPLES / name), "--format", "json").stdout))
+
+
+def test_no_path_of_the_machine_is_in_the_output() -> None:
+    for name in ("text", "markdown", "json"):
+        assert str(ROOT) not in run(FALLBACK, ANE, "--format", name).stdout
+
+
+HOSTILE = "a|b @someone #12 [x](http://e.vil) www.e.vil <img onerror=x> `c` **d**\n## e\x1b\u202e\ud800"
+
+
+def test_hostile_text_is_shown_and_does_nothing() -> None:
+    analysis = analyze(open_trace(FALLBACK))
+    names = pd.Series([HOSTILE] * len(analysis.windows), dtype=object)
+    evil = replace(
+        analysis,
+        windows=analysis.windows.assign(model=names, label=names),
+        trace=replace(analysis.trace, info=replace(analysis.trace.info, name=HOSTILE, device=HOSTILE)),
+    )
+    comparison = compare([evil], [evil])
+    markdown = to_markdown(comparison)
+    assert "<img" not in markdown
+    assert "@someone" not in markdown
+    assert "http:" not in markdown
+    assert "www." not in markdown
+    assert "\n## e" not in markdown
+    assert "&lt;img onerror=x&gt;" in markdown
+    assert re.search(r"(?<!\\)\*\*d", markdown) is None
+    explained = compare([evil], [analysis])  # the hostile device stands in a caution
+    for text in (markdown, to_text(comparison), to_text(explained), to_markdown(explained)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        text.encode("utf-8")
+    assert json.loads(to_json(comparison))["base"]["runs"][0]["name"] == HOSTILE
+
+
+def test_a_table_of_markdown_keeps_its_columns() -> None:
+    lines = run(FALLBACK, ANE, "--format", "markdown").stdout.splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    counts = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
+    assert counts == {9, 8}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["-", "-"], 2, "Standard input can be one of the recordings, not several."),
+        ([FALLBACK, "nowhere.trace"], 3, "nowhere.trace"),
+        (
+            [FALLBACK, FALLBACK, "--fail-on", "p90 > 10%"],
+            2,
+            "a difference has a sign: +10% or -10%.\n  p90 > 10%\n        ^",
+        ),
+        ([FALLBACK, FALLBACK, "-o", "x.docx"], 2, "the extension names no format"),
+        ([FALLBACK], 2, "Missing argument"),
+    ],
+)
+def test_bad_input(arguments: list[str], code: int, message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_recordings_without_windows_or_samples() -> None:
+    result = run(
+        str(SAMPLES / "text-addresses-ios16"), str(SAMPLES / "text-addresses-ios16"), "--windows", "run"
+    )
+    assert result.exit_code == 0
+    assert "the one window is the whole run, so no inference has a length" in result.stdout.replace(
+        "\n  ", " "
+    ).replace("\n    ", " ")

@@ -1,0 +1,121 @@
+"""``tracekit check``: what a recording must show, for CI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tracekit.cli.analysing import Choice, analyse, analysis_options
+from tracekit.cli.check_config import NAME, Config, nearest, read_config
+from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
+from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracekit.analysis.gate.requirements import Requirement
+
+_FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
+
+
+@click.command("check", context_settings=HELP, short_help="Hold a recording against requirements, for CI.")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--require",
+    "require",
+    multiple=True,
+    metavar="REQUIREMENT",
+    help="What must hold, such as 'p90 <= 8ms' or 'ANE share >= 80% in MyModel'. Repeatable.",
+)
+@click.option(
+    "--forbid",
+    "forbid",
+    multiple=True,
+    metavar="WHAT",
+    help="What must not be, such as 'CPU execute in MyModel' or 'GPU'. Repeatable.",
+)
+@click.option(
+    "--config", metavar="FILE", help=f"Requirements of a file (default: the nearest {NAME} upward from here)."
+)
+@click.option("--no-config", is_flag=True, help=f"Only the requirements given here, whatever {NAME} says.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "junit", "github"]),
+    help="Default: by extension, or text.",
+)
+@click.option("--junit", metavar="FILE", help="Write JUnit XML to FILE as well.")
+@analysis_options
+@output_options
+def check_command(
+    inputs: tuple[str, ...],
+    require: tuple[str, ...],
+    forbid: tuple[str, ...],
+    config: str | None,
+    no_config: bool,
+    format_: str | None,
+    junit: str | None,
+    choice: Choice,
+    output: str,
+    force: bool,
+) -> None:
+    """Hold a recording against requirements: exit code 1 if one fails, 5 if one cannot be measured.
+
+    INPUT is what tracekit analyze reads. docs/check.md has the language of the requirements.
+
+    \b
+    Examples:
+      tracekit check MyApp.trace --require 'ANE share >= 0.8' --require 'p90 <= 8ms'
+      tracekit check MyApp.trace --forbid 'CPU execute in MyModel' --junit check.xml
+      tracekit check MyApp.trace --require 'warm p99 in MyModel <= 12ms' --format github
+      tracekit check MyApp.trace --config ci/tracekit.toml
+    """
+    check_output(output, force)
+    if junit is not None:
+        check_output(junit, force)
+    chosen = guess_format(format_, output, _FORMATS)
+    requirements = list(_requirements(require, forbid, _config(config, no_config)))
+    if not requirements:
+        raise UsageError(f"Nothing is required: give --require, --forbid, or a {NAME} with a table [check].")
+
+    from tracekit.analysis.gate.judge import check
+    from tracekit.analysis.gate.outcome import exit_code
+    from tracekit.report import gate_github, gate_json, gate_junit, gate_text
+
+    analysis = analyse(inputs, choice)
+    results = check(analysis, requirements)
+    name = f"{analysis.trace.info.name}, run {analysis.trace.info.run}"
+    write = {
+        "text": gate_text.to_text,
+        "json": gate_json.to_json,
+        "junit": gate_junit.to_junit,
+        "github": gate_github.to_github,
+    }[chosen]
+    if junit is not None:
+        write_output(gate_junit.to_junit(results, name), junit, force)
+    write_output(write(results, name), output, force)
+    if code := exit_code(result.outcome for result in results):
+        click.get_current_context().exit(code)
+
+
+def _config(config: str | None, no_config: bool) -> Config:
+    if no_config:
+        if config is not None:
+            raise UsageError("Give --config or --no-config, not both.")
+        return Config()
+    path = Path(config) if config is not None else nearest(Path.cwd())
+    return Config() if path is None else read_config(path)
+
+
+def _requirements(require: tuple[str, ...], forbid: tuple[str, ...], config: Config) -> Iterator[Requirement]:
+    """Yield the requirements of the file, then those of the command line."""
+    from tracekit.analysis.gate.requirements import parse_requirement
+
+    for forbids, texts, key in ((False, config.require, "require"), (True, config.forbid, "forbid")):
+        for at, text in enumerate(texts):
+            yield parse_requirement(text, forbids, f"{config.path}: {key}[{at}]")
+    for text in require:
+        yield parse_requirement(text)
+    for text in forbid:
+        yield parse_requirement(text, forbids=True)

@@ -1,0 +1,62 @@
+"""``tracekit.toml``: the requirements that a project keeps beside its code."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracekit.errors import InputError
+
+NAME = "tracekit.toml"
+_KEYS = ("require", "forbid")
+
+
+@dataclass(frozen=True)
+class Config:
+    """The requirements of a ``tracekit.toml``, as written; ``path`` is None where there is no such file."""
+
+    path: Path | None = None
+    require: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+
+
+def nearest(folder: Path) -> Path | None:
+    """Return the ``tracekit.toml`` of a folder, or of the nearest one around it."""
+    for one in (folder, *folder.parents):
+        if (one / NAME).exists():
+            return one / NAME
+    return None
+
+
+def read_config(path: Path) -> Config:
+    """Read a ``tracekit.toml``. Raises ``InputError`` for anything that it should not hold."""
+    try:
+        document = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except IsADirectoryError as error:
+        raise InputError(str(path), "is a folder.", f"Name a file such as {NAME}.") from error
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(str(path), f"is no TOML: {error}.") from error
+    _known(path, "", document, ("check",))
+    table = document.get("check", {})
+    if not isinstance(table, dict):
+        raise InputError(str(path), "'check' is no table.", "Write [check] above the requirements.")
+    _known(path, "check.", table, _KEYS)
+    return Config(path, *(_texts(path, table, key) for key in _KEYS))
+
+
+def _known(path: Path, prefix: str, table: dict[str, Any], keys: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in keys:
+            listed = " and ".join(f"'{prefix}{one}'" for one in keys)
+            raise InputError(str(path), f"has an unknown key '{prefix}{key}'.", f"Known: {listed}.")
+
+
+def _texts(path: Path, table: dict[str, Any], key: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise InputError(str(path), f"'check.{key}' is no list of texts.", f"Write {key} = ['p90 <= 8ms'].")
+    return tuple(value)

@@ -1,0 +1,114 @@
+"""``tracekit compare``: what differs between recordings, and whether it may be chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from tracekit.cli.analysing import Choice, analyse, analysis_options
+from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
+from tracekit.errors import UsageError
+
+_FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
+
+
+@click.command(
+    "compare",
+    context_settings=HELP,
+    short_help="Slower, or on another engine than before? And is that noise?",
+)
+@click.argument("base")
+@click.argument("new", nargs=-1, required=True, metavar="NEW...")
+@click.option(
+    "--base", "more_base", multiple=True, metavar="INPUT", help="One run more of the base. Repeatable."
+)
+@click.option("--base-run", type=click.IntRange(1), metavar="N", help="As --run, for the base alone.")
+@click.option("--new-run", type=click.IntRange(1), metavar="N", help="As --run, for NEW alone.")
+@click.option(
+    "--fail-on",
+    "fail_on",
+    multiple=True,
+    metavar="CHANGE",
+    help="Exit with 1 if a difference is beyond this and beyond the noise, such as 'p90 > +10%'. Repeatable.",
+)
+@click.option("--strict", is_flag=True, help="Differences within the noise fail as well.")
+@analysis_options
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "json", "html"]),
+    help="Default: by extension, or text.",
+)
+@output_options
+def compare_command(
+    base: str,
+    new: tuple[str, ...],
+    more_base: tuple[str, ...],
+    base_run: int | None,
+    new_run: int | None,
+    fail_on: tuple[str, ...],
+    strict: bool,
+    choice: Choice,
+    format_: str | None,
+    output: str,
+    force: bool,
+) -> None:
+    """Compare recordings: latency, engines, hand-offs, loading, functions, and what of it may be noise.
+
+    BASE and NEW are recordings as tracekit analyze reads them, one argument each (a .trace, a pack, an
+    export, a folder of exports). Further NEWs are repetitions of it, --base adds repetitions of BASE.
+
+    \b
+    Examples:
+      tracekit compare yesterday.trace today.trace
+      tracekit compare base1.trace new1.trace new2.trace --base base2.trace
+      tracekit compare both.trace both.trace --base-run 1 --new-run 2
+      tracekit compare base.trace new.trace --fail-on 'p90 > +10%' --fail-on 'ANE share < -5 points'
+      tracekit compare base.trace new.trace -o comparison.md
+      tracekit compare base.trace new.trace -o comparison.html
+
+    Exit codes: 1 a difference is too large, 5 one of --fail-on cannot be measured in these recordings.
+    """
+    check_output(output, force)
+    chosen = guess_format(format_, output, _FORMATS)
+    bases = (base, *more_base)
+    if [*bases, *new].count("-") > 1:
+        raise UsageError("Standard input can be one of the recordings, not several.")
+
+    from tracekit.analysis.comparison import compare
+    from tracekit.analysis.gate.changes import check_changes
+    from tracekit.analysis.gate.outcome import exit_code
+    from tracekit.analysis.gate.requirements import parse_change
+    from tracekit.report import compare_json, compare_markdown, compare_text
+
+    changes = [parse_change(text) for text in fail_on]
+    base_runs = [analyse((one,), _of_run(choice, base_run)) for one in bases]
+    new_runs = [analyse((one,), _of_run(choice, new_run)) for one in new]
+    comparison = compare(base_runs, new_runs)
+    results = check_changes(comparison, changes, strict)
+    if chosen == "html":
+        from tracekit.report.html.compare_page import to_html
+
+        result = to_html(comparison, base_runs[0], new_runs[0], results)
+    else:
+        write = {
+            "text": compare_text.to_text,
+            "markdown": compare_markdown.to_markdown,
+            "json": compare_json.to_json,
+        }[chosen]
+        result = write(comparison, results)
+    write_output(result, output, force)
+    for one in results:
+        if output != "-" and one.outcome != "passed":
+            click.echo(f"{one.outcome}: {one.change.text}", err=True)
+    _exit(exit_code(one.outcome for one in results))
+
+
+def _of_run(choice: Choice, run: int | None) -> Choice:
+    return choice if run is None else replace(choice, run=run)
+
+
+def _exit(code: int) -> None:
+    if code:
+        click.get_current_context().exit(code)
