@@ -58,6 +58,8 @@ samples: $(READY) ## write sample_traces/ anew with its generator
 bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/fusion.py --out bench.json
 	$(BIN)/python benchmarks/export_overlap.py --out bench-export.json
+	$(BIN)/python benchmarks/report_size.py --out bench-report.json
+	$(BIN)/python benchmarks/report_page.py --out bench-page.json
 
 clean: ## remove .venv and everything that was generated
-	rm -rf .venv $(OUT) bench.json bench-export.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv $(OUT) bench*.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

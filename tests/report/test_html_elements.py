@@ -72,7 +72,7 @@ def test_markup_joined_with_text_is_text() -> None:
 def test_a_table() -> None:
     made = table(["name", "n"], [["<a>", 1], [tag("b", "x"), None]], [False, True], "Things")
     assert made == (
-        '<div class="table-scroll" tabindex="0" role="region" aria-label="Things"><table><caption>Things</caption>'
+        '<div class="table-scroll" tabindex="0" role="region" aria-label="Things, table"><table><caption>Things</caption>'
         '<thead><tr><th scope="col">name</th><th scope="col" class="number">n</th></tr></thead>'
         '<tbody><tr><td>&lt;a&gt;</td><td class="number">1</td></tr>'
         '<tr><td><b>x</b></td><td class="number"></td></tr></tbody></table></div>'

@@ -9,10 +9,18 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with control, bidirectional and line-breaking characters spelt out (``\\x1b``)."""
+    """Return ``text`` with control, bidirectional and line-breaking characters spelt out (``\\x1b``).
+
+    So are the code points that are no characters (``\\uffff``), which no XML document may hold.
+    """
     if text.isprintable():
         return text
-    return "".join(_spell(c) if unicodedata.category(c) in _HIDDEN else c for c in text)
+    return "".join(_spell(c) if unicodedata.category(c) in _HIDDEN or _is_none(c) else c for c in text)
+
+
+def _is_none(character: str) -> bool:
+    point = ord(character)
+    return point & 0xFFFE == 0xFFFE or 0xFDD0 <= point <= 0xFDEF
 
 
 def _spell(character: str) -> str:

@@ -12,7 +12,7 @@ from tracekit.analysis.gate.changes import ChangeResult
 from tracekit.analysis.verdicts import many
 
 _SHORT = {"within the noise": "noise", "too few to tell": "too few"}
-HEADER = ("", "BASE", "NEW", "difference", "", "95 % interval", "basis", "finding")
+HEADER = ("measure", "BASE", "NEW", "difference", "relative", "95 % interval", "basis", "finding")
 
 
 def amount(value: float | None, unit: Unit, signed: bool = False) -> str:
@@ -178,7 +178,7 @@ def function_cells(change: FunctionChange) -> list[str]:
     ]
 
 
-FUNCTION_HEADER = ("", "BASE", "NEW", "95 % interval", "engine", "function", "binary")
+FUNCTION_HEADER = ("change", "BASE", "NEW", "95 % interval", "engine", "function", "binary")
 
 
 def one_sided(one: OneSided) -> str:

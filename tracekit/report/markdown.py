@@ -16,15 +16,17 @@ _MOST_STACKS = 5
 _MOST_FRAMES = 12
 _MOST_ISSUES = 10
 _WIDTH = 160
+_LONGEST = 1_000
+_LONGEST_NOTE = 4_000
 
 
 def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
     """Return a text of one or two screens, in the dialect of GitHub: tables, folded details."""
     extras = extras or Extras()
     parts = [
-        f"### {plain(extras.title or analysis.trace.info.name)}",
-        f"**{plain(analysis.summary.sentence)}**",
-        plain(extras.note) if extras.note else "",
+        f"### {_said(extras.title or analysis.trace.info.name)}",
+        f"**{_said(analysis.summary.sentence)}**",
+        _said(extras.note, _LONGEST_NOTE) if extras.note else "",
         f"<{extras.web_link}>" if extras.web_link else "",
         _engines(analysis),
         _latency(analysis),
@@ -38,7 +40,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[object]], numbers: Sequence[bool]) -> str:
     rule = ["--:" if number else "---" for number in numbers]
-    lines = [header, rule, *([plain(cell) for cell in row] for row in rows)]
+    lines = [header, rule, *([_said(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -96,14 +98,15 @@ def _stacks(analysis: Analysis) -> str:
 
 def _stack(stack: HeavyStack, unit: str) -> str:
     weight = _ms(stack.weight) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
-    rule = f", rule {plain(stack.rule)}" if stack.rule else ""
+    rule = f", rule {_said(stack.rule)}" if stack.rule else ""
     around = min(stack.deciding - _MOST_FRAMES // 2, len(stack.frames) - _MOST_FRAMES)
     first = max(0, around) if stack.deciding >= 0 else 0
     above = stack.above + first
     lines = [f"    … {above} more above"] if above else []
     for at, (symbol, binary) in enumerate(stack.frames[first : first + _MOST_FRAMES], first):
         mark = "  ← decides" if at == stack.deciding else ""
-        lines.append(f"    {clip(printable(symbol), _WIDTH)}  {printable(binary)}{mark}".rstrip())
+        frame = f"{clip(printable(symbol), _WIDTH)}  {clip(printable(binary), _WIDTH)}{mark}"
+        lines.append(f"    {frame}".rstrip())
     left = max(0, len(stack.frames) - first - _MOST_FRAMES) + stack.below
     lines += [f"    … {left} more below"] if left > 0 else []
     phase = f" {stack.phase}" if stack.phase else ""
@@ -112,13 +115,17 @@ def _stack(stack: HeavyStack, unit: str) -> str:
 
 def _issues(analysis: Analysis) -> str:
     issues = [issue for issue in analysis.issues if issue.severity != "info"][:_MOST_ISSUES]
-    return "\n".join(f"- {issue.severity}: {plain(issue.message)}" for issue in issues)
+    return "\n".join(f"- {issue.severity}: {_said(issue.message)}" for issue in issues)
 
 
 def _recording(analysis: Analysis, extras: Extras) -> str:
-    facts = "; ".join(f"{name}: {plain(text)}" for name, text in recording_facts(analysis))
-    commands = "".join(f"\n    {printable(command)}" for command in extras.commands)
+    facts = "; ".join(f"{name}: {_said(text)}" for name, text in recording_facts(analysis))
+    commands = "".join(f"\n    {clip(printable(command), _LONGEST_NOTE)}" for command in extras.commands)
     return f"{facts}\n{commands}".rstrip()
+
+
+def _said(text: object, longest: int = _LONGEST) -> str:
+    return plain(clip(str(text), longest))
 
 
 def _ms(time_ns: float | None) -> str:

@@ -7,7 +7,9 @@ import re
 
 from tracekit.export.text import printable
 
-_MARKUP = re.compile(r"[\\`*_{}\[\]|~]|[@#](?=\w)|(?<=http):|(?<=https):|(?<=ftp):|(?<=www)\.", re.IGNORECASE)
+_LINKS = r"(?i:(?<=http):(?=//)|(?<=https):(?=//)|(?<=ftp):(?=//)|(?<=www)\.)"
+_FOUND_LATER = r"[@#](?=\w)|(?<=\bGH)-(?=\d)|:(?=[a-z0-9_+-]+:)|\$"
+_MARKUP = re.compile(rf"[\\`*_{{}}\[\]|~]|{_LINKS}|{_FOUND_LATER}")
 
 
 def plain(text: object) -> str:
@@ -16,8 +18,11 @@ def plain(text: object) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    # Mentions and references are found after Markdown is read, so nothing but a break in the text stops them.
+    # GitHub looks for mentions, references and emoji after Markdown is read: nothing but a break in the text
+    # stops them. Formulas and links are found while it is read, where an entity is no such character.
     character = found[0]
-    if character in "@#":
-        return f"{character}<!-- -->"
-    return f"&#{ord(character)};" if character in ":." else f"\\{character}"
+    if character == "$":
+        return "&#36;<!-- -->"
+    if character == "." or (character == ":" and found.string.startswith("//", found.end())):
+        return f"&#{ord(character)};"
+    return f"{character}<!-- -->" if character in "@#-:" else f"\\{character}"

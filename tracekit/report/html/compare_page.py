@@ -39,7 +39,13 @@ def to_html(
         tag(
             "main",
             *(
-                tag("section", tag("h2", heading), content, id=name, aria_label=heading)
+                tag(
+                    "section",
+                    tag("h2", heading, id=f"{name}-heading"),
+                    content,
+                    id=name,
+                    aria_labelledby=f"{name}-heading",
+                )
                 for name, heading, content in sections
                 if content
             ),
@@ -59,7 +65,7 @@ def _changes(changes: Sequence[ChangeResult]) -> Html:
 
 def _sides(comparison: Comparison) -> Html:
     rows = [*_runs("BASE", comparison.base), *_runs("NEW", comparison.new)]
-    header = ["", "recording", "device", "system", "template", "windows", "verdict"]
+    header = ["side", "recording", "device", "system", "template", "windows", "verdict"]
     cautions = [tag("li", one.message) for one in comparison.cautions]
     return join(
         [

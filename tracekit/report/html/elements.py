@@ -67,5 +67,5 @@ def table(
         class_="table-scroll",
         tabindex="0",
         role="region",
-        aria_label=caption,
+        aria_label=f"{caption}, table",
     )

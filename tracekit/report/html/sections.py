@@ -24,7 +24,13 @@ def section(one: tuple[str, str, Content], analysis: Analysis, extras: Extras) -
     """Return a section with its heading; the page's script finds it by its id."""
     name, heading, content = one
     inside = content(analysis, extras)
-    return tag("section", tag("h2", heading), inside, id=name, aria_label=heading)
+    return tag(
+        "section",
+        tag("h2", heading, id=f"{name}-heading"),
+        inside,
+        id=name,
+        aria_labelledby=f"{name}-heading",
+    )
 
 
 Content = Callable[[Analysis, Extras], Html]
@@ -108,7 +114,14 @@ def _engines(analysis: Analysis, _extras: Extras) -> Html:
         ]
         for one in engine_rows(analysis)
     ]
-    header = ["engine", "busy (measured)", "samples", "host time" if unit == "ns" else unit, "phases", ""]
+    header = [
+        "engine",
+        "busy (measured)",
+        "samples",
+        "host time" if unit == "ns" else unit,
+        "phases",
+        "meaning",
+    ]
     note = "Host samples say who called or ran an engine on the CPU, not how long it worked."
     return join([table(header, rows, [False, True, True, True, False, False], "Engines"), tag("p", note)])
 
@@ -125,7 +138,7 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
         for name, one in models.items()
         if one.p50_ns is not None
     ]
-    header = ["", "windows", "first", "p50", "p90", "p99", "warm p50", "warm p90"]
+    header = ["of", "windows", "first", "p50", "p90", "p99", "warm p50", "warm p90"]
     return table(header, rows, [False, *([True] * 7)], "Latency") or tag(
         "p", "No window has a length to speak of."
     )

@@ -105,7 +105,7 @@ class _Drawing:
         last = -1.0
         for start, end, verdict in zip(starts.tolist(), ends.tolist(), self._analysis.verdicts, strict=True):
             x, width = self._x(start), max(1.0, self._x(end) - self._x(start))
-            if x + width <= last:  # it lies in a pixel that is drawn already
+            if x + width <= last or (width <= 1 and x < last):  # it lies in a pixel that is drawn already
                 continue
             last = x + width
             self._seen.add(verdict.verdict)

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseFilter, rowsBetween, sampleMask } from "../../tracekit/report/assets/filter.js";
+import { smallView } from "./small_view.mjs";
+
+function kept(text, view = smallView()) {
+  const mask = sampleMask(view, parseFilter(text));
+  return mask ? [...mask].map((each, row) => (each ? row : -1)).filter((row) => row >= 0) : "all";
+}
+
+test("the grammar: keys, negation, alternatives, quotes", () => {
+  assert.deepEqual(parseFilter('thread:main,"two words" -Kernel engine:'), [
+    { key: "thread", values: ["main", "two words"], isNegated: false },
+    { key: "", values: ["kernel"], isNegated: true },
+  ]);
+});
+
+test("a colon of C++ is no key, and an open quote reaches to the end", () => {
+  assert.deepEqual(parseFilter('std::vector "a b'), [
+    { key: "", values: ["std::vector"], isNegated: false },
+    { key: "", values: ["a b"], isNegated: false },
+  ]);
+});
+
+for (const [text, rows] of [
+  ["", "all"],
+  ["   ", "all"],
+  ["kernel", [0, 1]],
+  ["PREDICT", [0, 1, 4]],
+  ["-predict", [2, 3, 5]],
+  ["main draw", [3]],
+  ["kernel,draw", [0, 1, 3]],
+  ["binary:bnns", [0, 1]],
+  ["thread:worker", [2, 5]],
+  ["thread:31", [0, 1, 3, 4]],
+  ["engine:cpu", [0, 1]],
+  ["engine:ane,cpu -kernel", [4]],
+  ["phase:none", [2, 3, 5]],
+  ["window:0", [0, 1, 2]],
+  ["window:1-7", [3, 4]],
+  ["window:detect", [0, 1, 2, 3, 4]],
+  ["window:predict", [3, 4]],
+  ["nowhere", []],
+]) {
+  test(`"${text}" keeps samples ${rows}`, () => assert.deepEqual(kept(text), rows));
+}
+
+test("a binned row belongs to a range that holds the middle of its bin", () => {
+  const view = smallView({ exact: false, bin_ns: 1e6 });
+  assert.deepEqual(rowsBetween(view, 0.4e6, 2.6e6), [0, 3]);
+  assert.deepEqual(rowsBetween(view, 0.6e6, 2.4e6), [1, 2]);
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readHash, writeHash } from "../../tracekit/report/assets/hash.js";
+import { createStore, INITIAL_STATE } from "../../tracekit/report/assets/store.js";
+import { rowAt, timelineRows } from "../../tracekit/report/assets/rows.js";
+import { memorySource } from "../../tracekit/report/assets/source.js";
+import { smallView } from "./small_view.mjs";
+
+const WHOLE = { from: 0, to: 100 };
+
+test("a link reproduces what was chosen", () => {
+  const state = {
+    ...INITIAL_STATE, view: { from: 10, to: 20 }, range: { from: 12, to: 15, isDone: true }, lanes: [0, 3],
+    filter: 'thread:"a b" & c#d', invert: true, hideSystem: true, colourBy: "binary", search: "ü", focus: [4, 0],
+    theme: "dark", allThreads: true, closed: ["tracks"],
+  };
+  assert.deepEqual({ ...INITIAL_STATE, ...readHash(`#${writeHash(state, 100)}`, 100, 4) }, state);
+});
+
+test("what was not chosen is not in the link", () => {
+  assert.equal(writeHash({ ...INITIAL_STATE, view: WHOLE }, 100), "");
+});
+
+test("nonsense in a link is ignored", () => {
+  const text = "#t=9-3&s=a-b&lanes=0.77&theme=pink&focus=x&what=1&t=&__proto__=1";
+  assert.deepEqual(readHash(text, 100, 4), { lanes: [0], theme: "auto" });
+  assert.deepEqual(readHash("#s=10-900", 100, 4), {});
+});
+
+test("the store tells those who asked, and only of changes", () => {
+  const store = createStore({ view: WHOLE });
+  const heard = [];
+  store.on(["filter"], ({ filter }) => heard.push(filter));
+  store.set({ filter: "x" });
+  store.set({ filter: "x" });
+  store.set({ search: "y" });
+  assert.deepEqual(heard, ["x"]);
+  assert.equal(store.state.search, "y");
+});
+
+function rowsOf(lanes, options) {
+  const view = smallView();
+  const busy = Array.from({ length: lanes }, () => view.lanes[0]);
+  return timelineRows(memorySource({ ...view, lanes: busy }), options);
+}
+
+test("of many threads the first twelve are shown, all on demand", () => {
+  const count = (rows) => rows.filter(({ kind }) => kind === "thread").length;
+  assert.equal(count(rowsOf(40).rows), 12);
+  assert.equal(count(rowsOf(40, { allThreads: true }).rows), 40);
+  assert.equal(rowsOf(12).rows.some(({ kind }) => kind === "more"), false);
+});
+
+test("a folded group keeps its heading; rows lie below each other without gaps", () => {
+  const { rows, height } = rowsOf(2, { closed: ["windows"] });
+  assert.deepEqual(rows.map(({ kind }) => kind), ["group", "group", "thread", "thread"]);
+  assert.equal(rows.at(-1).y + rows.at(-1).height, height);
+  assert.equal(rowAt(rows, rows[2].y).kind, "thread");
+  assert.equal(rowAt(rows, height), null);
+});

@@ -1,0 +1,73 @@
+"""What the browser tests do on a page, and what they read from it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+
+Opened = Callable[..., Any]
+HASH_PAUSE_MS = 600
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip; where TRACEKIT_COMPLETE_TESTS is set, as in CI, fail."""
+    if os.environ.get("TRACEKIT_COMPLETE_TESTS"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def settled(tab: Any) -> Any:
+    """The page after its next two pictures: what was asked for before is then drawn."""
+    frames = "requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+    tab.evaluate(f"() => new Promise(done => {frames})")
+    return tab
+
+
+def summary(tab: Any) -> str:
+    """What the toolbar says of the selection."""
+    return settled(tab).locator("#toolbar .summary").inner_text()
+
+
+def chosen(tab: Any) -> str:
+    """The address's fragment: what the reader chose."""
+    tab.wait_for_timeout(HASH_PAUSE_MS)
+    return tab.evaluate("location.hash")
+
+
+def shown_range(tab: Any) -> tuple[float, float]:
+    """What part of the run the timeline shows, in ms; the fixture's run is 100 ms long."""
+    match = re.search(r"[#&]t=(\d+)-(\d+)", chosen(tab))
+    return (int(match[1]) / 1e6, int(match[2]) / 1e6) if match else (0.0, 100.0)
+
+
+def flame_note(tab: Any) -> str:
+    return settled(tab).locator("#flame .note").first.inner_text()
+
+
+def breadcrumb(tab: Any) -> list[str]:
+    return settled(tab).locator("#flame .breadcrumb").inner_text().split()
+
+
+def lanes_box(tab: Any) -> dict[str, float]:
+    tab.locator("#timeline").scroll_into_view_if_needed()
+    return tab.locator(".timeline-pane").bounding_box()
+
+
+def at(tab: Any, time_ms: float, label: str) -> tuple[float, float]:
+    """Where a time lies on the row of a label, while the whole run is shown."""
+    box = lanes_box(tab)
+    row = tab.locator(
+        ".timeline-labels .label", has_text=re.compile(f"^{re.escape(label)}")
+    ).first.bounding_box()
+    return box["x"] + box["width"] * time_ms / 100, row["y"] + row["height"] / 2
+
+
+def drag(tab: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
+    tab.mouse.move(*start)
+    tab.mouse.down()
+    tab.mouse.move(*end, steps=4)
+    tab.mouse.up()

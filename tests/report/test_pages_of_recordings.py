@@ -1,0 +1,104 @@
+"""Pages that the commands write from real analyses, in a browser: nothing is requested, nothing fails, all is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracekit
+from tracekit.analysis.comparison import compare
+from tracekit.analysis.result import Analysis
+from tracekit.report.html import compare_page, page
+from tracekit.report.view.view import Extras
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+HOSTILE = "</script><img src=x onerror=alert(1)>\u202e=cmd()|\x00\x1b[2J"
+
+
+def analysis_of(name: str) -> Analysis:
+    return tracekit.analyze(tracekit.open_trace(SAMPLES / name))
+
+
+def shown(opened: Any, text: str, **options: Any) -> Any:
+    tab = opened(text=text, **options)
+    tab.wait_for_selector("html[data-ready]", timeout=20_000)
+    return tab
+
+
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in SAMPLES.glob("*/truth.json")))
+def test_every_sample_recording_has_a_page_that_starts(opened: Any, name: str) -> None:
+    analysis = analysis_of(name)
+    tab = shown(opened, page.to_html(analysis))
+    assert analysis.summary.sentence.split(":")[0][:60] in tab.locator("#verdict").inner_text()
+    assert (
+        f"{len(analysis.trace.samples):,} of {len(analysis.trace.samples):,} samples"
+        in tab.locator("#toolbar").inner_text()
+    )
+
+
+def test_a_recording_without_samples_and_without_windows_says_so(opened: Any) -> None:
+    trace = tracekit.open_trace(SAMPLES / "ane-intervals-macos26")
+    nothing = replace(
+        trace, samples=trace.samples[:0], intervals=trace.intervals[:0], signposts=trace.signposts[:0]
+    )
+    tab = shown(opened, page.to_html(tracekit.analyze(nothing)))
+    assert "No sample has a stack." in tab.locator("#stacks").inner_text()
+    assert "0 of 0 samples" in tab.locator("#toolbar").inner_text()
+
+
+def test_hostile_names_are_text(opened: Any) -> None:
+    trace = tracekit.open_trace(SAMPLES / "fallback-midway-ios27")
+    frames = trace.stacks.frames.assign(symbol=(HOSTILE + trace.stacks.frames["symbol"]).astype("str"))
+    threads = trace.threads.assign(name=HOSTILE, process=HOSTILE)
+    info = replace(trace.info, name=HOSTILE, process=HOSTILE, template=HOSTILE)
+    hostile = replace(trace, stacks=replace(trace.stacks, frames=frames), threads=threads, info=info)
+    tab = shown(
+        opened,
+        page.to_html(
+            tracekit.analyze(hostile), Extras(HOSTILE, HOSTILE, f"javascript:{HOSTILE}", (HOSTILE,))
+        ),
+    )
+    assert tab.locator("img").count() == 0
+    assert "</script><img src=x onerror=alert(1)>" in tab.locator("h1").inner_text()
+    assert tab.locator("a[href^=javascript]").count() == 0
+
+
+def test_without_javascript_the_report_is_read_all_the_same(opened: Any) -> None:
+    tab = opened(text=page.to_html(analysis_of("fallback-midway-ios27")), java_script_enabled=False)
+    assert tab.locator("#timeline-static svg").is_visible()
+    assert tab.locator("#windows-static tbody tr").count() == 12
+    assert "BNNSGraphContextExecute_v2" in (tab.locator("#stacks").text_content() or "")
+
+
+def test_a_comparison_shows_both_timelines_which_move_together(opened: Any) -> None:
+    base, new = analysis_of("ane-intervals-macos26"), analysis_of("fallback-midway-ios27")
+    tab = shown(opened, compare_page.to_html(compare([base], [new]), base, new))
+    assert tab.locator("canvas[role=img]").count() == 4  # an overview and lanes each
+    assert not tab.locator("#timeline-base svg").first.is_visible()
+    before = [tab.locator(f"#timeline-{side} canvas.axis").screenshot() for side in ("base", "new")]
+    tab.locator("#timeline-base .timeline-scroll").focus()
+    tab.keyboard.press("w")
+    tab.wait_for_timeout(300)
+    after = [tab.locator(f"#timeline-{side} canvas.axis").screenshot() for side in ("base", "new")]
+    assert before[0] != after[0] and before[1] != after[1]
+    tab.locator("#timeline-new select").select_option("3")
+    tab.wait_for_timeout(300)
+    moved = [tab.locator(f"#timeline-{side} canvas.axis").screenshot() for side in ("base", "new")]
+    assert moved[0] == after[0] and moved[1] != after[1]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_written_pages_are_accessible(opened: Any, axe: str, theme: str) -> None:
+    base, new = analysis_of("counters-bnns-macos15"), analysis_of("fallback-midway-ios27")
+    for text in (
+        page.to_html(new),
+        page.to_html(base),
+        compare_page.to_html(compare([base], [new]), base, new),
+    ):
+        tab = shown(opened, text, color_scheme=theme)
+        tab.evaluate(axe)
+        found = tab.evaluate("axe.run().then(({ violations }) => violations)")
+        assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == []

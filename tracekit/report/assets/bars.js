@@ -1,0 +1,37 @@
+// Horizontal bars: how the selection's samples are shared among engines, and what the system measured. The two are
+// of different kinds and stand apart; neither need sum to the whole.
+import { make } from "./dom.js";
+import { cleanText, formatCount, formatDuration, formatPercent, formatWeight } from "./numbers.js";
+
+/** `sums` as sumSamples gives them, `measured` as measuredTime does, `length` of the range in ns. */
+export function showBars(container, view, sums, measured, length) {
+  const sampled = view.engines
+    .map((name, engine) => ({ name, ...sums.engines[engine] }))
+    .filter(({ samples }) => samples > 0)
+    .map(({ name, samples, weight }) => {
+      const share = weight / sums.weight;
+      const words = `${formatPercent(share)} · ${formatWeight(weight, view.unit)} · ${formatCount(samples)} samples`;
+      return { name, label: name, share, words };
+    });
+  const busy = measured.map(({ span, length: time, isRough }) => {
+    const name = view.engines[span.engine];
+    const words = `${isRough ? "about " : ""}${formatDuration(time)} · ${formatPercent(time / length)} of the time`;
+    return { name, label: cleanText(view.strings[span.label], 60), share: time / length, words };
+  });
+  container.replaceChildren(
+    make("h3", {}, "Host samples of the selection (sampled)"),
+    sampled.length > 0 ? barList(sampled) : make("p", { className: "note" }, "No samples in the selection."),
+  );
+  if (busy.length > 0) container.append(make("h3", {}, "Covered by intervals in the selected time (measured, loading included)"), barList(busy));
+}
+
+function barList(bars) {
+  const list = make("div", { className: "bars" });
+  for (const { name, label, share, words } of bars) {
+    const fill = make("span", { className: `engine-${name}` });
+    fill.style.width = `${Math.min(100, share * 100)}%`;
+    const bar = make("span", { className: "bar", "aria-hidden": "true" }, fill);
+    list.append(make("span", {}, label), bar, make("span", {}, words));
+  }
+  return list;
+}

@@ -1,0 +1,103 @@
+// Reads the data that the page carries, `tracekit-view/1`: base64 of gzip of a JSON header and typed arrays.
+
+export const VIEW_FORMAT = "tracekit-view/1";
+
+const ELEMENT_TYPES = {
+  u8: Uint8Array,
+  i8: Int8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  i32: Int32Array,
+  f32: Float32Array,
+  f64: Float64Array,
+};
+
+// The fields of the header that name an array. A field may be absent; a dot leads into an object of arrays.
+const ARRAY_FIELDS = {
+  lanes: ["occupancy"],
+  spans: ["start", "end", "name", "own", "occupancy", "others"],
+  windows: [
+    "start", "end", "label", "model", "source", "basis", "verdict", "why", "lane", "first",
+    "samples.*", "busy.*", "waiting.*",
+  ],
+  tracks: ["time", "value"],
+  signposts: ["start", "end", "name"],
+  samples: ["time", "lane", "node", "weight", "number", "engine", "phase"],
+  nodes: ["parent", "name", "binary", "flags"],
+};
+
+/** The header with every array in the place of its name. */
+export async function decodeView(base64) {
+  return readView(await inflate(base64Bytes(base64)));
+}
+
+export function base64Bytes(text) {
+  const trimmed = text.trim();
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(trimmed);
+  const binary = atob(trimmed);
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);
+  return bytes;
+}
+
+async function inflate(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+export function readView(buffer) {
+  if (buffer.byteLength < 4) throw new Error("the data end before their header");
+  const headerSize = new DataView(buffer).getUint32(0, true);
+  if (4 + headerSize > buffer.byteLength) throw new Error("the data end inside their header");
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, headerSize)));
+  if (header.format !== VIEW_FORMAT) throw new Error(`expected ${VIEW_FORMAT}, found ${header.format}`);
+  for (const [section, fields] of Object.entries(ARRAY_FIELDS)) {
+    for (const item of [header[section] ?? []].flat()) {
+      for (const field of fields) resolveField(buffer, header.arrays, item, field);
+    }
+  }
+  return header;
+}
+
+function resolveField(buffer, arrays, item, field) {
+  const [key, inner] = field.split(".");
+  if (inner) {
+    for (const each of Object.keys(item[key] ?? {})) resolveField(buffer, arrays, item[key], each);
+  } else if (typeof item[key] === "string") {
+    item[key] = typedArray(buffer, arrays, item[key]);
+  }
+}
+
+function typedArray(buffer, arrays, name) {
+  if (!Object.hasOwn(arrays, name)) throw new Error(`there is no array ${name}`);
+  const [type, offset, length, how = ""] = arrays[name];
+  if (!Object.hasOwn(ELEMENT_TYPES, type)) throw new Error(`array ${name} is of unknown type ${type}`);
+  if (offset + length * ELEMENT_TYPES[type].BYTES_PER_ELEMENT > buffer.byteLength) {
+    throw new Error(`array ${name} reaches beyond the end of the data`);
+  }
+  const bytes = how.includes("planes") ? joinPlanes(buffer, type, offset, length) : buffer;
+  const values = new ELEMENT_TYPES[type](bytes, bytes === buffer ? offset : 0, length);
+  return how.includes("delta") ? runningSums(values) : values;
+}
+
+/** All lowest bytes come first, then all second ones; returns them value by value. */
+function joinPlanes(buffer, type, offset, length) {
+  const width = ELEMENT_TYPES[type].BYTES_PER_ELEMENT;
+  const planes = new Uint8Array(buffer, offset, length * width);
+  const joined = new Uint8Array(length * width);
+  for (let plane = 0; plane < width; plane += 1) {
+    const start = plane * length;
+    for (let index = 0; index < length; index += 1) joined[index * width + plane] = planes[start + index];
+  }
+  return joined.buffer;
+}
+
+function runningSums(steps) {
+  const sums = new Float64Array(steps.length);
+  let sum = 0;
+  for (let index = 0; index < steps.length; index += 1) {
+    sum += steps[index];
+    sums[index] = sum;
+  }
+  return sums;
+}

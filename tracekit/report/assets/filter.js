@@ -1,0 +1,113 @@
+// The filter's grammar: terms that must all hold. `word`, `"two words"`, `-word` for not, `a,b` for either, and
+// `thread:`, `engine:`, `phase:`, `window:`, `binary:` for where to look.
+
+import { lowerBound } from "./scale.js";
+export const FILTER_KEYS = ["thread", "engine", "phase", "window", "binary"];
+
+const TERM = /(-?)(?:([a-z]+):)?((?:"[^"]*"?|[^\s"])*)/giu;
+
+/** A list of { key, values, isNegated }; the key "" looks at threads, symbols and binaries. Values are lower case. */
+export function parseFilter(text) {
+  const terms = [];
+  for (const [, minus, prefix, rest] of text.matchAll(TERM)) {
+    const key = prefix?.toLowerCase() ?? "";
+    const known = key === "" || FILTER_KEYS.includes(key);
+    const values = alternatives(known ? rest : `${prefix}:${rest}`);
+    if (values.length > 0) terms.push({ key: known ? key : "", values, isNegated: minus === "-" });
+  }
+  return terms;
+}
+
+/** Parts between commas that stand outside of quotes. */
+function alternatives(text) {
+  const parts = text.match(/(?:"[^"]*"?|[^,"])+/gu) ?? [];
+  return parts.map((part) => part.replaceAll('"', "").toLowerCase()).filter((part) => part !== "");
+}
+
+/** Per sample 1 if all terms hold for it; null if there is no term. */
+export function sampleMask(view, terms) {
+  if (terms.length === 0) return null;
+  const mask = new Uint8Array(view.samples.time.length).fill(1);
+  for (const term of terms) {
+    const holds = MATCHERS[term.key](view, term.values);
+    for (let row = 0; row < mask.length; row += 1) if (holds(row) === term.isNegated) mask[row] = 0;
+  }
+  return mask;
+}
+
+const MATCHERS = { "": matchAnything, thread: matchThread, engine: matchEngine, phase: matchPhase, window: matchWindow, binary: matchBinary };
+
+function matchAnything(view, values) {
+  const strings = stringsWith(view.strings, values);
+  const { name, binary, parent } = view.nodes;
+  const nodes = onPath(parent, (node) => strings[name[node]] || strings[binary[node]]);
+  const lanes = view.lanes.map((lane) => strings[lane.label] === 1 || strings[lane.process] === 1);
+  const { node, lane } = view.samples;
+  return (row) => nodes[node[row]] === 1 || lanes[lane[row]];
+}
+
+function matchBinary(view, values) {
+  const strings = stringsWith(view.strings, values);
+  const nodes = onPath(view.nodes.parent, (node) => strings[view.nodes.binary[node]]);
+  return (row) => nodes[view.samples.node[row]] === 1;
+}
+
+function matchThread(view, values) {
+  const strings = stringsWith(view.strings, values);
+  const lanes = view.lanes.map(
+    ({ label, process, tid }) => strings[label] === 1 || strings[process] === 1 || values.includes(String(tid)),
+  );
+  return (row) => lanes[view.samples.lane[row]];
+}
+
+function matchEngine(view, values) {
+  const wanted = view.engines.map((name) => values.some((value) => name.toLowerCase().startsWith(value)));
+  return (row) => wanted[view.samples.engine[row]];
+}
+
+function matchPhase(view, values) {
+  const wanted = view.phases.map((name) => values.some((value) => (name ?? "none").startsWith(value)));
+  return (row) => wanted[view.samples.phase[row]] ?? values.includes("none");
+}
+
+/** By number (`12`, `3-9`) or by a part of the label or model: samples of any thread at that time. */
+function matchWindow(view, values) {
+  const { start, end, label, model } = view.windows;
+  const strings = stringsWith(view.strings, values);
+  const ranges = values.map(numberRange).filter((each) => each !== null);
+  const inside = new Uint8Array(view.samples.time.length);
+  for (let window = 0; window < start.length; window += 1) {
+    const named = strings[label[window]] || strings[model[window]];
+    if (!named && !ranges.some(([low, high]) => window >= low && window <= high)) continue;
+    const [first, last] = rowsBetween(view, start[window], end[window]);
+    inside.fill(1, first, last);
+  }
+  return (row) => inside[row] === 1;
+}
+
+function numberRange(text) {
+  const match = /^(\d+)(?:-(\d+))?$/.exec(text);
+  return match && [Number(match[1]), Number(match[2] ?? match[1])];
+}
+
+function stringsWith(strings, values) {
+  return Uint8Array.from(strings, (text) => {
+    const lower = text.toLowerCase();
+    return values.some((value) => lower.includes(value)) ? 1 : 0;
+  });
+}
+
+/** 1 for nodes that fit or stand below one that fits; parents come before their children. */
+function onPath(parent, fits) {
+  const nodes = new Uint8Array(parent.length);
+  for (let node = 0; node < parent.length; node += 1) {
+    nodes[node] = fits(node) || (parent[node] >= 0 && nodes[parent[node]]) ? 1 : 0;
+  }
+  return nodes;
+}
+
+/** The first and the end of the sample rows of a range. A binned row counts where the middle of its bin lies. */
+export function rowsBetween(view, from, to) {
+  const shift = view.exact ? 0 : view.bin_ns / 2;
+  return [lowerBound(view.samples.time, from - shift), lowerBound(view.samples.time, to - shift)];
+}

@@ -1,0 +1,202 @@
+// The flame graph of the selection, with a table of its functions that says the same in words.
+import { baseTree, dominantEngine, functionSums, invertTree, weighTree, withoutSystem } from "./calltree.js";
+import { fitCanvas, make } from "./dom.js";
+import { boxAt, drawFlame, flameHeight, neighbourBox } from "./flame_draw.js";
+import { layoutFlame, linkChildren, matchedWeight, nodeOfPath, pathOfNode } from "./flame_layout.js";
+import { cleanText, formatPercent, formatWeight } from "./numbers.js";
+import { oncePerFrame } from "./store.js";
+import { createTable } from "./table.js";
+
+const MOST_FUNCTIONS = 2000;
+
+/** `page` = { palette(), rows(), tooltip, say(text) }: the rows are those of the selection. */
+export function createFlame(container, view, store, page) {
+  const base = baseTree(view);
+  let folded = null;
+  let tree = null;
+  let links = null;
+  let boxes = [];
+  let cursor = -1;
+  let size = { width: 1, height: 1 };
+  const canvas = make("canvas", { tabIndex: 0, role: "img" });
+  const crumbs = make("div", { className: "breadcrumb" });
+  const message = make("p", { className: "note" });
+  const search = make("input", { type: "search", placeholder: "Highlight functions", "aria-label": "Highlight functions" });
+  const table = createFunctionTable(view, () => tree, page, (func) => {
+    search.value = view.strings[tree.names[func]];
+    store.set({ search: search.value });
+  });
+  const details = make("details", {}, make("summary", {}, "Functions as a table"), table.element);
+  const controls = flameControls(store, search);
+  container.append(make("div", { className: "flame live-only" }, controls.element, crumbs, make("div", { className: "flame-scroll" }, canvas), message, details));
+
+  function weigh() {
+    const { hideSystem, invert } = store.state;
+    if (hideSystem) folded ??= withoutSystem(base);
+    const weighed = weighTree(hideSystem ? folded : base, view, page.rows());
+    tree = invert ? invertTree(weighed) : weighed;
+    links = linkChildren(tree.parent);
+    cursor = -1;
+    if (details.open) table.refresh();
+    redraw();
+  }
+
+  function draw() {
+    const { focus, search: wantedText, colourBy } = store.state;
+    const node = focus ? nodeOfPath(tree, links, focus) : -1;
+    const width = Math.max(60, canvas.parentElement.clientWidth);
+    boxes = layoutFlame(tree, links, node, width);
+    size = { width, height: flameHeight(boxes) };
+    const { context } = fitCanvas(canvas, size.width, size.height);
+    const wanted = wantedText ? wantedFunctions(view, tree, wantedText) : null;
+    const look = { palette: page.palette(), strings: view.strings, engines: view.engines, colourBy, wanted, cursor };
+    drawFlame(context, tree, boxes, size.width, size.height, look);
+    showCrumbs(crumbs, view, tree, focus && node >= 0 ? focus : [], (path) => store.set({ focus: path }));
+    const text = summary(wanted);
+    message.textContent = cursor < 0 ? text : describeNode(view, tree, cursor).join(" · ");
+    canvas.setAttribute("aria-label", `Flame graph; ${text} Arrow keys move, Enter zooms, Escape goes back.`);
+    controls.mark();
+  }
+
+  function summary(wanted) {
+    if (!(tree.weight > 0)) return "No samples in the selection.";
+    const parts = [`${formatWeight(tree.weight, view.unit)} in all.`];
+    if (wanted) parts.push(`Highlighted: ${formatPercent(matchedWeight(tree, wanted) / tree.weight)}.`);
+    if (tree.rootless > 0) parts.push(`${formatPercent(tree.rootless / tree.weight)} has no frame to show.`);
+    return parts.join(" ");
+  }
+
+  const redraw = oncePerFrame(draw);
+  const focusOn = (node) => {
+    const path = node < 0 ? null : pathOfNode(tree, node);
+    store.set({ focus: path });
+  };
+  const back = () => store.set({ focus: store.state.focus?.length > 1 ? store.state.focus.slice(0, -1) : null });
+
+  listen(canvas, {
+    at: (x, y) => boxAt(boxes, x, y),
+    click: (box) => focusOn(box ? box.node : -1),
+    hover: (box, event) => {
+      if (box) page.tooltip.show(describeNode(view, tree, box.node), event.clientX, event.clientY);
+      else page.tooltip.hide();
+    },
+    leave: () => page.tooltip.hide(),
+    back,
+    move: (key) => {
+      const box = neighbourBox(boxes, tree, cursor, key);
+      if (!box) return;
+      cursor = box.node;
+      page.say(describeNode(view, tree, cursor).join(" · "));
+      draw();
+    },
+    choose: () => cursor >= 0 && focusOn(cursor),
+  });
+  details.addEventListener("toggle", () => details.open && table.refresh());
+  store.on(["hideSystem", "invert"], () => {
+    if (store.state.focus) store.set({ focus: null });
+    weigh();
+  });
+  store.on(["search"], () => {
+    cursor = -1;
+  });
+  store.on(["focus", "search", "colourBy"], redraw);
+  new ResizeObserver(redraw).observe(container);
+  weigh();
+  return { weigh, redraw };
+}
+
+function describeNode(view, tree, node) {
+  const func = tree.func[node];
+  const share = formatPercent(tree.total[node] / tree.weight);
+  return [
+    cleanText(view.strings[tree.names[func]]),
+    `${cleanText(view.strings[tree.binaries[func]], 120)} · mostly ${view.engines[dominantEngine(tree, node)]}`,
+    `${formatWeight(tree.total[node], view.unit)} (${share}), itself ${formatWeight(tree.self[node], view.unit)}`,
+  ];
+}
+
+function wantedFunctions(view, tree, text) {
+  const lower = text.toLowerCase();
+  return Uint8Array.from(tree.names, (name, func) => {
+    const both = `${view.strings[name]}\n${view.strings[tree.binaries[func]]}`;
+    return both.toLowerCase().includes(lower) ? 1 : 0;
+  });
+}
+
+function flameControls(store, search) {
+  search.value = store.state.search;
+  search.addEventListener("input", () => store.set({ search: search.value }));
+  const toggle = (key, text) => {
+    const button = make("button", { type: "button", onclick: () => store.set({ [key]: !store.state[key] }) }, text);
+    return { mark: () => button.setAttribute("aria-pressed", String(store.state[key])), button };
+  };
+  const invert = toggle("invert", "Invert");
+  const hide = toggle("hideSystem", "Hide system libraries");
+  const colour = make(
+    "select",
+    { "aria-label": "Colour by", onchange: () => store.set({ colourBy: colour.value }) },
+    make("option", { value: "engine" }, "Colour by engine"),
+    make("option", { value: "binary" }, "Colour by binary"),
+  );
+  return {
+    element: make("div", { className: "controls" }, invert.button, hide.button, colour, search),
+    mark() {
+      invert.mark();
+      hide.mark();
+      colour.value = store.state.colourBy;
+      if (document.activeElement !== search) search.value = store.state.search;
+    },
+  };
+}
+
+function showCrumbs(element, view, tree, path, choose) {
+  const names = path.map((func) => cleanText(view.strings[tree.names[func]], 80));
+  const step = (text, end) =>
+    make("button", { type: "button", onclick: () => choose(end === 0 ? null : path.slice(0, end)) }, text);
+  const shown = names.map((name, index) => step(name, index + 1)).slice(-4);
+  element.hidden = path.length === 0;
+  element.replaceChildren(step("all", 0), ...(path.length > 4 ? ["…"] : []), ...shown);
+}
+
+function listen(canvas, to) {
+  const boxUnder = (event) => {
+    const area = canvas.getBoundingClientRect();
+    return to.at(event.clientX - area.left, event.clientY - area.top);
+  };
+  canvas.addEventListener("click", (event) => to.click(boxUnder(event)));
+  canvas.addEventListener("pointermove", (event) => to.hover(boxUnder(event), event));
+  canvas.addEventListener("pointerleave", to.leave);
+  canvas.addEventListener("keydown", (event) => {
+    if (event.key.startsWith("Arrow")) to.move(event.key);
+    else if (event.key === "Enter") to.choose();
+    else if (event.key === "Escape" || event.key === "Backspace") to.back();
+    else return;
+    event.preventDefault();
+  });
+}
+
+function createFunctionTable(view, treeNow, page, choose) {
+  let sums = [];
+  const text = (index) => cleanText(view.strings[index], 300);
+  const weight = (value) => `${formatWeight(value, view.unit)} (${formatPercent(value / treeNow().weight)})`;
+  const table = createTable({
+    caption: "Functions of the selection",
+    sort: { key: "self", descending: true },
+    columns: [
+      { key: "name", title: "Function", value: (row) => text(treeNow().names[sums[row].func]) },
+      { key: "self", title: "Self", isNumber: true, value: (row) => sums[row].self, show: (row) => weight(sums[row].self) },
+      { key: "total", title: "Total", isNumber: true, value: (row) => sums[row].total, show: (row) => weight(sums[row].total) },
+      { key: "binary", title: "Binary", value: (row) => text(treeNow().binaries[sums[row].func]) },
+    ],
+    rowCount: () => sums.length,
+    onChoose: (row) => choose(sums[row].func),
+    chooseLabel: (row) => `${text(treeNow().names[sums[row].func])}: highlight`,
+  });
+  return {
+    element: table.element,
+    refresh() {
+      sums = functionSums(treeNow()).slice(0, MOST_FUNCTIONS);
+      table.refresh();
+    },
+  };
+}

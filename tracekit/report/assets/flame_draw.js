@@ -1,0 +1,90 @@
+// Draws the flame graph's boxes and finds the one at a point.
+import { clipText } from "./dom.js";
+import { CANVAS_FONT } from "./draw.js";
+import { dominantEngine } from "./calltree.js";
+import { cleanText } from "./numbers.js";
+import { engineLetter, mixColours, parseColour, readableOn } from "./palette.js";
+
+export const BOX_HEIGHT = 19;
+export const MOST_DEPTH = 400;
+
+const NAME_FROM_PX = 24;
+const BINARY_COLOURS = [
+  "#4c78a8", "#c97b3c", "#5f9e6e", "#a05f9e", "#b8a13b", "#4fa3a5", "#b5606b", "#7d79c7", "#8a7256", "#6d8b3a",
+];
+
+export function flameHeight(boxes) {
+  let deepest = 0;
+  for (const { depth } of boxes) deepest = Math.max(deepest, depth);
+  return (Math.min(MOST_DEPTH, deepest) + 1) * BOX_HEIGHT;
+}
+
+/** `look` = { palette, strings, engines, colourBy, wanted (functions searched for, or null), focus, cursor }. */
+export function drawFlame(context, tree, boxes, width, height, look) {
+  context.fillStyle = look.palette.surface;
+  context.fillRect(0, 0, width, height);
+  context.font = CANVAS_FONT;
+  context.textBaseline = "middle";
+  const colours = colourTable(tree, look);
+  for (const box of boxes) {
+    if (box.depth > MOST_DEPTH) continue;
+    const colour = colours(box.node);
+    const y = box.depth * BOX_HEIGHT;
+    const isDim = look.wanted && !look.wanted[tree.func[box.node]];
+    context.globalAlpha = isDim ? 0.3 : 1;
+    context.fillStyle = colour.fill;
+    context.fillRect(box.x, y, Math.max(0.5, box.width - 0.6), BOX_HEIGHT - 1);
+    if (box.width >= NAME_FROM_PX) drawName(context, tree, box, y, colour, look);
+    context.globalAlpha = 1;
+    if (look.cursor === box.node) {
+      context.strokeStyle = look.palette.text;
+      context.lineWidth = 2;
+      context.strokeRect(box.x + 1, y + 1, Math.max(1, box.width - 2), BOX_HEIGHT - 3);
+    }
+  }
+}
+
+function drawName(context, tree, { node, x, width }, y, { text, letter }, { strings }) {
+  const name = cleanText(strings[tree.names[tree.func[node]]], 300);
+  context.fillStyle = text;
+  const left = Math.max(x, 0) + 4;
+  context.fillText(clipText(letter ? `${letter} ${name}` : name, width - 8), left, y + BOX_HEIGHT / 2, width - 6);
+}
+
+/** Neighbours differ a little in lightness, by function, so that boxes of one engine can be told apart. */
+function colourTable(tree, { palette, engines, colourBy }) {
+  const known = new Map();
+  const entry = (base, shade, letter) => {
+    const key = `${base}${shade}`;
+    if (!known.has(key)) {
+      const fill = `rgb(${mixColours(parseColour(base), palette.surfaceRgb, 0.14 + shade * 0.06).join(" ")})`;
+      known.set(key, { fill, text: readableOn(fill), letter });
+    }
+    return known.get(key);
+  };
+  return (node) => {
+    const func = tree.func[node];
+    if (colourBy === "binary") return entry(BINARY_COLOURS[tree.binaries[func] % BINARY_COLOURS.length], func % 3, "");
+    const engine = engines[dominantEngine(tree, node)];
+    return entry(palette.engines[engine], func % 4, engine === "OTHER" ? "" : engineLetter(engine));
+  };
+}
+
+export function boxAt(boxes, x, y) {
+  const depth = Math.floor(y / BOX_HEIGHT);
+  return boxes.find((box) => box.depth === depth && x >= box.x && x < box.x + box.width) ?? null;
+}
+
+/** The box that an arrow key leads to: down and up along the calls, left and right among neighbours. */
+export function neighbourBox(boxes, tree, node, key) {
+  const here = boxes.find((box) => box.node === node);
+  if (!here) return boxes[0] ?? null;
+  if (key === "ArrowUp") return boxes.find((box) => box.node === tree.parent[node]) ?? here;
+  if (key === "ArrowDown") {
+    const below = boxes.filter((box) => tree.parent[box.node] === node && box.depth === here.depth + 1);
+    return below.sort((left, right) => left.x - right.x)[0] ?? here;
+  }
+  const row = boxes.filter((box) => box.depth === here.depth).sort((left, right) => left.x - right.x);
+  const next = row.findIndex((box) => box.node === node) + (key === "ArrowRight" ? 1 : -1);
+  return row[next] ?? here;
+}

@@ -1,0 +1,85 @@
+// Where the flame graph's boxes lie. Roots are on top, heavier calls left.
+
+/** First child and next sibling of each node, in order; `roots` are the nodes without a parent. */
+export function linkChildren(parent) {
+  const first = new Int32Array(parent.length).fill(-1);
+  const next = new Int32Array(parent.length).fill(-1);
+  const roots = [];
+  for (let node = parent.length - 1; node >= 0; node -= 1) {
+    const above = parent[node];
+    if (above < 0) {
+      roots.push(node);
+      continue;
+    }
+    next[node] = first[above];
+    first[above] = node;
+  }
+  return { first, next, roots: roots.reverse() };
+}
+
+/** The node at the end of a path of functions, or -1. */
+export function nodeOfPath(tree, links, path) {
+  let node = -1;
+  let candidates = links.roots;
+  for (const func of path) {
+    node = candidates.find((each) => tree.func[each] === func) ?? -1;
+    if (node < 0) return -1;
+    candidates = childrenOf(links, node);
+  }
+  return node;
+}
+
+export function pathOfNode(tree, node) {
+  const path = [];
+  for (let each = node; each >= 0; each = tree.parent[each]) path.unshift(tree.func[each]);
+  return path;
+}
+
+function childrenOf(links, node) {
+  const children = [];
+  for (let child = links.first[node]; child >= 0; child = links.next[child]) children.push(child);
+  return children;
+}
+
+/**
+ * Boxes { node, x, width, depth } for a focused node (-1: everything) with its callers above it at full width.
+ * Boxes narrower than `smallest` pixels, and all below them, are left out.
+ */
+export function layoutFlame(tree, links, focus, width, smallest = 0.5) {
+  const boxes = [];
+  const callers = [];
+  for (let node = focus < 0 ? -1 : tree.parent[focus]; node >= 0; node = tree.parent[node]) callers.unshift(node);
+  callers.forEach((node, depth) => boxes.push({ node, x: 0, width, depth }));
+  const whole = focus < 0 ? tree.weight : tree.total[focus];
+  if (!(whole > 0)) return boxes;
+  const scale = width / whole;
+  const waiting = [{ nodes: focus < 0 ? links.roots : [focus], x: 0, depth: callers.length }];
+  while (waiting.length > 0) {
+    const { nodes, x, depth } = waiting.pop();
+    const shown = nodes.filter((node) => tree.total[node] * scale >= smallest);
+    shown.sort((left, right) => tree.total[right] - tree.total[left]);
+    let left = x;
+    for (const node of shown) {
+      const size = tree.total[node] * scale;
+      boxes.push({ node, x: left, width: size, depth });
+      if (links.first[node] >= 0) waiting.push({ nodes: childrenOf(links, node), x: left, depth: depth + 1 });
+      left += size;
+    }
+  }
+  return boxes;
+}
+
+/** How much of the weight has a function that is wanted (1) anywhere in its stack. */
+export function matchedWeight(tree, wanted) {
+  const found = new Uint8Array(tree.parent.length);
+  let sum = 0;
+  for (let node = 0; node < found.length; node += 1) {
+    const above = tree.parent[node];
+    if (above >= 0 && found[above]) found[node] = 1;
+    else if (wanted[tree.func[node]]) {
+      found[node] = 1;
+      sum += tree.total[node];
+    }
+  }
+  return sum;
+}

@@ -1,0 +1,65 @@
+// The page's state in the address, so that a link shows the same. Only what differs from the start is written.
+import { INITIAL_STATE } from "./store.js";
+
+const NUMBERS = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/;
+
+const FIELDS = [
+  ["t", "view", writeRange, readRange],
+  ["s", "range", writeRange, readRange],
+  ["lanes", "lanes", (list) => list.join("."), readNumbers],
+  ["q", "filter", String, String],
+  ["invert", "invert", Number, (text) => text === "1"],
+  ["hide", "hideSystem", Number, (text) => text === "1"],
+  ["colour", "colourBy", String, (text) => (text === "binary" ? "binary" : "engine")],
+  ["find", "search", String, String],
+  ["focus", "focus", (list) => list.join("."), (text) => readNumbers(text)],
+  ["theme", "theme", String, (text) => (["light", "dark"].includes(text) ? text : "auto")],
+  ["all", "allThreads", Number, (text) => text === "1"],
+  ["closed", "closed", (list) => list.join("."), (text) => text.split(".").filter(Boolean)],
+];
+
+export function writeHash(state, duration) {
+  const parameters = new URLSearchParams();
+  for (const [key, field, write] of FIELDS) {
+    const value = state[field];
+    const isWhole = field === "view" && value.from === 0 && value.to === duration;
+    if (value === null || isWhole || isSame(value, INITIAL_STATE[field])) continue;
+    parameters.set(key, write(value));
+  }
+  return parameters.toString();
+}
+
+/** The fields that a hash names, those that make no sense left out. */
+export function readHash(text, duration, lanes) {
+  const parameters = new URLSearchParams(text.replace(/^#/, ""));
+  const state = {};
+  for (const [key, field, , read] of FIELDS) {
+    if (!parameters.has(key)) continue;
+    const value = read(parameters.get(key));
+    if (value !== null) state[field] = value;
+  }
+  for (const field of ["view", "range"]) if (state[field] && state[field].to > duration * 1.001) delete state[field];
+  if (state.lanes) state.lanes = state.lanes.filter((lane) => lane < lanes);
+  if (state.range) state.range.isDone = true;
+  return state;
+}
+
+function isSame(left, right) {
+  return left === right || (Array.isArray(left) && left.length === 0 && Array.isArray(right));
+}
+
+function writeRange({ from, to }) {
+  return `${Math.floor(from)}-${Math.ceil(to)}`;
+}
+
+function readRange(text) {
+  const parts = text.split("-");
+  if (parts.length !== 2 || !parts.every((part) => NUMBERS.test(part))) return null;
+  const [from, to] = parts.map(Number);
+  return from < to ? { from, to } : null;
+}
+
+function readNumbers(text) {
+  const parts = text.split(".").filter(Boolean);
+  return parts.every((part) => /^\d+$/.test(part)) ? parts.map(Number) : null;
+}

@@ -1,0 +1,101 @@
+// How long the windows took, as a histogram: first against warm, with the percentiles marked.
+import { make, makeSvg } from "./dom.js";
+import { cleanText, formatCount, formatDuration } from "./numbers.js";
+
+const WIDTH = 760;
+const HEIGHT = 190;
+const LEFT = 34;
+const TOP = 34;
+const BOTTOM = 26;
+const LOGARITHMIC_FROM = 20;
+
+/** Bins between the shortest and the longest: equal steps, or equal ratios where the spread is large. */
+export function histogramBins(values, firsts, most = 40) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of values) {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  const isLogarithmic = low > 0 && high / low >= LOGARITHMIC_FROM;
+  if (high === low) [low, high] = [low * 0.9, high * 1.1 || 1];
+  const count = Math.max(5, Math.min(most, Math.ceil(Math.sqrt(values.length) * 2)));
+  const place = isLogarithmic
+    ? (value) => Math.log(value / low) / Math.log(high / low)
+    : (value) => (value - low) / (high - low);
+  const warm = new Uint32Array(count);
+  const first = new Uint32Array(count);
+  values.forEach((value, index) => {
+    const bin = Math.min(count - 1, Math.max(0, Math.floor(place(value) * count)));
+    (firsts[index] ? first : warm)[bin] += 1;
+  });
+  const edge = (part) => (isLogarithmic ? low * (high / low) ** part : low + (high - low) * part);
+  return { low, high, isLogarithmic, place, edge, warm, first };
+}
+
+/** Draws into the container, with a choice of model where there are several. */
+export function createLatency(container, view) {
+  const { windows, strings, latency } = view;
+  if (windows.count === 0) return;
+  const models = [...new Set(windows.model)];
+  const figure = make("figure");
+  const choice = make("select", { "aria-label": "Model" }, make("option", { value: "" }, "All models"));
+  for (const model of models) choice.append(make("option", { value: String(model) }, cleanText(strings[model], 80) || "no model named"));
+  const draw = () => {
+    const model = choice.value === "" ? null : Number(choice.value);
+    const rows = [...windows.start.keys()].filter((row) => model === null || windows.model[row] === model);
+    const values = rows.map((row) => windows.end[row] - windows.start[row]);
+    const marks = model === null ? latency : (latency.models?.[strings[model]] ?? {});
+    const bins = histogramBins(values, rows.map((row) => windows.first[row]));
+    const picture = make("div", { className: "histogram-scroll" }, drawHistogram(bins, marks));
+    figure.replaceChildren(picture, make("figcaption", { className: "note" }, caption(bins, values)));
+  };
+  choice.addEventListener("change", draw);
+  const controls = models.length > 1 ? make("div", { className: "controls" }, choice) : null;
+  container.append(make("div", { className: "live-only" }, ...(controls ? [controls] : []), figure));
+  draw();
+}
+
+function caption(bins, values) {
+  const scale = bins.isLogarithmic ? " (logarithmic scale)" : "";
+  return `Length of ${formatCount(values.length)} windows${scale}. Dashed boxes: the first window of a model.`;
+}
+
+function drawHistogram({ warm, first, place, edge, low, high }, marks) {
+  const plot = { width: WIDTH - LEFT - 10, height: HEIGHT - TOP - BOTTOM };
+  const most = Math.max(1, ...warm.map((count, bin) => count + first[bin]));
+  const svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", role: "img" });
+  svg.setAttribute("aria-label", `Histogram from ${formatDuration(low)} to ${formatDuration(high)}`);
+  const step = plot.width / warm.length;
+  const box = (kind, bin, count, below) => {
+    if (count === 0) return;
+    const height = Math.max(2, (count / most) * plot.height);
+    const y = TOP + plot.height - height - (below / most) * plot.height;
+    svg.append(makeSvg("rect", { class: kind, x: LEFT + bin * step + 0.5, y, width: Math.max(1, step - 1), height }));
+  };
+  warm.forEach((count, bin) => box("warm", bin, count, 0));
+  first.forEach((count, bin) => box("first", bin, count, warm[bin]));
+  const ground = TOP + plot.height;
+  svg.append(makeSvg("line", { class: "axis", x1: LEFT, x2: LEFT + plot.width, y1: ground, y2: ground }));
+  svg.append(makeSvg("text", { x: LEFT - 5, y: TOP + 9, "text-anchor": "end" }, formatCount(most)));
+  for (const part of [0, 0.25, 0.5, 0.75, 1]) {
+    const anchor = part === 0 ? "start" : part === 1 ? "end" : "middle";
+    const x = LEFT + part * plot.width;
+    svg.append(makeSvg("text", { x, y: HEIGHT - 8, "text-anchor": anchor }, formatDuration(edge(part))));
+  }
+  markPercentiles(svg, marks, (value) => LEFT + Math.min(1, Math.max(0, place(value))) * plot.width, ground);
+  return svg;
+}
+
+function markPercentiles(svg, marks, xOf, ground) {
+  const named = [["p50", marks.p50_ns], ["p90", marks.p90_ns], ["p99", marks.p99_ns]];
+  named.forEach(([name, value], index) => {
+    if (!Number.isFinite(value)) return;
+    const x = xOf(value);
+    const y = 10 + index * 11;
+    svg.append(makeSvg("line", { class: "mark", x1: x, x2: x, y1: y + 2, y2: ground }));
+    const anchor = x > WIDTH - 110 ? "end" : "start";
+    const label = `${name} ${formatDuration(value)}`;
+    svg.append(makeSvg("text", { x: anchor === "end" ? x - 4 : x + 4, y, "text-anchor": anchor }, label));
+  });
+}

@@ -1,0 +1,46 @@
+// The timeline's keys, as Perfetto has them, in one list that the help sheet shows as well.
+import { panRange, zoomRange } from "./scale.js";
+
+const ZOOM_STEP = 1.4;
+const PAN_PART = 0.15;
+
+/** `actions`: see timeline.js. Each entry: the keys, what the help says, what to do. */
+export const TIMELINE_KEYS = [
+  { keys: ["w", "+", "="], help: "Zoom in", run: (actions) => actions.zoom(1 / ZOOM_STEP) },
+  { keys: ["s", "-"], help: "Zoom out", run: (actions) => actions.zoom(ZOOM_STEP) },
+  { keys: ["a", "ArrowLeft"], help: "Earlier", run: (actions) => actions.pan(-PAN_PART) },
+  { keys: ["d", "ArrowRight"], help: "Later", run: (actions) => actions.pan(PAN_PART) },
+  { keys: ["0"], help: "The whole run", run: (actions) => actions.fit() },
+  { keys: ["f"], help: "Zoom to the selection", run: (actions) => actions.fitSelection() },
+  { keys: ["["], help: "Previous inference window", run: (actions) => actions.stepWindow(-1) },
+  { keys: ["]"], help: "Next inference window", run: (actions) => actions.stepWindow(1) },
+  { keys: ["Escape"], help: "Clear the selection", run: (actions) => actions.clear() },
+  { keys: ["/"], help: "Filter", run: (actions) => actions.filter() },
+  { keys: ["?"], help: "These keys", run: (actions) => actions.help() },
+];
+
+export const MOUSE_HELP = [
+  ["Ctrl or ⌘ + wheel, pinch", "Zoom at the pointer"],
+  ["Drag", "Select a range of time"],
+  ["Shift + drag, middle button, one finger", "Move"],
+  ["Click on a window or interval", "Select its time"],
+  ["Double click", "Zoom to it, or to the selection"],
+  ["Click on a thread's name", "Select or deselect the thread"],
+];
+
+/** Runs what a key stands for; says whether there was something. */
+export function runKey(event, actions) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const entry = TIMELINE_KEYS.find(({ keys }) => keys.includes(event.key));
+  if (!entry) return false;
+  entry.run(actions);
+  return true;
+}
+
+export function zoomedView(view, factor, anchor, source) {
+  return zoomRange(view, factor, anchor, source.view.duration_ns, source.smallestSpan);
+}
+
+export function pannedView(view, part, source) {
+  return panRange(view, part * (view.to - view.from), source.view.duration_ns);
+}

@@ -1,0 +1,27 @@
+// What the colours, hatchings and letters mean.
+import { make } from "./dom.js";
+import { engineLetter } from "./palette.js";
+
+const MEANINGS = {
+  ANE: "ANE",
+  GPU: "GPU",
+  CPU: "CPU (machine learning)",
+  RUNTIME: "runtime, engine not visible",
+  GRAPHICS: "graphics, or GPU work without an ML mark",
+  OTHER: "other work",
+  UNKNOWN: "no symbols",
+  MIXED: "mixed (windows)",
+};
+
+export function createLegend(view) {
+  const used = new Set(view.lanes.flatMap((lane) => lane.engines.map((engine) => view.engines[engine])));
+  for (const span of view.spans) used.add(view.engines[span.engine]);
+  for (const verdict of view.windows.verdict) used.add(view.strings[verdict]);
+  const list = make("ul", { className: "legend" });
+  for (const name of [...view.engines, "MIXED"]) {
+    if (!used.has(name)) continue;
+    const sample = make("span", { className: `badge engine-${name}`, "aria-hidden": "true" });
+    list.append(make("li", {}, sample, `${engineLetter(name)} ${MEANINGS[name] ?? name}`));
+  }
+  return list;
+}

@@ -1,0 +1,129 @@
+// The strip above the timeline: the whole run, and the part of it that the timeline shows.
+import { fitCanvas, make } from "./dom.js";
+import { paintStack } from "./paint.js";
+import { packPixel } from "./palette.js";
+import { clampRange } from "./scale.js";
+
+export const OVERVIEW_HEIGHT = 40;
+
+/** The busy time of all lanes in each pixel of the whole run, a plane per engine that serves inference or runs it. */
+export function overviewPlanes(source, columns) {
+  const { view } = source;
+  const engines = view.engines.map((_, engine) => engine).filter((engine) => !isIdleKind(view.engines[engine]));
+  const planes = new Float32Array(engines.length * columns);
+  view.lanes.forEach((_, lane) => {
+    const answer = source.occupancy(lane, 0, view.duration_ns, columns);
+    answer?.engines.forEach((engine, index) => {
+      const target = engines.indexOf(engine) * columns;
+      if (target < 0) return;
+      for (let pixel = 0; pixel < columns; pixel += 1) planes[target + pixel] += answer.planes[index * columns + pixel];
+    });
+  });
+  return { engines, planes: scaledToFit(planes, engines.length, columns) };
+}
+
+function isIdleKind(name) {
+  return name === "OTHER" || name === "UNKNOWN";
+}
+
+/** The busiest pixel reaches the top. */
+function scaledToFit(planes, count, columns) {
+  let highest = 0;
+  for (let pixel = 0; pixel < columns; pixel += 1) {
+    let sum = 0;
+    for (let plane = 0; plane < count; plane += 1) sum += planes[plane * columns + pixel];
+    highest = Math.max(highest, sum);
+  }
+  return highest > 0 ? planes.map((value) => (value / highest) * 255) : planes;
+}
+
+/** `onView` gets the range that the reader drags or clicks. `draw` shows a view and a selection. */
+export function createOverview(source, onView) {
+  const canvas = make("canvas", { className: "overview", role: "img" });
+  canvas.setAttribute("aria-label", "The whole run; drag to choose the part that the timeline shows");
+  let picture = null;
+  let width = 0;
+  const dragged = listenToDrag(canvas, source.view.duration_ns, source.smallestSpan, onView);
+  return {
+    element: canvas,
+    /** Draws the strip anew when the width or the colours have changed. */
+    prepare(newWidth, palette) {
+      width = newWidth;
+      const ratio = window.devicePixelRatio || 1;
+      picture = overviewPicture(source, Math.max(1, Math.round(width * ratio)), ratio, palette);
+    },
+    draw(view, range, palette) {
+      const { context } = fitCanvas(canvas, width, OVERVIEW_HEIGHT);
+      context.drawImage(picture, 0, 0, width, OVERVIEW_HEIGHT);
+      const xOf = (time) => (time / source.view.duration_ns) * width;
+      if (range) {
+        context.fillStyle = palette.selection;
+        context.fillRect(xOf(range.from), 0, Math.max(1.5, xOf(range.to) - xOf(range.from)), OVERVIEW_HEIGHT);
+      }
+      drawFrame(context, xOf(view.from), Math.max(2, xOf(view.to) - xOf(view.from)), width, palette);
+    },
+    isDragging: () => dragged.active,
+  };
+}
+
+function overviewPicture(source, columns, ratio, palette) {
+  const lines = Math.round(OVERVIEW_HEIGHT * ratio);
+  const canvas = make("canvas", { width: columns, height: lines });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(columns, lines);
+  const { engines, planes } = overviewPlanes(source, columns);
+  const shades = engines.map((engine) => palette.rgb[engine]);
+  paintStack(new Uint32Array(image.data.buffer), columns, lines, planes, shades, packPixel(palette.surfaceRgb));
+  context.putImageData(image, 0, 0);
+  context.fillStyle = palette.text;
+  const { start, end } = source.windows;
+  let drawnTo = -1;
+  for (let place = 0; place < start.length; place += 1) {
+    const left = (start[place] / source.view.duration_ns) * columns;
+    const right = Math.max(left + 1, (end[place] / source.view.duration_ns) * columns - ratio);
+    if (right < drawnTo + 1) continue;
+    context.fillRect(left, 0, right - left, 2 * ratio);
+    drawnTo = right;
+  }
+  return canvas;
+}
+
+function drawFrame(context, left, width, whole, palette) {
+  context.fillStyle = palette.page;
+  context.globalAlpha = 0.65;
+  context.fillRect(0, 0, left, OVERVIEW_HEIGHT);
+  context.fillRect(left + width, 0, whole - left - width, OVERVIEW_HEIGHT);
+  context.globalAlpha = 1;
+  context.strokeStyle = palette.accent;
+  context.lineWidth = 2;
+  context.strokeRect(left + 1, 1, Math.max(1, width - 2), OVERVIEW_HEIGHT - 2);
+}
+
+function listenToDrag(canvas, duration, smallest, onView) {
+  const drag = { active: false, start: 0 };
+  const timeOf = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return (Math.min(1, Math.max(0, (event.clientX - box.left) / box.width))) * duration;
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    canvas.setPointerCapture(event.pointerId);
+    drag.active = true;
+    drag.start = timeOf(event);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!drag.active) return;
+    const now = timeOf(event);
+    if (Math.abs(now - drag.start) < duration / 500) return;
+    onView(clampRange({ from: Math.min(drag.start, now), to: Math.max(drag.start, now) }, duration, smallest));
+  });
+  const finish = (event) => {
+    if (!drag.active) return;
+    drag.active = false;
+    const now = timeOf(event);
+    if (Math.abs(now - drag.start) < duration / 500) onView(null, now);
+  };
+  canvas.addEventListener("pointerup", finish);
+  canvas.addEventListener("pointercancel", finish);
+  return drag;
+}

@@ -1,0 +1,33 @@
+// Stacked occupancy as pixels: faster than thousands of rectangles, and the same on every machine.
+
+const HATCHING_PERIOD = 8;
+
+/** Paints planes of 0 to 255, the first at the bottom, into 32-bit pixels, `width` × `height`. */
+export function paintStack(pixels, width, height, planes, shades, background) {
+  pixels.fill(background);
+  const columns = planes.length / shades.length;
+  for (let column = 0; column < Math.min(width, columns); column += 1) {
+    let sum = 0;
+    let bottom = height;
+    for (let plane = 0; plane < shades.length; plane += 1) {
+      sum += planes[plane * columns + column];
+      const top = Math.max(0, height - levelOf(sum, height));
+      if (top < bottom) paintColumn(pixels, width, column, top, bottom, shades[plane]);
+      bottom = Math.min(bottom, top);
+    }
+  }
+}
+
+/** Little is still seen: anything above a thousandth of the time gets one pixel. */
+function levelOf(sum, height) {
+  if (sum < 0.25) return 0;
+  return Math.max(1, Math.round((sum / 255) * height));
+}
+
+function paintColumn(pixels, width, column, top, bottom, { plain, hatched, isHatched }) {
+  const across = column % HATCHING_PERIOD;
+  for (let y = top; y < bottom; y += 1) {
+    const mark = isHatched[(y % HATCHING_PERIOD) * HATCHING_PERIOD + across];
+    pixels[y * width + column] = mark ? hatched : plain;
+  }
+}

@@ -1,0 +1,49 @@
+// What the reader of the page chose: one object, changed in one place, told to whoever asked.
+
+export const INITIAL_STATE = {
+  view: null, // { from, to }: what the timeline shows
+  range: null, // { from, to }: the selected time, or null
+  lanes: [], // the selected lanes; none means all
+  filter: "",
+  invert: false,
+  hideSystem: false,
+  colourBy: "engine", // or "binary"
+  search: "",
+  focus: null, // what the flame graph is zoomed to
+  theme: "auto", // or "light", "dark"
+  allThreads: false,
+  closed: [], // names of the timeline's groups that are folded up
+};
+
+export function createStore(initial) {
+  const listeners = [];
+  const store = {
+    state: { ...INITIAL_STATE, ...initial },
+    /** Changes some fields and tells the listeners of those that differ. */
+    set(patch) {
+      const changed = Object.keys(patch).filter((key) => patch[key] !== store.state[key]);
+      if (changed.length === 0) return;
+      store.state = { ...store.state, ...patch };
+      for (const { keys, listener } of listeners) {
+        if (changed.some((key) => keys.includes(key))) listener(store.state);
+      }
+    },
+    on(keys, listener) {
+      listeners.push({ keys, listener });
+    },
+  };
+  return store;
+}
+
+/** Calls `draw` once before the next picture, however often it is asked for. */
+export function oncePerFrame(draw) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      draw();
+    });
+  };
+}

@@ -1,0 +1,135 @@
+// The timeline: overview, axis, lanes. It knows a source (source.js) and a store (store.js), not where data come from.
+import { describeAt } from "./describe.js";
+import { fitCanvas, make } from "./dom.js";
+import { drawAxis, drawOverlay, drawRows } from "./draw.js";
+import { listenToGestures } from "./gestures.js";
+import { runKey } from "./keys.js";
+import { createLabels } from "./labels.js";
+import { createOverview } from "./overview.js";
+import { rowAt, timelineRows } from "./rows.js";
+import { panRange } from "./scale.js";
+import { oncePerFrame } from "./store.js";
+import { timelineActions } from "./timeline_actions.js";
+
+const AXIS_HEIGHT = 22;
+const MOST_OF_THE_SCREEN = 0.7;
+
+/** `page` = { palette(), mask(), tooltip, help(), filter(), say(text) }; the answer's `redraw` follows the colours. */
+export function createTimeline(container, source, store, page) {
+  const actions = timelineActions(source, store, page);
+  const overview = createOverview(source, (view, middle) => actions.show(view, middle));
+  const axis = make("canvas", { className: "axis", "aria-hidden": "true" });
+  const lanes = make("canvas", { role: "img", "aria-label": laneSummary(source.view) });
+  const overlay = make("canvas", { className: "overlay", "aria-hidden": "true" });
+  const pane = make("div", { className: "timeline-pane" }, lanes, overlay);
+  const labels = createLabels(source, store);
+  const inner = make("div", { className: "timeline-rows" }, labels.element, pane);
+  const scroll = make("div", { className: "timeline-scroll", tabIndex: 0, role: "group" }, inner);
+  scroll.setAttribute("aria-label", "Timeline; press ? for its keys");
+  container.replaceChildren(
+    make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "whole run"), overview.element),
+    make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "time"), axis),
+    scroll,
+  );
+  const size = { width: 1, height: 1 };
+  let laid = { rows: [], height: 0 };
+  let pointer = null;
+
+  function arrange() {
+    laid = timelineRows(source, store.state);
+    labels.show(laid.rows);
+    inner.style.height = `${laid.height}px`;
+    const height = Math.min(laid.height, Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN)));
+    scroll.style.height = `${height}px`;
+    const width = Math.max(60, Math.floor(pane.clientWidth));
+    pane.style.height = `${height}px`;
+    const changed = size.width !== width;
+    Object.assign(size, { width, height });
+    if (changed) overview.prepare(width, page.palette());
+    redraw();
+  }
+
+  function drawAll() {
+    const { view, range, lanes: selected } = store.state;
+    const palette = page.palette();
+    const { context, ratio } = fitCanvas(lanes, size.width, size.height);
+    const frame = { context, ratio, source, rows: laid.rows, view, palette, lanes: selected, mask: page.mask() };
+    drawRows({ ...frame, ...size, top: scroll.scrollTop });
+    const head = fitCanvas(axis, size.width, AXIS_HEIGHT);
+    drawAxis({ context: head.context, view, width: size.width, height: AXIS_HEIGHT, palette });
+    overview.draw(view, range, palette);
+    drawOver();
+  }
+
+  function drawOver() {
+    const { context } = fitCanvas(overlay, size.width, size.height);
+    const { view, range } = store.state;
+    drawOverlay({ context, ...size, view, palette: page.palette(), range, pointer: pointer?.x ?? null });
+    if (pointer) hover(pointer);
+  }
+
+  const redraw = oncePerFrame(drawAll);
+  const redrawOver = oncePerFrame(drawOver);
+  const timeAt = (x) => store.state.view.from + (x / size.width) * (store.state.view.to - store.state.view.from);
+
+  function lookAt(x, y) {
+    const row = rowAt(laid.rows, y + scroll.scrollTop);
+    const inside = row ? y + scroll.scrollTop - row.y : 0;
+    return describeAt(source, row, timeAt(x), inside, store.state.view, size.width);
+  }
+
+  function hover({ x, y }) {
+    const box = pane.getBoundingClientRect();
+    page.tooltip.show(lookAt(x, y).lines, box.left + x, box.top + y);
+  }
+
+  listenToGestures(pane, {
+    zoom: (factor, x) => actions.zoom(factor, timeAt(x)),
+    pan: (pixels) => {
+      const { view } = store.state;
+      const distance = (pixels / size.width) * (view.to - view.from);
+      store.set({ view: panRange(view, distance, source.view.duration_ns) });
+    },
+    select: (from, to, isDone) => actions.select(timeAt(Math.min(from, to)), timeAt(Math.max(from, to)), isDone),
+    click: (x, y) => actions.choose(lookAt(x, y).range),
+    doubleClick: (x, y) => actions.zoomTo(lookAt(x, y).range),
+    hover: (x, y) => {
+      pointer = { x, y };
+      redrawOver();
+    },
+    leave: () => {
+      pointer = null;
+      page.tooltip.hide();
+      redrawOver();
+    },
+  });
+  scroll.addEventListener("keydown", (event) => {
+    if (event.target.closest("button") && event.key === "Enter") return;
+    if (runKey(event, actions)) event.preventDefault();
+  });
+  scroll.addEventListener("scroll", redraw);
+  new ResizeObserver(oncePerFrame(arrange)).observe(container);
+  store.on(["view", "lanes"], redraw);
+  store.on(["range"], () => {
+    redraw();
+  });
+  store.on(["closed", "allThreads"], arrange);
+  store.on(["lanes"], () => labels.mark());
+  arrange();
+  drawAll();
+  return {
+    actions,
+    redraw,
+    recolour() {
+      overview.prepare(size.width, page.palette());
+      redraw();
+    },
+  };
+}
+
+function laneSummary(view) {
+  return (
+    `Timeline of ${view.lanes.length} threads, ${view.windows.count} inference windows and ` +
+    `${view.spans.length} measured lanes; the tables below hold the same figures`
+  );
+}

@@ -1,0 +1,26 @@
+// One tooltip for the whole page, beside the pointer. What it says is also in the tables, so it is hidden from
+// screen readers.
+import { make } from "./dom.js";
+
+const DISTANCE = 14;
+const MOST_LETTERS = 300;
+
+export function createTooltip(root = document.body) {
+  const element = make("div", { className: "tooltip", "aria-hidden": "true", hidden: true });
+  root.append(element);
+  return {
+    /** The first line is the heading. */
+    show(lines, x, y) {
+      element.replaceChildren(...lines.map((line) => make("div", {}, line.slice(0, MOST_LETTERS))));
+      element.hidden = false;
+      const { width, height } = element.getBoundingClientRect();
+      const left = x + DISTANCE + width > window.innerWidth ? x - DISTANCE - width : x + DISTANCE;
+      const top = y + DISTANCE + height > window.innerHeight ? y - DISTANCE - height : y + DISTANCE;
+      element.style.left = `${Math.max(4, left)}px`;
+      element.style.top = `${Math.max(4, top)}px`;
+    },
+    hide() {
+      element.hidden = true;
+    },
+  };
+}

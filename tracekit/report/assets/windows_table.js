@@ -1,0 +1,112 @@
+// The table of inference windows: sorts, filters, and leads to the timeline.
+import { make } from "./dom.js";
+import { cleanText, formatCount, formatDuration, formatPercent } from "./numbers.js";
+import { windowsInside } from "./selection.js";
+import { createTable } from "./table.js";
+
+/** `choose(range)` gets the window that the reader picked. */
+export function createWindowsTable(container, view, store, choose) {
+  const { windows } = view;
+  let inside = windowsInside(view, store.state.range);
+  const table = createTable({
+    caption: "Inference windows",
+    columns: windowColumns(view),
+    rowCount: () => windows.count,
+    sort: { key: "number", descending: false },
+    onChoose: (row) => choose({ from: windows.start[row], to: windows.end[row] }),
+    chooseLabel: (row) => `${row}: show this window in the timeline`,
+    marked: (row) => inside[row] === 1,
+    filterLabel: "Filter windows by text",
+  });
+  const note = make("p", { className: "note" });
+  container.append(note, table.element);
+  table.refresh();
+  const follow = () => {
+    inside = windowsInside(view, store.state.range);
+    const count = inside.reduce((sum, each) => sum + each, 0);
+    note.textContent = store.state.range ? `${formatCount(count)} of ${formatCount(windows.count)} in the selection.` : NOTE;
+    table.mark();
+  };
+  follow();
+  return { refresh: follow };
+}
+
+const NOTE = "* is the first of its model. Choose a row to see it in the timeline. – means not known.";
+
+function windowColumns(view) {
+  const { windows, strings } = view;
+  const text = (column) => (row) => cleanText(strings[windows[column][row]] ?? "", 300);
+  const length = (row) => windows.end[row] - windows.start[row];
+  const time = (key, title, value) => ({ key, title, isNumber: true, value, show: (row) => formatDuration(value(row)) });
+  return [
+    {
+      key: "number",
+      title: "#",
+      isNumber: true,
+      value: (row) => row,
+      show: (row) => `${windows.first[row] ? "* " : ""}${row}`,
+    },
+    time("start", "Start", (row) => windows.start[row]),
+    time("length", "Length", length),
+    { key: "verdict", title: "Verdict", value: text("verdict"), show: (row) => verdictCell(view, row) },
+    ...Object.entries(windows.busy).map(([engine, values]) => busyColumn(engine, values, length)),
+    ...Object.entries(windows.waiting).map(([engine, values]) => ({
+      ...time(`waiting ${engine}`, `Waiting for ${engine}`, (row) => values[row]),
+      note: windows.waiting_basis,
+    })),
+    { key: "samples", title: "Host samples", isNumber: true, value: (row) => samplesOf(windows, row), show: (row) => samplesCell(windows, row) },
+    ...(windows.model.some((model) => strings[model] !== "") ? [textColumn("model", "Model", text("model"))] : []),
+    ...(isEqual(windows.label, windows.model) ? [] : [textColumn("label", "Label", text("label"))]),
+    textColumn("why", "Why", text("why")),
+  ];
+}
+
+function textColumn(key, title, text) {
+  return { key, title, value: text, show: (row) => clipped(text(row)) };
+}
+
+function isEqual(left, right) {
+  return left.every((value, row) => value === right[row]);
+}
+
+function busyColumn(engine, values, length) {
+  return {
+    key: `busy ${engine}`,
+    title: `${engine} busy`,
+    note: "measured",
+    isNumber: true,
+    value: (row) => values[row],
+    show: (row) =>
+      Number.isNaN(values[row]) ? "–" : `${formatDuration(values[row])} (${formatPercent(values[row] / length(row))})`,
+  };
+}
+
+function samplesOf({ samples }, row) {
+  return Object.values(samples).reduce((sum, values) => sum + values[row], 0);
+}
+
+/** The counts in words and as a bar: shares of the samples that show machine learning. */
+function samplesCell({ samples }, row) {
+  const entries = Object.entries(samples).map(([engine, values]) => [engine, values[row]]);
+  const whole = entries.reduce((sum, [, count]) => sum + count, 0);
+  const bar = make("span", { className: "share", "aria-hidden": "true" });
+  for (const [engine, count] of entries) {
+    if (count === 0) continue;
+    const part = make("span", { className: `engine-${engine}` });
+    part.style.width = `${(count / whole) * 100}%`;
+    bar.append(part);
+  }
+  const words = entries.filter(([, count]) => count > 0).map(([engine, count]) => `${engine} ${formatCount(count)}`);
+  return make("span", {}, words.join(", ") || "0", whole > 0 ? bar : null);
+}
+
+function verdictCell({ windows, strings, engines }, row) {
+  const verdict = strings[windows.verdict[row]];
+  const known = [...engines, "MIXED"].includes(verdict) ? verdict : "UNKNOWN";
+  const badge = make("span", { className: `badge engine-${known}`, "aria-hidden": "true" });
+  return make("span", {}, badge, cleanText(verdict, 40));
+}
+
+function clipped(text) {
+  return make("span", { className: "clip", title: text, dir: "auto" }, text);
+}
