@@ -3,8 +3,8 @@
     python benchmarks/report_size.py [--out FILE.json] [--samples N] [--stacks N] [--windows N] [--threads N]
 
 Prints a row without and one with ``--full``, beside the target. The recording is synthetic: a million samples
-of 50,000 unique stacks on 30 threads, with 1,000 windows and the Neural Engine's intervals. Times and stacks
-are random, so they compress worse than those of a real recording.
+of 50,000 unique stacks on 30 threads, with 1,000 windows and the Neural Engine's intervals. A thread's stacks
+follow one another at random, so they compress worse than those of a real recording.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from tracekit.report.html.page import to_html
 
 _PID = 7
 _PERIOD_NS = 1_000_000
+_JITTER_NS = 20_000
 _FUNCTIONS = 8_000
 _DEPTH = 40
 _LARGEST = {"bins": 2_500_000, "full": 8_000_000}
@@ -90,7 +91,7 @@ def synthetic(samples: int, stacks: int, windows: int, threads: int) -> Trace:
     popular = np.minimum((stacks // threads) * dice.random(samples) ** 3, stacks // threads - 1).astype(int)
     frame = pd.DataFrame(
         {
-            "time_ns": np.sort(dice.integers(0, length_ns, samples)),
+            "time_ns": _ticks(samples, length_ns, dice),
             "weight_ns": pd.array(np.full(samples, _PERIOD_NS), dtype="Int64"),
             "thread_id": thread.astype(np.int32),
             "core": np.full(samples, -1, np.int16),
@@ -111,6 +112,12 @@ def synthetic(samples: int, stacks: int, windows: int, threads: int) -> Trace:
         tracks=TRACKS.empty(),
         samples_source="time-profile",
     )
+
+
+def _ticks(samples: int, length_ns: int, dice: np.random.Generator) -> np.ndarray[Any, Any]:
+    """Return times of a timer that fires once a period on every core, some microseconds early or late."""
+    tick = dice.integers(0, length_ns // _PERIOD_NS, samples) * _PERIOD_NS
+    return np.sort(np.clip(tick + dice.normal(0, _JITTER_NS, samples).astype(np.int64), 0, length_ns - 1))
 
 
 def _intervals(windows: int, length_ns: int, dice: np.random.Generator) -> pd.DataFrame:

@@ -40,6 +40,12 @@ test("arrays by engine are found inside their object", () => {
   assert.deepEqual(readView(block(header, Buffer.alloc(300, 9))).windows.busy.ANE, Uint8Array.of(9, 9));
 });
 
+test("engine and phase of a sample are one byte", () => {
+  const header = { samples: { kind: "k" }, arrays: { k: ["u8", 200, 2] } };
+  const { engine, phase } = readView(block(header, Buffer.alloc(300, 0x57))).samples;
+  assert.deepEqual([engine, phase], [Uint8Array.of(5, 5), Uint8Array.of(7, 7)]);
+});
+
 for (const [what, buffer, message] of [
   ["another format", block({ format: "other/1" }), /expected tracekit-view\/1, found other\/1/],
   ["an array that is not there", block({ samples: { time: "t" }, arrays: {} }), /no array t/],

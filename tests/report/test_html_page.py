@@ -222,7 +222,7 @@ def test_a_report_is_well_formed_and_refers_to_nothing(name: str) -> None:
     assert [(tag, key, value) for tag, key, value in found.attributes if key in LOADING] == []
     assert [key for _, key, _ in found.attributes if key == "style" or key.startswith("on")] == []
     allowed = (
-        "html head meta title style body div header h1 h2 h3 p main section figure svg rect polyline text"
+        "html head meta title style body div header h1 h2 h3 p main section figure svg path polyline text"
     )
     allowed += " table caption thead tbody tr th td span ol ul li details summary mark small strong dl dt dd pre footer script"
     assert {name for _, name, _ in found.structure} - set(allowed.split()) == set()
@@ -378,7 +378,7 @@ def test_the_deciding_frame_is_marked_in_every_heavy_stack() -> None:
 def test_the_timeline_is_a_picture_in_the_markup() -> None:
     found = parsed(to_html(literal()))
     assert len([1 for _, name, _ in found.structure if name == "svg"]) == 1
-    assert len([1 for _, name, _ in found.structure if name == "rect"]) > 5
+    assert len([1 for _, name, _ in found.structure if name == "path"]) > 5
 
 
 def test_many_windows_are_counted_and_not_all_listed() -> None:

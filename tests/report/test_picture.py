@@ -87,7 +87,7 @@ def test_an_svg_stands_alone(name: str) -> None:
     root = svg(recording(name))
     assert root.tag == f"{SVG}svg"
     assert {element.tag for element in root.iter()} <= {
-        f"{SVG}{one}" for one in ("svg", "title", "rect", "text", "polyline")
+        f"{SVG}{one}" for one in ("svg", "title", "path", "text", "polyline")
     }
     assert root[0].tag == f"{SVG}title"
     assert (
@@ -101,6 +101,22 @@ def test_an_svg_stands_alone(name: str) -> None:
         }
         assert not any("url(" in value for value in element.attrib.values())
     assert len(to_svg(picture)) < 1_000_000
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_every_rectangle_is_in_the_svg_in_its_colour(name: str) -> None:
+    """Neighbours of one colour are one path, which may lose none of them."""
+    expected = sorted(
+        (round(one.x, 2), round(one.y, 2), round(one.width, 2), round(one.height, 2), COLOURS[one.fill])
+        for one in timeline_picture(recording(name)).shapes
+        if isinstance(one, Rect)
+    )
+    found = sorted(
+        (*(float(number) for number in box), str(path.get("fill")))
+        for path in svg(recording(name)).iter(f"{SVG}path")
+        for box in re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z", path.get("d", ""))
+    )
+    assert found == expected
 
 
 @pytest.mark.parametrize("word", HOSTILE, ids=lambda text: ascii(text)[:20])

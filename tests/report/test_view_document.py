@@ -114,11 +114,16 @@ def samples_agree(analysis: Analysis, view: View) -> None:
         assert view.arrays[samples["number"]][lanes == at].sum() == lane["samples"]
         assert view.arrays[samples["weight"]][lanes == at].sum() == lane["weight"]
         assert len(view.arrays[lane["occupancy"]]) == len(lane["engines"]) * header["bins"]
-        found = set(view.arrays[samples["engine"]][lanes == at].tolist())
+        found = set((view.arrays[samples["kind"]][lanes == at] >> 4).tolist())
         assert found == set(lane["engines"])
     assert max(lanes.tolist(), default=-1) < len(header["lanes"])
-    assert view.arrays[samples["engine"]].max(initial=0) < len(header["engines"])
-    assert view.arrays[samples["phase"]].max(initial=0) < len(header["phases"])
+    labels = analysis.labels
+    kinds = np.unique(view.arrays[samples["kind"]])
+    expected = {
+        (header["engines"][engine], header["phases"][phase])
+        for engine, phase in zip(labels.engine.tolist(), labels.phase.tolist(), strict=True)
+    }
+    assert {(header["engines"][kind >> 4], header["phases"][kind & 15]) for kind in kinds} == expected
     assert view.arrays[samples["node"]].max(initial=-1) < header["nodes"]["count"]
     assert (np.diff(view.arrays[samples["time"]]) >= 0).all()
     if samples["count"]:
@@ -258,7 +263,7 @@ def test_system_libraries_are_marked() -> None:
 
 
 def test_what_was_cut_off_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracekit.report.view.samples._MOST_NODES", 1)
+    monkeypatch.setattr("tracekit.report.view.samples._DETAILS", ((4_096, 1),))
     view = view_of(literal())
     nodes = view.header["nodes"]
     assert set((view.arrays[nodes["flags"]] & 2).tolist()) == {0, 2}

@@ -123,10 +123,31 @@ def test_bins_get_longer_until_rows_are_few(monkeypatch: pytest.MonkeyPatch) -> 
     assert drawn(analysis)[0].bin_ns == 400 * MS / 64
 
 
+def test_bins_that_are_too_short_and_functions_that_are_too_many_give_way_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Samples that have nothing in common would else leave a page that is large, and blurred as well."""
+    analysis = many()
+    monkeypatch.setattr(module, "MOST_EXACT", 100)
+    details = ((4_096, 19), (64, 19), (64, 3), (16, 3))
+    rows = []
+    for one in details:
+        monkeypatch.setattr(module, "_DETAILS", (one,))
+        rows.append(len(drawn(analysis)[0].time))
+    assert rows == sorted(set(rows), reverse=True)
+    monkeypatch.setattr(module, "_DETAILS", details)
+    for most_rows, (bins, nodes) in zip(rows, details, strict=True):
+        monkeypatch.setattr(module, "_MOST_ROWS", most_rows)
+        samples, tree = drawn(analysis)
+        assert (samples.bin_ns, len(samples.time)) == (400 * MS / bins, most_rows)
+        assert int((tree.function >= 0).sum()) == nodes
+        assert int(samples.number.sum()) == 3_000
+
+
 def test_a_pruned_tree_keeps_every_lane_engine_and_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     analysis = many()
     exact, whole = drawn(analysis, full=True)
-    monkeypatch.setattr(module, "_MOST_NODES", 4)
+    monkeypatch.setattr(module, "_DETAILS", ((4_096, 4),))
     samples, tree = drawn(analysis)
     assert int((tree.function >= 0).sum()) == 4
     assert len(tree) < len(whole)
@@ -137,7 +158,7 @@ def test_a_pruned_tree_keeps_every_lane_engine_and_phase(monkeypatch: pytest.Mon
 
 def test_full_keeps_every_sample_and_every_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_EXACT", 1)
-    monkeypatch.setattr(module, "_MOST_NODES", 1)
+    monkeypatch.setattr(module, "_DETAILS", ((4_096, 1),))
     analysis = many(300)
     samples, tree = drawn(analysis, full=True)
     assert (samples.bin_ns, len(samples.time)) == (0, 300)

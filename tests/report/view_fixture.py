@@ -135,8 +135,8 @@ def small_view(names: dict[str, str] | None = None, *, windows: bool = True, sam
         "samples": {
             "count": len(times), "time": payload.array(times, "f8"), "lane": payload.array(lane, "u2"),
             "node": payload.array(leaf, "u4"), "weight": payload.array(np.full(len(times), 1e6), "f8"),
-            "number": payload.array(np.ones(len(times)), "u4"), "engine": payload.array(engine, "u1"),
-            "phase": payload.array(np.where(engine == CPU, 0, np.where(engine == ANE, 1, NO_PHASE)), "u1"),
+            "number": payload.array(np.ones(len(times)), "u4"),
+            "kind": payload.array(engine * 16 + np.where(engine == CPU, 0, np.where(engine == ANE, 1, NO_PHASE)), "u1"),
         },
         "nodes": nodes,
         "heaviest": [
@@ -217,8 +217,7 @@ def big_view(rows: int = 300_000, nodes: int = 50_000, windows: int = 1_000, lan
         "samples": {
             "count": rows, "time": payload.array(time, "f8"), "lane": payload.array(lane, "u2"),
             "node": payload.array(leaf, "u4"), "weight": payload.array(number * 1e6, "f8"),
-            "number": payload.array(number, "u4"), "engine": payload.array(engine, "u1"),
-            "phase": payload.array(np.full(rows, NO_PHASE), "u1"),
+            "number": payload.array(number, "u4"), "kind": payload.array(engine * 16 + NO_PHASE, "u1"),
         },
         "nodes": {
             "count": nodes, "parent": payload.array(parent, "i4"),

@@ -76,7 +76,8 @@ def report_command(
       tracekit report MyApp.trace --format markdown -o - | pbcopy
     """
     target = output or f"{_stem(inputs)}.html"
-    chosen = format_ or ("html" if target == "-" else guess_format(None, target, FORMATS))
+    named = target != "-" and Path(target).suffix
+    chosen = format_ or (guess_format(None, target, FORMATS) if named else "html")
     check_output(target, force)
     if full and chosen != "html":
         raise UsageError("--full goes with HTML: no other format holds samples.")

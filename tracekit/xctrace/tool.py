@@ -81,7 +81,10 @@ def ask(command: Sequence[str], seconds: float = _ANSWER_SECONDS) -> Answer:
             child.kill()
             child.wait()
         for reader in readers:
-            reader.join(_LAST_OUTPUT_SECONDS)
+            if (
+                reader.is_alive()
+            ):  # an interrupt may come before it is started, and one that is not cannot be joined
+                reader.join(_LAST_OUTPUT_SECONDS)
     said = (texts.get(name, b"").decode("utf-8", "replace") for name in ("output", "error"))
     return Answer(child.returncode, *said)
 

@@ -22,7 +22,7 @@ const ARRAY_FIELDS = {
   ],
   tracks: ["time", "value"],
   signposts: ["start", "end", "name"],
-  samples: ["time", "lane", "node", "weight", "number", "engine", "phase"],
+  samples: ["time", "lane", "node", "weight", "number", "kind"],
   nodes: ["parent", "name", "binary", "flags"],
 };
 
@@ -56,7 +56,13 @@ export function readView(buffer) {
       for (const field of fields) resolveField(buffer, header.arrays, item, field);
     }
   }
+  if (header.samples?.kind) Object.assign(header.samples, enginesAndPhases(header.samples.kind));
   return header;
+}
+
+/** One byte holds both: the engine in its upper half, the phase in its lower. */
+function enginesAndPhases(kinds) {
+  return { engine: kinds.map((kind) => kind >> 4), phase: kinds.map((kind) => kind & 15) };
 }
 
 function resolveField(buffer, arrays, item, field) {

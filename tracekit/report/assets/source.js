@@ -19,8 +19,8 @@ export function memorySource(view) {
     /** The target's own work: where a table has other processes' as well, that is left out. */
     ownSpans: view.spans.map(indexOwn),
     signposts: view.signposts.map(indexOrNull),
-    /** The narrowest range worth showing: samples that were binned are known no better than their bin. */
-    smallestSpan: Math.min(view.duration_ns, view.exact ? SMALLEST_SPAN_NS : view.bin_ns),
+    /** The narrowest range worth showing: intervals are exact, also where samples are known to their bin only. */
+    smallestSpan: Math.min(view.duration_ns, SMALLEST_SPAN_NS),
     /** Per engine of the lane one plane of `pixels` values; `mask` picks samples (1 = wanted), null is all. */
     occupancy(lane, from, to, pixels, mask = null) {
       const narrow = view.exact && (to - from) / pixels < binNs;

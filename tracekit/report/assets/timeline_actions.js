@@ -3,6 +3,7 @@ import { pannedView, zoomedView } from "./keys.js";
 import { clampRange, lowerBound } from "./scale.js";
 
 const MARGIN = 0.1;
+const BLURRED = "Samples are known only to their bin, which is longer than what is shown; windows and intervals are exact.";
 
 export function timelineActions(source, store, page) {
   const duration = source.view.duration_ns;
@@ -22,7 +23,8 @@ export function timelineActions(source, store, page) {
       const view = zoomedView(before, factor, anchor, source);
       store.set({ view });
       const stuck = factor < 1 && view.to - view.from === before.to - before.from;
-      if (stuck) page.say(source.view.exact ? "No deeper zoom." : "No deeper zoom: samples are known only to their bin.");
+      if (stuck) page.say("No deeper zoom.");
+      else if (!source.view.exact && view.to - view.from < source.view.bin_ns) page.say(BLURRED);
     },
     pan(part) {
       store.set({ view: pannedView(store.state.view, part, source) });

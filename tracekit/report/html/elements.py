@@ -21,13 +21,14 @@ def tag(name: str, /, *children: object, **attributes: object) -> Html:
     """Return an element.
 
     An attribute whose value is None or False is left out; a trailing underscore of its name is dropped,
-    others become hyphens (``class_``, ``aria_label``).
+    others become hyphens (``class_``, ``aria_label``). Text is cut where it is very long; ``Html`` never is.
     """
     words = [name]
     for key, value in attributes.items():
         if value is not None and value is not False:
             shown = key.removesuffix("_").replace("_", "-")
-            words.append(shown if value is True else f'{shown}="{escape(_text(value))}"')
+            text = value if isinstance(value, Html) else escape(_text(value))
+            words.append(shown if value is True else f'{shown}="{text}"')
     opening = f"<{' '.join(words)}>"
     return Html(opening) if name in _VOID else Html(f"{opening}{join(children)}</{name}>")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
 from tracekit.report.html.elements import Html, join, tag
 from tracekit.report.picture.shapes import COLOURS, Line, Picture, Rect, Words
 
@@ -13,7 +16,7 @@ def to_svg(picture: Picture) -> Html:
     return tag(
         "svg",
         tag("title", picture.title),
-        *map(_element, picture.shapes),
+        *_elements(picture.shapes),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {picture.width} {picture.height}",
         width=picture.width,
@@ -23,19 +26,29 @@ def to_svg(picture: Picture) -> Html:
     )
 
 
-def _element(shape: Rect | Line | Words) -> Html:
-    if isinstance(shape, Rect):
-        return tag(
-            "rect",
-            x=_number(shape.x),
-            y=_number(shape.y),
-            width=_number(shape.width),
-            height=_number(shape.height),
-            fill=COLOURS[shape.fill],
-            fill_opacity=None if shape.opacity == 1 else _number(shape.opacity),
-        )
+def _elements(shapes: Sequence[Rect | Line | Words]) -> Iterator[Html]:
+    """Yield the elements, neighbours of one colour as one: a fifth of the bytes of a busy lane."""
+    for paint, group in groupby(
+        shapes, lambda one: (one.fill, one.opacity) if isinstance(one, Rect) else None
+    ):
+        if paint is None:
+            yield from (_element(one) for one in group if not isinstance(one, Rect))
+        else:
+            outline = Html("".join(_outline(one) for one in group if isinstance(one, Rect)))
+            fill, opacity = paint
+            yield tag(
+                "path", d=outline, fill=COLOURS[fill], fill_opacity=None if opacity == 1 else _number(opacity)
+            )
+
+
+def _outline(rect: Rect) -> str:
+    width = _number(rect.width)
+    return f"M{_number(rect.x)} {_number(rect.y)}h{width}v{_number(rect.height)}h-{width}z"
+
+
+def _element(shape: Line | Words) -> Html:
     if isinstance(shape, Line):
-        points = " ".join(f"{_number(x)},{_number(y)}" for x, y in shape.points)
+        points = Html(" ".join(f"{_number(x)},{_number(y)}" for x, y in shape.points))
         return tag("polyline", points=points, fill="none", stroke=COLOURS[shape.stroke])
     return tag(
         "text",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from tracekit.analysis.result import Analysis
 from tracekit.report.view.tree import CallTree, build_tree, prune
@@ -15,10 +16,12 @@ MOST_EXACT = 120_000
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 _MOST_ROWS = 160_000
-_MOST_NODES = 6_000
 _MOST_NODES_FULL = 100_000
-_MOST_BINS = 4_096
-_FEWEST_BINS = 64
+_DETAILS = (
+    *((4_096, 6_000), (2_048, 6_000), (1_024, 6_000), (512, 6_000), (512, 3_000), (512, 1_500)),
+    *((256, 1_500), (256, 750), (256, 375), (128, 375), (128, 190), (64, 190)),
+)
+"""Bins of time and nodes of the call tree, from the finest picture to one of any recording."""
 
 
 @dataclass(frozen=True)
@@ -53,48 +56,50 @@ def view_samples(
     """
     trace, labels = analysis.trace, analysis.labels
     whole = build_tree(trace.stacks)
-    stack = trace.samples["stack_id"].to_numpy(np.int64)
-    weight = trace.weights.astype(np.float64)
+    order = np.argsort(trace.samples["time_ns"].to_numpy(), kind="stable")
+    stack = trace.samples["stack_id"].to_numpy(np.int64)[order]
+    weight = trace.weights.astype(np.float64)[order]
     exact = full or len(stack) <= MOST_EXACT
     per_stack = np.bincount(stack[stack >= 0], weight[stack >= 0], len(trace.stacks)).astype(np.float64)
-    tree = prune(whole, per_stack, _MOST_NODES_FULL if full else _MOST_NODES)
+    kept = _MOST_NODES_FULL if full else _DETAILS[0][1]
+    tree = prune(whole, per_stack, kept)
     samples = ViewSamples(
         0.0,
-        trace.samples["time_ns"].to_numpy(np.float64),
-        lane_of_thread[trace.samples["thread_id"].to_numpy(np.int64)],
+        trace.samples["time_ns"].to_numpy(np.float64)[order],
+        lane_of_thread[trace.samples["thread_id"].to_numpy(np.int64)[order]],
         np.append(tree.leaf, -1)[stack],
         weight,
         np.ones(len(stack), np.int64),
-        labels.engine.astype(np.int64),
-        labels.phase.astype(np.int64),
+        labels.engine.astype(np.int64)[order],
+        labels.phase.astype(np.int64)[order],
     )
-    order = np.argsort(samples.time, kind="stable")
-    lane, node, engine, phase = (column[order] for column in samples.columns)
-    samples = ViewSamples(0.0, samples.time[order], lane, node, weight[order], samples.number, engine, phase)
-    return (samples if exact else _binned(samples, duration_ns)), tree
-
-
-def _binned(samples: ViewSamples, duration_ns: int) -> ViewSamples:
-    """Sum up samples by ever longer bins until there are few enough rows."""
-    bins = _MOST_BINS
-    while True:
+    if exact:
+        return samples, tree
+    for bins, nodes in _DETAILS:
         width = max(duration_ns, 1) / bins
-        found = _summed(samples, width)
-        if len(found.time) <= _MOST_ROWS or bins <= _FEWEST_BINS:
-            return found
-        bins //= 2
+        if nodes != kept:
+            kept = nodes
+            tree = prune(whole, per_stack, kept)
+            samples = replace(samples, node=np.append(tree.leaf, -1)[stack])
+        keys = _keys(samples, width)
+        if len(pd.unique(keys)) <= _MOST_ROWS:
+            break
+    return _summed(samples, width, keys), tree
 
 
-def _summed(samples: ViewSamples, width: float) -> ViewSamples:
-    bin_ = np.floor(samples.time / width).astype(np.int64)
-    key = bin_
+def _keys(samples: ViewSamples, width: float) -> Ints:
+    """Return a number per sample that is the same for what a row stands for."""
+    key = np.floor(samples.time / width).astype(np.int64)
     for column in samples.columns:
         low = int(column.min(initial=0))
         key = key * (int(column.max(initial=0)) - low + 1) + (column - low)
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return key
+
+
+def _summed(samples: ViewSamples, width: float, keys: Ints) -> ViewSamples:
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weight = np.bincount(inverse, samples.weight, len(first)).astype(np.float64)
     number = np.bincount(inverse, minlength=len(first)).astype(np.int64)
     lane, node, engine, phase = (column[first] for column in samples.columns)
-    return ViewSamples(
-        width, (bin_[first] * width).astype(np.float64), lane, node, weight, number, engine, phase
-    )
+    time = np.floor(samples.time[first] / width) * width
+    return ViewSamples(width, time, lane, node, weight, number, engine, phase)

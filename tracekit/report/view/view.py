@@ -19,7 +19,7 @@ from tracekit.analysis.membership import OUTSIDE
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.engines import ENGINES, PHASES, SERVING, Engine
+from tracekit.engines import ENGINES, PHASES, SERVING, Engine, Phase
 from tracekit.report.text import recording_facts
 from tracekit.report.view.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.view.lanes import signpost_lanes, span_lanes, thread_lanes, tracks
@@ -28,6 +28,7 @@ from tracekit.report.view.samples import view_samples
 from tracekit.report.view.tree import CallTree, are_system
 
 _MOST_BINS = 8_192
+_PHASES_AND_NONE = len(PHASES) + 1
 _FEWEST_BINS = 256
 _WEB = re.compile(r"https?://[^\s<>]+", re.IGNORECASE)
 _PRUNED = 2
@@ -130,8 +131,7 @@ class _Builder:
                 "node": self._arrays.add(samples.node, "i4"),
                 "weight": self._arrays.add(samples.weight, _smallest(samples.weight)),
                 "number": self._arrays.add(samples.number, "u4"),
-                "engine": self._arrays.add(samples.engine, "u1"),
-                "phase": self._arrays.add(np.where(samples.phase < 0, len(PHASES), samples.phase), "u1"),
+                "kind": self._arrays.add(samples.engine << 4 | samples.phase % _PHASES_AND_NONE, "u1"),
             },
             "nodes": self._nodes(tree),
             "engine_rows": engine_rows(analysis),
@@ -257,25 +257,21 @@ class WindowSums:
 
 def window_sums(analysis: Analysis) -> WindowSums:
     """Return the numbers of each window, in the windows' order."""
-    count = len(analysis.windows)
-    shares = shares_by_window(analysis.attribution)
-    numbers = analysis.windows["window_id"].tolist()
-    samples = {str(e): np.zeros(count) for e in (*SERVING, Engine.RUNTIME)}
-    measured = analysis.measured.reported
+    windows = pd.Index(analysis.windows["window_id"])
+    rows = analysis.attribution[analysis.attribution["window_id"].isin(windows)]
+    counted = ~rows["phase"].isin([str(phase) for phase in Phase if not phase.is_inference])
+    by_engine = dict(list(rows[counted].groupby("engine", observed=True)))
+
+    def summed(engine: Engine, column: str, none: float) -> np.ndarray[Any, Any]:
+        own = by_engine.get(str(engine), rows[:0])
+        sums = own.groupby("window_id")[column].sum(min_count=1)
+        return sums.reindex(windows).astype("Float64").fillna(none).to_numpy(np.float64)
+
     zeros = analysis.measured.engines
-    busy = {str(e): np.full(count, 0.0 if e in zeros else np.nan) for e in SERVING if e in measured}
-    waiting = {str(e): np.full(count, np.nan) for e in SERVING}
-    for at, number in enumerate(numbers):
-        for share in shares.get(number, []):
-            name = str(share.engine)
-            if not (share.phase is None or share.is_inference):
-                continue
-            if name in samples:
-                samples[name][at] += share.samples
-            if name in busy and share.busy_ns is not None:
-                busy[name][at] = np.nan_to_num(busy[name][at]) + share.busy_ns
-            if name in waiting and share.waiting_ns is not None:
-                waiting[name][at] = np.nan_to_num(waiting[name][at]) + share.waiting_ns
+    samples = {str(e): summed(e, "samples", 0) for e in (*SERVING, Engine.RUNTIME)}
+    reported = [e for e in SERVING if e in analysis.measured.reported]
+    busy = {str(e): summed(e, "busy_ns", 0.0 if e in zeros else np.nan) for e in reported}
+    waiting = {str(e): summed(e, "waiting_ns", np.nan) for e in SERVING}
     waiting = {name: one for name, one in waiting.items() if not np.isnan(one).all()}
     return WindowSums(samples, busy, waiting)
 
