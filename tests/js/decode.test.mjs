@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { decodeView, readView } from "../../tracekit/report/assets/decode.js";
+import { decodeView, endsAndMiddles, readView } from "../../tracekit/report/assets/decode.js";
 
 function block(header, body = Buffer.alloc(0)) {
   const text = Buffer.from(JSON.stringify({ format: "tracekit-view/1", ...header }));
@@ -38,6 +38,11 @@ test("a field that is a number or absent stays as it is", () => {
 test("arrays by engine are found inside their object", () => {
   const header = { windows: { busy: { ANE: "a" } }, arrays: { a: ["u8", 200, 2] } };
   assert.deepEqual(readView(block(header, Buffer.alloc(300, 9))).windows.busy.ANE, Uint8Array.of(9, 9));
+});
+
+test("a binned row lasts from its edge to the next, also where a window cuts a bin", () => {
+  const { end, middle } = endsAndMiddles({ time: Float64Array.of(0, 4, 4, 7), edges: Float64Array.of(0, 4, 6, 7, 8) });
+  assert.deepEqual([[...end], [...middle]], [[4, 6, 6, 8], [2, 5, 5, 7.5]]);
 });
 
 test("engine and phase of a sample are one byte", () => {

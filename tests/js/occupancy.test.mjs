@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { endsAndMiddles } from "../../tracekit/report/assets/decode.js";
 import { test } from "node:test";
 import { capPixels, coverPixels, resamplePlane, samplesByLane } from "../../tracekit/report/assets/occupancy.js";
 import { paintStack } from "../../tracekit/report/assets/paint.js";
@@ -60,6 +61,7 @@ test("with a filter only the wanted samples are drawn, at any zoom", () => {
 
 test("a binned row is as busy as its weight fills its bin", () => {
   const view = smallView({ exact: false, bin_ns: 2e6 });
+  Object.assign(view.samples, endsAndMiddles({ ...view.samples, edges: Float64Array.of(0, 2e6, 4e6, 6e6, 8e6, 10e6) }));
   const mask = Uint8Array.of(1, 0, 0, 0, 0, 0);
   const { planes } = memorySource(view).occupancy(0, 0, 4e6, 4, mask);
   assert.deepEqual([...planes.slice(0, 4)], [127.5, 127.5, 0, 0]);

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_view_reader import ANE, BNNS, MS, UI, analyze, sums, trace_of
+from test_view_reader import ANE, BNNS, MS, UI, analyze, manual, sums, trace_of
 
 from tracekit.analysis import Analysis
 from tracekit.report.view import samples as module
@@ -100,14 +100,34 @@ def test_bins_lose_no_weight_and_no_sample(most_rows: int, monkeypatch: pytest.M
     assert len(set(rows)) == len(rows)
 
 
-def test_a_row_stands_at_the_start_of_its_bin(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_stands_at_the_edge_before_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     analysis = many()
     monkeypatch.setattr(module, "MOST_EXACT", 100)
-    binned, _ = drawn(analysis)
+    binned, _ = drawn(analysis, duration_ns=402 * MS)
     exact, _ = drawn(analysis, full=True)
-    assert binned.time == pytest.approx(np.round(binned.time / binned.bin_ns) * binned.bin_ns)
-    by_bin = sums(np.floor(exact.time / binned.bin_ns).tolist(), exact.weight.tolist())
-    assert sums(np.round(binned.time / binned.bin_ns).tolist(), binned.weight.tolist()) == by_bin
+    assert set(binned.time) <= set(binned.edges)
+    assert (np.diff(binned.edges) <= binned.bin_ns * 1.000001).all()
+    by_edge = sums([binned.edges[binned.edges <= at].max() for at in exact.time], exact.weight.tolist())
+    assert sums(binned.time.tolist(), binned.weight.tolist()) == by_edge
+
+
+@pytest.mark.parametrize("most", [2_000, 0])
+def test_bins_are_cut_where_windows_begin_and_end(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what the page sums up for a window is the window's own, however long its bins are."""
+    rows: list[Any] = [(float(at), "a", ANE if at % 3 else UI) for at in range(400)]
+    windows = [manual(35, 36), manual(99.5, 120), manual(120, 121)]
+    analysis = analyze(trace_of(rows), windows=windows)
+    monkeypatch.setattr(module, "MOST_EXACT", 1)
+    monkeypatch.setattr(module, "_DETAILS", ((8, 100),))
+    monkeypatch.setattr(module, "_MOST_CUT_WINDOWS", most)
+    samples, _ = drawn(analysis)
+    ends = samples.edges[np.searchsorted(samples.edges, samples.time, "right")]
+    middle = (samples.time + ends) / 2
+    found = [
+        int(samples.number[(middle >= start) & (middle < end)].sum())
+        for start, end in zip(analysis.windows["start_ns"], analysis.windows["end_ns"], strict=True)
+    ]
+    assert found == ([1, 20, 1] if most else [0, 0, 0])
 
 
 def test_bins_get_longer_until_rows_are_few(monkeypatch: pytest.MonkeyPatch) -> None:

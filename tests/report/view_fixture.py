@@ -215,7 +215,8 @@ def big_view(rows: int = 300_000, nodes: int = 50_000, windows: int = 1_000, lan
                     "time": payload.array(np.arange(600) * 1e8, "f8"), "value": payload.array(dice.uniform(1, 9, 600), "f8")}],
         "signposts": [],
         "samples": {
-            "count": rows, "time": payload.array(time, "f8"), "lane": payload.array(lane, "u2"),
+            "count": rows, "time": payload.array(time, "f8"),
+            "edges": payload.array(np.arange(bins + 1) * bin_ns, "f8"), "lane": payload.array(lane, "u2"),
             "node": payload.array(leaf, "u4"), "weight": payload.array(number * 1e6, "f8"),
             "number": payload.array(number, "u4"), "kind": payload.array(engine * 16 + NO_PHASE, "u1"),
         },

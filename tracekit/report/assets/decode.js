@@ -22,7 +22,7 @@ const ARRAY_FIELDS = {
   ],
   tracks: ["time", "value"],
   signposts: ["start", "end", "name"],
-  samples: ["time", "lane", "node", "weight", "number", "kind"],
+  samples: ["time", "edges", "lane", "node", "weight", "number", "kind"],
   nodes: ["parent", "name", "binary", "flags"],
 };
 
@@ -57,7 +57,21 @@ export function readView(buffer) {
     }
   }
   if (header.samples?.kind) Object.assign(header.samples, enginesAndPhases(header.samples.kind));
+  if (header.samples?.edges) Object.assign(header.samples, endsAndMiddles(header.samples));
   return header;
+}
+
+/** Rows that stand for more than one sample begin at one edge and end at the next. */
+export function endsAndMiddles({ time, edges }) {
+  const end = new Float64Array(time.length);
+  const middle = new Float64Array(time.length);
+  let next = 0;
+  for (let row = 0; row < time.length; row += 1) {
+    while (next < edges.length - 1 && edges[next] <= time[row]) next += 1;
+    end[row] = edges[next];
+    middle[row] = (time[row] + end[row]) / 2;
+  }
+  return { end, middle };
 }
 
 /** One byte holds both: the engine in its upper half, the phase in its lower. */

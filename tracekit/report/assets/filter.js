@@ -108,6 +108,6 @@ function onPath(parent, fits) {
 
 /** The first and the end of the sample rows of a range. A binned row counts where the middle of its bin lies. */
 export function rowsBetween(view, from, to) {
-  const shift = view.exact ? 0 : view.bin_ns / 2;
-  return [lowerBound(view.samples.time, from - shift), lowerBound(view.samples.time, to - shift)];
+  const times = view.exact ? view.samples.time : view.samples.middle;
+  return [lowerBound(times, from), lowerBound(times, to)];
 }

@@ -88,7 +88,7 @@ function fromSamples(view, { first, order }, lane, longest, from, to, pixels, ma
     if (time[row] >= to) break;
     if ((mask && !mask[row]) || offsets[engine[row]] < 0) continue;
     const length = sampleLength(view, row);
-    const drawn = view.exact ? length : view.bin_ns;
+    const drawn = view.exact ? length : view.samples.end[row] - time[row];
     coverPixels(planes, offsets[engine[row]], pixels, from, step, time[row], time[row] + drawn, length / drawn);
   }
   capPixels(planes, pixels);

@@ -22,16 +22,20 @@ _DETAILS = (
     *((256, 1_500), (256, 750), (256, 375), (128, 375), (128, 190), (64, 190)),
 )
 """Bins of time and nodes of the call tree, from the finest picture to one of any recording."""
+_MOST_CUT_WINDOWS = 2_000
+"""Bins are cut at the edges of so many windows, so that what is summed up for a window is its own."""
 
 
 @dataclass(frozen=True)
 class ViewSamples:
     """Parallel arrays, sorted by time. ``number`` is how many samples a row stands for.
 
-    ``bin_ns`` is 0 where every sample is kept; else a row's time is its bin's start.
+    ``bin_ns`` is 0 where every sample is kept, and ``edges`` is empty. Else a row's time is the start of a
+    piece of time from one edge to the next: a bin of ``bin_ns``, cut where a window begins or ends.
     """
 
     bin_ns: float
+    edges: Floats
     time: Floats
     lane: Ints
     node: Ints
@@ -65,6 +69,7 @@ def view_samples(
     tree = prune(whole, per_stack, kept)
     samples = ViewSamples(
         0.0,
+        np.zeros(0),
         trace.samples["time_ns"].to_numpy(np.float64)[order],
         lane_of_thread[trace.samples["thread_id"].to_numpy(np.int64)[order]],
         np.append(tree.leaf, -1)[stack],
@@ -81,25 +86,38 @@ def view_samples(
             kept = nodes
             tree = prune(whole, per_stack, kept)
             samples = replace(samples, node=np.append(tree.leaf, -1)[stack])
-        keys = _keys(samples, width)
+        edges = _edges(analysis.windows, bins, width)
+        piece = np.searchsorted(edges, samples.time, "right") - 1
+        keys = _keys(samples, piece)
         if len(pd.unique(keys)) <= _MOST_ROWS:
             break
-    return _summed(samples, width, keys), tree
+    return _summed(replace(samples, bin_ns=width, edges=edges, time=edges[piece]), keys), tree
 
 
-def _keys(samples: ViewSamples, width: float) -> Ints:
+def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
+    edges = np.arange(bins + 1) * width
+    if len(windows) <= _MOST_CUT_WINDOWS:
+        edges = np.concatenate(
+            [edges, windows["start_ns"].to_numpy(float), windows["end_ns"].to_numpy(float)]
+        )
+    distinct: Floats = np.unique(edges)
+    return distinct
+
+
+def _keys(samples: ViewSamples, piece: Ints) -> Ints:
     """Return a number per sample that is the same for what a row stands for."""
-    key = np.floor(samples.time / width).astype(np.int64)
+    key = piece.astype(np.int64)
     for column in samples.columns:
         low = int(column.min(initial=0))
         key = key * (int(column.max(initial=0)) - low + 1) + (column - low)
     return key
 
 
-def _summed(samples: ViewSamples, width: float, keys: Ints) -> ViewSamples:
+def _summed(samples: ViewSamples, keys: Ints) -> ViewSamples:
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weight = np.bincount(inverse, samples.weight, len(first)).astype(np.float64)
     number = np.bincount(inverse, minlength=len(first)).astype(np.int64)
     lane, node, engine, phase = (column[first] for column in samples.columns)
-    time = np.floor(samples.time[first] / width) * width
-    return ViewSamples(width, time, lane, node, weight, number, engine, phase)
+    return ViewSamples(
+        samples.bin_ns, samples.edges, samples.time[first], lane, node, weight, number, engine, phase
+    )

@@ -127,6 +127,7 @@ class _Builder:
             "samples": {
                 "count": len(samples.time),
                 "time": self._arrays.add(samples.time, "f8", rising=True),
+                **({} if samples.bin_ns == 0 else {"edges": self._arrays.add(samples.edges, "f8")}),
                 "lane": self._arrays.add(samples.lane, "u2"),
                 "node": self._arrays.add(samples.node, "i4"),
                 "weight": self._arrays.add(samples.weight, _smallest(samples.weight)),
