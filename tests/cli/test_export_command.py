@@ -168,3 +168,17 @@ def test_an_existing_file_is_kept_without_force(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("mine")
     assert run(FALLBACK, "-o", tmp_path / "x.csv").exit_code == 2
     assert (tmp_path / "x.csv").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["x.folded", "x.csv", "x.pftrace"])
+def test_a_recording_without_samples_gives_a_file_and_a_warning(name: str, tmp_path: Path) -> None:
+    if name.endswith("pftrace"):
+        pytest.importorskip("perfetto", reason="perfetto is not installed")
+    result = run(FALLBACK / "ane-hw-intervals.xml", "-o", tmp_path / name)
+    assert (result.exit_code, "has no samples" in result.stderr) == (0, True)
+    assert "has no samples" not in run(FALLBACK, "-o", tmp_path / f"full-{name}").stderr
+
+
+def test_another_table_than_samples_needs_no_warning(tmp_path: Path) -> None:
+    result = run(FALLBACK / "ane-hw-intervals.xml", "-o", tmp_path / "x.csv", "--table", "intervals")
+    assert (result.exit_code, result.stderr) == (0, f"Wrote {tmp_path / 'x.csv'}\n")

@@ -327,5 +327,5 @@ def test_a_hundred_recordings_interrupted_at_random_moments(tmp_path: Path) -> N
                 assert (ended.folder / "x.trace" / "form.template").exists(), told
             else:
                 assert ended.code != 0, told
-                assert "Error: " in ended.error or ended.error.strip() == "Aborted!", told
+                assert "Error: " in ended.error or ended.error.strip() == "Interrupted.", told
                 assert "x.trace" not in ended.files() or "was not finished" in ended.error, told

@@ -401,3 +401,26 @@ def test_the_help_has_examples() -> None:
     result = run("--help")
     assert result.exit_code == 0
     assert "tracekit report MyApp.trace --redact -o public.html" in result.output
+
+
+@pytest.mark.parametrize("link", ["jira.example.com/T-1", "javascript:alert(1)", "mailto:a@b.c"])
+def test_a_link_that_is_none_of_the_webs_is_refused(link: str, tmp_path: Path) -> None:
+    """Left out without a word, it would be missed on the ticket."""
+    result = run(FALLBACK, "-o", tmp_path / "x.html", "--link", link)
+    assert (result.exit_code, f"--link {link}: not an address of the web" in result.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["x.svg", "x.json", "x.txt"])
+@pytest.mark.parametrize("option", ["--title", "--note"])
+def test_words_that_a_format_has_no_place_for_are_refused(name: str, option: str, tmp_path: Path) -> None:
+    result = run(FALLBACK, "-o", tmp_path / name, option, "slow")
+    assert (result.exit_code, "go with HTML and Markdown" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["markdown", "html"])
+def test_lengths_of_windows_that_were_given_are_no_latency(name: str) -> None:
+    said = "The windows were given: their lengths say nothing about the recording."
+    given = run(FALLBACK, "--window", "0-100ms", "--format", name, "-o", "-")
+    found = run(FALLBACK, "--format", name, "-o", "-")
+    assert (said in given.stdout, said in found.stdout) == (True, False)

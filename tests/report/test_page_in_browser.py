@@ -228,6 +228,18 @@ def test_many_threads_are_folded_up_to_twelve(opened: Opened) -> None:
     assert tab.locator("#windows-live tbody tr").first.inner_text().startswith("200")
 
 
+def test_keys_are_the_timelines_where_nothing_has_the_focus(opened: Opened) -> None:
+    tab = opened()
+    tab.keyboard.press("w")
+    assert "t=" in chosen(tab)
+    tab.keyboard.press("0")
+    assert "t=" not in chosen(tab)
+    tab.keyboard.press("/")
+    tab.keyboard.type("swd")
+    assert tab.locator("#toolbar input[type=search], #toolbar input").first.input_value() == "swd"
+    assert "t=" not in chosen(tab)
+
+
 def test_zooming_below_a_bin_is_told_and_goes_on_as_intervals_are_exact(opened: Opened) -> None:
     tab = opened(big_view(rows=3000, nodes=300, windows=10), fragment="#t=1000000000-1000020000")
     tab.locator(".timeline-scroll").focus()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -25,6 +26,9 @@ from tracekit.cli.verify_native import verify_native_command
 from tracekit.errors import TracekitError
 from tracekit.export.text import printable
 
+_BROKEN_PIPE = 128 + 13
+"""How a shell tells that a program ended by SIGPIPE: neither a failed requirement nor a mistake."""
+
 
 class _Commands(click.Group):
     """The one place that turns a ``TracekitError`` into a sentence on stderr and an exit code."""
@@ -40,6 +44,13 @@ class _Commands(click.Group):
             for line in error.lines:
                 click.echo(f"  {printable(line)}", err=True)
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(128 + signal.SIGINT)
+        except BrokenPipeError:
+            # Whoever read our output has what it wanted. What is held back must not fail once more at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(_BROKEN_PIPE)
 
 
 @click.group(cls=_Commands, context_settings={**HELP, "max_content_width": 100})

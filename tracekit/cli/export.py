@@ -98,6 +98,8 @@ def export_command(
     analysis = analyse(inputs, choice)
     with open_output(output) as file, _packed(file, chosen.is_text and output.lower().endswith(".gz")) as out:
         write(analysis, out, **options)
+    if not len(analysis.trace.samples) and table in (None, "samples"):
+        click.echo("Warning: the recording has no samples, so there are none in the file.", err=True)
 
 
 def _by_extension(output: str) -> str:

@@ -17,6 +17,10 @@ from tracekit.errors import UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _QUIET_SECONDS = 1.0
+_NO_INPUTS = frozenset({"output", "junit", "report", "report_file", "title", "note", "link"})
+"""The parameters of commands that name what is written, or are words for people."""
+_TABLES = (".xml", ".gz", ".zip", ".tar", ".tgz")
+"""How the files of a folder of recordings end. A report that lies beside them may be written anew."""
 
 HELP = {"help_option_names": ["-h", "--help"]}
 """Every command's context settings."""
@@ -55,9 +59,11 @@ def guess_format(wanted: str | None, output: str, by_extension: dict[str, str]) 
 
 
 def check_output(output: str, force: bool) -> None:
-    """Raise ``UsageError`` before any work when the output could not be written."""
+    """Raise ``UsageError`` before any work when the output could not be written, or is an input."""
     if output == "-":
         return
+    if not output:
+        raise UsageError("An empty name is no file. Name one, or - for standard output.")
     path = Path(output)
     if os.path.isdir(path):  # noqa: PTH112
         raise UsageError(f"{output} is a folder. Name a file.")
@@ -65,6 +71,33 @@ def check_output(output: str, force: bool) -> None:
         raise UsageError(f"{output} exists and will not be overwritten without --force.")
     if not os.path.isdir(path.absolute().parent):  # noqa: PTH112
         raise UsageError(f"{output} cannot be written: its folder does not exist.")
+    for given in _given():
+        if _would_harm(path, Path(given)):
+            raise UsageError(
+                f"{output} is part of the input {given}. Choose another output: nothing overwrites an input."
+            )
+
+
+def _given() -> Iterator[str]:
+    """Yield what the running command was given besides its outputs; some of it names files that it reads."""
+    context = click.get_current_context(silent=True)
+    for name, value in (context.params if context else {}).items():
+        if name not in _NO_INPUTS:
+            values = value if isinstance(value, tuple) else (value,)
+            yield from (one for one in values if one and isinstance(one, str))
+
+
+def _would_harm(path: Path, given: Path) -> bool:
+    """True where writing to ``path`` replaces what was given or a table in it, or puts a file into a bundle."""
+    try:
+        if path.exists() and path.samefile(given):
+            return True
+        target, folder = path.resolve(), given.resolve()
+        inside = folder.is_dir() and target.is_relative_to(folder)
+    except OSError:  # no such file, or no name at all: other text than paths is given, too
+        return False
+    is_table = path.exists() and target.name.endswith(_TABLES)
+    return inside and (is_table or any(parent.suffix == ".trace" for parent in target.parents))
 
 
 def _is_special(path: Path) -> bool:

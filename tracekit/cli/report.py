@@ -75,18 +75,24 @@ def report_command(
       tracekit report MyApp.trace -o timeline.png
       tracekit report MyApp.trace --format markdown -o - | pbcopy
     """
-    target = output or f"{_stem(inputs)}.html"
+    target = f"{_stem(inputs)}.html" if output is None else output
     named = target != "-" and Path(target).suffix
     chosen = format_ or (guess_format(None, target, FORMATS) if named else "html")
     check_output(target, force)
     if full and chosen != "html":
         raise UsageError("--full goes with HTML: no other format holds samples.")
+    if (title or note or link) and chosen not in ("html", "markdown"):
+        raise UsageError("--title, --note and --link go with HTML and Markdown.")
     if chosen == "png" and target == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("PNG is no text: name a file with -o FILE.png.")
 
     from tracekit.report.view.view import Extras
     from tracekit.xctrace.journal import recorded_commands
 
+    if link and not Extras(link=link).web_link:
+        raise UsageError(
+            f"--link {link}: not an address of the web. Give one that begins with https:// or http://."
+        )
     commands = () if redact or len(inputs) != 1 else recorded_commands(Path(inputs[0]))
     analysis = analyse(inputs, choice, redact=redact)
     write_output(written(chosen, analysis, Extras(title, note, link, commands), full), target, force)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
+from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given
 from tracekit.export.text import clip, printable
 from tracekit.report.markdown_text import plain
 from tracekit.report.text import recording_facts
@@ -77,7 +78,8 @@ def _latency(analysis: Analysis) -> str:
     table = _table(header, rows, [False, True, True, True, True, True, True, False]) if rows else ""
     sources = ", ".join(analysis.windows["source"].astype("str").unique())
     bases = ", ".join(analysis.windows["basis"].astype("str").unique())
-    return f"{table}\n\nWindows from {plain(sources)}; edges {plain(bases)}." if table else ""
+    given = f" {GIVEN_LENGTHS}" if lengths_are_given(analysis.windows) else ""
+    return f"{table}\n\nWindows from {plain(sources)}; edges {plain(bases)}.{given}" if table else ""
 
 
 def _evidence(analysis: Analysis) -> str:

@@ -37,6 +37,12 @@ class Window:
 
 GIVEN_SOURCES = ("manual", "csv", "run")
 """Windows of these count whatever lies in their time; those of the others are calls, and count their own."""
+GIVEN_LENGTHS = "The windows were given: their lengths say nothing about the recording."
+
+
+def lengths_are_given(windows: pd.DataFrame) -> bool:
+    """Return whether all windows of a ``model.WINDOWS`` frame were given, so that lengths are no latency."""
+    return bool(len(windows)) and bool(windows["source"].isin(GIVEN_SOURCES).all())
 
 
 def window_frame(windows: list[Window]) -> pd.DataFrame:

@@ -15,14 +15,14 @@ export function showBars(container, view, sums, measured, length) {
     });
   const busy = measured.map(({ span, length: time, isRough }) => {
     const name = view.engines[span.engine];
-    const words = `${isRough ? "about " : ""}${formatDuration(time)} · ${formatPercent(time / length)} of the time`;
+    const words = time === 0 ? "no interval" : `${isRough ? "about " : ""}${formatDuration(time)} · ${formatPercent(time / length)} of the time`;
     return { name, label: cleanText(view.strings[span.label], 60), share: time / length, words };
   });
   container.replaceChildren(
     make("h3", {}, "Host samples of the selection (sampled)"),
     sampled.length > 0 ? barList(sampled) : make("p", { className: "note" }, "No samples in the selection."),
   );
-  if (busy.length > 0) container.append(make("h3", {}, "Covered by intervals in the selected time (measured, loading included)"), barList(busy));
+  if (busy.length > 0) container.append(make("h3", {}, "Covered by intervals in the selected time (measured, loading included, whatever the filter)"), barList(busy));
 }
 
 function barList(bars) {

@@ -44,9 +44,8 @@ export function drawSpan(frame, row) {
   eachVisible(frame, index, null, (place, left, right) => {
     const original = index.row[place];
     const name = cleanText(source.view.strings[span.name[original]] ?? "", 80);
-    frame.context.globalAlpha = !span.own || span.own[original] ? 1 : OTHERS_STRENGTH;
-    drawBox(frame, engine, left, row.y + 3, right - left, row.height - 6, name);
-    frame.context.globalAlpha = 1;
+    const strength = !span.own || span.own[original] ? 1 : OTHERS_STRENGTH;
+    drawBox(frame, engine, left, row.y + 3, right - left, row.height - 6, name, strength);
   });
 }
 
@@ -80,16 +79,19 @@ function eachVisible({ view, width }, index, rows, draw) {
   }
 }
 
-/** `name` is an engine or a verdict; null for what is of no engine. */
-function drawBox({ context, palette }, name, x, y, width, height, text) {
+/** `name` is an engine or a verdict; null for what is of no engine. The label is as strong on a faint box. */
+function drawBox({ context, palette }, name, x, y, width, height, text, strength = 1) {
   const known = name === null || palette.engines[name] ? name : "UNKNOWN";
   const colour = known === null ? palette.plate : palette.engines[known];
   context.fillStyle = width < 4 || known === null ? colour : palette.patterns[known];
+  context.globalAlpha = strength;
   context.fillRect(x, y, width > 3 ? width - 0.75 : width, height);
+  context.globalAlpha = 1;
   if (width < LETTER_FROM_PX || height < 11) return;
   const letter = name === null ? "" : `${engineLetter(name)} `;
   const label = width < TEXT_FROM_PX ? letter.trim() : clipText(letter + text, width - 8);
-  drawLabel(context, palette, colour, label, Math.max(x, 0) + 3, y, height);
+  const plate = strength === 1 ? colour : palette.surface;
+  drawLabel(context, palette, plate, label, Math.max(x, 0) + 3, y, height);
 }
 
 /** Text on a plain plate of the colour, so that the hatching does not run through the letters. */

@@ -107,6 +107,11 @@ export function createTimeline(container, source, store, page) {
     if (event.target.closest("button") && event.key === "Enter") return;
     if (runKey(event, actions)) event.preventDefault();
   });
+  // Where nothing has the focus, keys are meant for the timeline; arrows go on scrolling the page.
+  document.addEventListener("keydown", (event) => {
+    if (event.target !== document.body || event.key.startsWith("Arrow")) return;
+    if (runKey(event, actions)) event.preventDefault();
+  });
   scroll.addEventListener("scroll", redraw);
   new ResizeObserver(oncePerFrame(arrange)).observe(container);
   store.on(["view", "lanes"], redraw);

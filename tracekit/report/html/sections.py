@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.windows.window import numbered_windows
+from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given, numbered_windows
 from tracekit.engines import SERVING
 from tracekit.export.text import clip
 from tracekit.report.html.elements import Html, join, table, tag
@@ -122,7 +122,10 @@ def _engines(analysis: Analysis, _extras: Extras) -> Html:
         "phases",
         "meaning",
     ]
-    note = "Host samples say who called or ran an engine on the CPU, not how long it worked."
+    note = (
+        "The whole run, whatever is selected. Host samples say who called or ran an engine on the CPU, not"
+        " how long it worked."
+    )
     return join([table(header, rows, [False, True, True, True, False, False], "Engines"), tag("p", note)])
 
 
@@ -139,9 +142,11 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
         if one.p50_ns is not None
     ]
     header = ["of", "windows", "first", "p50", "p90", "p99", "warm p50", "warm p90"]
-    return table(header, rows, [False, *([True] * 7)], "Latency") or tag(
-        "p", "No window has a length to speak of."
-    )
+    if not rows:
+        return tag("p", "No window has a length to speak of.")
+    about = "All windows of the run, whatever is selected; first is the first window alone."
+    given = tag("p", GIVEN_LENGTHS) if lengths_are_given(analysis.windows) else None
+    return join([tag("p", about), given, table(header, rows, [False, *([True] * 7)], "Latency")])
 
 
 def _flame(_analysis: Analysis, _extras: Extras) -> Html:
