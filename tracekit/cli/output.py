@@ -73,9 +73,7 @@ def check_output(output: str, force: bool) -> None:
         raise UsageError(f"{output} cannot be written: its folder does not exist.")
     for given in _given():
         if _would_harm(path, Path(given)):
-            raise UsageError(
-                f"{output} is part of the input {given}. Choose another output: nothing overwrites an input."
-            )
+            raise UsageError(f"{output} is part of the input {given}, which is kept. Choose another name.")
 
 
 def _given() -> Iterator[str]:
