@@ -86,7 +86,7 @@ def _given() -> Iterator[str]:
 
 
 def _would_harm(path: Path, given: Path) -> bool:
-    """True where writing to ``path`` replaces what was given or a table in it, or puts a file into a bundle."""
+    """True where writing to ``path`` replaces what was given, or a table in it, or grows a bundle."""
     try:
         if path.exists() and path.samefile(given):
             return True
