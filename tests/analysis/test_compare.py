@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from compare_support import INFO, recorded
-from evidence_support import manual, with_evidence
+from evidence_support import core_ml, manual, prediction, with_evidence
 from trace_support import ANE_WAIT, BNNS, UI, trace_of
 
 from tracekit.analysis import Analysis, analyze
@@ -17,6 +17,7 @@ from tracekit.analysis.comparison.compare import difference
 from tracekit.analysis.comparison.result import Difference, Value
 from tracekit.errors import UsageError
 from tracekit.load import open_trace
+from tracekit.report.compare_words import cells, missing, sentence, shown
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
@@ -42,7 +43,7 @@ def test_a_recording_does_not_differ_from_itself() -> None:
     assert {one.judgement for one in rows} == {"within the noise", "too few to tell"}
     assert comparison.functions == ()
     assert comparison.one_sided == ()
-    assert [caution.code for caution in comparison.cautions] == ["one-run"]
+    assert [caution.code for caution in comparison.cautions] == ["same-recording-twice", "one-run"]
 
 
 def test_lengths_that_grew_beyond_the_noise() -> None:
@@ -146,7 +147,7 @@ def test_lengths_of_different_bases_are_not_compared() -> None:
 
 
 def test_times_that_are_known_in_different_ways_are_not_subtracted() -> None:
-    measured, inferred = Value(5.0, 10, "measured"), Value(9.0, 10, "inferred")
+    measured, inferred = Value(5.0, 10, 10, "measured"), Value(9.0, 10, 10, "inferred")
     found = difference("ANE waiting", ("ns", "ns"), measured, inferred, (3.0, 5.0), 5)
     assert (found.difference, found.judgement) == (None, "not measurable")
     assert found.base.missing == "measured in BASE and inferred in NEW, which do not compare"
@@ -208,13 +209,107 @@ def test_hand_offs_are_counted_per_window() -> None:
 
 def test_what_may_explain_a_difference_is_said() -> None:
     new = replace(INFO, device="iPhone", os="18.0", template="Time Profiler")
-    comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, info=new)])
+    later = [*LENGTHS[1:], 10.5]
+    comparison = compare([recorded(LENGTHS)], [recorded(later, info=new)])
     assert {caution.code: caution.message for caution in comparison.cautions} | {"one-run": ""} == {
         "different-device": "different devices: Mac in BASE, iPhone in NEW",
         "different-os": "different systems: 15.0 in BASE, 18.0 in NEW",
         "different-template": "different templates: Core ML in BASE, Time Profiler in NEW",
         "one-run": "",
     }
+
+
+def test_a_side_whose_windows_tell_no_engine_has_no_shares() -> None:
+    comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, "U" * 10)])
+    for name in ("ANE share", "CPU share"):
+        found = row(comparison, name)
+        assert (found.new.value, found.judgement) == (None, "not measurable")
+        assert found.new.missing == "no window tells an engine"
+    unknown = row(comparison, "UNKNOWN share")
+    assert (unknown.base.value, unknown.new.value, unknown.judgement) == (0.0, 1.0, "higher")
+    assert "Engines cannot be compared: not measurable in NEW, no window tells an engine." in sentence(
+        comparison
+    )
+    neither = compare([recorded(LENGTHS, "U" * 10)], [recorded(LENGTHS, "U" * 10)])
+    assert "No window tells an engine." in sentence(neither)
+
+
+def test_windows_that_tell_no_engine_leave_shares_open() -> None:
+    comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "A" * 12 + "U" * 8)])
+    ane = row(comparison, "ANE share")
+    assert (ane.base.value, ane.base.most, ane.new.value, ane.new.most) == (1.0, None, 0.6, 1.0)
+    assert (ane.difference, ane.judgement) == (None, "not measurable")
+    assert ane.new.missing == "8 of 20 windows in NEW tell no engine, and the answer depends on them"
+    assert "Engines cannot be compared: 8 of 20 windows in NEW tell no engine" in sentence(comparison)
+
+
+def test_few_silent_windows_change_no_finding() -> None:
+    comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "C" * 19 + "U")])
+    cpu = row(comparison, "CPU share")
+    assert (cpu.base.value, cpu.new.value, cpu.new.most, cpu.judgement) == (0.0, 0.95, 1.0, "higher")
+    assert cells(cpu)[2] == "95.0 … 100.0 %"
+    assert cpu.low is not None
+    assert cpu.high is not None
+    assert cpu.low < 0.95 < 1.0 <= cpu.high
+    back = compare([recorded([10.0] * 20, "C" * 19 + "U")], [recorded([10.0] * 20)])
+    turned = row(back, "CPU share")
+    assert (turned.low, turned.high, turned.judgement) == (-cpu.high, -cpu.low, "lower")
+
+
+def half_busy(on_cpu: int) -> Analysis:
+    """Ten predictions, of which Core ML reports the CPU's part in some."""
+    trace = trace_of([(20.5 + at * 20, "main", BNNS) for at in range(10)])
+    rows = [prediction(20 + at * 20, 30 + at * 20) for at in range(10)]
+    rows += [core_ml(21 + at * 20, 24 + at * 20, "CPU", depth=1) for at in range(on_cpu)]
+    return analyze(with_evidence(trace, rows))
+
+
+def test_a_number_of_some_windows_says_of_how_many() -> None:
+    comparison = compare([half_busy(6)], [half_busy(10)])
+    busy = row(comparison, "CPU busy")
+    assert (busy.base.value, busy.base.count, busy.base.total, busy.base.is_partial) == (3e6, 6, 10, True)
+    assert not busy.new.is_partial
+    (told,) = missing(shown(iter([busy]))[1])
+    assert told.text == (
+        "6 of 10 windows in BASE and 10 of 10 in NEW show it, and the number is of these: CPU busy"
+    )
+    whole = row(compare([half_busy(10)], [half_busy(10)]), "CPU busy")
+    assert shown(iter([whole])) == ([whole], [])
+
+
+def test_loads_of_some_runs_say_of_how_many() -> None:
+    base = [recorded(LENGTHS, load=5), recorded(LENGTHS[1:])]
+    load = row(compare(base, [recorded(LENGTHS[2:], load=5)]), "load")
+    assert (load.base.count, load.base.total, load.base.is_partial) == (1, 2, True)
+
+
+def test_the_run_that_lacks_a_number_is_named() -> None:
+    named = replace(INFO, name="bare")
+    base = [recorded(LENGTHS), recorded(LENGTHS[1:], measured=False, info=named)]
+    busy = row(compare(base, [recorded(LENGTHS[2:])]), "ANE busy")
+    assert busy.base.missing.startswith("bare, run 1: no table measured the ANE")
+    alone = row(compare(base[1:], [recorded(LENGTHS[2:])]), "ANE busy")
+    assert alone.base.missing.startswith("no table measured the ANE")
+
+
+def test_a_recording_that_is_given_twice_is_no_second_run() -> None:
+    one, other, third = recorded(LENGTHS), recorded(LENGTHS[1:]), recorded(LENGTHS[2:])
+    renamed = recorded(LENGTHS, info=replace(INFO, name="copy"))
+    told = {one.code: one.message for one in compare([one, other], [third, renamed]).cautions}
+    assert told["same-recording-twice"].startswith(
+        "the same recording is given twice or more: literal, run 1, in BASE and NEW;"
+    )
+    twice = compare([other], [one, renamed]).cautions[0]
+    assert "literal, run 1, in NEW (2 times)" in twice.message
+    assert not any(one.code == "same-recording-twice" for one in compare([one], [other, third]).cautions)
+
+
+def test_verdicts_that_are_known_in_different_ways_are_a_caution() -> None:
+    comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, measured=False)])
+    (told,) = [one.message for one in comparison.cautions if one.code == "different-verdict-bases"]
+    assert told.startswith("verdicts are measured in BASE, sampled in NEW: a share counts windows by verdict")
+    alike = compare([recorded(LENGTHS)], [recorded(LENGTHS[1:])])
+    assert "different-verdict-bases" not in [one.code for one in alike.cautions]
 
 
 def test_sides_without_windows_or_samples_say_so() -> None:

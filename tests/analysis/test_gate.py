@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from trace_support import BNNS, LOAD, MS, trace_of
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.gate.issue_codes import DAMAGE
 from tracekit.analysis.gate.judge import Result, check
 from tracekit.analysis.gate.outcome import exit_code
 from tracekit.analysis.gate.requirements import parse_requirement
@@ -57,7 +58,7 @@ def forbidden(analysis: Analysis, text: str) -> str:
         ("ANE share == 1", "passed"),
         ("CPU share <= 0", "passed"),
         ("hand-offs <= 0", "passed"),
-        ("issues no-such-code == 0", "passed"),
+        ("issues clocks-disagree == 0", "passed"),
     ],
 )
 def test_numbers_of_ten_inferences(text: str, outcome: str) -> None:
@@ -148,6 +149,63 @@ def test_a_scope_is_a_model_or_a_label_with_stars() -> None:
     assert required(analysis, "p90 <= 10ms in Net") == "passed"
     assert required(analysis, "p90 <= 10ms") == "failed"
     assert required(analysis, "windows >= 1 in Other") == "failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "low"),
+    [
+        ("warm ANE share >= 0", 0.75),
+        ("ANE share >= 0", 0.6),
+        ("warm ANE used share >= 0", 0.75),
+        ("warm CPU samples share >= 0", 6 / 9),
+        ("warm mean hand-offs >= 0", 0.0),
+        ("warm ANE busy share >= 0", 0.15),
+    ],
+)
+def test_warm_leaves_the_first_windows_out_of_every_number_of_windows(text: str, low: float) -> None:
+    result = judged(recorded([10.0] * 5, "CCAAA"), text)
+    assert result.actual.low == pytest.approx(low)
+    assert result.actual.windows == (4 if "warm" in text else 5)
+
+
+def test_without_a_warm_window_there_is_no_warm_number() -> None:
+    result = judged(recorded([10.0]), "warm ANE share >= 0")
+    assert (result.outcome, result.actual.missing) == ("not measurable", "there is no warm window")
+
+
+def test_a_share_is_known_as_the_verdicts_that_it_counts() -> None:
+    analysis = recorded([10.0] * 4, "AACC")
+    told = {name: judged(analysis, f"{name} share >= 0").actual for name in ("ANE", "CPU", "GPU")}
+    assert {name: one.basis for name, one in told.items()} == {
+        "ANE": "measured",
+        "CPU": "sampled",
+        "GPU": "measured and sampled",
+    }
+    assert {name: one.note for name, one in told.items()} == {
+        "ANE": "",
+        "CPU": "",
+        "GPU": "no table measured the GPU",
+    }
+    mixed = recorded([20.0] * 4, "XXXX")
+    assert judged(mixed, "CPU used share >= 0").actual.basis == "sampled"
+    assert judged(mixed, "ANE used share >= 0").actual.basis == "measured"
+
+
+def test_hand_offs_say_which_engines_no_table_measured() -> None:
+    note = judged(recorded([10.0] * 4), "hand-offs <= 0").actual.note
+    assert note == "no table measured the GPU and the CPU"
+
+
+@pytest.mark.parametrize("code", sorted(DAMAGE))
+def test_damage_is_an_error_whatever_its_severity(code: str) -> None:
+    result = judged(recorded(LENGTHS, issues=(Issue("warning", code, "a file"),)), "errors == 0")
+    assert (result.outcome, result.actual.note) == ("failed", code)
+
+
+def test_a_doubt_is_no_error() -> None:
+    assert (
+        required(recorded(LENGTHS, issues=(Issue("warning", "null-values", "x"),)), "errors == 0") == "passed"
+    )
 
 
 def test_first_is_the_slowest_of_the_models_firsts() -> None:
@@ -279,12 +337,12 @@ def test_thermal_states() -> None:
 
 
 def test_issues_by_severity_and_code() -> None:
-    issues = (Issue("warning", "lost-events", "lost", 7), Issue("error", "table-damaged", "damaged"))
+    issues = (Issue("warning", "interval-open", "lost", 7), Issue("error", "table-damaged", "damaged"))
     analysis = recorded(LENGTHS, issues=issues)
     others = len(analysis.issues) - 2
     assert judged(analysis, "issues == 0").actual.low == 2 + others
     assert judged(analysis, "errors == 0").actual.low == 1
-    assert judged(analysis, "issues lost-events == 0").actual.low == 7
+    assert judged(analysis, "issues interval-open == 0").actual.low == 7
     assert required(analysis, "issues error == 1") == "passed"
 
 

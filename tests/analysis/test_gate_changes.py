@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 from compare_support import recorded
+from evidence_support import core_ml, prediction, with_evidence
+from trace_support import BNNS, trace_of
 
+from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.comparison import compare
 from tracekit.analysis.gate.changes import ChangeResult, check_changes
 from tracekit.analysis.gate.requirements import parse_change
@@ -77,6 +80,66 @@ def test_a_part_of_nothing_is_no_number() -> None:
     ]
     same = compare([recorded([20.0] * 6)], [recorded([20.0] * 6)])
     assert [one.outcome for one in check_changes(same, changes)] == ["passed"] * 3
+
+
+def test_a_share_that_no_window_tells_is_not_measurable() -> None:
+    comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, "U" * 10)])
+    for strict in (False, True):
+        (result,) = check_changes(comparison, [parse_change("CPU share > +5 points")], strict)
+        assert (result.outcome, result.reason) == ("not measurable", "NEW: no window tells an engine")
+
+
+@pytest.mark.parametrize(
+    ("text", "strict", "outcome"),
+    [
+        ("ANE share < -50 points", False, "passed"),
+        ("ANE share < -20 points", False, "not measurable"),
+        ("ANE share < -20 points", True, "not measurable"),
+        ("CPU share > +10 points", False, "not measurable"),
+        ("CPU share > +50 points", True, "passed"),
+        ("UNKNOWN share > +10 points", True, "failed"),
+    ],
+)
+def test_an_open_share_is_judged_where_both_ends_agree(text: str, strict: bool, outcome: str) -> None:
+    comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "A" * 12 + "U" * 8)])
+    (result,) = check_changes(comparison, [parse_change(text)], strict)
+    assert result.outcome == outcome
+
+
+def test_an_open_share_passes_where_it_is_noise_at_both_ends() -> None:
+    comparison = compare([recorded([10.0] * 10)], [recorded([10.0] * 10, "A" * 8 + "U" * 2)])
+    change = [parse_change("ANE share < -10 points")]
+    assert check_changes(comparison, change)[0].outcome == "passed"
+    assert check_changes(comparison, change, strict=True)[0].outcome == "not measurable"
+
+
+def test_an_open_share_fails_where_even_its_least_does() -> None:
+    comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "C" * 19 + "U")])
+    texts = ("CPU share > +90 points", "CPU share > +97 points", "ANE share < -90 points")
+    results = check_changes(comparison, [parse_change(text) for text in texts])
+    assert [one.outcome for one in results] == ["failed", "not measurable", "failed"]
+
+
+def test_a_number_of_some_windows_is_not_measurable() -> None:
+    def some(count: int) -> Analysis:
+        rows = [prediction(20 + at * 20, 30 + at * 20) for at in range(10)]
+        rows += [core_ml(21 + at * 20, 24 + at * 20, "CPU", depth=1) for at in range(count)]
+        return analyze(with_evidence(trace_of([(20.5 + at * 20, "main", BNNS) for at in range(10)]), rows))
+
+    change = [parse_change("CPU busy > +10%")]
+    for strict in (False, True):
+        (result,) = check_changes(compare([some(6)], [some(10)]), change, strict)
+        assert result.outcome == "not measurable"
+        assert result.reason == (
+            "6 of 10 windows in BASE and 10 of 10 in NEW show it, and the others may have any value"
+        )
+    assert check_changes(compare([some(10)], [some(10)]), change)[0].outcome == "passed"
+
+
+def test_a_gate_says_that_one_recording_was_given_twice() -> None:
+    same, other = judged(LENGTHS, LENGTHS, "p50 > +10%"), judged(LENGTHS, LENGTHS[1:], "p50 > +10%")
+    assert same.reason == "within the threshold; but the same recording is given twice or more"
+    assert other.reason == "within the threshold"
 
 
 def test_a_scope_is_a_model() -> None:

@@ -121,7 +121,19 @@ def test_changes(text: str, expected: Change) -> None:
         ("windows >= 3ms", "'windows' is a count, and has no unit.", 12),
         ("issues == 0 in Net", "'issues' is of the whole recording: leave 'in' out.", 0),
         ("thermal <= fare", "'fare' is no thermal state. Did you mean 'fair'?", 11),
-        ("p0 <= 1ms", "percentiles lie between p0 and p100.", 0),
+        ("p0 <= 1ms", "a percentile lies above p0 and below p100; the ends are 'min' and 'max'.", 0),
+        ("p100 <= 1ms", "a percentile lies above p0 and below p100; the ends are 'min' and 'max'.", 0),
+        ("warm first <= 1s", "'first' is no number of the warm windows: leave 'warm' out.", 0),
+        ("warm windows >= 1", "'windows' is no number of the warm windows: leave 'warm' out.", 0),
+        ("warm load <= 1s", "'load' is no number of the warm windows: leave 'warm' out.", 0),
+        ("thermal <= 3", "a thermal state is expected here: nominal, fair, serious, critical.", 11),
+        ("p90 in 'My Net <= 8ms", "the quote that begins here does not end.", 7),
+        ("issues nulstacks == 0", "'nulstacks' is no code of an issue. Did you mean 'null-stacks'?", 7),
+        (
+            "issues qqq == 0",
+            "'qqq' is no code of an issue. tracekit analyze shows the code of an issue in brackets.",
+            7,
+        ),
         ("p50 ANE share >= 1", "'ANE share' is one number: leave 'p50' out.", 0),
         ("<= 8ms", "a metric is missing here, such as 'p90' or 'ANE share'.", 0),
     ],
@@ -157,6 +169,12 @@ def test_errors_in_what_is_forbidden(text: str, message: str, column: int) -> No
         ("p95 > +10%", "'p95' is no number that compare has. Did you mean 'p99'?", 0),
         ("max > +10%", "'max' is no number that compare has.", 0),
         ("ANE share < -10%", "a share changes by points: write '10 points', or 0.1.", 12),
+        ("ANE share < -5", "a share changes by at most 1: write '5 points' or a fraction.", 12),
+        ("CPU busy share > +1", "a share changes by at most 1: write '1 points' or a fraction.", 17),
+        ("ANE share < -100 points", "a share changes by at most 100 points, so this would never fail.", 12),
+        ("ANE share < -250", "a share changes by at most 100 points, so this would never fail.", 12),
+        ("p90 < -100%", "nothing falls by more than 100%, so this would never fail.", 6),
+        ("functions > +1", "'functions' is no metric. Known are p50, p90, p99, warm p50,", 0),
         ("p90 > +10", "10%, or a time with a unit is expected: ns, us, ms or s.", 9),
     ],
 )
@@ -165,6 +183,15 @@ def test_errors_in_changes(text: str, message: str, column: int) -> None:
         parse_change(text)
     assert str(raised.value).startswith(f"--fail-on: {message}")
     assert raised.value.lines == (text, " " * column + "^")
+
+
+def test_the_example_for_an_empty_expression_is_of_its_own_language() -> None:
+    examples = []
+    for parse in (parse_requirement, parse_change, lambda text: parse_requirement(text, forbids=True)):
+        with pytest.raises(UsageError) as raised:
+            parse("")
+        examples.append(str(raised.value).rpartition("such as ")[2])
+    assert examples == ["'p90 <= 8ms'.", "'p90 > +10%'.", "'CPU execute in MyModel'."]
 
 
 def test_an_empty_expression_and_a_book_are_refused() -> None:

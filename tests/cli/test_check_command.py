@@ -18,7 +18,9 @@ from tracekit.analysis.gate.requirements import parse_requirement
 from tracekit.analysis.pipeline import analyze
 from tracekit.cli import main
 from tracekit.load import open_trace
+from tracekit.model import Issue
 from tracekit.report.gate_github import to_github
+from tracekit.report.gate_json import to_json
 from tracekit.report.gate_junit import to_junit
 from tracekit.report.gate_text import to_text
 
@@ -80,6 +82,11 @@ def test_the_text_says_value_basis_windows_and_the_worst() -> None:
         "                  not measurable: the recording does not tell the thermal state\n"
         "ok              require windows >= 10\n"
         "                  windows is 12 (measured, 12 windows)\n"
+        "\n"
+        "To know\n"
+        "  ! 2 of 11 Neural Engine intervals (8.3 ms of inference) have labels that fit none of the target's\n"
+        "    Core ML models: they are another process's work, or did not go through Core ML, and count in no\n"
+        "    window [ane-work-of-others]\n"
     )
     assert result.stderr == ""
 
@@ -120,7 +127,7 @@ def test_junit_beside_the_text() -> None:
     suite = root[0]
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")
     assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
-    assert [(case.get("name"), case[0].tag) for case in suite] == [
+    assert [(case.get("name"), case[0].tag) for case in suite.iter("testcase")] == [
         ("require p90 <= 8ms", "failure"),
         ("require windows >= 10", "system-out"),
         ("require thermal <= fair", "error"),
@@ -141,7 +148,56 @@ def test_annotations_of_github() -> None:
         == "::warning title=require thermal <= fair::not measurable: the recording does not tell the thermal state"
     )
     assert lines[2].startswith("::notice title=tracekit check::")
-    assert len(lines) == 3
+    assert lines[3].startswith("::notice title=recording%3A ane-work-of-others::2 of 11 Neural Engine")
+    assert len(lines) == 4
+
+
+DAMAGED = Issue("warning", "names-damaged", "x\n::error::y has a wrong CRC", 1)
+DOUBTS = (
+    *(Issue("warning", "null-values", f"doubt {at}") for at in range(11)),
+    Issue("info", "redacted", "z"),
+)
+
+
+def test_the_warnings_of_the_recording_stand_beneath_damage_first() -> None:
+    results = check(analyze(open_trace(FALLBACK)), [parse_requirement("p90 <= 1s")])
+    text = to_text(results, "F", (*DOUBTS, DAMAGED)).splitlines()
+    listed = text[text.index("To know") + 1 :]
+    assert len(listed) == 11
+    assert listed[0] == "  ! x\\n::error::y has a wrong CRC [names-damaged]"
+    assert listed[-1] == "  … and 2 warnings more: tracekit analyze shows them"
+    github = to_github(results, "F", (*DOUBTS, DAMAGED)).splitlines()
+    assert github[1] == "::warning title=recording%3A names-damaged::x\\n::error::y has a wrong CRC"
+    assert [line.partition(" ")[0] for line in github] == ["::notice", "::warning", *["::notice"] * 10]
+    output = ET.fromstring(to_junit(results, "F", (*DOUBTS, DAMAGED)).encode())[0].find("system-out")
+    assert output is not None
+    assert (output.text or "").startswith("warning: x\\n::error::y has a wrong CRC [names-damaged]\n")
+    assert len((output.text or "").splitlines()) == 12
+    issues = json.loads(to_json(results, "F", (*DOUBTS, DAMAGED)))["issues"]
+    assert (len(issues), issues[-1]["code"], issues[-1]["count"]) == (13, "names-damaged", 1)
+    for write in (to_text, to_github, to_junit):
+        assert "ecording%3A" not in write(results, "F")
+        assert "To know" not in write(results, "F")
+
+
+def test_one_place_cannot_hold_two_results(tmp_path: Path) -> None:
+    both = run(*require("p90 <= 1s"), "--junit", "-")
+    assert (both.exit_code, both.stdout) == (2, "")
+    assert "Standard output can hold one result" in both.stderr
+    same = run(*require("p90 <= 1s"), "-o", "q.json", "--junit", "./q.json")
+    assert same.exit_code == 2
+    assert "q.json cannot hold both results" in same.stderr
+    assert not (tmp_path / "q.json").exists()
+    apart = run(*require("p90 <= 1s"), "-o", "q.json", "--junit", "-")
+    assert apart.exit_code == 0
+    assert apart.stdout.startswith("<?xml")
+
+
+def test_warm_shares_count_warm_windows() -> None:
+    assert run(*require("warm ANE share >= 45%")).exit_code == 0
+    result = run(*require("warm ANE share >= 46%"))
+    assert result.exit_code == 1
+    assert "warm ANE share is 45.5 % (measured, 11 windows)" in result.stdout
 
 
 HOSTILE = "a]]>&<b> \x00\x1b\x0b\ufffe\ud800 %0A::error::x,y\n::set-env name=A::B\u2028\u202e"

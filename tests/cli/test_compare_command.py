@@ -75,6 +75,39 @@ def test_exit_codes(options: list[str], code: int) -> None:
     assert run(FALLBACK, other, *options).exit_code == code
 
 
+GPU = str(SAMPLES / "gpu-espresso-macos13")
+SILENT = str(SAMPLES / "foundation-models-macos27")
+
+
+def test_a_share_of_windows_that_tell_no_engine_stops_the_gate() -> None:
+    result = run(GPU, SILENT, SILENT, "--fail-on", "CPU share > +5 points")
+    assert result.exit_code == 5
+    assert "NEW: no window tells an engine" in result.stdout
+    assert (
+        "not measurable in NEW, no window tells an engine: ANE share, GPU share, CPU share" in result.stdout
+    )
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "html"])
+def test_how_many_windows_a_number_rests_on_is_shown(format_: str) -> None:
+    result = run(FALLBACK, FALLBACK, "--fail-on", "CPU busy > +1%", "--format", format_)
+    assert result.exit_code == 5
+    assert "6 of 12 windows in BASE and 6 of 12 in NEW show it, and the number is of these" in result.stdout
+
+
+def test_the_run_that_lacks_a_table_is_named() -> None:
+    other = str(SAMPLES / "concurrent-models-ios27")
+    result = run(FALLBACK, FALLBACK, "--base", other, "--fail-on", "CPU busy > +1%")
+    assert result.exit_code == 5
+    assert "BASE: concurrent-models-ios27, run 1: no table measured the CPU" in result.stdout
+
+
+def test_a_recording_that_is_given_twice_is_told_on_stderr_beside_a_file(tmp_path: Path) -> None:
+    result = run(FALLBACK, FALLBACK, "--fail-on", "p90 > +1%", "-o", str(tmp_path / "out.json"))
+    assert result.exit_code == 0
+    assert "caution: the same recording is given twice or more: fallback-midway-ios27, run 1" in result.stderr
+
+
 def test_reasons_of_a_gate_stand_first_and_on_stderr_beside_a_file(tmp_path: Path) -> None:
     text = run(FALLBACK, ANE, "--fail-on", "ANE share < -10 points").stdout
     assert "FAILED          ANE share < -10 points\n" in text.split("BASE  ")[0]
@@ -168,6 +201,12 @@ def test_a_table_of_markdown_keeps_its_columns() -> None:
             [FALLBACK, FALLBACK, "--fail-on", "p90 > 10%"],
             2,
             "a difference has a sign: +10% or -10%.\n  p90 > 10%\n        ^",
+        ),
+        ([FALLBACK, FALLBACK, "--strict"], 2, "--strict says how --fail-on judges"),
+        (
+            [FALLBACK, FALLBACK, "--fail-on", "ANE share < -5"],
+            2,
+            "write '5 points' or a fraction.\n  ANE share < -5\n              ^",
         ),
         ([FALLBACK, FALLBACK, "-o", "x.docx"], 2, "the extension names no format"),
         ([FALLBACK], 2, "Missing argument"),

@@ -74,6 +74,7 @@ def check_command(
     check_output(output, force)
     if junit is not None:
         check_output(junit, force)
+        _check_apart(output, junit)
     chosen = guess_format(format_, output, _FORMATS)
     requirements = list(_requirements(require, forbid, _config(config, no_config)))
     if not requirements:
@@ -93,10 +94,18 @@ def check_command(
         "github": gate_github.to_github,
     }[chosen]
     if junit is not None:
-        write_output(gate_junit.to_junit(results, name), junit, force)
-    write_output(write(results, name), output, force)
+        write_output(gate_junit.to_junit(results, name, analysis.issues), junit, force)
+    write_output(write(results, name, analysis.issues), output, force)
     if code := exit_code(result.outcome for result in results):
         click.get_current_context().exit(code)
+
+
+def _check_apart(output: str, junit: str) -> None:
+    """Raise ``UsageError`` where one place would hold both results."""
+    if output == junit == "-":
+        raise UsageError("Standard output can hold one result: give --junit or -o a file, or --format junit.")
+    if "-" not in (output, junit) and Path(output).resolve() == Path(junit).resolve():
+        raise UsageError(f"{output} cannot hold both results: name two files for -o and --junit.")
 
 
 def _config(config: str | None, no_config: bool) -> Config:

@@ -32,7 +32,7 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
     metavar="CHANGE",
     help="Exit with 1 if a difference is beyond this and beyond the noise, such as 'p90 > +10%'. Repeatable.",
 )
-@click.option("--strict", is_flag=True, help="Differences within the noise fail as well.")
+@click.option("--strict", is_flag=True, help="With --fail-on: differences within the noise fail as well.")
 @analysis_options
 @click.option(
     "--format",
@@ -70,6 +70,8 @@ def compare_command(
 
     Exit codes: 1 a difference is too large, 5 one of --fail-on cannot be measured in these recordings.
     """
+    if strict and not fail_on:
+        raise UsageError("--strict says how --fail-on judges: give --fail-on as well.")
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
     bases = (base, *more_base)
@@ -77,6 +79,7 @@ def compare_command(
         raise UsageError("Standard input can be one of the recordings, not several.")
 
     from tracekit.analysis.comparison import compare
+    from tracekit.analysis.comparison.recorded import REPEATED
     from tracekit.analysis.gate.changes import check_changes
     from tracekit.analysis.gate.outcome import exit_code
     from tracekit.analysis.gate.requirements import parse_change
@@ -99,6 +102,10 @@ def compare_command(
         }[chosen]
         result = write(comparison, results)
     write_output(result, output, force)
+    if results and output != "-":
+        for caution in comparison.cautions:
+            if caution.code == REPEATED:
+                click.echo(f"caution: {caution.message}", err=True)
     for one in results:
         if output != "-" and one.outcome != "passed":
             click.echo(f"{one.outcome}: {one.change.text}", err=True)

@@ -7,9 +7,17 @@ from dataclasses import dataclass
 
 from tracekit.analysis.comparison.observations import Unit
 from tracekit.analysis.comparison.recorded import MIXED_WINDOWS
-from tracekit.analysis.comparison.result import Comparison, Difference, FunctionChange, Group, OneSided, Side
-from tracekit.analysis.gate.changes import ChangeResult
-from tracekit.analysis.verdicts import many
+from tracekit.analysis.comparison.result import (
+    Comparison,
+    Difference,
+    FunctionChange,
+    Group,
+    OneSided,
+    Side,
+    Value,
+)
+from tracekit.analysis.gate.changes import ChangeResult, resting
+from tracekit.analysis.verdicts import UNKNOWN, many
 
 _SHORT = {"within the noise": "noise", "too few to tell": "too few"}
 HEADER = ("measure", "BASE", "NEW", "difference", "relative", "95 % interval", "basis", "finding")
@@ -25,6 +33,13 @@ def amount(value: float | None, unit: Unit, signed: bool = False) -> str:
     if unit == "share":
         return f"{100 * value:{sign}.1f} {'pts' if signed else '%'}"
     return f"{value:{sign},.2f}" if unit == "count" else f"{value:{sign},.0f} {unit}"
+
+
+def _told(value: Value, unit: Unit) -> str:
+    """Return a side's number; both ends of what it can be where some windows leave it open."""
+    if value.most is None or value.value is None:
+        return amount(value.value, unit)
+    return f"{amount(value.value, unit).partition(' ')[0]} … {amount(value.most, unit)}"
 
 
 def interval(row: Difference) -> str:
@@ -55,8 +70,8 @@ def cells(row: Difference) -> list[str]:
     """Return the row as the cells of ``HEADER``."""
     return [
         row.metric,
-        amount(row.base.value, row.unit),
-        amount(row.new.value, row.unit),
+        _told(row.base, row.unit),
+        _told(row.new, row.unit),
         amount(row.difference, row.unit, True),
         ratio(row),
         interval(row),
@@ -66,17 +81,24 @@ def cells(row: Difference) -> list[str]:
 
 
 def shown(rows: Iterator[Difference]) -> tuple[list[Difference], list[Difference]]:
-    """Return the rows for the table, and those that are not measurable; zeros on both sides are left out."""
-    every = [row for row in rows if row.difference is None or row.base.value or row.new.value]
+    """Return the rows for the table, and those of which more is to be said beneath it (``missing``).
+
+    Zeros on both sides are left out; a number of some of the windows stands in both.
+    """
+    every = [row for row in rows if row.difference is None or row.base.highest or row.new.highest]
     return (
         [row for row in every if row.judgement != "not measurable"],
-        [row for row in every if row.judgement == "not measurable"],
+        [row for row in every if row.judgement == "not measurable" or _is_partial(row)],
     )
+
+
+def _is_partial(row: Difference) -> bool:
+    return row.base.is_partial or row.new.is_partial
 
 
 @dataclass(frozen=True)
 class Missing:
-    """Metrics that are not measurable for one reason."""
+    """Metrics that are not measurable, or are of some windows only, for one reason."""
 
     metrics: tuple[str, ...]
     reason: str
@@ -88,10 +110,12 @@ class Missing:
 
 
 def missing(rows: Sequence[Difference]) -> list[Missing]:
-    """Return the reasons why rows are not measurable, each once."""
+    """Return why rows are not measurable, or on how many windows they rest, each reason once."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        if row.base.missing and row.base.missing == row.new.missing:
+        if row.judgement != "not measurable":
+            reason = f"{resting(row)}, and the number is of these"
+        elif row.base.missing and row.base.missing == row.new.missing:
             reason = f"not measurable, {row.base.missing}"
         else:
             sides = (("BASE", row.base.missing), ("NEW", row.new.missing))
@@ -141,11 +165,17 @@ def _lengths(group: Group) -> str:
 
 def _pair(row: Difference) -> str:
     part = ratio(row) or amount(row.difference, row.unit, True)
-    return f"{amount(row.base.value, row.unit)} → {amount(row.new.value, row.unit)} ({part})"
+    return f"{_told(row.base, row.unit)} → {_told(row.new, row.unit)} ({part})"
 
 
 def _engines(group: Group) -> str:
     rows = [row for row in group.rows if row.unit == "share" and row.metric.count(" ") == 1]
+    told = [row for row in rows if row.metric != f"{UNKNOWN} share"]
+    if not told:
+        return "No window tells an engine."
+    silent = [row for row in told if row.difference is None]
+    if silent:
+        return f"Engines cannot be compared: {missing(silent)[0].reason.removeprefix('not measurable, ')}."
     changed = [row for row in rows if row.judgement in ("higher", "lower")]
     if changed:
         return f"Other engines: {', '.join(f'{row.metric} {_pair(row)}' for row in changed)}."

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tracekit.analysis.gate.issue_codes import is_damage
 from tracekit.analysis.gate.judge import Result
 from tracekit.export.text import printable
-from tracekit.report.gate_words import named, reason, sentence
+from tracekit.model import Issue
+from tracekit.report.gate_words import MOST_WARNINGS, left_out, named, reason, sentence, warnings
 
 _COMMAND = {"failed": "error", "not measurable": "warning"}
 
 
-def to_github(results: Sequence[Result], name: str) -> str:
+def to_github(results: Sequence[Result], name: str, issues: Sequence[Issue] = ()) -> str:
     """Return one annotation for each requirement that is not met, and a notice with the counts.
+
+    The recording's warnings follow, at most ten: damage as warnings, doubts as notices.
 
     Nothing else is printed: a line of other people's text could be a command.
     """
@@ -26,6 +30,12 @@ def to_github(results: Sequence[Result], name: str) -> str:
         if result.outcome != "passed"
     ]
     lines.append(f"::notice title=tracekit check::{_data(f'{name}: {sentence(results)}')}")
+    warned = warnings(issues)
+    for one in warned[:MOST_WARNINGS]:
+        command = "warning" if is_damage(one) else "notice"
+        lines.append(f"::{command} title={_property(f'recording: {one.code}')}::{_data(one.message)}")
+    if more := left_out(warned):
+        lines.append(f"::notice title={_property('recording')}::{_data(more)}")
     return "\n".join(lines) + "\n"
 
 

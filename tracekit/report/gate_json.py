@@ -12,12 +12,13 @@ import tracekit
 from tracekit.analysis.gate.judge import Result
 from tracekit.analysis.gate.outcome import exit_code
 from tracekit.analysis.gate.readings import Actual
+from tracekit.model import Issue
 from tracekit.report.gate_words import reason, sentence
 
 SCHEMA = "tracekit-check/1"
 
 
-def to_json(results: Sequence[Result], name: str) -> str:
+def to_json(results: Sequence[Result], name: str, issues: Sequence[Issue] = ()) -> str:
     """Return the document as indented JSON text with a final newline."""
     document = {
         "schema": SCHEMA,
@@ -26,6 +27,7 @@ def to_json(results: Sequence[Result], name: str) -> str:
         "exit_code": exit_code(result.outcome for result in results),
         "sentence": sentence(results),
         "results": [_result(one) for one in results],
+        "issues": [asdict(one) for one in issues],
     }
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 

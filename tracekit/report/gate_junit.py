@@ -8,14 +8,18 @@ from collections.abc import Sequence
 
 from tracekit.analysis.gate.judge import Result
 from tracekit.export.text import printable
-from tracekit.report.gate_words import named, reason
+from tracekit.model import Issue
+from tracekit.report.gate_words import named, reason, warnings
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
 
 
-def to_junit(results: Sequence[Result], name: str) -> str:
-    """Return the document; what is not measurable is an error, so that it can be told from a failure."""
+def to_junit(results: Sequence[Result], name: str, issues: Sequence[Issue] = ()) -> str:
+    """Return the document; what is not measurable is an error, so that it can be told from a failure.
+
+    The recording's warnings are the suite's output.
+    """
     counts = {
         "tests": len(results),
         "failures": sum(result.outcome == "failed" for result in results),
@@ -35,6 +39,9 @@ def to_junit(results: Sequence[Result], name: str) -> str:
             kind = "failure" if result.outcome == "failed" else "error"
             type_ = result.outcome.replace(" ", "-")
             ET.SubElement(case, kind, message=told, type=type_).text = told
+    if warned := warnings(issues):
+        told = "\n".join(f"{one.severity}: {_text(one.message)} [{_text(one.code)}]" for one in warned)
+        ET.SubElement(suite, "system-out").text = told
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tracekit.analysis.comparison.recorded import THERMAL
+from tracekit.analysis.gate.issue_codes import is_damage
 from tracekit.analysis.gate.judge import Result
 from tracekit.analysis.gate.readings import Actual, Worst
 from tracekit.analysis.gate.requirements import Kind, Presence
 from tracekit.analysis.verdicts import many
+from tracekit.model import Issue
 
 
 def named(result: Result) -> str:
@@ -26,6 +28,21 @@ def sentence(results: Sequence[Result]) -> str:
     parts = [f"{counts['failed']:,} failed"] if counts["failed"] else []
     parts += [f"{counts['not measurable']:,} not measurable"] if counts["not measurable"] else []
     return f"Of {many(len(results), 'requirement')}, {' and '.join(parts)}; {counts['passed']:,} met."
+
+
+MOST_WARNINGS = 10
+
+
+def warnings(issues: Sequence[Issue]) -> list[Issue]:
+    """Return what the reading and the analysis warned of, damage first."""
+    told = [issue for issue in issues if issue.severity != "info"]
+    return sorted(told, key=lambda issue: not is_damage(issue))
+
+
+def left_out(issues: Sequence[Issue]) -> str:
+    """Say how many warnings are beyond those that are shown; "" where none is."""
+    more = len(issues) - MOST_WARNINGS
+    return f"… and {many(more, 'warning')} more: tracekit analyze shows them" if more > 0 else ""
 
 
 def reason(result: Result) -> str:

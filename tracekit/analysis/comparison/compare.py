@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import replace
 
 import numpy as np
 
 from tracekit.analysis.comparison import functions as by_function
 from tracekit.analysis.comparison.bootstrap import (
     Panel,
-    Statistic,
     Wanted,
     estimate,
     intervals,
     needed,
 )
-from tracekit.analysis.comparison.observations import Amount, FloatArray, Observations, Quantity, Unit, pooled
-from tracekit.analysis.comparison.recorded import cautions, side_of
+from tracekit.analysis.comparison.metrics import METRICS, PREPARING, Column, GroupSide, Metric
+from tracekit.analysis.comparison.observations import Amount, Observations, Unit, pooled
+from tracekit.analysis.comparison.recorded import cautions, other_verdict_bases, repeated, side_of
 from tracekit.analysis.comparison.result import (
     Change,
     Comparison,
@@ -30,114 +29,12 @@ from tracekit.analysis.comparison.result import (
     OneSided,
     Value,
 )
-from tracekit.analysis.measured import ANE_SOURCES
 from tracekit.analysis.result import Analysis
-from tracekit.engines import SERVING, Engine, Phase
+from tracekit.engines import Phase
 from tracekit.errors import UsageError
 from tracekit.model import BoolArray
 
-PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
-VERDICTS = (*map(str, SERVING), "MIXED", "UNKNOWN")
 _MOST_GROUPS = 20
-_AWAITED = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One number of a group of windows: which column, over which of the windows, by which statistic."""
-
-    name: str
-    quantity: str
-    statistic: Statistic
-    engine: str = ""
-    part: str = ""
-    always: bool = False
-    """Told even where neither side shows it."""
-
-
-def _metrics() -> Iterator[Metric]:
-    for name, fraction in PERCENTILES.items():
-        yield Metric(name, "length", fraction, always=True)
-    for name, fraction in PERCENTILES.items():
-        yield Metric(f"warm {name}", "length", fraction, part="warm")
-    yield Metric("first", "length", 0.5, part="first")
-    for name in VERDICTS:
-        yield Metric(f"{name} share", "share", "mean", name)
-    for engine in SERVING:
-        yield Metric(f"{engine} busy", "busy", "mean", engine)
-        yield Metric(f"{engine} busy share", "busy share", "mean", engine)
-    for engine in SERVING:
-        yield Metric(f"{engine} samples", "samples", "mean", engine)
-    for engine in _AWAITED:
-        yield Metric(f"{engine} waiting", "waiting", "mean", engine)
-    yield Metric("hand-offs", "hand-offs", "mean")
-
-
-METRICS: tuple[Metric, ...] = tuple(_metrics())
-PREPARING = ("load", "compile")
-"""Metrics of whole runs."""
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One side of one group: its runs, and which windows of each."""
-
-    runs: Sequence[Observations]
-    rows: Sequence[BoolArray]
-
-    @property
-    def windows(self) -> int:
-        return sum(int(rows.sum()) for rows in self.rows)
-
-    @property
-    def sources(self) -> set[str]:
-        """Where the windows come from; the Neural Engine's table has two names."""
-        found = {str(one) for run, rows in zip(self.runs, self.rows, strict=True) for one in run.source[rows]}
-        return {ANE_SOURCES[0] if one in ANE_SOURCES else one for one in found}
-
-    def column(self, metric: Metric) -> tuple[FloatArray, Value, Unit]:
-        """Return the windows' values (NaN where not known), the side's number, and its unit."""
-        found = [run.quantity(metric.quantity, metric.engine) for run in self.runs]
-        chosen = [self._part(run, rows, metric.part) for run, rows in zip(self.runs, self.rows, strict=True)]
-        values = [
-            np.where(part[rows], one.values[rows], np.nan)
-            for one, rows, part in zip(found, self.rows, chosen, strict=True)
-        ]
-        units = {one.unit for one in found}
-        missing = _missing(found, chosen, metric)
-        if len(units) > 1:
-            missing = f"the runs count {' and '.join(sorted(units))}"
-        column = pooled(values)
-        if missing:
-            column = np.full(len(column), np.nan)
-        count = int((~np.isnan(column)).sum())
-        bases = {
-            basis for one, part in zip(found, chosen, strict=True) for basis in one.bases(part) if not missing
-        }
-        value = None if missing else estimate(column, metric.statistic)
-        return column, Value(value, count, " and ".join(sorted(bases)), missing), found[0].unit
-
-    @staticmethod
-    def _part(run: Observations, rows: BoolArray, part: str) -> BoolArray:
-        if part == "first":
-            return rows & run.first
-        return rows & ~run.first if part == "warm" else rows
-
-
-def _missing(found: Sequence[Quantity], rows: Sequence[BoolArray], metric: Metric) -> str:
-    """Say why the runs of a side give no number; a run with other windows is passed over."""
-    problems = [
-        one.problem(part) for one, part in zip(found, rows, strict=True) if part.any() or len(rows) == 1
-    ]
-    if not problems:
-        return "there is no such window"
-    told = [problem for problem in problems if problem]
-    if told:
-        return told[0]
-    bases = {basis for one, part in zip(found, rows, strict=True) for basis in one.bases(part)}
-    if len(bases) > 1 and not metric.quantity.endswith(("share", "hand-offs")):
-        return f"the runs are {' and '.join(sorted(bases))}, which one number does not mix"
-    return ""
 
 
 def compare(base: Sequence[Analysis], new: Sequence[Analysis]) -> Comparison:
@@ -155,7 +52,11 @@ def compare(base: Sequence[Analysis], new: Sequence[Analysis]) -> Comparison:
     return Comparison(
         base=of_base,
         new=of_new,
-        cautions=tuple(cautions(of_base, of_new, one_sided)),
+        cautions=(
+            *repeated(*sides),
+            *cautions(of_base, of_new, one_sided),
+            *other_verdict_bases(*sides),
+        ),
         groups=groups,
         preparing=tuple(_preparing(*sides)),
         functions=changed,
@@ -203,38 +104,75 @@ def _keys(side: Sequence[Observations]) -> set[_Key]:
     return kinds | {("model", str(model), "") for run in side for model in run.model if model}
 
 
-def _side(runs: Sequence[Observations], key: _Key) -> _Side:
+def _side(runs: Sequence[Observations], key: _Key) -> GroupSide:
     kind, name, source = key
     masks: dict[GroupKind, Callable[[Observations], BoolArray]] = {
         "all": lambda run: np.ones(run.count, bool),
         "kind": lambda run: np.asarray((run.label == name) & (run.source == source), bool),
         "model": lambda run: np.asarray(run.model == name, bool),
     }
-    return _Side(runs, [masks[kind](run) for run in runs])
+    return GroupSide(runs, [masks[kind](run) for run in runs])
 
 
-def _rows(base: _Side, new: _Side) -> Iterator[Difference]:
+_Pair = tuple[Metric, Column, Column]
+
+
+def _rows(base: GroupSide, new: GroupSide) -> Iterator[Difference]:
     """Yield the group's numbers, without those that neither side shows."""
     columns = [(metric, base.column(metric), new.column(metric)) for metric in METRICS]
     told = [
         (metric, of_base, of_new)
         for metric, of_base, of_new in columns
-        if metric.always or of_base[1].value is not None or of_new[1].value is not None
+        if metric.always or of_base.value.value is not None or of_new.value.value is not None
     ]
-    panels = [
-        Panel(tuple(int(rows.sum()) for rows in base.rows), tuple(one[0] for _, one, _ in told)),
-        Panel(tuple(int(rows.sum()) for rows in new.rows), tuple(one[0] for _, _, one in told)),
-    ]
-    wanted = [Wanted(at, metric.statistic) for at, (metric, _, _) in enumerate(told)]
-    found = intervals(panels[0], panels[1], _shared(wanted, told))
+    # A share that some windows leave open is taken twice more, at both ends of what it can be.
+    open_ = [at for at, (_, of_base, of_new) in enumerate(told) if _is_open(of_base, of_new)]
+    ends: list[_Pair] = []
+    for metric, of_base, of_new in (told[at] for at in open_):
+        ends += [(metric, of_base.highest, of_new), (metric, of_base, of_new.highest)]
+    rows = list(_differences(base, new, told, ends))
+    for place, at in enumerate(open_):
+        start = len(told) + 2 * place
+        rows[at] = _between(rows[at], *rows[start : start + 2])
     alike = base.sources == new.sources or not (base.sources and new.sources)
-    for (metric, of_base, of_new), interval in zip(told, found, strict=True):
-        units = of_base[2], of_new[2]
-        row = difference(metric.name, units, of_base[1], of_new[1], interval, needed(metric.statistic))
+    for (metric, _, _), row in zip(told, rows, strict=False):
         yield row if alike or metric.quantity != "length" else _other_windows(row, base, new)
 
 
-def _other_windows(row: Difference, base: _Side, new: _Side) -> Difference:
+def _differences(
+    base: GroupSide, new: GroupSide, told: Sequence[_Pair], ends: Sequence[_Pair]
+) -> Iterator[Difference]:
+    pairs = [*told, *ends]
+    wanted = [Wanted(at, metric.statistic) for at, (metric, _, _) in enumerate(pairs)]
+    found = intervals(
+        Panel(tuple(int(rows.sum()) for rows in base.rows), tuple(one.values for _, one, _ in pairs)),
+        Panel(tuple(int(rows.sum()) for rows in new.rows), tuple(one.values for _, _, one in pairs)),
+        [*_shared(wanted[: len(told)], told), *wanted[len(told) :]],
+    )
+    for (metric, of_base, of_new), interval in zip(pairs, found, strict=True):
+        units = of_base.unit, of_new.unit
+        yield difference(metric.name, units, of_base.value, of_new.value, interval, needed(metric.statistic))
+
+
+def _is_open(base: Column, new: Column) -> bool:
+    both = base.value.value is not None and new.value.value is not None
+    return both and not (base.most is None and new.most is None)
+
+
+def _between(row: Difference, lowest: Difference, highest: Difference) -> Difference:
+    """Judge a share that windows without an engine leave open: only if both ends say the same."""
+    if lowest.judgement == highest.judgement:
+        return replace(row, low=lowest.low, high=highest.high, judgement=lowest.judgement)
+    silent = [
+        f"{side.total - side.count:,} of {side.total:,} windows in {name}"
+        for name, side in (("BASE", row.base), ("NEW", row.new))
+        if side.most is not None
+    ]
+    why = f"{' and '.join(silent)} tell no engine, and the answer depends on them"
+    return refused(row.metric, row.unit, row.base, row.new, why)
+
+
+def _other_windows(row: Difference, base: GroupSide, new: GroupSide) -> Difference:
     """Refuse to subtract lengths of what is not the same thing: a prediction and an engine's interval."""
     names = [" and ".join(sorted(side.sources)) or "nothing" for side in (base, new)]
     why = f"windows come from {names[0]} in BASE and from {names[1]} in NEW, whose lengths do not compare"
@@ -247,7 +185,7 @@ def refused(name: str, unit: Unit, base: Value, new: Value, why: str) -> Differe
     return Difference(name, unit, base, new, None, None, None, "not measurable")
 
 
-def _shared(wanted: Sequence[Wanted], told: Sequence[tuple[Metric, object, object]]) -> list[Wanted]:
+def _shared(wanted: Sequence[Wanted], told: Sequence[_Pair]) -> list[Wanted]:
     """Point percentiles of the same windows to one column, which is then sorted once."""
     first: dict[tuple[str, str, str], int] = {}
     return [
@@ -311,10 +249,11 @@ def _of_runs(amounts: Sequence[Amount]) -> Value:
     known = [one.value for one in amounts if one.value is not None]
     bases = sorted({one.basis for one in amounts if one.value is not None})
     if not known:
-        return Value(None, 0, missing=amounts[0].missing)
+        return Value(None, 0, len(amounts), missing=amounts[0].missing)
     if len(bases) > 1:
-        return Value(None, 0, missing=f"the runs are {' and '.join(bases)}, which one number does not mix")
-    return Value(float(np.mean(known)), len(known), bases[0])
+        why = f"the runs are {' and '.join(bases)}, which one number does not mix"
+        return Value(None, 0, len(amounts), missing=why)
+    return Value(float(np.mean(known)), len(known), len(amounts), bases[0])
 
 
 def _functions(
@@ -337,7 +276,8 @@ def _functions(
     rows = []
     for at, ((binary, symbol, engine), interval) in enumerate(zip(names, found, strict=True)):
         of_base, of_new = (
-            Value(estimate(panel.columns[at], "mean"), sum(panel.sizes), "sampled") for panel in panels
+            Value(estimate(panel.columns[at], "mean"), sum(panel.sizes), sum(panel.sizes), "sampled")
+            for panel in panels
         )
         row = difference("weight per window", (unit, unit), of_base, of_new, interval, needed("mean"))
         if row.judgement in ("higher", "lower"):
@@ -351,8 +291,3 @@ def _change(row: Difference) -> Change:
     if not row.new.value:
         return "vanished"
     return "grew" if row.judgement == "higher" else "shrank"
-
-
-def all_names() -> list[str]:
-    """Return the names of every metric that a comparison can have."""
-    return list(chain((metric.name for metric in METRICS), PREPARING))

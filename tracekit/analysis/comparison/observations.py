@@ -49,6 +49,13 @@ class Quantity:
     basis: Names
     missing: str = ""
     counted: bool = False
+    silent: str = "no window shows it"
+    """What is to be said where all of some windows are NaN."""
+
+    @property
+    def most(self) -> float:
+        """The most that a window can have of which nothing tells the number; the least is 0."""
+        return 1.0 if self.unit == "share" else np.inf
 
     def bases(self, rows: BoolArray) -> tuple[str, ...]:
         """Return the bases of those of the rows that are known."""
@@ -62,7 +69,7 @@ class Quantity:
         if self.missing:
             return self.missing
         if np.isnan(self.values[rows]).all():
-            return "no window shows it"
+            return self.silent
         bases = self.bases(rows)
         if len(bases) > 1 and not self.counted:
             return f"the windows are {' and '.join(bases)}, which one number does not mix"
@@ -125,10 +132,10 @@ class Observations:
         if name == "hand-offs":
             return self._hand_offs()
         if name == "share":
-            return self._decided((self.verdict == engine).astype(float))
+            return self._decided(self.verdict == engine, engine)
         one = Engine(engine)
         if name == "used share":
-            return self._decided(self._uses(one).astype(float))
+            return self._decided(self._uses(one), engine)
         if name == "waiting":
             return self._waiting(one)
         if name == "samples":
@@ -237,19 +244,35 @@ class Observations:
         marks: BoolArray = np.bincount(at, minlength=self.count) > 0
         return marks
 
-    def _decided(self, values: FloatArray) -> Quantity:
-        """Return what the verdicts say, with how they are known: measured where an engine was at work."""
-        measured = np.zeros(self.count, bool)
-        for engine in SERVING:
-            measured |= np.nan_to_num(self._busy(engine).values) > 0
+    def _decided(self, told: BoolArray, engine: str) -> Quantity:
+        """Return 1 where the verdict tells it, 0 where it tells another, NaN where nothing tells an engine.
+
+        A window's basis is its verdict's: measured where an engine was at work; where the one asked for is
+        told, that one.
+        """
+        values = np.where(self.undecided & ~told, np.nan, told.astype(np.float64))
+        measured = np.any([self.at_work(one) for one in SERVING], axis=0)
+        if engine in [str(one) for one in SERVING]:
+            measured = np.where(told, self.at_work(Engine(engine)), measured)
         basis = np.where(measured, str(Basis.MEASURED), str(Basis.SAMPLED)).astype(object)
-        return Quantity(values, "share", basis, counted=True)
+        return Quantity(values, "share", basis, counted=True, silent="no window tells an engine")
+
+    def at_work(self, engine: Engine) -> BoolArray:
+        """Mark the windows in which an engine was measured at work, or Core ML reported a request to it."""
+        marks: BoolArray = np.nan_to_num(self._busy(engine).values) > 0
+        if self.analysis.measured.requests(engine):
+            marks = marks | (np.nan_to_num(self._per_window(self._of(engine), "waiting_ns")) > 0)
+        return marks
 
     @cached_property
     def undecided(self) -> BoolArray:
         """Windows of which nothing tells the engine: any answer about them would be a guess."""
         marks: BoolArray = self.verdict == UNKNOWN
         return marks
+
+    def is_measured(self, engine: Engine) -> bool:
+        """True where something of the recording measured the engine."""
+        return not self._busy(engine).missing or self.analysis.measured.requests(engine)
 
     def unmeasured(self, engine: Engine) -> str:
         """Say why no table measured an engine."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from hashlib import sha256
+
+import numpy as np
 
 from tracekit.analysis.comparison.observations import Observations
 from tracekit.analysis.comparison.result import Caution, OneSided, Recorded, Side
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.engines import SERVING
 
 THERMAL = ("nominal", "fair", "serious", "critical")
 MIXED_WINDOWS = "different-kinds-of-windows"
+REPEATED = "same-recording-twice"
 _TOLD = {
     "device": "devices",
     "os": "systems",
@@ -100,6 +105,55 @@ def cautions(base: Side, new: Side, one_sided: Sequence[OneSided]) -> Iterator[C
             "one run on a side: the intervals cover how windows vary within a run, not how runs vary;"
             " record several per side to know",
         )
+
+
+def repeated(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Caution]:
+    """Yield a caution where one recording stands for several runs: they are no independent evidence."""
+    sides = [("BASE", run) for run in base] + [("NEW", run) for run in new]
+    found: dict[Hashable, list[tuple[str, Observations]]] = {}
+    for name, run in sides:
+        found.setdefault(_identity(run), []).append((name, run))
+    for group in found.values():
+        if len(group) > 1:
+            info = group[0][1].analysis.trace.info
+            places = Counter(name for name, _ in group)
+            told = " and ".join(
+                f"{name} ({count} times)" if count > 1 else name for name, count in places.items()
+            )
+            yield Caution(
+                REPEATED,
+                f"the same recording is given twice or more: {info.name}, run {info.run}, in {told}; its"
+                " windows are no independent evidence, and intervals are too narrow",
+            )
+
+
+def _identity(run: Observations) -> Hashable:
+    """Return what no two recordings have in common, to the nanosecond, whatever their files are called."""
+    trace, windows = run.analysis.trace, run.windows
+    times = trace.samples["time_ns"].to_numpy(), run.starts, windows["end_ns"].to_numpy()
+    digest = sha256(b"|".join(one.tobytes() for one in times)).digest()
+    info = trace.info
+    named = () if len(trace.samples) or run.count else (info.name, info.run, info.device, info.start)
+    return digest, named
+
+
+def other_verdict_bases(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Caution]:
+    """Yield a caution where the sides' verdicts are known in different ways; shares count them alike."""
+    of_base, of_new = (_verdict_bases(side) for side in (base, new))
+    if of_base and of_new and of_base != of_new:
+        yield Caution(
+            "different-verdict-bases",
+            f"verdicts are {_list(of_base)} in BASE, {_list(of_new)} in NEW: a share counts windows by"
+            " verdict, and samples can miss what a table shows",
+        )
+
+
+def _verdict_bases(side: Sequence[Observations]) -> set[str]:
+    return {
+        basis
+        for run in side
+        for basis in run.quantity("share", str(SERVING[0])).bases(np.ones(run.count, bool))
+    }
 
 
 def _values(side: Side, name: str) -> set[str]:

@@ -52,12 +52,28 @@ class Caution:
 
 @dataclass(frozen=True)
 class Value:
-    """One side of a row: None where it is not measurable, and then why. ``count`` is of windows or runs."""
+    """One side of a row: None where it is not measurable, and then why.
+
+    ``count`` windows (or runs) of the ``total`` that there are show it. A share is of all windows, so with
+    windows that tell no engine it lies from ``value`` to ``most``.
+    """
 
     value: float | None
     count: int
+    total: int
     basis: str = ""
     missing: str = ""
+    most: float | None = None
+
+    @property
+    def is_partial(self) -> bool:
+        """True where the number is of some of the windows, and the others may have any."""
+        return self.value is not None and self.most is None and self.count < self.total
+
+    @property
+    def highest(self) -> float:
+        """The most that the number can be."""
+        return (self.value or 0.0) if self.most is None else self.most
 
 
 @dataclass(frozen=True)

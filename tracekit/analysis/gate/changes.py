@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tracekit.analysis.comparison.metrics import PREPARING
+from tracekit.analysis.comparison.recorded import REPEATED
 from tracekit.analysis.comparison.result import Comparison, Difference, Group
 from tracekit.analysis.gate.outcome import Outcome
 from tracekit.analysis.gate.requirements import Change
@@ -29,7 +31,15 @@ def check_changes(
     A difference fails when it is beyond the threshold and beyond the noise. Where there are too few windows
     to tell, it is not measurable. ``strict`` takes the differences as they are, noise or not.
     """
-    return tuple(result for change in changes for result in _judged(comparison, change, strict))
+    results = tuple(result for change in changes for result in _judged(comparison, change, strict))
+    if not any(caution.code == REPEATED for caution in comparison.cautions):
+        return results
+    return tuple(
+        one
+        if one.outcome == "not measurable"
+        else replace(one, reason=f"{one.reason}; but the same recording is given twice or more")
+        for one in results
+    )
 
 
 def _judged(comparison: Comparison, change: Change, strict: bool) -> Iterator[ChangeResult]:
@@ -59,24 +69,41 @@ def _also(comparison: Comparison) -> set[str]:
 
 
 def _judge(row: Difference, change: Change, strict: bool) -> tuple[Outcome, str]:
-    if row.difference is None:
+    if row.base.value is None or row.new.value is None or (row.difference is None and not _is_open(row)):
         sides = (("BASE", row.base), ("NEW", row.new))
         told = [f"{name}: {side.missing}" for name, side in sides if side.missing]
         same = row.base.missing == row.new.missing
         return "not measurable", row.base.missing if same else "; ".join(told)
+    if row.base.is_partial or row.new.is_partial:
+        return "not measurable", f"{resting(row)}, and the others may have any value"
     if row.judgement == "too few to tell" and not strict:
         return "not measurable", f"{min(row.base.count, row.new.count)} on a side are too few to tell"
-    amount = row.difference
+    # Windows that tell no engine leave a share open: every value that it can have must say the same.
+    amounts = row.new.value - row.base.highest, row.new.highest - row.base.value
     if change.relative:
         if row.ratio is None:
-            if not amount:
+            if not row.difference:
                 return "passed", "no difference"
-            if not row.base.value:
-                return "not measurable", "a part of a base that is 0 is nothing; give an absolute amount"
-        amount = row.ratio or 0.0
-    beyond = amount > change.amount if change.operator == ">" else amount < change.amount
-    if not beyond:
+            return "not measurable", "a part of a base that is 0 is nothing; give an absolute amount"
+        amounts = row.ratio, row.ratio
+    beyond = [
+        amount > change.amount if change.operator == ">" else amount < change.amount for amount in amounts
+    ]
+    if not any(beyond):
         return "passed", "within the threshold"
     if row.judgement == "within the noise" and not strict:
         return "passed", "beyond the threshold, but within the noise"
+    if not all(beyond) or (row.difference is None and not strict):
+        return "not measurable", row.base.missing or "windows that tell no engine could make it either"
     return "failed", "beyond the threshold"
+
+
+def _is_open(row: Difference) -> bool:
+    return row.base.most is not None or row.new.most is not None
+
+
+def resting(row: Difference) -> str:
+    """Return ``6 of 12 windows in BASE and 6 of 12 in NEW show it``, or runs."""
+    noun = "runs" if row.metric in PREPARING else "windows"
+    base, new = (f"{side.count:,} of {side.total:,}" for side in (row.base, row.new))
+    return f"{base} {noun} in BASE and {new} in NEW show it"

@@ -22,16 +22,19 @@ _PLAIN = {"≤": "<=", "≥": ">="}
 
 
 class Reader:
-    """A position in an expression. ``origin`` names where it stands, for messages."""
+    """A position in an expression.
 
-    def __init__(self, text: str, origin: str) -> None:
+    ``origin`` names where it stands and ``example`` what it could be, for messages.
+    """
+
+    def __init__(self, text: str, origin: str, example: str) -> None:
         self.text = text
         self.origin = origin
         self.at = 0
         if len(text) > LONGEST:
             raise UsageError(f"{origin}: an expression of {len(text):,} characters is too long to be one.")
         if not text.strip():
-            raise UsageError(f"{origin}: the expression is empty. Write one such as 'p90 <= 8ms'.")
+            raise UsageError(f"{origin}: the expression is empty. Write one such as '{example}'.")
 
     def fail(self, message: str, at: int | None = None) -> UsageError:
         """Return the error that points at a column (by default, the next word's)."""
@@ -41,13 +44,16 @@ class Reader:
         shown = self.text[start : start + _SHOWN].translate({9: " ", 10: " ", 13: " "})
         return UsageError(f"{self.origin}: {message}", shown, f"{' ' * (at - start)}^")
 
-    def unknown(self, what: str, found: str, known: Iterable[str], at: int) -> UsageError:
-        """Return the error of a word that is not known, with the one that was probably meant."""
+    def unknown(self, what: str, found: str, known: Iterable[str], at: int, else_: str = "") -> UsageError:
+        """Return the error of a word that is not known, with the one that was probably meant.
+
+        Without such a one, ``else_`` is told, or all that are known.
+        """
         names = list(dict.fromkeys(known))
         folded = {name.lower(): name for name in names}
         digits = found.lower().replace("o", "0").replace("l", "1")  # p9O is p90
-        close = [digits] if digits in folded else difflib.get_close_matches(found.lower(), folded, 1, 0.5)
-        hint = f"Did you mean '{folded[close[0]]}'?" if close else f"Known are {', '.join(names)}."
+        close = [digits] if digits in folded else difflib.get_close_matches(found.lower(), folded, 1, 0.6)
+        hint = f"Did you mean '{folded[close[0]]}'?" if close else else_ or f"Known are {', '.join(names)}."
         return self.fail(f"'{found}' is no {what}. {hint}", at)
 
     def _skip(self) -> None:
@@ -110,6 +116,8 @@ class Reader:
         quoted = self._take(_QUOTED)
         if quoted is not None:
             found = quoted[1] if quoted[1] is not None else quoted[2]
+        elif self.text[start : start + 1] in ("'", '"'):
+            raise self.fail("the quote that begins here does not end.", start)
         else:
             bare = self._take(_BARE)
             found = bare[0] if bare else ""

@@ -13,9 +13,10 @@ import numpy as np
 from tracekit.analysis.comparison.bootstrap import Statistic, estimate
 from tracekit.analysis.comparison.observations import FloatArray, Observations, Quantity
 from tracekit.analysis.comparison.recorded import THERMAL
+from tracekit.analysis.gate.issue_codes import is_damage
 from tracekit.analysis.gate.requirements import ENGINE_NAMES, Kind, Presence, Reading
 from tracekit.analysis.verdicts import many
-from tracekit.engines import PHASES, Basis, Engine, Phase
+from tracekit.engines import PHASES, SERVING, Basis, Engine, Phase
 from tracekit.model import BoolArray
 
 _NOT_INFERENCE = (Phase.LOAD, Phase.COMPILE, Phase.IDLE)
@@ -83,11 +84,23 @@ class Gauge:
             return self._windows(rows)
         if not rows.any():
             return Actual(reading.kind, missing=self.no_window(scope))
+        if reading.part:
+            rows = rows & (self._seen.first if reading.part == "first" else ~self._seen.first)
+            if not rows.any():
+                return Actual(reading.kind, missing=f"there is no {reading.part} window")
         if reading.quantity in ("share", "used share"):
             return self._share(reading, rows, highest)
         if reading.quantity == "samples share":
             return self._samples_share(reading, rows)
-        return self._per_window(reading, rows, highest)
+        found = self._per_window(reading, rows, highest)
+        if reading.quantity == "hand-offs" and not found.missing:
+            return replace(found, note=_joined(found.note, self._unmeasured(*SERVING)))
+        return found
+
+    def _unmeasured(self, *engines: Engine) -> str:
+        """Say which of the engines no table measured; "" where one measured each."""
+        silent = [f"the {engine}" for engine in engines if not self._seen.is_measured(engine)]
+        return f"no table measured {' and '.join(silent)}" if silent else ""
 
     def no_window(self, scope: str) -> str:
         """Say that a scope has no window, and which names there are."""
@@ -101,12 +114,13 @@ class Gauge:
 
     def _issues(self, code: str) -> Actual:
         issues = self._seen.analysis.issues
-        if code in ("info", "warning", "error"):
-            found = sum(issue.severity == code for issue in issues)
+        if code == "error":
+            meant = [issue for issue in issues if is_damage(issue)]
         else:
-            found = sum(issue.count for issue in issues if issue.code == code) if code else len(issues)
-        told = sorted({issue.code for issue in issues if code in ("", issue.severity, issue.code)})
-        return Actual("count", found, found, note=", ".join(told[:8]))
+            meant = [issue for issue in issues if code in ("", issue.severity, issue.code)]
+        by_code = code not in ("", "info", "warning", "error")
+        found = sum(issue.count for issue in meant) if by_code else len(meant)
+        return Actual("count", found, found, note=", ".join(sorted({issue.code for issue in meant})[:8]))
 
     def _thermal(self) -> Actual:
         levels, times = self._seen.thermal()
@@ -141,15 +155,17 @@ class Gauge:
         quantity = self._seen.quantity(reading.quantity, reading.engine)
         count = int(rows.sum())
         served = quantity.values > 0
-        open_ = rows & self._seen.undecided & ~served
+        open_ = rows & np.isnan(quantity.values)
+        if not (rows & ~open_).any():
+            return Actual("share", missing=quantity.silent, windows=count)
         low = int((rows & served).sum()) / count
         high = int((rows & (served | open_)).sum()) / count
         against = np.flatnonzero(rows & (served if highest else ~served))
         worst = self._worst(int(against[0])) if len(against) else None
-        basis = " and ".join(quantity.bases(rows & ~open_))
+        basis = " and ".join(quantity.bases(rows & served) or quantity.bases(rows))
         note = _silent_windows(int(open_.sum()))
-        if open_.all():
-            return Actual("share", missing="no window tells an engine", windows=count)
+        if not low and reading.engine in ENGINE_NAMES:
+            note = _joined(note, self._unmeasured(Engine(reading.engine)))
         return Actual("share", low, high, basis, count, worst, note=note)
 
     def _samples_share(self, reading: Reading, rows: BoolArray) -> Actual:
@@ -167,10 +183,6 @@ class Gauge:
 
     def _per_window(self, reading: Reading, rows: BoolArray, highest: bool) -> Actual:
         quantity = self._seen.quantity(reading.quantity, reading.engine)
-        if reading.part == "first":
-            rows = rows & self._seen.first
-        elif reading.part == "warm":
-            rows = rows & ~self._seen.first
         problem = quantity.problem(rows)
         if not problem and reading.kind == "time" and quantity.unit != "ns":
             problem = f"the samples are weighed in {quantity.unit}, not in time"
@@ -255,6 +267,10 @@ class Gauge:
         return f"{unmeasured}, and {problem}" if problem else ""
 
 
+def _joined(*notes: str) -> str:
+    return "; ".join(filter(None, notes))
+
+
 def _silent_windows(count: int) -> str:
     return f"{many(count, 'window')} {'tells' if count == 1 else 'tell'} no engine" if count else ""
 
@@ -263,8 +279,8 @@ def _between(quantity: Quantity, rows: BoolArray, reading: Reading) -> tuple[flo
     """Return a statistic with the least and the most that windows could have of which nothing tells."""
     values = quantity.values[rows]
     unknown = np.isnan(values)
-    most = 1.0 if quantity.unit == "share" else np.inf
-    low, high = (_statistic(np.where(unknown, fill, values), reading.statistic) for fill in (0.0, most))
+    ends = (0.0, quantity.most)
+    low, high = (_statistic(np.where(unknown, fill, values), reading.statistic) for fill in ends)
     return low, high
 
 

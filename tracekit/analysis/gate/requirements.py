@@ -6,12 +6,14 @@ A recursive-descent parser: one method per rule of the grammar.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from tracekit.analysis.comparison.compare import all_names
+from tracekit.analysis.comparison.metrics import all_names
 from tracekit.analysis.comparison.recorded import THERMAL
+from tracekit.analysis.gate.issue_codes import ISSUE_CODES
 from tracekit.analysis.gate.reader import Reader
 from tracekit.engines import SERVING, Phase
 
@@ -21,7 +23,7 @@ Kind: TypeAlias = Literal["time", "share", "count", "thermal"]
 ENGINE_NAMES = tuple(str(engine) for engine in SERVING)
 _VERDICTS = (*ENGINE_NAMES, "MIXED", "UNKNOWN")
 _STATISTICS = ("mean", "max", "min")
-_PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,3})?)", re.IGNORECASE | re.ASCII)
+_PERCENTILE = re.compile(r"p(\d{1,3}(?:\.\d{1,3})?)", re.IGNORECASE | re.ASCII)
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 _SEVERITIES = ("error", "warning", "info")
 _OF_RUN = ("load", "compile", "thermal", "issues", "errors", "warnings")
@@ -112,7 +114,8 @@ class Change:
 
 def parse_requirement(text: str, forbids: bool = False, origin: str = "") -> Requirement:
     """Read a requirement. Raises ``UsageError`` that points at the column where it goes wrong."""
-    reader = Reader(text, origin or ("--forbid" if forbids else "--require"))
+    example = "CPU execute in MyModel" if forbids else "p90 <= 8ms"
+    reader = Reader(text, origin or ("--forbid" if forbids else "--require"), example)
     parser = _Parser(reader)
     rule = parser.forbidden() if forbids else parser.condition()
     return Requirement(text.strip(), forbids, rule)
@@ -120,12 +123,13 @@ def parse_requirement(text: str, forbids: bool = False, origin: str = "") -> Req
 
 def parse_change(text: str, origin: str = "--fail-on") -> Change:
     """Read ``p90 > +10%``. Raises ``UsageError`` that points at the column where it goes wrong."""
-    return _Parser(Reader(text, origin)).change(text.strip())
+    return _Parser(Reader(text, origin, "p90 > +10%"), all_names()).change(text.strip())
 
 
 class _Parser:
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, known: Sequence[str] = _KNOWN) -> None:
         self._reader = reader
+        self._known = known
 
     # requirement = reading [scope] comparison value [scope]
 
@@ -190,15 +194,26 @@ class _Parser:
             raise reader.fail(f"'{operator}' goes with {'+' if operator == '>' else '-'}.", at)
         factor = 1 if sign == "+" else -1
         if reading.kind == "share":
-            if reader.sign() == "%":
-                raise reader.fail("a share changes by points: write '10 points', or 0.1.", at)
-            points = reader.accept("points", "point", "pts")
-            return factor * float(number / 100 if points else number), False
+            return factor * self._points(number, at), False
         if reader.sign() == "%":
+            if factor < 0 and number >= 100:
+                raise reader.fail("nothing falls by more than 100%, so this would never fail.", at)
             return factor * float(number / 100), True
         if reading.kind == "time":
             return factor * float(number * self._unit("10%, or a time")), False
         return factor * float(number), False
+
+    def _points(self, number: Decimal, at: int) -> float:
+        reader = self._reader
+        if reader.sign() == "%":
+            raise reader.fail("a share changes by points: write '10 points', or 0.1.", at)
+        points = reader.accept("points", "point", "pts")
+        if number >= 100:
+            raise reader.fail("a share changes by at most 100 points, so this would never fail.", at)
+        if number >= 1 and not points:
+            meant = f"'{number.normalize():f} points' or a fraction"
+            raise reader.fail(f"a share changes by at most 1: write {meant}.", at)
+        return float(number / 100 if points else number)
 
     # reading = "windows" | "load" | … | ["warm"] [statistic] quantity
 
@@ -214,6 +229,8 @@ class _Parser:
         if reader.accept("first"):
             return Reading("length", statistic="max", part="first")
         part = reader.accept("warm")
+        if part and (found := reader.accept("first", "windows", *_OF_RUN)):
+            raise reader.fail(f"'{found}' is no number of the warm windows: leave 'warm' out.", at)
         statistic = self._statistic()
         quantity, engine = self._quantity(bool(statistic))
         if not quantity:
@@ -234,7 +251,7 @@ class _Parser:
         if match is None:
             return ""
         if not 0 < float(match[1]) < 100:
-            raise reader.fail("percentiles lie between p0 and p100.")
+            raise reader.fail("a percentile lies above p0 and below p100; the ends are 'min' and 'max'.")
         return reader.word().lower()
 
     def _quantity(self, after_statistic: bool) -> tuple[str, str]:
@@ -265,15 +282,20 @@ class _Parser:
         raise reader.fail(f"say what of the {engine}: {', '.join(known)}.", at)
 
     def _code(self) -> str:
-        if self._reader.peek().lower() in ("", "in"):
+        reader = self._reader
+        if reader.peek().lower() in ("", "in"):
             return ""
-        return self._reader.accept(*_SEVERITIES) or self._reader.word()
+        at = self._column(reader.at)
+        if known := reader.accept(*_SEVERITIES, *ISSUE_CODES):
+            return known
+        else_ = "tracekit analyze shows the code of an issue in brackets."
+        raise reader.unknown("code of an issue", reader.word(), (*_SEVERITIES, *ISSUE_CODES), at, else_)
 
     def _unknown(self, at: int) -> Exception:
         found = self._reader.word()
         if not found:
             return self._reader.fail("a metric is missing here, such as 'p90' or 'ANE share'.", at)
-        return self._reader.unknown("metric", found, _KNOWN, at)
+        return self._reader.unknown("metric", found, self._known, at)
 
     # scope = "in" name
 
@@ -304,6 +326,8 @@ class _Parser:
         if reading.kind == "thermal":
             at = self._column(reader.at)
             level = reader.accept(*THERMAL)
+            if not level and not reader.peek():
+                raise reader.fail(f"a thermal state is expected here: {', '.join(THERMAL)}.", at)
             if not level:
                 raise reader.unknown("thermal state", reader.word(), THERMAL, at)
             return float(THERMAL.index(level))
