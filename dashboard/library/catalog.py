@@ -1,0 +1,314 @@
+"""The recordings and their states, in SQLite. Only the server writes it, from any of its threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    URL,
+    Column,
+    ColumnElement,
+    Connection,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    delete,
+    event,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from dashboard.errors import NoSpace, NotFound
+from tracekit.errors import InputError
+
+VERSION = 1
+_METADATA = MetaData()
+_RECORDINGS = Table(
+    "recordings",
+    _METADATA,
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("origin", String, nullable=False),
+    Column("path", LargeBinary, nullable=False),  # a file's name need not be text
+    Column("fingerprint", String, nullable=False, default=""),
+    Column("size_bytes", Integer, nullable=False),
+    Column("added_us", Integer, nullable=False),
+    Column("state", String, nullable=False, index=True),
+    Column("stage", String, nullable=False, default=""),
+    Column("progress", Float),
+    Column("message", String, nullable=False, default=""),
+    Column("verdict", String, nullable=False, default=""),
+    Column("device", String, nullable=False, default=""),
+    Column("system", String, nullable=False, default=""),
+    Column("duration_ns", Integer, nullable=False, default=0),
+    Column("samples", Integer, nullable=False, default=0),
+    Column("windows", Integer, nullable=False, default=0),
+    Column("note", String, nullable=False, default=""),
+    Column("deleted_us", Integer),
+    Column("starts", Integer, nullable=False, default=0),
+)
+_TAGS = Table(
+    "tags",
+    _METADATA,
+    Column("recording", ForeignKey("recordings.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", String, primary_key=True),
+)
+_ROW = _RECORDINGS.c
+UNFINISHED = ("waiting", "reading")
+FINISHED = ("ready", "failed", "cancelled")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording as a page shows it. ``path`` is for the server alone; ``name``, ``note``, ``tags``,
+    ``verdict``, ``device`` and ``message`` hold other people's text.
+    """
+
+    id: str
+    name: str
+    origin: str
+    """ "file", referenced where it lies, or "upload"."""
+    path: str
+    size_bytes: int
+    added: datetime
+    state: str
+    """ "waiting", "reading", "ready", "failed" or "cancelled"."""
+    stage: str = ""
+    progress: float | None = None
+    """0 to 1 of this stage; None where it is not known."""
+    message: str = ""
+    """Why it failed; of a ready one, what its reader should know of its file."""
+    verdict: str = ""
+    device: str = ""
+    system: str = ""
+    duration_ns: int = 0
+    samples: int = 0
+    windows: int = 0
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    deleted: datetime | None = None
+
+
+_SAME = [one.name for one in fields(Recording) if one.name in _ROW and one.name != "path"]
+
+
+class Catalog:
+    """Opens or makes the catalog; raises ``InputError`` when it is damaged or of a newer tracekit."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": 30})
+        event.listen(self._engine, "connect", _prepare)
+        try:
+            with self._engine.begin() as connection:
+                self._check_version(connection)
+                _METADATA.create_all(connection)
+        except DatabaseError as error:
+            self.close()
+            raise InputError(
+                str(path), f"is no catalog of recordings, or a damaged one ({error.orig}).", "Move it away."
+            ) from error
+        except InputError:
+            self.close()
+            raise
+        with suppress(OSError):
+            path.chmod(0o600)
+
+    def _check_version(self, connection: Connection) -> None:
+        version = connection.execute(text("PRAGMA user_version")).scalar_one()
+        if version > VERSION:
+            raise InputError(
+                str(self._path),
+                f"was written by a newer tracekit (version {version}; this one knows {VERSION}).",
+                "Update tracekit, or name another folder with --library.",
+            )
+        connection.execute(text(f"PRAGMA user_version = {VERSION}"))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except OperationalError as error:  # which a full disk is
+            raise NoSpace(f"The catalog of recordings cannot be written: {error.orig}. Make room.") from error
+
+    def add(self, recording: Recording, path: bytes = b"", fingerprint: str = "") -> None:
+        """Add a recording that is new."""
+        values = {name: getattr(recording, name) for name in _SAME}
+        values |= {"path": path, "fingerprint": fingerprint, "added_us": _microseconds(recording.added)}
+        with self._writing() as connection:
+            connection.execute(insert(_RECORDINGS).values(values))
+
+    def find(self, recording_id: str) -> Recording:
+        """Return a recording, be it deleted; raise ``NotFound``."""
+        found = self._select(_ROW.id == recording_id)
+        if not found:
+            raise NotFound("There is no such recording: it was removed, or the link is not right.")
+        return found[0]
+
+    def search(self, words: str, tag: str, deleted: bool) -> list[Recording]:
+        """Return those that have all the words in name, verdict, note or tags, newest first."""
+        wanted: list[ColumnElement[bool]] = [
+            _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
+        ]
+        if tag:
+            wanted.append(_ROW.id.in_(select(_TAGS.c.recording).where(_TAGS.c.tag == tag)))
+        wanted += [_speaks_of(word) for word in words.split()]
+        return self._select(*wanted)
+
+    def of_file(self, path: bytes, fingerprint: str) -> Recording | None:
+        """Return the newest recording of that file as it is."""
+        found = self._select(_ROW.path == path, _ROW.fingerprint == fingerprint, _ROW.origin == "file")
+        return found[0] if found else None
+
+    def fingerprint(self, recording_id: str) -> str:
+        """Return what ``add`` was given."""
+        with self._engine.connect() as connection:
+            return str(
+                connection.execute(select(_ROW.fingerprint).where(_ROW.id == recording_id)).scalar() or ""
+            )
+
+    def in_state(self, state: str) -> list[Recording]:
+        """Return all recordings of that state, deleted or not."""
+        return self._select(_ROW.state == state)
+
+    def deleted_before(self, moment: datetime) -> list[str]:
+        """Return the ids of what was deleted before that."""
+        rows = self._select(_ROW.deleted_us < _microseconds(moment))
+        return [one.id for one in rows]
+
+    def ids(self) -> set[str]:
+        """Return all ids, deleted or not."""
+        with self._engine.connect() as connection:
+            return set(connection.execute(select(_ROW.id)).scalars())
+
+    def change(self, recording_id: str, *, states: Collection[str] = (), **values: Any) -> bool:
+        """Set columns if the recording is in one of ``states`` (in any, by default); tell whether it was."""
+        with self._writing() as connection:
+            changed = update(_RECORDINGS).where(_ROW.id == recording_id).values(values)
+            if states:
+                changed = changed.where(_ROW.state.in_(states))
+            return connection.execute(changed).rowcount > 0
+
+    def set_deleted(self, recording_id: str, deleted: bool) -> None:
+        """Mark as deleted, or no longer so."""
+        self.change(recording_id, deleted_us=_microseconds(now()) if deleted else None)
+
+    def set_tags(self, recording_id: str, tags: Sequence[str]) -> None:
+        """Replace the tags."""
+        with self._writing() as connection:
+            connection.execute(delete(_TAGS).where(_TAGS.c.recording == recording_id))
+            for tag in tags:
+                connection.execute(insert(_TAGS).values(recording=recording_id, tag=tag))
+
+    def tags(self) -> list[tuple[str, int]]:
+        """Return the tags in use, each with how many recordings have it."""
+        with self._engine.connect() as connection:
+            counted = (
+                select(_TAGS.c.tag, func.count())
+                .join(_RECORDINGS, _ROW.id == _TAGS.c.recording)
+                .where(_ROW.deleted_us.is_(None))
+                .group_by(_TAGS.c.tag)
+                .order_by(_TAGS.c.tag)
+            )
+            return [(tag, count) for tag, count in connection.execute(counted)]
+
+    def claim(self, busy: Collection[str]) -> str | None:
+        """Return the id of the recording that waits longest and is not busy; it is "reading" now."""
+        oldest = (
+            select(_ROW.id)
+            .where(_ROW.state == "waiting", _ROW.deleted_us.is_(None), _ROW.id.not_in(busy))
+            .order_by(_ROW.added_us)
+            .limit(1)
+            .scalar_subquery()
+        )
+        values = {"state": "reading", "stage": "opening", "progress": None, "starts": _ROW.starts + 1}
+        with self._writing() as connection:
+            claimed = update(_RECORDINGS).where(_ROW.id == oldest).values(values).returning(_ROW.id)
+            recording_id = connection.execute(claimed).scalar()
+        return None if recording_id is None else str(recording_id)
+
+    def starts(self, recording_id: str) -> int:
+        """Return how often reading it was begun without an end."""
+        with self._engine.connect() as connection:
+            return int(connection.execute(select(_ROW.starts).where(_ROW.id == recording_id)).scalar() or 0)
+
+    def remove(self, recording_id: str) -> None:
+        """Forget a recording."""
+        with self._writing() as connection:
+            connection.execute(delete(_RECORDINGS).where(_ROW.id == recording_id))
+
+    def _select(self, *wanted: ColumnElement[bool]) -> list[Recording]:
+        chosen = select(_RECORDINGS).where(*wanted).order_by(_ROW.added_us.desc(), _ROW.id)
+        with self._engine.connect() as connection:
+            rows = connection.execute(chosen).mappings().all()
+            tags: dict[str, list[str]] = {}
+            of_these = select(_TAGS).where(_TAGS.c.recording.in_(select(_ROW.id).where(*wanted)))
+            for recording_id, tag in connection.execute(of_these.order_by(_TAGS.c.tag)):
+                tags.setdefault(recording_id, []).append(tag)
+        return [_recording(dict(row), tuple(tags.get(row["id"], ()))) for row in rows]
+
+
+def now() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)
+
+
+def new_recording(recording_id: str, name: str, origin: str, size_bytes: int) -> Recording:
+    """Return a recording that was added just now and waits to be read."""
+    return Recording(recording_id, name, origin, "", size_bytes, now(), "waiting")
+
+
+def _prepare(connection: Any, _record: object) -> None:
+    """WAL lets readers read while one writes; SQLite's own ``lower`` knows no more than ASCII."""
+    connection.create_function("casefold", 1, str.casefold, deterministic=True)
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _speaks_of(word: str) -> ColumnElement[bool]:
+    def has(column: Column[Any]) -> ColumnElement[bool]:
+        return func.casefold(column).contains(word.casefold(), autoescape=True)
+
+    tagged = _ROW.id.in_(select(_TAGS.c.recording).where(has(_TAGS.c.tag)))
+    return or_(has(_ROW.name), has(_ROW.verdict), has(_ROW.note), tagged)
+
+
+def _recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:
+    values = {name: row[name] for name in _SAME}
+    deleted = row["deleted_us"]
+    return Recording(
+        **values,
+        path=os.fsdecode(row["path"]),
+        added=_moment(row["added_us"]),
+        tags=tags,
+        deleted=None if deleted is None else _moment(deleted),
+    )
+
+
+def _microseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1e6)
+
+
+def _moment(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1e6, UTC)

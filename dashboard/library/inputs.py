@@ -1,0 +1,122 @@
+"""What a file is by its first bytes, which part of a folder is the recording, and whether it has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from tracekit.errors import InputError
+from tracekit.parsers.bundle.files import is_archive, is_bundle_folder
+
+HEAD_BYTES = 512
+_TAR_MAGIC_AT = 257
+_MAGIC = ((b"PK\x03\x04", "zip"), (b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
+_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_WHAT = (
+    "Add a .trace (a folder, a zip or a tar), a pack (.tracekit.zip), or what xctrace exported (XML, gzip)."
+)
+_MOST_FILES = 200_000
+
+
+def kind_of(head: bytes) -> str:
+    """Return "zip", "gzip", "bzip2", "xz", "tar" or "xml" by the first ``HEAD_BYTES``; "" for others."""
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    if head[_TAR_MAGIC_AT:].startswith(b"ustar"):
+        return "tar"
+    for mark in _MARKS:
+        head = head.removeprefix(mark)
+    return "xml" if head.replace(b"\0", b"").lstrip().startswith(b"<") else ""
+
+
+def refuse_unknown(name: str, head: bytes) -> None:
+    """Raise ``InputError`` when a file begins as nothing does that tracekit reads."""
+    if not head:
+        raise InputError(
+            name,
+            "is empty. Some browsers send a .trace so, because it is a folder.",
+            "Zip it (in the Finder: right-click, Compress) and upload the zip.",
+        )
+    if not kind_of(head):
+        raise InputError(name, "is no recording, whatever its name says.", _WHAT)
+
+
+def head_of(path: Path) -> bytes:
+    """Return a file's first bytes."""
+    with path.open("rb") as file:
+        return file.read(HEAD_BYTES)
+
+
+def openable(folder: Path, name: str) -> list[Path]:
+    """Return what of an uploaded folder is the recording: a bundle, an archive, or exports of one folder.
+
+    Extensions play no part. ``name`` is the folder's name in messages. Raises ``InputError`` when there is
+    no recording, or more than one.
+    """
+    whole: list[Path] = []
+    exports: list[Path] = []
+    for place, folders, files in os.walk(folder):
+        here = Path(place)
+        if is_bundle_folder(here):
+            whole.append(here)
+            folders.clear()
+            continue
+        folders[:] = [one for one in folders if one != "__MACOSX" and not one.startswith(".")]
+        for path in (here / file for file in files if not file.startswith(".")):
+            kind = kind_of(head_of(path))
+            if kind and kind != "xml" and (kind != "gzip" or is_archive(path)):
+                whole.append(path)
+            elif kind:
+                exports.append(path)
+    places = sorted({path.parent for path in exports})
+    if len(whole) + len(places) > 1:
+        found = ", ".join(sorted(one.relative_to(folder).as_posix() for one in (*whole, *places))[:5])
+        raise InputError(name, f"holds more than one recording ({found}).", "Add one at a time.")
+    if not whole and not exports:
+        raise InputError(name, "is a folder without a recording.", _WHAT)
+    return whole or sorted(exports)
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a file, or of all files of a folder; links are not followed."""
+    if not path.is_dir():
+        return path.stat().st_size
+    return sum(size for size in _sizes(path))
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    seen = 0
+    for place, _folders, files in os.walk(folder):
+        for file in files:
+            with suppress(OSError):
+                yield (Path(place) / file).lstat().st_size
+            seen += 1
+        if seen > _MOST_FILES:
+            raise InputError(
+                folder.name, f"holds more than {_MOST_FILES:,} files: this is no recording.", _WHAT
+            )
+
+
+def fingerprint(path: Path) -> str:
+    """Return what changes when a file, or a bundle by another run, changes; "" when it is not there.
+
+    Of a folder it looks at the entries in it and no deeper: a new run adds or renews one of these.
+    """
+    try:
+        status = path.stat()
+        told = [_state(path.name, status)]
+        if stat.S_ISDIR(status.st_mode):
+            with os.scandir(path) as entries:
+                told += sorted(_state(one.name, one.stat(follow_symlinks=False)) for one in entries)
+    except OSError:
+        return ""
+    return hashlib.sha256("\n".join(told).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _state(name: str, status: os.stat_result) -> str:
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ino} {name}"

@@ -1,0 +1,214 @@
+"""``Library``: everything that pages and routes do with recordings."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from dashboard.errors import NotFound
+from dashboard.library import worker
+from dashboard.library.catalog import FINISHED, UNFINISHED, Catalog, Recording, new_recording, now
+from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
+from dashboard.library.jobs import Jobs
+from dashboard.library.names import note_text, shown_name, tag_list
+from dashboard.library.store import Store, new_id
+from dashboard.library.uploads import Uploads
+from dashboard.settings import Limits
+from tracekit.errors import InputError
+
+_LIMITS = Limits()
+
+
+class Library:
+    """A folder of recordings; safe to use from several threads, and after a restart.
+
+    Raises ``Conflict`` when another server uses the folder, ``InputError`` when its catalog is damaged or of
+    a newer tracekit, ``UsageError`` when it cannot be written.
+    """
+
+    def __init__(self, folder: Path, limits: Limits = _LIMITS) -> None:
+        self._store, self._lock = Store.locked(folder)
+        try:
+            self._catalog = Catalog(self._store.catalog)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._adding = threading.Lock()
+        self._jobs = Jobs(self._store, self._catalog, limits)
+        self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.wake)
+        try:
+            self._tidy(limits)
+            self._jobs.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _tidy(self, limits: Limits) -> None:
+        """Bring what an ended server left into order."""
+        self.uploads.resume()
+        for recording_id in self._catalog.deleted_before(now() - timedelta(seconds=limits.deleted_seconds)):
+            self._catalog.remove(recording_id)
+        self._store.collect(self._catalog.ids())
+
+    def close(self) -> None:
+        """Stop the workers, which are taken up again at the next start, and let another server in."""
+        self._jobs.close()
+        self._catalog.close()
+        self._lock.release()
+
+    def add_file(self, path: Path) -> Recording:
+        """Add a recording that is read where it lies, and return it; the same file unchanged is the same one.
+
+        Raises ``InputError`` when nothing is there, or something that cannot be a recording.
+        """
+        place = _resolved(path)
+        told = fingerprint(place)
+        with self._adding:
+            known = self._catalog.of_file(os.fsencode(place), told)
+            if known is None:
+                recording = new_recording(new_id(), shown_name(_text(place.name)), "file", size_of(place))
+                self._catalog.add(recording, os.fsencode(place), told)
+                self._jobs.wake()
+                return self._catalog.find(recording.id)
+        if known.deleted:
+            known = self.restore(known.id)
+        return self.retry(known.id) if known.state in ("failed", "cancelled") else known
+
+    def recordings(self, search: str = "", tag: str = "", deleted: bool = False) -> list[Recording]:
+        """Return recordings, newest first: those with all the words in name, verdict, note or tags."""
+        return self._catalog.search(search, tag, deleted)
+
+    def tags(self) -> list[tuple[str, int]]:
+        """Return the tags in use, each with how many recordings have it."""
+        return self._catalog.tags()
+
+    def recording(self, recording_id: str) -> Recording:
+        """Return a recording, be it deleted; its message says when its file has changed since."""
+        found = self._catalog.find(recording_id)
+        if found.origin == "file" and found.state == "ready":
+            return replace(found, message=self._changes(found))
+        return found
+
+    def _changes(self, recording: Recording) -> str:
+        told = fingerprint(Path(recording.path))
+        if not told:
+            return "The file is no longer where it was; what was read of it is shown."
+        if told != self._catalog.fingerprint(recording.id):
+            return "The file has changed since it was read; what was read then is shown. Read it again."
+        return ""
+
+    def edit(
+        self,
+        recording_id: str,
+        *,
+        name: str | None = None,
+        tags: Sequence[str] | None = None,
+        note: str | None = None,
+    ) -> Recording:
+        """Change what the user says of a recording."""
+        self._catalog.find(recording_id)
+        if name is not None and name.strip():
+            self._catalog.change(recording_id, name=shown_name(name))
+        if note is not None:
+            self._catalog.change(recording_id, note=note_text(note))
+        if tags is not None:
+            self._catalog.set_tags(recording_id, tag_list(tags))
+        return self._catalog.find(recording_id)
+
+    def delete(self, recording_id: str) -> None:
+        """Put a recording aside, which can be undone until it is purged; a worker that reads it is ended."""
+        self._catalog.find(recording_id)
+        self._catalog.set_deleted(recording_id, True)
+        self._end_work(recording_id, "waiting")
+
+    def restore(self, recording_id: str) -> Recording:
+        """Undo ``delete``; what was not read to its end is read."""
+        self._catalog.find(recording_id)
+        self._catalog.set_deleted(recording_id, False)
+        self._jobs.wake()
+        return self._catalog.find(recording_id)
+
+    def purge(self, recording_id: str) -> None:
+        """Remove a recording for good; of a local file only what was made of it."""
+        self._catalog.find(recording_id)
+        self._catalog.remove(recording_id)
+        self._jobs.stop(recording_id)
+        self._store.discard(self._store.recording(recording_id))
+
+    def cancel(self, recording_id: str) -> None:
+        """Stop reading a recording; nothing happens when it is not being read and does not wait."""
+        self._catalog.find(recording_id)
+        self._end_work(recording_id, "cancelled")
+
+    def _end_work(self, recording_id: str, state: str) -> None:
+        self._catalog.change(recording_id, states=UNFINISHED, state=state, stage="", progress=None, starts=0)
+        self._jobs.stop(recording_id)
+
+    def retry(self, recording_id: str) -> Recording:
+        """Read a recording again, from the start; nothing happens while it waits or is read.
+
+        Raises ``InputError`` when its file is gone; what was read of it stays.
+        """
+        found = self._catalog.find(recording_id)
+        if found.state in UNFINISHED:
+            return found
+        self._jobs.stop(recording_id)
+        if found.origin == "file":
+            place = _resolved(Path(found.path))
+            self._catalog.change(recording_id, fingerprint=fingerprint(place), size_bytes=size_of(place))
+        self._store.discard(self._store.results(recording_id))
+        again = {"state": "waiting", "stage": "", "progress": None, "message": "", "starts": 0}
+        self._catalog.change(recording_id, states=FINISHED, **again)
+        self._jobs.wake()
+        return self._catalog.find(recording_id)
+
+    def view_path(self, recording_id: str) -> Path:
+        """Return the ``tracekit-view/1`` block, compressed with gzip; see ``result_path``."""
+        return self.result_path(recording_id, worker.VIEW)
+
+    def analysis_path(self, recording_id: str) -> Path:
+        """Return the ``tracekit-analysis/1`` document; see ``result_path``."""
+        return self.result_path(recording_id, worker.ANALYSIS)
+
+    def sections_path(self, recording_id: str) -> Path:
+        """Return a JSON object of the report's sections: name → HTML; see ``result_path``."""
+        return self.result_path(recording_id, worker.SECTIONS_FILE)
+
+    def result_path(self, recording_id: str, name: str) -> Path:
+        """Return a file of the results; raise ``NotFound`` when the recording is deleted or not ready."""
+        found = self._catalog.find(recording_id)
+        if found.deleted:
+            raise NotFound(f"{found.name} was deleted. The library page can restore it.")
+        if found.state != "ready":
+            raise NotFound(f"{found.name} is not ready: {found.message or found.state}.")
+        path = self._store.results(recording_id) / name
+        if not path.is_file():
+            raise NotFound(f"What was read of {found.name} is gone. Read it again.")
+        return path
+
+
+def _resolved(path: Path) -> Path:
+    """Return where a recording lies; raise ``InputError`` for what cannot be one."""
+    shown = _text(path.name)
+    try:
+        place = path.expanduser().resolve(strict=True)
+        mode = place.stat().st_mode
+        if stat.S_ISREG(mode):
+            refuse_unknown(shown, head_of(place))
+        elif not stat.S_ISDIR(mode):
+            raise InputError(shown, "is neither a file nor a folder.", "Name a .trace or an export.")
+    except FileNotFoundError:
+        raise InputError(shown, "is not there.", "Check the path.") from None
+    except (OSError, RuntimeError, ValueError) as error:  # a link to itself; a name with a NUL
+        why = getattr(error, "strerror", None) or "its name leads nowhere"
+        raise InputError(shown, f"cannot be read: {why}.") from error
+    return place
+
+
+def _text(name: str) -> str:
+    return os.fsencode(name).decode("utf-8", "replace")

@@ -1,0 +1,144 @@
+"""An upload's files as one row of bytes: which piece of which file a slice is, and writing it for good."""
+
+from __future__ import annotations
+
+import json
+import os
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+_ABOUT = "about.json"
+_OFFSET = "offset"
+_BLOCK_BYTES = 1 << 20
+
+
+class Readable(Protocol):
+    """Where a slice's bytes come from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most ``size`` bytes; none at the end."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was announced: a file, or with ``folder`` the files of one, by paths that were checked."""
+
+    name: str
+    folder: bool
+    paths: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """Where each file ends in the row."""
+        return tuple(accumulate(self.sizes))
+
+    @property
+    def size_bytes(self) -> int:
+        """All bytes."""
+        return self.ends[-1] if self.ends else 0
+
+    def pieces(self, at: int, length: int) -> Iterator[tuple[str, int, int]]:
+        """Yield (path, where in the file, bytes) of a slice."""
+        end = at + length
+        number = bisect_right(self.ends, at)
+        while at < end:
+            size = min(end, self.ends[number]) - at
+            yield self.paths[number], at - (self.ends[number] - self.sizes[number]), size
+            at += size
+            number = bisect_right(self.ends, at)
+
+
+def save_plan(folder: Path, plan: Plan) -> None:
+    """Write a new upload's plan; its folder appears with it, or not at all."""
+    draft = folder.with_name(f"new-{folder.name}")
+    draft.mkdir(mode=0o700)
+    (draft / _ABOUT).write_text(json.dumps(asdict(plan)))
+    write_offset(draft, 0)
+    draft.rename(folder)
+
+
+def load_plan(folder: Path) -> Plan:
+    """Return what ``save_plan`` wrote; raises as reading and decoding do."""
+    plan = json.loads((folder / _ABOUT).read_bytes())
+    return Plan(str(plan["name"]), bool(plan["folder"]), tuple(plan["paths"]), tuple(plan["sizes"]))
+
+
+def read_offset(folder: Path) -> int:
+    """Return how many bytes are on the disk for good."""
+    return int((folder / _OFFSET).read_bytes() or b"0")
+
+
+def write_offset(folder: Path, offset: int) -> None:
+    """Note how many bytes are on the disk for good, in place: so few bytes are written as one."""
+    descriptor = os.open(folder / _OFFSET, os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        os.write(descriptor, f"{offset:020d}".encode())
+    finally:
+        os.close(descriptor)
+
+
+def offset_age(folder: Path) -> float:
+    """Return when the offset was last written, in seconds since 1970."""
+    return (folder / _OFFSET).stat().st_mtime
+
+
+def write_piece(path: Path, at: int, stream: Readable, size: int) -> int:
+    """Bring bytes to the disk for good, from ``at`` on; what stood there is cut off first.
+
+    Returns how many came: fewer than ``size`` when the stream ends early.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    written = 0
+    with os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0) as file:
+        file.truncate(at)
+        file.seek(at)
+        try:
+            while written < size and (block := _next(stream, min(_BLOCK_BYTES, size - written))):
+                _write_all(file.fileno(), block)
+                written += len(block)
+        finally:
+            os.fsync(file.fileno())
+    return written
+
+
+def _next(stream: Readable, size: int) -> bytes:
+    try:
+        return stream.read(size)
+    except ConnectionError:
+        return b""
+
+
+def _write_all(descriptor: int, block: bytes) -> None:
+    rest = memoryview(block)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring what was renamed into a folder to the disk for good, where a system lets us."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def blocks(path: Path) -> Iterator[bytes]:
+    """Yield a file's bytes; nothing when it is not there."""
+    if path.exists():
+        with path.open("rb") as file:
+            yield from _blocks(file)
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    while block := file.read(_BLOCK_BYTES):
+        yield block

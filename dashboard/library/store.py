@@ -1,0 +1,136 @@
+"""The folders of a library. Every path is made from an id that we chose; nothing outside is written.
+
+::
+
+    lock  catalog.sqlite3
+    recordings/<id>/input/     what was uploaded: the file ``recording``, or a folder's files
+                    results/   what the pages need; it appears whole, by renaming
+                    work-…/    what a worker is writing
+                    worker.log
+    uploads/<id>/              see ``uploads``
+    trash/                     what is being removed
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+from dashboard.errors import NotFound
+from dashboard.library.lock import Lock
+from tracekit.errors import UsageError
+
+_ID = re.compile(r"[0-9a-f]{32}")
+UPLOADED_FILE = "recording"
+"""An uploaded file's name on the disk; the user's name for it stands in the catalog."""
+WORK = "work-"
+
+
+def new_id() -> str:
+    """Return 32 hex digits that no one can guess."""
+    return secrets.token_hex(16)
+
+
+class Store:
+    """Paths below one folder, which is made when it is not there; ``lock`` keeps a second server out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def locked(cls, folder: Path) -> tuple[Store, Lock]:
+        """Make the folders and return the store with its lock; raise ``UsageError`` when they cannot be."""
+        store = cls(folder.expanduser().absolute())
+        try:
+            for place in (store.folder, store.recordings, store.uploads, store.trash):
+                place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return store, Lock(store.folder / "lock")
+        except OSError as error:
+            raise UsageError(
+                f"The library {folder} cannot be used: {error.strerror or error}."
+                " Name another folder with --library."
+            ) from error
+
+    @property
+    def recordings(self) -> Path:
+        """The folder of all recordings."""
+        return self.folder / "recordings"
+
+    @property
+    def uploads(self) -> Path:
+        """The folder of all uploads."""
+        return self.folder / "uploads"
+
+    @property
+    def trash(self) -> Path:
+        """Where folders go that are being removed."""
+        return self.folder / "trash"
+
+    @property
+    def catalog(self) -> Path:
+        """The catalog's file."""
+        return self.folder / "catalog.sqlite3"
+
+    def recording(self, recording_id: str) -> Path:
+        """Return a recording's folder; raise ``NotFound`` for what is no id."""
+        return self.recordings / checked(recording_id)
+
+    def input(self, recording_id: str) -> Path:
+        """Return the folder of what was uploaded."""
+        return self.recording(recording_id) / "input"
+
+    def results(self, recording_id: str) -> Path:
+        """Return the folder of what was found."""
+        return self.recording(recording_id) / "results"
+
+    def upload(self, upload_id: str) -> Path:
+        """Return an upload's folder."""
+        return self.uploads / checked(upload_id)
+
+    def free_bytes(self) -> int:
+        """Return the room on the disk."""
+        return shutil.disk_usage(self.folder).free
+
+    def discard(self, path: Path) -> None:
+        """Remove a folder or file: it is gone at once and as a whole, its bytes a little later."""
+        grave = self.trash / new_id()
+        try:
+            path.rename(grave)
+        except FileNotFoundError:
+            return
+        _remove(grave)
+
+    def collect(self, known: Collection[str]) -> None:
+        """Remove what an ended server left: what was being removed or written, and what nothing lists."""
+        for grave in self.trash.iterdir():
+            _remove(grave)
+        for folder in self.recordings.iterdir():
+            if folder.name not in known:
+                self.discard(folder)
+                continue
+            for work in folder.glob(f"{WORK}*"):
+                self.discard(work)
+        for folder in self.uploads.iterdir():
+            if not _ID.fullmatch(folder.name):  # one that was being begun
+                self.discard(folder)
+
+    def upload_ids(self) -> list[str]:
+        """Return the ids of the uploads."""
+        return sorted(folder.name for folder in self.uploads.iterdir() if _ID.fullmatch(folder.name))
+
+
+def checked(recording_id: str) -> str:
+    """Return an id that is one; whatever else a visitor sends names nothing."""
+    if not _ID.fullmatch(recording_id):
+        raise NotFound("There is no such recording.")
+    return recording_id
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

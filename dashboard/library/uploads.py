@@ -1,0 +1,300 @@
+"""Uploads in slices, which go on after a reload, a lost connection or a restart of the server.
+
+An upload is a folder::
+
+    uploads/<id>/about.json    name and files, written once
+                 offset        how many bytes are on the disk for good
+                 input/        the bytes: the file ``recording``, or a folder's files
+
+``offset`` is written after the bytes were brought to the disk: after a power failure it may lag, and never
+says too much. Finishing renames ``input`` into the recording's folder, which has the same id.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import BytesIO
+
+from dashboard.errors import Conflict, NoSpace, NotFound, TooLarge
+from dashboard.library import slices
+from dashboard.library.catalog import Catalog, Recording, new_recording
+from dashboard.library.inputs import HEAD_BYTES, head_of, refuse_unknown
+from dashboard.library.names import check_paths, shown_name
+from dashboard.library.slices import Plan, Readable
+from dashboard.library.store import UPLOADED_FILE, Store, new_id
+from dashboard.settings import Limits
+from tracekit.errors import InputError, UsageError
+
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """An upload that can go on."""
+
+    id: str
+    name: str
+    size_bytes: int
+    offset: int
+
+
+class Uploads:
+    """Takes uploads and makes recordings of them; ``added`` is called when there is a new one."""
+
+    def __init__(self, store: Store, catalog: Catalog, limits: Limits, added: Callable[[], None]) -> None:
+        self._store, self._catalog, self._limits, self._added = store, catalog, limits, added
+        self._plans: dict[str, Plan] = {}
+        self._busy: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def begin(
+        self, name: str, size_bytes: int | None = None, files: Sequence[tuple[str, int]] | None = None
+    ) -> str:
+        """Return the id of a new upload: of one file of ``size_bytes``, or of a folder's ``files``.
+
+        Raises ``TooLarge`` or ``NoSpace`` before a byte was sent, ``InputError`` for a file or folder that
+        cannot be a recording.
+        """
+        plan = self._checked_plan(shown_name(name), size_bytes, files)
+        self.remove_stale()
+        with self._lock:
+            self._require_room(plan.size_bytes)
+            upload_id = new_id()
+            try:
+                slices.save_plan(self._store.upload(upload_id), plan)
+            except OSError as error:
+                raise self._disk_problem(error) from error
+            self._plans[upload_id] = plan
+        return upload_id
+
+    def _checked_plan(
+        self, name: str, size_bytes: int | None, files: Sequence[tuple[str, int]] | None
+    ) -> Plan:
+        most_files, most_bytes = self._limits.upload_files, self._limits.upload_bytes
+        if files is not None and len(files) > most_files:
+            raise TooLarge(
+                f"{name} has {len(files):,} files; at most {most_files:,} are taken. Zip it first."
+            )
+        announced = [(UPLOADED_FILE, size_bytes or 0)] if files is None else list(files)
+        if any(size < 0 for _, size in announced):
+            raise UsageError(f"{name} is announced with less than no bytes.")
+        check_paths(name, [path for path, _ in announced])
+        plan = Plan(
+            name,
+            files is not None,
+            tuple(path for path, _ in announced),
+            tuple(size for _, size in announced),
+        )
+        if not plan.size_bytes:
+            refuse_unknown(name, b"")
+        if plan.size_bytes > most_bytes:
+            raise TooLarge(
+                f"{name} has {_amount(plan.size_bytes)}; at most {_amount(most_bytes)} are taken."
+                " Start the dashboard with the file's path instead: then nothing is copied."
+            )
+        return plan
+
+    def _require_room(self, size_bytes: int) -> None:
+        unfinished = self.unfinished()
+        if len(unfinished) >= self._limits.unfinished_uploads:
+            raise TooLarge("There are too many unfinished uploads. Cancel some, or let them end.")
+        promised = sum(one.size_bytes - one.offset for one in unfinished)
+        room = self._store.free_bytes() - promised - self._limits.free_disk_bytes
+        if size_bytes > room:
+            beside = " beside the other uploads" if promised else ""
+            raise NoSpace(
+                f"The library's disk has no room for {_amount(size_bytes)}{beside}: it can take"
+                f" {_amount(max(room, 0))}. Free some, or start the dashboard with the file's path instead:"
+                " then nothing is copied."
+            )
+
+    def unfinished(self) -> list[Unfinished]:
+        """Return the uploads that can go on."""
+        found = []
+        for upload_id in self._store.upload_ids():
+            with suppress(NotFound):
+                plan = self._plan(upload_id)
+                found.append(Unfinished(upload_id, plan.name, plan.size_bytes, self.offset(upload_id)))
+        return found
+
+    def offset(self, upload_id: str) -> int:
+        """Return how many bytes are on the disk for good: where to go on."""
+        try:
+            return slices.read_offset(self._store.upload(upload_id))
+        except (OSError, ValueError) as error:
+            raise _gone() from error
+
+    def append(self, upload_id: str, offset: int, stream: Readable, length: int) -> int:
+        """Take the next ``length`` bytes, which must begin at ``offset``; return the new offset.
+
+        A stream that ends early leaves what came. Raises ``Conflict`` when ``offset`` is not where the upload
+        is, or when another request is adding to it; ``NoSpace`` when the disk is full, after which the upload
+        can go on; ``InputError``, after which it is gone, when the first bytes are of no recording.
+        """
+        if length > self._limits.slice_bytes:
+            raise TooLarge(f"A slice has at most {self._limits.slice_bytes:,} bytes.")
+        plan = self._plan(upload_id)
+        with self._alone(upload_id):
+            at = self.offset(upload_id)
+            if offset != at:
+                raise Conflict(f"The upload stands at {at}, not at {offset}.")
+            if not 0 <= length <= plan.size_bytes - at:
+                raise Conflict(f"{plan.name} was announced with {plan.size_bytes:,} bytes, and this is more.")
+            if self._store.free_bytes() < length + self._limits.free_disk_bytes:
+                raise self._disk_full()
+            reached = self._write(upload_id, plan, at, stream, length)
+            if at < min(HEAD_BYTES, plan.size_bytes) <= reached:
+                self._check_kind(upload_id, plan)
+        return reached
+
+    def _write(self, upload_id: str, plan: Plan, at: int, stream: Readable, length: int) -> int:
+        folder = self._store.upload(upload_id)
+        try:
+            for path, start, size in plan.pieces(at, length):
+                came = slices.write_piece(folder / "input" / path, start, stream, size)
+                at += came
+                if came < size:
+                    break
+            slices.write_offset(folder, at)
+        except OSError as error:
+            raise self._disk_problem(error) from error
+        return at
+
+    def _check_kind(self, upload_id: str, plan: Plan) -> None:
+        if plan.folder:
+            return
+        try:
+            refuse_unknown(plan.name, head_of(self._store.upload(upload_id) / "input" / UPLOADED_FILE))
+        except InputError:
+            self._forget(upload_id)
+            raise
+
+    def finish(self, upload_id: str, sha256: str = "") -> Recording:
+        """Make a recording of a complete upload; asked again, return the same one.
+
+        ``sha256`` is of all bytes in their order. Raises ``Conflict`` when bytes are missing or, after which
+        the upload is gone, are not those that were sent.
+        """
+        try:
+            plan = self._plan(upload_id)
+        except NotFound:
+            return self._catalog.find(upload_id)
+        with self._alone(upload_id):
+            at = self.offset(upload_id)
+            if at != plan.size_bytes:
+                raise Conflict(f"{plan.name} is not complete: {at:,} of {plan.size_bytes:,} bytes are here.")
+            if sha256 and sha256.lower() != self._digest(upload_id, plan):
+                self._forget(upload_id)
+                raise Conflict(f"{plan.name} did not arrive as it was sent (SHA-256). Upload it again.")
+            return self._move(upload_id, plan)
+
+    def _digest(self, upload_id: str, plan: Plan) -> str:
+        digest = hashlib.sha256()
+        for path in plan.paths:
+            for block in slices.blocks(self._store.upload(upload_id) / "input" / path):
+                digest.update(block)
+        return digest.hexdigest()
+
+    def _move(self, upload_id: str, plan: Plan) -> Recording:
+        """Each step can be the last before the server ends: ``resume`` does what remains."""
+        received, target = self._store.upload(upload_id) / "input", self._store.input(upload_id)
+        try:
+            if not target.exists():
+                for path, size in zip(plan.paths, plan.sizes, strict=True):
+                    if not size:  # no slice had a byte for it
+                        slices.write_piece(received / path, 0, BytesIO(), 0)
+                target.parent.mkdir(mode=0o700, exist_ok=True)
+                received.rename(target)
+                slices.sync_folder(target.parent)
+        except OSError as error:
+            raise self._disk_problem(error) from error
+        try:
+            recording = self._catalog.find(upload_id)
+        except NotFound:
+            recording = new_recording(upload_id, plan.name, "upload", plan.size_bytes)
+            self._catalog.add(recording)
+        self._forget(upload_id)
+        self._added()
+        return recording
+
+    def resume(self) -> None:
+        """After a restart: end what was being finished, remove what cannot go on."""
+        for upload_id in self._store.upload_ids():
+            try:
+                plan = self._plan(upload_id)
+                self.offset(upload_id)
+                if self._store.input(upload_id).exists():
+                    self._move(upload_id, plan)
+            except NotFound:
+                self._forget(upload_id)
+        self.remove_stale()
+
+    def cancel(self, upload_id: str) -> None:
+        """Remove an upload, once a slice that is being written has ended."""
+        self._plan(upload_id)
+        with self._alone(upload_id, wait=True):
+            self._forget(upload_id)
+
+    def remove_stale(self) -> None:
+        """Remove uploads to which nothing was added for too long."""
+        oldest = time.time() - self._limits.unfinished_seconds
+        for upload_id in self._store.upload_ids():
+            with suppress(OSError, Conflict):
+                if slices.offset_age(self._store.upload(upload_id)) < oldest:
+                    with self._alone(upload_id):
+                        self._forget(upload_id)
+
+    def _plan(self, upload_id: str) -> Plan:
+        folder = self._store.upload(upload_id)
+        try:
+            if upload_id not in self._plans:
+                self._plans[upload_id] = slices.load_plan(folder)
+            return self._plans[upload_id]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise _gone() from error
+
+    @contextmanager
+    def _alone(self, upload_id: str, wait: bool = False) -> Iterator[None]:
+        with self._lock:
+            busy = self._busy.setdefault(upload_id, threading.Lock())
+        if not busy.acquire(blocking=wait):
+            raise Conflict("Another request is adding to this upload: ask where it stands, and go on there.")
+        try:
+            yield
+        finally:
+            busy.release()
+
+    def _forget(self, upload_id: str) -> None:
+        self._store.discard(self._store.upload(upload_id))
+        self._plans.pop(upload_id, None)
+        self._busy.pop(upload_id, None)
+
+    def _disk_problem(self, error: OSError) -> NoSpace | UsageError | NotFound:
+        if error.errno in _FULL:
+            return self._disk_full()
+        if isinstance(error, FileNotFoundError):
+            return _gone()
+        return UsageError(f"The library cannot be written: {error.strerror or error}.")
+
+    def _disk_full(self) -> NoSpace:
+        free = _amount(self._store.free_bytes())
+        return NoSpace(
+            f"The library's disk is full: {free} are free, and some must remain. Make room; the upload goes"
+            " on where it stopped."
+        )
+
+
+def _gone() -> NotFound:
+    return NotFound("There is no such upload: it was finished, cancelled, or left alone for too long.")
+
+
+def _amount(size_bytes: int) -> str:
+    if size_bytes >= 1e9:
+        return f"{size_bytes / 1e9:,.1f} GB"
+    return f"{size_bytes / 1e6:,.1f} MB"

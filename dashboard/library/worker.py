@@ -1,0 +1,244 @@
+"""``python -m dashboard.library.worker <library folder> <id>``: open → analyse → write what the pages need.
+
+The server writes one line of JSON (a ``Task``) to standard input and keeps it open: when that ends, the
+server has ended, and the worker does too. Lines of JSON go back on standard output: ``{"stage": …,
+"progress": …}``, and ``{"failed": sentence}`` before an end with exit code 1. Results appear as a whole in
+``results/`` of the recording's folder.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+from dashboard.library.inputs import openable, size_of
+from dashboard.library.names import one_line
+from dashboard.library.store import UPLOADED_FILE, Store
+from tracekit.errors import InputError, TracekitError
+
+if TYPE_CHECKING:
+    from tracekit.analysis.result import Analysis
+
+ANALYSIS, SECTIONS_FILE, SUMMARY, VIEW = "analysis.json", "sections.json", "summary.json", "view.bin.gz"
+_GRACE_SECONDS = 2.0
+_REPORT_SECONDS = 0.2
+_NICENESS = 5
+_OOM_SCORE = 500
+_COMPRESSION = 5
+_ALONE = threading.Event()
+_STATIC_PICTURE = "timeline"
+_LONGEST_SENTENCE = 1_000
+TEMPORARY = "tmp"
+"""Where libraries and tools put their temporary files, in the work folder."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to read: ``path`` as ``os.fsencode`` in hex, "" for what was uploaded; ``name`` is for people.
+
+    ``work`` names a folder beside the results, which the server removes at the end.
+    """
+
+    name: str
+    path: str
+    work: str
+    memory_bytes: int
+
+
+class Channel:
+    """Tells the server how far the work is."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._stage = ""
+        self._told = 0.0
+        self._all_bytes = self._before = self._last = 0
+
+    def stage(self, name: str, all_bytes: int = 0) -> None:
+        """Say what is being done from now on, and how many bytes it goes through."""
+        self._stage, self._told = name, time.monotonic()
+        self._all_bytes, self._before, self._last = all_bytes, 0, 0
+        self.send(stage=name, progress=None)
+
+    def __call__(self, done: int, _total: int | None) -> None:
+        """See ``parsers.source.Progress``; one file after the other begins at 0 again."""
+        if done < self._last:
+            self._before += self._last
+        self._last = done
+        now = time.monotonic()
+        if self._all_bytes and now - self._told >= _REPORT_SECONDS:
+            self._told = now
+            self.send(stage=self._stage, progress=min((self._before + done) / self._all_bytes, 1.0))
+
+    def send(self, **message: Any) -> None:
+        """Send one line."""
+        with suppress(OSError):  # no server reads it: the watch ends this process
+            self._stream.write(json.dumps(message) + "\n")
+            self._stream.flush()
+
+
+def main(folder: str, recording_id: str) -> int:
+    """Do one task and return the exit code."""
+    channel = Channel(os.fdopen(os.dup(1), "w", encoding="utf-8"))
+    os.dup2(2, 1)  # what libraries print is not for the server
+    task = Task(**json.loads(sys.stdin.buffer.readline()))
+    signal.signal(signal.SIGTERM, _interrupt)
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    _be_modest(task.memory_bytes)
+    store = Store(Path(folder))
+    work = store.recording(recording_id) / task.work / "results"
+    path = Path(os.fsdecode(bytes.fromhex(task.path))) if task.path else store.input(recording_id)
+    try:
+        work.mkdir(mode=0o700)
+        read_into(work, path, task, channel)
+        work.rename(store.results(recording_id))
+    except (TracekitError, MemoryError, OSError, RecursionError) as error:
+        channel.send(failed=sentence(error, task.name, path))
+        return 1
+    except Exception as error:  # noqa: BLE001 - whatever it is, the page says so and the log has it
+        traceback.print_exc()
+        channel.send(
+            failed=f"Reading {task.name} failed in a way that was not foreseen ({type(error).__name__})."
+            " The file worker.log in the recording's folder of the library says where."
+        )
+        return 1
+    return 0
+
+
+def read_into(folder: Path, path: Path, task: Task, channel: Channel) -> None:
+    """Read a recording and write all that the pages need of it."""
+    channel.stage("opening", size_of(path))
+    import tracekit
+
+    uploaded = not task.path
+    single = path / UPLOADED_FILE
+    found = [path] if not uploaded else [single] if single.is_file() else openable(path, task.name)
+    trace = tracekit.open_trace(found if len(found) > 1 else found[0], progress=channel)
+    if uploaded:  # its name on the disk is ours
+        trace = replace(trace, info=replace(trace.info, name=task.name))
+    channel.stage("analysing")
+    analysis = tracekit.analyze(trace)
+    channel.stage("writing")
+    for name, content in _CONTENTS.items():
+        with (folder / name).open("wb") as file:
+            file.write(content(analysis))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _view(analysis: Analysis) -> bytes:
+    from tracekit.report.view.view import view_block
+
+    return gzip.compress(view_block(analysis), _COMPRESSION, mtime=0)
+
+
+def _analysis(analysis: Analysis) -> bytes:
+    from tracekit.report.json import to_json
+
+    return _utf8(to_json(analysis))
+
+
+def _sections(analysis: Analysis) -> bytes:
+    from tracekit.report.html.sections import SECTIONS, section
+    from tracekit.report.view.view import Extras
+
+    shown = [one for one in SECTIONS if one[0] != _STATIC_PICTURE]
+    return _utf8(json.dumps({one[0]: str(section(one, analysis, Extras())) for one in shown}))
+
+
+def _summary(analysis: Analysis) -> bytes:
+    from tracekit.report.view.view import duration_of
+
+    info = analysis.trace.info
+    facts = {
+        "verdict": one_line(analysis.summary.sentence),
+        "device": one_line(info.device or info.model),
+        "system": one_line(info.os),
+        "duration_ns": duration_of(analysis),
+        "samples": len(analysis.trace.samples),
+        "windows": len(analysis.windows),
+    }
+    return _utf8(json.dumps(facts))
+
+
+_CONTENTS: dict[str, Callable[[Analysis], bytes]] = {
+    VIEW: _view,
+    ANALYSIS: _analysis,
+    SECTIONS_FILE: _sections,
+    SUMMARY: _summary,
+}
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def sentence(error: BaseException, name: str, path: Path) -> str:
+    """Return what went wrong in words that name the recording and no folder of this machine."""
+    if isinstance(error, MemoryError):
+        return f"{name} needs more memory than a worker may take."
+    if isinstance(error, RecursionError):
+        return f"{name} is nested deeper than a recording is."
+    if isinstance(error, OSError):
+        return f"{name} could not be read to its end: {error.strerror or error}."
+    text = str(error)
+    if isinstance(error, InputError) and Path(error.source).name in (path.name, UPLOADED_FILE):
+        text = f"{name}: {error.problem} {error.advice}".strip()
+    for place in (f"{path}{os.sep}", str(path), f"{path.parent}{os.sep}"):
+        text = text.replace(place, "" if place.endswith(os.sep) else name)
+    return one_line(text)[:_LONGEST_SENTENCE]
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def _end_with_server() -> None:
+    """Wait for the end of standard input; then end, and what was started with it."""
+    while os.read(0, 1 << 12):
+        pass
+    _ALONE.set()
+    os.kill(os.getpid(), signal.SIGTERM)  # so that xctrace, if it was started, is ended in good order
+    time.sleep(_GRACE_SECONDS)
+    _end(1)
+
+
+def _end(code: int) -> NoReturn:
+    """End now: no thread, and no library's own clean-up, keeps a finished worker alive."""
+    sys.stderr.flush()
+    if _ALONE.is_set() and hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
+        os.killpg(0, signal.SIGKILL)  # what it started; else the server does it
+    os._exit(code)
+
+
+def _be_modest(memory_bytes: int) -> None:
+    """Let the server go first, and be the one that the system ends when memory runs out."""
+    with suppress(OSError, AttributeError):
+        os.nice(_NICENESS)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE))
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        # Not the address space, of which numpy and threads reserve far more than they use.
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    try:
+        exit_code = main(*sys.argv[1:3])
+    except SystemExit as interrupted:
+        exit_code = int(interrupted.code or 0)
+    _end(exit_code)

@@ -1,0 +1,109 @@
+"""A library with no worker, small bundles and archives, and uploads in one call."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from dashboard.library.catalog import Recording
+from dashboard.library.library import Library
+from dashboard.settings import Limits
+
+ROOT = Path(__file__).resolve().parents[3]
+BUNDLE = ROOT / "sample_traces" / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
+EXPORTS = ROOT / "sample_traces" / "ane-e5rt-macos26"
+BUNDLE_VERDICT = "Handed work to the GPU (6 samples)"
+EXPORTS_VERDICT = "Handed work to the ANE (3 samples)"
+XML = b'<?xml version="1.0"?>\n<trace-query-result></trace-query-result>\n'
+QUIET = Limits(workers=0, free_disk_bytes=0)
+"""Nothing is read: for all that comes before that."""
+
+
+@contextmanager
+def opened(folder: Path, limits: Limits = QUIET) -> Iterator[Library]:
+    library = Library(folder, limits)
+    try:
+        yield library
+    finally:
+        library.close()
+
+
+def upload(library: Library, name: str, content: bytes, slice_bytes: int = 1 << 20) -> Recording:
+    number = library.uploads.begin(name, len(content))
+    send(library, number, content, slice_bytes)
+    return library.uploads.finish(number)
+
+
+def upload_folder(library: Library, name: str, files: Sequence[tuple[str, bytes]]) -> Recording:
+    number = library.uploads.begin(name, files=[(path, len(content)) for path, content in files])
+    send(library, number, b"".join(content for _, content in files))
+    return library.uploads.finish(number)
+
+
+def send(library: Library, number: str, content: bytes, slice_bytes: int = 1 << 20) -> None:
+    """Go on where the upload stands, to the end of ``content``."""
+    at = library.uploads.offset(number)
+    while at < len(content):
+        piece = content[at : at + slice_bytes]
+        at = library.uploads.append(number, at, io.BytesIO(piece), len(piece))
+
+
+def files_of(folder: Path) -> list[tuple[str, bytes]]:
+    """A folder as browsers send one: every path begins with its name."""
+    return [
+        (path.relative_to(folder.parent).as_posix(), path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+
+
+def zipped(folder: Path) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        for name, content in files_of(folder):
+            archive.writestr(name, content)
+    return held.getvalue()
+
+
+def tarred(folder: Path, mode: str) -> bytes:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode=mode) as archive:  # type: ignore[call-overload]
+        archive.add(folder, folder.name)
+    return held.getvalue()
+
+
+def settled(library: Library, recording: Recording, seconds: float = 20) -> Recording:
+    """The recording once nothing is to be done with it."""
+    wait_for(lambda: library.recording(recording.id).state not in ("waiting", "reading"), seconds)
+    return library.recording(recording.id)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come about in time"
+        time.sleep(0.02)
+
+
+def tree(folder: Path) -> list[str]:
+    """All files below a folder, with the database's own and the lock left out."""
+    own = ("lock", "catalog.sqlite3")
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+    return sorted(one for one in found if not one.startswith(own))
+
+
+def is_alive(pid: int) -> bool:
+    """A process that has ended and that no one has asked for its exit code is dead."""
+    told = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return bool(told.stdout.strip()) and not told.stdout.strip().startswith("Z")
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}

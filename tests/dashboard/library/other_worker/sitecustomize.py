@@ -1,0 +1,36 @@
+"""Python imports this at its start when the folder is on PYTHONPATH: a worker that behaves as told.
+
+WORKER_DOES is "hang" (with a child of its own), "grow" or "fail"; WORKER_NOTES is a folder for process ids.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def open_trace(path, progress):
+    notes, does = Path(os.environ["WORKER_NOTES"]), os.environ["WORKER_DOES"]
+    if does == "fail":
+        raise KeyError("no such thing")
+    if does == "grow":
+        held = [bytes(64 << 20) for _ in range(64)]
+        raise AssertionError(f"took {len(held)} blocks")
+    time.sleep(0.25)  # progress is told no more often
+    progress(Path(path).stat().st_size // 4, None)
+    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
+    Path(os.environ["TMPDIR"], "scratch").write_bytes(b"x")
+    (notes / f"{os.getpid()}.new").write_text(f"{os.getpid()} {child.pid}")
+    (notes / f"{os.getpid()}.new").rename(notes / f"{os.getpid()}.pids")
+    if does == "hang deaf":
+        import signal
+
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(60)
+
+
+if "WORKER_DOES" in os.environ and sys.argv[0] == "-m":
+    import tracekit
+
+    tracekit.open_trace = open_trace

@@ -1,0 +1,368 @@
+"""What the library knows of recordings, and whom it lets in."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from library_support import BUNDLE, QUIET, XML, environment, opened, tree, upload
+
+from dashboard.errors import Conflict, NoSpace, NotFound
+from dashboard.library.catalog import Recording
+from dashboard.library.library import Library
+from dashboard.library.names import shown_name
+from dashboard.settings import Limits, Settings, default_folder
+from tracekit.errors import InputError, UsageError
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    with opened(tmp_path / "library") as made:
+        yield made
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    path = tmp_path / "time-profile.xml"
+    path.write_bytes(XML)
+    return path
+
+
+def as_if_read(library: Library, recording: Recording, verdict: str = "") -> None:
+    results = library._store.results(recording.id)
+    results.mkdir(parents=True)
+    (results / "summary.json").write_text("{}")
+    (results / "view.bin.gz").write_bytes(b"x")
+    library._catalog.change(recording.id, state="ready", verdict=verdict)
+
+
+# Files where they lie -------------------------------------------------------------------------------------
+
+
+def test_a_local_recording_is_referenced_and_not_copied(library: Library) -> None:
+    recording = library.add_file(BUNDLE)
+    assert (recording.name, recording.origin, recording.state) == ("recording.trace", "file", "waiting")
+    assert recording.path == str(BUNDLE)
+    assert recording.size_bytes == sum(path.stat().st_size for path in BUNDLE.rglob("*") if path.is_file())
+    assert tree(library._store.folder) == []
+
+
+def test_the_same_file_unchanged_is_the_same_recording(
+    library: Library, export: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = library.add_file(export)
+    monkeypatch.chdir(export.parent)
+    assert library.add_file(Path(export.name)) == recording
+    link = export.with_name("link")
+    link.symlink_to(export)
+    assert library.add_file(link) == recording
+    export.write_bytes(XML + b" ")
+    assert library.add_file(export).id != recording.id
+    assert len(library.recordings()) == 2
+
+
+def test_adding_a_file_that_was_deleted_brings_it_back(library: Library, export: Path) -> None:
+    recording = library.add_file(export)
+    library.delete(recording.id)
+    assert library.add_file(export) == recording
+    assert library.recordings() == [recording]
+
+
+def test_adding_a_file_that_failed_tries_again(library: Library, export: Path) -> None:
+    recording = library.add_file(export)
+    library._catalog.change(recording.id, state="failed", message="It was Tuesday.")
+    assert library.add_file(export) == recording
+
+
+def test_a_file_that_changed_or_vanished_says_so(library: Library, export: Path) -> None:
+    recording = library.add_file(export)
+    as_if_read(library, recording)
+    assert library.recording(recording.id).message == ""
+    export.write_bytes(XML + b" ")
+    assert "has changed since" in library.recording(recording.id).message
+    export.unlink()
+    assert "no longer where it was" in library.recording(recording.id).message
+    with pytest.raises(InputError, match=r"time-profile\.xml: is not there"):
+        library.retry(recording.id)
+    assert library.view_path(recording.id).exists()
+    export.write_bytes(XML)
+    again = library.retry(recording.id)
+    assert (again.state, again.message) == ("waiting", "")
+    as_if_read(library, recording)
+    assert library.recording(recording.id).message == ""
+
+
+def test_a_bundle_with_another_run_has_changed(library: Library, tmp_path: Path) -> None:
+    bundle = tmp_path / "X.trace"
+    (bundle / "Trace1.run").mkdir(parents=True)
+    (bundle / "form.template").write_bytes(b"x")
+    recording = library.add_file(bundle)
+    assert library.add_file(bundle) == recording
+    (bundle / "Trace2.run").mkdir()
+    assert library.add_file(bundle).id != recording.id
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_what_cannot_be_a_recording_is_not_added(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "text.trace").write_text("hello")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    os.mkfifo(tmp_path / "pipe")
+    for name, problem in (
+        ("text.trace", "is no recording, whatever its name says"),
+        ("loop", "cannot be read"),
+        ("pipe", "is neither a file nor a folder"),
+        ("nothing", "is not there"),
+        ("a\0b", "cannot be read"),
+    ):
+        with pytest.raises(InputError) as refused:
+            library.add_file(tmp_path / name)
+        assert problem in str(refused.value)
+        assert str(tmp_path) not in str(refused.value)
+    assert library.recordings() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes are Linux's")
+def test_a_name_that_is_no_text_can_be_read(library: Library, tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.xml"))
+    path.write_bytes(XML)
+    recording = library.add_file(path)
+    assert recording.name == "\ufffd.xml"
+    assert Path(library.recording(recording.id).path).read_bytes() == XML
+
+
+# Finding --------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_stands_first(library: Library) -> None:
+    for name in ("b", "a", "c"):
+        upload(library, name, XML)
+        time.sleep(0.001)
+    assert [one.name for one in library.recordings()] == ["c", "a", "b"]
+
+
+def test_what_the_user_says_of_a_recording_is_kept(tmp_path: Path) -> None:
+    with opened(tmp_path) as library:
+        recording = upload(library, "x", XML)
+        edited = library.edit(
+            recording.id,
+            name="  Before \x07 the\nfix ",
+            tags=["slow", " Slow ", "", "B"],
+            note="one\r\ntwo\x00 ",
+        )
+        assert (edited.name, edited.tags, edited.note) == (
+            "Before \ufffd the fix",
+            ("B", "slow"),
+            "one\ntwo\ufffd",
+        )
+        assert library.edit(recording.id, name=" ", note="").name == "Before \ufffd the fix"
+    with opened(tmp_path) as library:
+        (kept,) = library.recordings()
+        assert (kept.name, kept.tags, kept.note) == ("Before \ufffd the fix", ("B", "slow"), "")
+        assert library.edit(kept.id, tags=()).tags == ()
+
+
+def test_search_looks_at_name_verdict_note_and_tags_for_every_word(library: Library) -> None:
+    whisper, other = upload(library, "Whisper.trace", XML), upload(library, "other", XML)
+    library._catalog.change(whisper.id, verdict="Handed work to the ANE")
+    library.edit(whisper.id, note="Größe 50% faster_now \\o/", tags=["release"])
+    for words in ("whisper", "ANE", "ane WHISPER", "GRÖSSE", "50%", "r_n", "\\o", "rele", "  release  50% "):
+        assert [one.name for one in library.recordings(words)] == ["Whisper.trace"], words
+    for words in ("whisper gpu", "5%r", "w_isper", "%_%", "'; drop table recordings; --", "*"):
+        assert library.recordings(words) == [], words
+    assert len(library.recordings(" ")) == 2
+    library.edit(other.id, tags=["release", "rel"])
+    assert [one.name for one in library.recordings(tag="rel")] == ["other"]
+    assert library.recordings("whisper", tag="rel") == []
+    assert library.tags() == [("rel", 1), ("release", 2)]
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("Foo.trace", "Foo.trace"),
+        ("/home/me/Foo.trace/", "Foo.trace"),
+        ("C:\\fakepath\\Foo.zip", "Foo.zip"),
+        ("", "recording"),
+        ("///", "recording"),
+        ("<script>", "<script>"),
+        ("x" * 1000, "x" * 200),
+        ("a\u202eb\x1b[2J", "a\ufffdb\ufffd[2J"),
+        ("\U0001f469\u200d\U0001f4bb\u00a0x", "\U0001f469\u200d\U0001f4bb x"),
+    ],
+)
+def test_a_name_is_a_line_of_text(given: str, shown: str) -> None:
+    assert shown_name(given) == shown
+
+
+# Deleting -------------------------------------------------------------------------------------------------
+
+
+def test_deleting_can_be_undone(library: Library) -> None:
+    recording = upload(library, "x", XML)
+    as_if_read(library, recording, "It was the ANE.")
+    library.edit(recording.id, tags=["t"])
+    library.delete(recording.id)
+    assert (library.recordings(), library.tags()) == ([], [])
+    (deleted,) = library.recordings(deleted=True)
+    assert deleted.deleted is not None
+    with pytest.raises(NotFound, match="x was deleted"):
+        library.view_path(recording.id)
+    restored = library.restore(recording.id)
+    assert (restored.state, restored.verdict, restored.tags) == ("ready", "It was the ANE.", ("t",))
+    assert library.view_path(recording.id).read_bytes() == b"x"
+
+
+def test_purging_leaves_nothing_of_ours_and_everything_of_the_user(library: Library, export: Path) -> None:
+    for recording in (upload(library, "x", XML), library.add_file(export)):
+        as_if_read(library, recording)
+        library.edit(recording.id, tags=["t"])
+        library.delete(recording.id)
+        library.purge(recording.id)
+        with pytest.raises(NotFound, match="There is no such recording"):
+            library.recording(recording.id)
+    assert (library.recordings(deleted=True), library.tags()) == ([], [])
+    assert tree(library._store.folder) == []
+    assert export.read_bytes() == XML
+
+
+def test_what_was_deleted_long_ago_is_purged_at_the_next_start(tmp_path: Path) -> None:
+    with opened(tmp_path) as library:
+        recording = upload(library, "x", XML)
+        library.delete(recording.id)
+    with opened(tmp_path, Limits(workers=0, deleted_seconds=60)) as library:
+        assert len(library.recordings(deleted=True)) == 1
+    with opened(tmp_path, Limits(workers=0, deleted_seconds=0)) as library:
+        assert library.recordings(deleted=True) == []
+    assert tree(tmp_path) == []
+
+
+def test_nothing_can_be_done_with_what_is_not_there(library: Library) -> None:
+    for use in (
+        library.recording,
+        library.edit,
+        library.delete,
+        library.restore,
+        library.purge,
+        library.cancel,
+        library.retry,
+        library.view_path,
+    ):
+        with pytest.raises(NotFound):
+            use("0" * 32)
+
+
+# Its folder -----------------------------------------------------------------------------------------------
+
+
+def test_a_second_server_is_told_so(tmp_path: Path) -> None:
+    with opened(tmp_path), pytest.raises(Conflict, match=rf"Another dashboard \(pid {os.getpid()}\) uses"):
+        Library(tmp_path, QUIET)
+    with opened(tmp_path) as library:
+        assert library.recordings() == []
+
+
+def test_a_server_that_was_killed_locks_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys, os; from pathlib import Path; from dashboard.library.library import Library;"
+        "library = Library(Path(sys.argv[1])); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment(), check=False)
+    assert (tmp_path / "catalog.sqlite3").exists()
+    with opened(tmp_path) as library:
+        assert library.recordings() == []
+
+
+def test_a_catalog_of_a_newer_tracekit_is_left_alone(tmp_path: Path) -> None:
+    with opened(tmp_path) as library:
+        upload(library, "x", XML)
+    with sqlite3.connect(tmp_path / "catalog.sqlite3") as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    for _ in range(2):
+        with pytest.raises(
+            InputError, match=r"newer tracekit \(version 99; this one knows 1\)\. Update tracekit"
+        ):
+            Library(tmp_path, QUIET)
+    assert len(tree(tmp_path)) == 1
+
+
+def test_a_damaged_catalog_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "catalog.sqlite3").write_bytes(b"SQLite format 3\0" + bytes(5000))
+    with pytest.raises(InputError, match="damaged"):
+        Library(tmp_path, QUIET)
+    (tmp_path / "catalog.sqlite3").write_bytes(b"hello" * 1000)
+    with pytest.raises(InputError, match="is no catalog"):
+        Library(tmp_path, QUIET)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match="cannot be used: Not a directory"):
+        Library(tmp_path / "file" / "library", QUIET)
+
+
+def test_a_full_disk_is_said_and_the_library_lives_on(library: Library) -> None:
+    recording = upload(library, "x", XML)
+    with library._catalog._engine.connect() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(NoSpace, match="cannot be written: database or disk is full"):
+        for number in range(200):
+            library.edit(recording.id, note=f"{number}" * 9_000)
+    assert library.recording(recording.id).name == "x"
+    with library._catalog._engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+    assert library.edit(recording.id, note="again").note == "again"
+
+
+def test_a_folder_of_any_name_holds_a_library(tmp_path: Path) -> None:
+    folder = tmp_path / "a ?#%41 \u00e9 &x=y"
+    with opened(folder) as library:
+        upload(library, "x", XML)
+    assert (folder / "catalog.sqlite3").exists()
+    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+def test_others_of_the_machine_cannot_look_into_it(library: Library) -> None:
+    upload(library, "x", XML)
+    folder = library._store.folder
+    for path in (
+        folder,
+        folder / "uploads",
+        folder / "recordings",
+        folder / "catalog.sqlite3",
+        folder / "lock",
+    ):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("dashboard.library.library", ("flask", "dash", "pandas")),
+        ("dashboard.library.worker", ("sqlalchemy",)),
+    ],
+)
+def test_the_library_knows_no_web_and_a_worker_no_catalog(module: str, heavy: tuple[str, ...]) -> None:
+    code = f"import sys, {module}; sys.exit(any(name in sys.modules for name in {heavy}))"
+    assert subprocess.run([sys.executable, "-c", code], env=environment(), check=False).returncode == 0
+
+
+def test_a_closed_library_can_be_closed_again(tmp_path: Path) -> None:
+    library = Library(tmp_path, QUIET)
+    library.close()
+    library.close()
+
+
+def test_the_settings_have_a_place_for_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert default_folder() == Path("/data/tracekit")
+    assert Settings(default_folder()).host == "127.0.0.1"
