@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from browser_support import axe, browser  # noqa: F401 - fixtures
 from hypothesis import settings
 from support import SHARED
 

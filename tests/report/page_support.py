@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn
-
-import pytest
+from typing import Any
 
 Opened = Callable[..., Any]
 HASH_PAUSE_MS = 600
-
-
-def missing(reason: str) -> NoReturn:
-    """Skip; where TRACEKIT_COMPLETE_TESTS is set, as in CI, fail."""
-    if os.environ.get("TRACEKIT_COMPLETE_TESTS"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def settled(tab: Any) -> Any:

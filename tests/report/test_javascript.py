@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from page_support import missing
+from browser_support import missing
 
 TESTS = Path(__file__).resolve().parents[1] / "js"
 OLDEST_NODE = (20, 19)  # reads .js files as modules without being told

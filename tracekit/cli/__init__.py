@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from importlib.metadata import entry_points
 from typing import Any
 
 import click
@@ -30,8 +31,23 @@ _BROKEN_PIPE = 128 + 13
 """How a shell tells that a program ended by SIGPIPE: neither a failed requirement nor a mistake."""
 
 
+_PLUGINS = "tracekit.commands"
+"""The entry points of commands that live in packages which import this one, such as the dashboard's."""
+
+
 class _Commands(click.Group):
     """The one place that turns a ``TracekitError`` into a sentence on stderr and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *entry_points(group=_PLUGINS).names})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = super().get_command(ctx, cmd_name)
+        if found is None:
+            for point in entry_points(group=_PLUGINS, name=cmd_name):
+                command: click.Command = point.load()
+                return command
+        return found
 
     def invoke(self, ctx: click.Context) -> Any:
         # A kill is an exit like any other: what was begun beside an output is removed.

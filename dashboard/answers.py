@@ -1,0 +1,84 @@
+"""Answers that tell what went wrong: a sentence, as JSON to our own scripts and as a short page to people."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from dashboard.errors import Conflict, NotFound, TooLarge
+from tracekit.errors import InputError, TracekitError, UsageError
+from tracekit.export.text import printable
+from tracekit.report.html.elements import Html, join, tag
+
+_log = logging.getLogger(__name__)
+_STATUS: tuple[tuple[type[TracekitError], int], ...] = (
+    (NotFound, 404),
+    (TooLarge, 413),
+    (Conflict, 409),
+    (UsageError, 400),
+    (InputError, 422),
+)
+UNKNOWN = "Something went wrong that is no fault of yours. The dashboard's terminal says more."
+_STYLE = Html(
+    ":root{color-scheme:light dark}"
+    "body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1rem}"
+)
+_SENTENCES = {
+    400: "This request makes no sense here.",
+    404: "There is nothing at this address.",
+    405: "This address cannot be used in this way.",
+    413: "This is larger than the dashboard takes.",
+}
+
+
+def answer(status: int, sentence: str) -> Response:
+    """Return an error as our scripts, or people, read it."""
+    if request.path.startswith(("/api/", "/_dash-")):
+        response = Response(status=status, mimetype="application/json")
+        response.set_data(json.dumps({"error": sentence}))
+        return response
+    return Response(_page(sentence), status=status, mimetype="text/html")
+
+
+def status_of(error: TracekitError) -> int:
+    """Return the HTTP status of an error of ours."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+
+
+def sentence_of(error: TracekitError) -> str:
+    """Return what people are told: the message and the lines below it."""
+    return " ".join(map(printable, [str(error), *error.lines]))
+
+
+def register(server: Flask) -> None:
+    """Turn whatever is raised in a route into such an answer; a traceback goes to the log alone."""
+    server.config["PROPAGATE_EXCEPTIONS"] = False
+
+    @server.errorhandler(TracekitError)
+    def ours(error: TracekitError) -> Response:
+        return answer(status_of(error), sentence_of(error))
+
+    @server.errorhandler(HTTPException)
+    def theirs(error: HTTPException) -> Response:
+        status = error.code or 500
+        return answer(status, _SENTENCES.get(status, f"{error.name}."))
+
+    @server.errorhandler(Exception)
+    def unknown(error: Exception) -> Response:
+        _log.error("%s %s failed", request.method, request.path, exc_info=error)
+        return answer(500, UNKNOWN)
+
+
+def _page(sentence: str) -> str:
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", "tracekit"),
+        tag("style", _STYLE),
+    )
+    body = tag("body", tag("main", tag("h1", "tracekit"), tag("p", sentence)))
+    return join([Html("<!doctype html>"), tag("html", head, body, lang="en")])

@@ -1,0 +1,90 @@
+"""The Dash application: settings and a library in, a server that answers out."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import dash
+from dash import Input, Output
+
+import tracekit
+from dashboard import access, answers
+from dashboard.callbacks import library as library_callbacks
+from dashboard.callbacks import trace as trace_callbacks
+from dashboard.library.library import Library
+from dashboard.pages.frame import frame, not_found, problem
+from dashboard.routes import files, uploads, views
+from dashboard.settings import Settings
+
+_log = logging.getLogger(__name__)
+_ASSETS = Path(__file__).parent / "assets"
+_INDEX = f"""<!doctype html>
+<html lang="en">
+<head>
+{{%metas%}}
+<title>{{%title%}}</title>
+<link rel="icon" href="/assets/favicon.svg" type="image/svg+xml">
+{{%css%}}
+<link rel="stylesheet" href="/report-assets/page.css?v={tracekit.__version__}">
+<link rel="stylesheet" href="/assets/dashboard.css?v={tracekit.__version__}">
+</head>
+<body>
+{{%app_entry%}}
+{{%config%}}
+{{%scripts%}}
+{{%renderer%}}
+<script type="module" src="/assets/start.js"></script>
+</body>
+</html>"""
+
+
+def create_app(settings: Settings, library: Library) -> dash.Dash:
+    """Return the application; ``settings`` say to whom it answers, ``library`` holds what it shows."""
+    app = dash.Dash(
+        "dashboard",
+        assets_folder=str(_ASSETS),
+        include_assets_files=False,  # start.js imports what a page needs
+        pages_folder="",
+        use_pages=False,
+        title="tracekit",
+        update_title="",
+        index_string=_INDEX,
+        suppress_callback_exceptions=True,  # the pages come and go
+        compress=False,
+        enable_mcp=False,
+        on_error=_tell,
+        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
+    )
+    app.layout = frame()
+    _route(app, library)
+    library_callbacks.register(app, library)
+    trace_callbacks.register(app, library)
+    answers.register(app.server)
+    views.register(app.server, library)
+    uploads.register(app.server, library)
+    files.register(app.server, library)
+    access.protect(app.server, settings, app.csp_hashes())
+    return app
+
+
+def _route(app: dash.Dash, library: Library) -> None:
+    @app.callback(Output("page", "children"), Input("address", "pathname"))
+    def show(path: str | None) -> Any:
+        parts = [part for part in (path or "/").split("/") if part]
+        if not parts:
+            return library_callbacks.page()
+        if len(parts) == 2 and parts[0] == "recordings":
+            return trace_callbacks.page(library, parts[1])
+        return not_found("There is nothing at this address.")
+
+
+def _tell(error: Exception) -> None:
+    """Show on the page what went wrong in a callback."""
+    if isinstance(error, tracekit.TracekitError):
+        sentence = answers.sentence_of(error)
+    else:
+        _log.error("a callback failed", exc_info=error)
+        sentence = answers.UNKNOWN
+    dash.set_props("problem", {"children": problem(sentence)})

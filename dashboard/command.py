@@ -1,0 +1,93 @@
+"""``tracekit dashboard``: recordings in the browser."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import webbrowser
+from pathlib import Path
+
+import click
+
+from tracekit.errors import UsageError
+from tracekit.export.text import printable
+
+
+@click.command(
+    "dashboard",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    short_help="Open recordings in the browser, or look at earlier ones.",
+)
+@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Listen there [default: 8127 or the next free one]."
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="NAME",
+    help="Listen there; any but this machine's own needs the token that is printed.",
+)
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Another name by which browsers call it, such as a proxy's; may be repeated.",
+)
+@click.option(
+    "--library", metavar="DIR", help="Where recordings are kept [default: the user's data folder, tracekit]."
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def dashboard_command(
+    inputs: tuple[str, ...],
+    port: int | None,
+    host: str,
+    allowed_hosts: tuple[str, ...],
+    library: str | None,
+    no_browser: bool,
+) -> None:
+    """Open recordings in the browser, or the library of those that were opened before.
+
+    INPUT is what tracekit analyze takes; it is read where it lies, without a copy. Others can be uploaded in
+    the page. Nothing leaves this machine; Ctrl-C ends the dashboard.
+
+    \b
+    Examples:
+      tracekit dashboard MyApp.trace
+      tracekit dashboard
+    """
+    paths = [_existing(one) for one in inputs]
+    from dashboard.library.library import Library
+    from dashboard.serve import address, listening, serve
+    from dashboard.settings import Settings, default_folder
+
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    folder = Path(library) if library else default_folder()
+    kept = Library(folder)
+    try:
+        added = [kept.add_file(path) for path in paths]
+        listener, settings = listening(Settings(folder, host, port or 0, allowed_hosts=allowed_hosts))
+        start = f"/recordings/{added[0].id}" if len(added) == 1 else "/"
+        shown = address(settings, start)
+
+        def ready() -> None:
+            click.echo(f"The dashboard is at {shown}", err=True)
+            click.echo(f"Its library is {printable(str(folder))}. Ctrl-C ends it.", err=True)
+            if not no_browser:
+                webbrowser.open(shown)
+
+        serve(listener, settings, kept, ready)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        kept.close()
+    click.echo("The dashboard has ended.", err=True)
+
+
+def _existing(name: str) -> Path:
+    path = Path(name)
+    if not path.exists():
+        raise UsageError(f"{name} does not exist.")
+    return path.resolve()

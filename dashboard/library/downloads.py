@@ -1,0 +1,241 @@
+"""Files made of a ready recording: reports, tables, profiles for other tools.
+
+Each is made by tracekit's own command line in a process of its own, and kept beside the results, whose fate
+it shares: reading the recording anew, or purging it, removes them together::
+
+    recordings/<id>/results/downloads/<what>     appears whole, by renaming
+                    work-…/                      what is being made, and what its maker said
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+
+from dashboard.errors import Conflict, NoSpace
+from dashboard.library.catalog import Recording
+from dashboard.library.formats import Format
+from dashboard.library.inputs import openable
+from dashboard.library.library import Library
+from dashboard.library.names import one_line
+from dashboard.library.store import UPLOADED_FILE, WORK
+from dashboard.settings import Limits
+from tracekit.errors import TracekitError
+from tracekit.export.text import printable
+
+_LOG = logging.getLogger(__name__)
+_ROOT = Path(__file__).resolve().parents[2]
+_FOLDER = "downloads"
+_SECONDS = 10 * 60.0
+_AT_ONCE = 2
+_MOST_WAITING = 2
+"""Others that wait for what is being made: each holds one of the server's few threads."""
+_GRACE_SECONDS = 3.0
+_TOLD_BYTES = 8_000
+_LONGEST_SENTENCE = 1_000
+_LONGEST_NAME_BYTES = 200
+# By these tracekit would expect a content of its own; an upload's content says what it is.
+_ENDINGS = re.compile(r"(\.(trace|tracekit|zip|tar|gz|tgz|bz2|xz|xml))+$", re.IGNORECASE)
+_TOLD = re.compile(r"^Error: (.*(?:\n  .*)*)", re.MULTILINE)
+
+
+class Busy(TracekitError):  # noqa: N818 - named as in ``dashboard.errors``
+    """As many files are being made as may be at once."""
+
+
+class NotMade(TracekitError):  # noqa: N818
+    """The file could not be made; the sentence says why."""
+
+
+class Downloads:
+    """Makes files, a few at once, and keeps them; safe to use from several threads."""
+
+    def __init__(self, library: Library, seconds: float = _SECONDS, at_once: int = _AT_ONCE) -> None:
+        self._library, self._seconds, self._at_once = library, seconds, at_once
+        self._changing = threading.Lock()
+        self._running: dict[Path, Future[None]] = {}
+        self._waiting = 0
+
+    def path(self, recording_id: str, what: Format, redact: bool = False) -> Path:
+        """Return the file, made now unless it is there; who asks for one that is being made waits for it.
+
+        Raises ``NotFound`` when the recording is deleted or not ready, ``Conflict`` when its file is no
+        longer what was read, ``Busy``, ``NoSpace`` and ``NotMade``.
+        """
+        analysis = self._library.analysis_path(recording_id)
+        if what.name == "json" and not redact:
+            return analysis
+        made = analysis.parent / _FOLDER / what.file_name(what.name, redact)
+        making, is_mine = self._joined(made)
+        if making is None:
+            return made
+        try:
+            if is_mine:
+                self._make(recording_id, what, redact, made)
+                making.set_result(None)
+            making.result()
+        except BaseException as error:
+            if is_mine:
+                making.set_exception(error)
+            raise
+        finally:
+            self._left(made, is_mine)
+        return made
+
+    def _joined(self, made: Path) -> tuple[Future[None] | None, bool]:
+        """Return the making of a file, None when it is there, and whether it is the caller's to do."""
+        with self._changing:
+            if made.is_file():
+                return None, False
+            running = self._running.get(made)
+            if len(self._running) >= self._at_once if running is None else self._waiting >= _MOST_WAITING:
+                raise Busy("Other downloads are being made. Try again in a moment.")
+            if running is not None:
+                self._waiting += 1
+                return running, False
+            self._running[made] = Future()
+            return self._running[made], True
+
+    def _left(self, made: Path, is_mine: bool) -> None:
+        with self._changing:
+            if is_mine:
+                del self._running[made]
+            else:
+                self._waiting -= 1
+
+    def _make(self, recording_id: str, what: Format, redact: bool, made: Path) -> None:
+        analysis = self._library.analysis_path(recording_id)
+        recording = self._unchanged(recording_id)
+        folder = analysis.parents[1]
+        if shutil.disk_usage(folder).free < Limits.free_disk_bytes:
+            raise NoSpace("The disk has too little room left to make this. Make room and try again.")
+        read = _identity(analysis)
+        work = folder / f"{WORK}{secrets.token_hex(4)}"
+        try:
+            work.mkdir(mode=0o700)
+            output = work / f"made{what.ending}"
+            options = ("--redact",) if redact else ()
+            inputs = _inputs(recording, folder, work)
+            self._run([*what.command, *options, "-o", str(output), *map(str, inputs)], recording, work)
+            with output.open("rb") as file:
+                os.fsync(file.fileno())
+            if _identity(self._library.analysis_path(recording_id)) != read:
+                raise Conflict(f"{recording.name} was read anew meanwhile. Ask again.")
+            self._unchanged(recording_id)
+            made.parent.mkdir(mode=0o700, exist_ok=True)
+            output.replace(made)
+        except OSError as error:
+            self._library.analysis_path(recording_id)  # it may be gone, which is what to tell then
+            text = (
+                f"This download of {recording.name} could not be made: {error.strerror or 'the disk failed'}."
+            )
+            raise NotMade(text) from error
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    def _unchanged(self, recording_id: str) -> Recording:
+        """Return a recording whose input is what was read; raise ``Conflict`` for another."""
+        recording = self._library.recording(recording_id)
+        if recording.origin == "file" and recording.message:
+            raise Conflict(f"This cannot be made of {recording.name} any more. {recording.message}")
+        return recording
+
+    def _run(self, command: list[str], recording: Recording, work: Path) -> None:
+        """Run tracekit; raise ``NotMade`` unless it ends well and in time."""
+        with (work / "log").open("wb") as log:
+            process = subprocess.Popen(  # noqa: S603 - our own program; no shell reads it
+                [sys.executable, "-P", "-m", "dashboard.library.making", *command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env=_environment(work),
+                start_new_session=True,
+            )
+        try:
+            code = process.wait(self._seconds)
+        except subprocess.TimeoutExpired:
+            text = f"Making this of {recording.name} took longer than {self._seconds / 60:.0f} minutes."
+            raise NotMade(f"{text} It was stopped; the command line has no such limit.") from None
+        finally:
+            _end(process)
+        if code:
+            with (work / "log").open("rb") as log:
+                log.seek(max(0, (work / "log").stat().st_size - _TOLD_BYTES))
+                told = log.read().decode("utf-8", "replace")
+            raise NotMade(_sentence(told, code, recording, work))
+
+
+def _inputs(recording: Recording, folder: Path, work: Path) -> list[Path]:
+    """Return what the command is to read: a local recording where it lies, or what was uploaded."""
+    if recording.origin == "file":
+        return [Path(recording.path)]
+    held = folder / "input"
+    single = held / UPLOADED_FILE
+    if not single.is_file():
+        return openable(held, recording.name)
+    name = os.fsencode(_ENDINGS.sub("", recording.name))[:_LONGEST_NAME_BYTES].decode("utf-8", "ignore")
+    named = work / "input" / name
+    if named.name != name:  # empty, a folder of its own, or above it
+        return [single]
+    try:
+        named.parent.mkdir(mode=0o700)
+        os.link(single, named)  # reports call a recording by its file's name
+    except (OSError, ValueError):
+        return [single]
+    return [named]
+
+
+def _environment(work: Path) -> dict[str, str]:
+    temporary = work / "tmp"
+    temporary.mkdir(mode=0o700)
+    path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(temporary), "PYTHONIOENCODING": "utf-8"}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that still runs, in good order where it can, and whatever it left."""
+    if process.poll() is None:
+        process.terminate()  # tracekit ends the xctrace that it started
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_SECONDS)
+    with suppress(ProcessLookupError, PermissionError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
+        else:
+            process.kill()
+    process.wait()
+    with suppress(OSError):
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+def _sentence(told: str, code: int, recording: Recording, work: Path) -> str:
+    """Return why a command failed: what it said as its error, naming the recording and no folder."""
+    name = recording.name
+    found = _TOLD.findall(told)
+    if not found or "Traceback" in told:
+        _LOG.error("making a download of %s ended with exit code %d:\n%s", recording.id, code, told)
+        ended = f"was ended (signal {-code}), perhaps for want of memory" if code < 0 else "failed"
+        return f"Making this of {name} {ended}. The dashboard's terminal says more."
+    text: str = found[-1]
+    folder = work.parent
+    read = Path(recording.path) if recording.path else folder / "input" / UPLOADED_FILE
+    text = text.replace(printable(f"{read}{os.sep}"), "").replace(printable(str(read)), name)
+    for place in (work / "input", work, folder / "input", folder, read.parent):
+        text = text.replace(printable(f"{place}{os.sep}"), "")
+    return one_line(text)[:_LONGEST_SENTENCE]
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns

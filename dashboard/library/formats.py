@@ -1,0 +1,163 @@
+"""What can be made of a recording to be downloaded, and the command that makes it."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+
+from dashboard.errors import NotFound
+from tracekit.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Format:
+    """One thing to download: its name in addresses, what people read of it, and the command that makes it."""
+
+    name: str
+    title: str
+    purpose: str
+    ending: str
+    media_type: str
+    command: tuple[str, ...]
+    can_redact: bool = False
+    needs: str = ""
+    """The module of an extra."""
+
+    @property
+    def is_available(self) -> bool:
+        """True where what it needs is installed."""
+        return not self.needs or _is_installed(self.needs)
+
+    def file_name(self, stem: str, redact: bool) -> str:
+        """Return the name of the file."""
+        return f"{stem}{'.redacted' if redact else ''}{self.ending}"
+
+
+def _report(name: str) -> tuple[str, ...]:
+    return ("report", "--format", name)
+
+
+def _table(name: str) -> tuple[str, ...]:
+    return ("export", "--to", "csv", "--table", name)
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        Format(
+            "html",
+            "Report (HTML)",
+            "one file to attach to a ticket, with the timeline and the flame graph",
+            ".html",
+            "text/html",
+            _report("html"),
+            can_redact=True,
+        ),
+        Format(
+            "markdown",
+            "Report (Markdown)",
+            "for the text of a ticket",
+            ".md",
+            "text/markdown",
+            _report("markdown"),
+            can_redact=True,
+        ),
+        Format(
+            "png",
+            "Timeline (PNG)",
+            "a picture for a chat or a slide",
+            ".png",
+            "image/png",
+            _report("png"),
+            can_redact=True,
+            needs="PIL",
+        ),
+        Format(
+            "svg",
+            "Timeline (SVG)",
+            "the same as a drawing, sharp at any size",
+            ".svg",
+            "image/svg+xml",
+            _report("svg"),
+            can_redact=True,
+        ),
+        Format(
+            "windows",
+            "Windows (CSV)",
+            "one row per inference, for a spreadsheet",
+            ".windows.csv",
+            "text/csv",
+            _table("windows"),
+        ),
+        Format(
+            "samples",
+            "Samples (CSV)",
+            "one row per sample, with its engine and window",
+            ".samples.csv",
+            "text/csv",
+            _table("samples"),
+        ),
+        Format(
+            "speedscope",
+            "speedscope",
+            "flame graphs at speedscope.app",
+            ".speedscope.json",
+            "application/json",
+            ("export", "--to", "speedscope"),
+        ),
+        Format(
+            "perfetto",
+            "Perfetto",
+            "a timeline at ui.perfetto.dev",
+            ".pftrace",
+            "application/octet-stream",
+            ("export", "--to", "perfetto"),
+            needs="perfetto",
+        ),
+        Format(
+            "pprof",
+            "pprof",
+            "for go tool pprof, Pyroscope and others",
+            ".pb.gz",
+            "application/octet-stream",
+            ("export", "--to", "pprof"),
+            needs="google.protobuf",
+        ),
+        Format(
+            "json",
+            "Analysis (JSON)",
+            "all that was found, for programs",
+            ".analysis.json",
+            "application/json",
+            _report("json"),
+            can_redact=True,
+        ),
+    )
+}
+
+
+def available() -> list[Format]:
+    """Return the formats that can be made here."""
+    return [one for one in FORMATS.values() if one.is_available]
+
+
+def chosen(name: str, redact: bool) -> Format:
+    """Return a format by its name.
+
+    Raises ``NotFound`` where there is no such format, ``UsageError`` where it cannot be made here or not so.
+    """
+    found = FORMATS.get(name)
+    if found is None:
+        raise NotFound(f"There is no such download; there are {', '.join(FORMATS)}.")
+    if not found.is_available:
+        raise UsageError(f"{found.title} needs a package that is not installed: tracekit[{name}].")
+    if redact and not found.can_redact:
+        raise UsageError(f"{found.title} cannot be redacted; the reports can.")
+    return found
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package that it would be in
+        return False

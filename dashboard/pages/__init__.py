@@ -1,0 +1,1 @@
+"""Pages as pure functions: data in, a Dash layout out."""

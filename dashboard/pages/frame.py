@@ -1,0 +1,42 @@
+"""What every page stands in: the bar on top, the place for the page, the place for what went wrong."""
+
+from __future__ import annotations
+
+from dash import dcc, html
+
+from dashboard.pages.parts import Node, aria
+
+
+def frame() -> Node:
+    """Return the layout that stays; callbacks fill ``page``."""
+    return html.Div(
+        [
+            dcc.Location(id="address", refresh=False),
+            html.A("Skip to the content", href="#page", className="skip"),
+            html.Nav(
+                [
+                    html.A("tracekit", href="/", className="brand"),
+                    html.A("Recordings", href="/", className="place"),
+                ],
+                className="site",
+                **aria(label="Pages"),
+            ),
+            html.Div(id="problem", role="alert"),
+            html.Div(html.P("Loading …", className="note loading"), id="page"),
+        ]
+    )
+
+
+def problem(sentence: str) -> Node:
+    """Return what went wrong, in a sentence."""
+    return html.P(sentence, className="problem card")
+
+
+def not_found(sentence: str) -> Node:
+    """Return the page of an address that leads nowhere."""
+    return html.Main(
+        [
+            html.H1("Not found"),
+            html.Section([html.P(sentence), html.P(html.A("All recordings", href="/"))]),
+        ]
+    )

@@ -1,0 +1,115 @@
+"""The page of one recording: while it is read, when that failed, and what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import dcc, html
+
+from dashboard.library.catalog import Recording
+from dashboard.pages import words
+from dashboard.pages.downloads import menu
+from dashboard.pages.parts import Node, act, aria, progress_bar, tags
+
+POLL_MS = 500
+
+
+def ready_page(recording: Recording) -> Node:
+    """Return the page of an analysed recording, whose sections trace.js fetches and brings to life."""
+    named: Any = {"data-recording": recording.id}
+    return html.Div(
+        [
+            html.Div(id="toolbar"),
+            html.Header([*_heading(recording), menu(recording)]),
+            html.Main([html.Div(id="sections"), _distributions()]),
+            html.Div(id="status", role="status", **aria(live="polite")),
+        ],
+        id="trace",
+        **named,
+    )
+
+
+def busy_page(recording: Recording) -> Node:
+    """Return the page of a recording that waits or is read; it is asked for anew twice a second."""
+    is_waiting = recording.state == "waiting"
+    doing = "Waiting for its turn" if is_waiting else f"Reading the recording: {words.progress(recording)}"
+    stays = "You may close this page: the work goes on, and the recording stays in the library."
+    return _told(
+        recording,
+        html.P(html.Strong(doing)),
+        progress_bar(recording, "wide"),
+        html.P(stays, className="note"),
+        html.P(act("Cancel", "cancel", recording, "trace")),
+        dcc.Interval(id="trace-poll", interval=POLL_MS),
+    )
+
+
+def failed_page(recording: Recording) -> Node:
+    """Return the page of a recording that could not be read, or whose reading was cancelled."""
+    if recording.state == "cancelled":
+        sentence = "Reading this recording was cancelled."
+    else:
+        sentence = words.shown(recording.message) or "This recording could not be read."
+    return _told(
+        recording,
+        html.P(sentence, className="problem" if recording.state == "failed" else None, role="status"),
+        html.P([act("Try again", "retry", recording, "trace"), " ", html.A("All recordings", href="/")]),
+    )
+
+
+def deleted_page(recording: Recording) -> Node:
+    """Return the page of a recording that was deleted and can still be had back."""
+    return _told(
+        recording,
+        html.P("This recording was deleted. It can still be restored.", role="status"),
+        html.P([act("Restore", "restore", recording, "trace"), " ", html.A("All recordings", href="/")]),
+    )
+
+
+def facts(recording: Recording) -> str:
+    """Return what was recorded where, in a line."""
+    counted = [
+        (recording.samples, "samples"),
+        (recording.windows, "windows"),
+    ]
+    parts = [
+        words.shown(recording.device),
+        words.shown(recording.system),
+        words.duration(recording.duration_ns) if recording.duration_ns else "",
+        *(f"{count:,} {name if count != 1 else name[:-1]}" for count, name in counted),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _heading(recording: Recording) -> list[Node]:
+    return [
+        html.H1(words.shown(recording.name)),
+        html.P(
+            [facts(recording), *(part for tag in tags(recording) for part in (" ", tag))], className="note"
+        ),
+        html.P(words.shown(recording.note), className="note") if recording.note else None,
+        html.P(words.shown(recording.message), className="note") if recording.message else None,
+    ]
+
+
+def _distributions() -> Node:
+    """Return the place for figures, drawn when asked for: Plotly is larger than all the rest of the page."""
+    show = html.Button("Draw distributions", id="figures-show", type="button", n_clicks=0)
+    heading = html.H2("Distributions", id="distributions-heading")
+    return html.Section(
+        [heading, html.Div(html.P(show), id="figures")], **aria(labelledby="distributions-heading")
+    )
+
+
+def _told(recording: Recording, *children: Node) -> Node:
+    return html.Div(
+        [
+            html.Header([html.H1(words.shown(recording.name)), _size(recording)]),
+            html.Main(html.Section(list(children), **aria(label="State"))),
+        ]
+    )
+
+
+def _size(recording: Recording) -> Node:
+    told = f"{words.size(recording.size_bytes)}, added {words.when(recording.added)}"
+    return html.P(told, className="note")

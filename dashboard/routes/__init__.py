@@ -1,0 +1,1 @@
+"""Flask routes: bytes for our own scripts, and files for people."""

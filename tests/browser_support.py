@@ -1,0 +1,74 @@
+"""A browser for tests of pages, and what checks a page in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+HOW_TO_GET = "the page is not tested in a browser: pip install playwright, and apt-get install chromium (or set CHROMIUM)"
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip; where TRACEKIT_COMPLETE_TESTS is set, as in CI, fail."""
+    if os.environ.get("TRACEKIT_COMPLETE_TESTS"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing(HOW_TO_GET)
+    with sync_playwright() as driver:
+        own = driver.chromium.executable_path
+        if found is None and not Path(own).exists():
+            missing(HOW_TO_GET)
+        started = driver.chromium.launch(executable_path=found or own, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def axe(request: pytest.FixtureRequest) -> str:
+    """axe-core's source: from AXE_CORE, or from npm, kept in pytest's cache."""
+    if given := os.environ.get("AXE_CORE"):
+        return Path(given).read_text("utf-8")
+    folder = Path(request.config.cache.mkdir("axe-core"))  # type: ignore[union-attr]
+    file = folder / "node_modules" / "axe-core" / "axe.min.js"
+    npm = shutil.which("npm")
+    if not file.exists() and npm is not None:
+        command = [
+            npm,
+            "install",
+            "--no-save",
+            "--no-audit",
+            "--ignore-scripts",
+            "--prefix",
+            str(folder),
+            "axe-core@4",
+        ]
+        subprocess.run(command, capture_output=True, timeout=60, check=False)
+    if not file.exists():
+        pytest.skip(
+            "accessibility is not checked: npm could not fetch axe-core (AXE_CORE may name axe.min.js)"
+        )
+    return file.read_text("utf-8")

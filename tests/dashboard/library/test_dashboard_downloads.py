@@ -1,0 +1,315 @@
+"""Files made of a recording: by a process of their own, once, and never of something else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from library_support import BUNDLE, EXPORTS, ROOT, environment, is_alive, opened, upload, wait_for
+
+from dashboard.errors import Conflict, NoSpace, NotFound
+from dashboard.library import downloads
+from dashboard.library.catalog import Recording
+from dashboard.library.downloads import Busy, Downloads, NotMade
+from dashboard.library.formats import FORMATS, available, chosen
+from dashboard.library.library import Library
+from dashboard.settings import Limits
+from tracekit.errors import UsageError
+
+EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
+HTML, MARKDOWN, WINDOWS = FORMATS["html"], FORMATS["markdown"], FORMATS["windows"]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    with opened(tmp_path / "library") as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "free_disk_bytes", 0)
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Has another program than Python make things; the file that it should write is in $OUT."""
+
+    def use(script: str) -> None:
+        path = tmp_path / "program"
+        path.write_text(
+            f'#!/bin/sh\nwhile [ $# -gt 0 ]; do if [ "$1" = -o ]; then OUT=$2; fi; shift; done\n{script}\n'
+        )
+        path.chmod(0o700)
+        monkeypatch.setattr(sys, "executable", str(path))
+
+    return use
+
+
+def ready(library: Library, recording: Recording) -> str:
+    """The recording as if a worker had read it."""
+    results = library._store.results(recording.id)
+    results.mkdir(parents=True)
+    for name in ("summary.json", "analysis.json"):
+        (results / name).write_text("{}")
+    library._catalog.change(recording.id, state="ready")
+    return recording.id
+
+
+def left(library: Library, recording: str) -> list[str]:
+    """What lies in a recording's folder beside its input and what a worker made."""
+    folder = library._store.recording(recording)
+    found = (one.relative_to(folder).as_posix() for one in folder.rglob("*"))
+    own = ("input", "results/summary.json", "results/analysis.json")
+    return sorted(one for one in found if not one.startswith(own))
+
+
+# What is made ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "begins", "holds"),
+    [
+        ("html", b"<!doctype html>", b"recording.trace"),
+        ("markdown", b"", b"GPU"),
+        ("png", b"\x89PNG\r\n", b"IEND"),
+        ("svg", b"<svg", b"</svg>"),
+        ("windows", b"window_id,", b"\n"),
+        ("samples", b"time_ns,", b"\n"),
+        ("speedscope", b"{", b"speedscope.app/file-format-schema.json"),
+        ("perfetto", b"\n", b"GPU"),
+        ("pprof", b"\x1f\x8b", b""),
+    ],
+)
+def test_a_sample_recording_in_every_format(name: str, begins: bytes, holds: bytes, library: Library) -> None:
+    recording = ready(library, library.add_file(BUNDLE))
+    made = Downloads(library).path(recording, chosen(name, False))
+    content = made.read_bytes()
+    assert content.startswith(begins) and holds in content
+    assert made.parent == library._store.results(recording) / "downloads"
+    assert left(library, recording) == ["results", "results/downloads", f"results/downloads/{made.name}"]
+
+
+def test_the_analysis_is_the_one_that_is_there(library: Library) -> None:
+    recording = ready(library, library.add_file(BUNDLE))
+    assert Downloads(library).path(recording, FORMATS["json"]) == library.analysis_path(recording)
+
+
+def test_a_redacted_report_is_another_file(library: Library) -> None:
+    recording = ready(library, library.add_file(BUNDLE))
+    made = Downloads(library)
+    plain, redacted = (made.path(recording, MARKDOWN, redact) for redact in (False, True))
+    assert (plain.name, redacted.name) == ("markdown.md", "markdown.redacted.md")
+    found = json.loads(made.path(recording, FORMATS["json"], redact=True).read_bytes())
+    assert "redacted" in [issue["code"] for issue in found["issues"]]
+
+
+def test_what_was_made_is_kept_until_the_recording_is_read_anew(
+    library: Library, program: Callable[[str], None]
+) -> None:
+    recording = ready(library, library.add_file(BUNDLE))
+    program('echo first > "$OUT"')
+    assert Downloads(library).path(recording, WINDOWS).read_text() == "first\n"
+    program('echo second > "$OUT"')
+    assert Downloads(library).path(recording, WINDOWS).read_text() == "first\n"
+    ready(library, library.retry(recording))
+    assert Downloads(library).path(recording, WINDOWS).read_text() == "second\n"
+    library.purge(recording)
+    assert list(library._store.recordings.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("Camera ‘1’.trace.xml", "Camera ‘1’"), ("--force.xml", "--force"), ("...xml", None), ("é" * 200, None)],
+)
+def test_an_upload_is_called_by_its_name_whatever_that_is(
+    name: str, shown: str | None, library: Library
+) -> None:
+    recording = ready(library, upload(library, name, EXPORT))
+    text = Downloads(library).path(recording, HTML).read_text("utf-8")
+    assert shown is None or f"<title>{shown}" in text
+    assert str(library._store.folder) not in text
+
+
+def test_only_what_is_installed_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [one.name for one in available()] == list(FORMATS)
+    for module in ("PIL", "google", "perfetto"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    assert {one.name for one in FORMATS.values()} - {one.name for one in available()} == {
+        "png",
+        "perfetto",
+        "pprof",
+    }
+    with pytest.raises(UsageError, match="needs a package that is not installed"):
+        chosen("png", False)
+
+
+def test_nothing_is_handed_out_as_redacted_that_is_not() -> None:
+    with pytest.raises(UsageError, match="cannot be redacted"):
+        chosen("samples", True)
+    with pytest.raises(NotFound):
+        chosen("../html", False)
+
+
+# Several at once ------------------------------------------------------------------------------------------
+
+
+def test_who_asks_twice_at_once_has_it_made_once(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    recording = ready(library, library.add_file(BUNDLE))
+    made, go = Downloads(library), tmp_path / "go"
+    program(f'echo x >> {tmp_path}/started; until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(made.path, recording, HTML) for _ in range(3)]
+        wait_for(lambda: made._waiting == 2)
+        with pytest.raises(Busy):  # each that waits holds a thread of the server
+            made.path(recording, HTML)
+        go.touch()
+        assert {one.result().read_text() for one in asked} == {"it\n"}
+    assert (tmp_path / "started").read_text() == "x\n"
+
+
+def test_a_third_is_told_to_come_again(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    recording = ready(library, library.add_file(BUNDLE))
+    made, go = Downloads(library), tmp_path / "go"
+    program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(made.path, recording, one) for one in (HTML, WINDOWS)]
+        wait_for(lambda: len(made._running) == 2)
+        with pytest.raises(Busy, match="Try again in a moment"):
+            made.path(recording, MARKDOWN)
+        go.touch()
+        assert all(one.result().is_file() for one in asked)
+    assert made.path(recording, MARKDOWN).is_file()
+
+
+# What goes wrong ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Camera.xml", "recording"])
+def test_a_failure_is_a_sentence_without_folders_and_leaves_nothing(
+    name: str, library: Library, tmp_path: Path
+) -> None:
+    uploaded = ready(library, upload(library, name, EXPORT[: len(EXPORT) // 2].replace(b"<node>", b"<")))
+    local = tmp_path / name
+    local.write_bytes(b"<?xml version='1.0'?>\n<nothing/>")
+    for recording in (uploaded, ready(library, library.add_file(local))):
+        with pytest.raises(NotMade) as failure:
+            Downloads(library).path(recording, HTML)
+        assert str(failure.value).startswith(name.removesuffix(".xml"))
+        assert str(tmp_path) not in str(failure.value) and "\n" not in str(failure.value)
+        assert left(library, recording) == ["results"]
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo half > $OUT; echo 'Traceback: /secret' >&2; exit 1", "failed"),
+        ("kill -KILL $$", "was ended (signal 9)"),
+        ("exit 0", "No such file"),
+    ],
+)
+def test_a_maker_that_breaks_down_leaves_nothing(
+    script: str, told: str, library: Library, program: Callable[[str], None]
+) -> None:
+    recording = ready(library, library.add_file(BUNDLE))
+    program(script)
+    made = Downloads(library)
+    with pytest.raises(NotMade) as failure:
+        made.path(recording, HTML)
+    assert told in str(failure.value) and "/secret" not in str(failure.value)
+    assert left(library, recording) == ["results"]
+    program('echo it > "$OUT"')
+    assert made.path(recording, HTML).is_file()
+
+
+def test_one_that_takes_too_long_is_ended_with_all_that_it_started(
+    library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "_GRACE_SECONDS", 0.2)
+    recording = ready(library, library.add_file(BUNDLE))
+    program(f"trap '' TERM; sleep 60 & echo $$ $! > {tmp_path}/pids; wait; sleep 60")
+    with pytest.raises(NotMade, match="took longer than"):
+        Downloads(library, seconds=0.5).path(recording, HTML)
+    pids = [int(one) for one in (tmp_path / "pids").read_text().split()]
+    wait_for(lambda: not any(map(is_alive, pids)))
+    assert left(library, recording) == ["results"]
+
+
+def test_a_maker_ends_with_the_server(tmp_path: Path) -> None:
+    pipe = tmp_path / "endless.xml"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-P", "-m", "dashboard.library.making", "analyze", str(pipe)]
+    maker = subprocess.Popen(
+        command, stdin=subprocess.PIPE, env=environment(), cwd=ROOT, start_new_session=True
+    )
+    held: list[Any] = []
+    writing = threading.Thread(target=lambda: held.append(pipe.open("wb")), daemon=True)
+    writing.start()
+    writing.join(20)  # the maker has opened its input and waits for more
+    with held[0]:
+        assert maker.poll() is None
+        maker.stdin.close()  # type: ignore[union-attr]
+        assert maker.wait(20) != 0
+
+
+def test_of_a_file_that_changed_nothing_new_is_made(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    local = tmp_path / "Camera.xml"
+    local.write_bytes(EXPORT)
+    recording = ready(library, library.add_file(local))
+    program('echo it > "$OUT"')
+    Downloads(library).path(recording, HTML)
+    local.write_bytes(EXPORT + b" ")
+    assert Downloads(library).path(recording, HTML).read_text() == "it\n"  # of what the page shows
+    with pytest.raises(Conflict, match="has changed since it was read"):
+        Downloads(library).path(recording, WINDOWS)
+
+
+@pytest.mark.parametrize("becomes", ["changed", "read anew", "deleted", "purged"])
+def test_what_changes_meanwhile_is_not_handed_out(
+    becomes: str, library: Library, tmp_path: Path, program: Callable[[str], None]
+) -> None:
+    local, go = tmp_path / "Camera.xml", tmp_path / "go"
+    local.write_bytes(EXPORT)
+    recording = ready(library, library.add_file(local))
+    program(f'touch {tmp_path}/began; until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
+    changes: dict[str, Callable[[], Any]] = {
+        "changed": lambda: local.write_bytes(EXPORT + b" "),
+        "read anew": lambda: ready(library, library.retry(recording)),
+        "deleted": lambda: library.delete(recording),
+        "purged": lambda: library.purge(recording),
+    }
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(Downloads(library).path, recording, HTML)
+        wait_for((tmp_path / "began").exists)
+        changes[becomes]()
+        go.touch()
+        with pytest.raises(Conflict if becomes in ("changed", "read anew") else NotFound):
+            asked.result()
+    folder = library._store.recording(recording)
+    assert folder.exists() == (becomes != "purged")
+    assert not folder.exists() or left(library, recording) == ["results"]
+
+
+def test_a_full_disk_is_told_before_anything_is_begun(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = ready(library, library.add_file(BUNDLE))
+    monkeypatch.setattr(Limits, "free_disk_bytes", 1 << 62)
+    with pytest.raises(NoSpace):
+        Downloads(library).path(recording, HTML)
+    assert left(library, recording) == ["results"]

@@ -1,0 +1,68 @@
+"""Fixtures of the web side: a client for literal recordings, and a dashboard that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dashboard_support import Running, Started, start
+from fake_library import FakeLibrary
+
+from dashboard.library.catalog import Recording
+from dashboard.settings import Settings
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Callable[..., Any]:
+    """Makes a client of an application; its ``library`` is the fake one."""
+
+    def make(*recordings: Recording, **settings: Any) -> Any:
+        from dashboard.app import create_app
+
+        library = FakeLibrary(tmp_path, *recordings)
+        app = create_app(Settings(tmp_path, port=8127, **settings), library)  # type: ignore[arg-type]
+        made = app.server.test_client()
+        made.library = library  # type: ignore[attr-defined]
+        return made
+
+    return make
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    """Starts dashboards; at the end none is left, and none has said more than it should."""
+    started: list[Started] = []
+
+    def run(*arguments: str) -> Started:
+        folder = tmp_path / f"dashboard{len(started)}"
+        folder.mkdir()
+        started.append(start(folder, *arguments))
+        return started[-1]
+
+    yield run
+    for one in started:
+        if one.process.poll() is None:
+            one.process.terminate()
+        one.process.wait(20)
+        assert "Traceback" not in one.log()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A tab; at the end no error was on its console, and nothing was asked of another machine."""
+    bad: list[str] = []
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    page.on("console", lambda message: bad.append(f"{message.text} {message.location}"))
+    page.on("pageerror", lambda error: bad.append(str(error)))
+    page.on("request", lambda request: is_ours(request.url) or bad.append(request.url))
+    page.bad = bad
+    yield page
+    context.close()
+    assert bad == []
+
+
+def is_ours(address: str) -> bool:
+    return address.startswith(("http://127.0.0.1:", "blob:", "data:"))

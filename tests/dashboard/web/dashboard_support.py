@@ -1,0 +1,69 @@
+"""A dashboard that runs as a user starts it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLES = ROOT / "sample_traces"
+
+
+@dataclass
+class Started:
+    """A dashboard's process, and where it is."""
+
+    process: subprocess.Popen[Any]
+    library: Path
+    log_file: Path
+    address: str
+
+    @property
+    def port(self) -> int:
+        return int(re.search(r":(\d+)/", self.address)[1])  # type: ignore[index]
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def log(self) -> str:
+        return self.log_file.read_text("utf-8")
+
+    def children(self) -> list[int]:
+        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(one) for one in found.read_text().split()] if found.exists() else []
+
+
+Running = Callable[..., Started]
+
+
+def start(folder: Path, *arguments: str) -> Started:
+    """Start ``tracekit dashboard`` and wait for its address."""
+    library, log = folder / "library", folder / "log.txt"
+    command = [
+        sys.executable,
+        "-m",
+        "tracekit",
+        "dashboard",
+        "--no-browser",
+        "--library",
+        str(library),
+        *arguments,
+    ]
+    with log.open("wb") as stream:
+        process = subprocess.Popen(command, stdout=stream, stderr=stream, cwd=ROOT)
+    for _ in range(300):
+        found = re.search(r"The dashboard is at (\S+)", log.read_text("utf-8"))
+        if found:
+            return Started(process, library, log, found[1])
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    process.kill()
+    raise AssertionError(log.read_text("utf-8"))

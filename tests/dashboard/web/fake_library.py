@@ -1,0 +1,132 @@
+"""A library of literal recordings, and what was asked of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dashboard.errors import Conflict, NotFound
+from dashboard.library.catalog import Recording
+
+READY = "a" * 32
+BUSY = "b" * 32
+FAILED = "c" * 32
+
+
+def recording(recording_id: str = READY, **changed: Any) -> Recording:
+    plain = Recording(
+        id=recording_id,
+        name="Camera.trace",
+        origin="file",
+        path="/home/somebody/Camera.trace",
+        size_bytes=12_345_678,
+        added=datetime(2026, 3, 4, 5, 6, tzinfo=UTC),
+        state="ready",
+        verdict="All 10 inferences ran on the ANE.",
+        device="iPhone17,1",
+        system="iOS 27.0",
+        duration_ns=2_500_000_000,
+        samples=200,
+        windows=10,
+    )
+    return replace(plain, **changed)
+
+
+class FakeUploads:
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, Any]] = []
+        self.content = b""
+
+    def begin(self, name: str, size_bytes: int = 0, *, files: Any = None) -> str:
+        self.begun.append((name, size_bytes if files is None else files))
+        return "f" * 32
+
+    def offset(self, upload: str) -> int:
+        if upload != "f" * 32:
+            raise NotFound("There is no such upload.")
+        return len(self.content)
+
+    def append(self, upload: str, offset: int, stream: Any, length: int) -> int:
+        if offset != self.offset(upload):
+            raise Conflict("The upload stands elsewhere.")
+        self.content += stream.read(length)
+        return len(self.content)
+
+    def finish(self, upload: str, sha256: str = "") -> Recording:
+        return recording(READY)
+
+    def cancel(self, upload: str) -> None:
+        self.content = b""
+
+
+class FakeLibrary:
+    def __init__(self, folder: Path, *recordings: Recording) -> None:
+        self.folder = folder
+        self.held = {one.id: one for one in recordings or (recording(),)}
+        self.uploads = FakeUploads()
+        self.asked: list[tuple[str, str]] = []
+        (folder / "view.bin.gz").write_bytes(gzip.compress(b"the view", mtime=0))
+        (folder / "analysis.json").write_text('{"schema": "tracekit-analysis/1"}')
+        sections = {
+            "verdict": '<section id="verdict"><h2>Verdict</h2><p>All on the <b>ANE</b>.</p></section>'
+        }
+        (folder / "sections.json").write_text(json.dumps(sections))
+
+    def recordings(self, search: str = "", tag: str = "", deleted: bool = False) -> list[Recording]:
+        found = [one for one in self.held.values() if (one.deleted is not None) == deleted]
+        return [one for one in found if search in one.name and (not tag or tag in one.tags)]
+
+    def tags(self) -> list[tuple[str, int]]:
+        return sorted(Counter(tag for one in self.recordings() for tag in one.tags).items())
+
+    def recording(self, recording_id: str) -> Recording:
+        if recording_id not in self.held:
+            raise NotFound("There is no such recording.")
+        return self.held[recording_id]
+
+    def view_path(self, recording_id: str) -> Path:
+        return self._file(recording_id, "view.bin.gz")
+
+    def analysis_path(self, recording_id: str) -> Path:
+        return self._file(recording_id, "analysis.json")
+
+    def sections_path(self, recording_id: str) -> Path:
+        return self._file(recording_id, "sections.json")
+
+    def _file(self, recording_id: str, name: str) -> Path:
+        if self.recording(recording_id).state != "ready":
+            raise NotFound("This recording has not been read yet.")
+        return self.folder / name
+
+    def edit(self, recording_id: str, **changed: Any) -> Recording:
+        self.held[recording_id] = replace(
+            self.held[recording_id], **{key: value for key, value in changed.items() if value is not None}
+        )
+        return self.held[recording_id]
+
+    def delete(self, recording_id: str) -> None:
+        self.asked.append(("delete", recording_id))
+        self.held[recording_id] = replace(
+            self.recording(recording_id), deleted=datetime(2026, 3, 5, tzinfo=UTC)
+        )
+
+    def restore(self, recording_id: str) -> Recording:
+        self.held[recording_id] = replace(self.held[recording_id], deleted=None)
+        return self.held[recording_id]
+
+    def purge(self, recording_id: str) -> None:
+        del self.held[recording_id]
+
+    def cancel(self, recording_id: str) -> None:
+        self.asked.append(("cancel", recording_id))
+
+    def retry(self, recording_id: str) -> Recording:
+        self.asked.append(("retry", recording_id))
+        return self.held[recording_id]
+
+    def close(self) -> None: ...

@@ -1,0 +1,161 @@
+// The upload's protocol against a server of a few lines, which fails when told to.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cancelUpload, describeItems, Refused, sendItems, sliceItems, uploadKey } from "../../../dashboard/assets/slices.js";
+
+
+function fileOf(text, name = "x.zip", lastModified = 1) {
+  return new File([text], name, { lastModified });
+}
+
+function itemsOf(...files) {
+  return files.map((file) => ({ path: file.name, file }));
+}
+
+/** Keeps what it is sent; `failures` are answers that it gives first to PUTs: a status, or "lost" for no answer. */
+function serverOf({ failures = [], sliceBytes = 4, finishStatus = 200 } = {}) {
+  const server = { asked: [], content: "", isGone: false };
+  const answer = (status, value = null, headers = {}) =>
+    new Response(value === null ? null : JSON.stringify(value), { status, headers });
+  server.fetch = async (address, { method, headers, body, signal }) => {
+    signal?.throwIfAborted();
+    assert.equal(headers["X-Tracekit"], "1");
+    server.asked.push(`${method} ${address}${method === "PUT" ? ` ${headers["Upload-Offset"]}` : ""}`);
+    if (method === "POST" && address === "/api/uploads") return answer(201, { id: "u1", slice_bytes: sliceBytes });
+    if (method === "POST") {
+      return finishStatus === 200 ? answer(200, { address: "/recordings/r1" }) : answer(finishStatus, { error: "No recording." });
+    }
+    if (method === "DELETE") return answer(204);
+    if (server.isGone) return answer(404, { error: "There is no such upload." });
+    const offset = { "Upload-Offset": String(server.content.length) };
+    if (method === "HEAD") return answer(204, null, offset);
+    const failure = failures.shift();
+    if (failure === "lost") throw new TypeError("network");
+    if (failure === "stored and lost") {
+      server.content += await body.text();
+      throw new TypeError("network");
+    }
+    if (failure) return answer(failure, { error: `Refused with ${failure}.` });
+    if (Number(headers["Upload-Offset"]) !== server.content.length) return answer(409, { error: "Elsewhere." }, offset);
+    server.content += await body.text();
+    return answer(204, null, { "Upload-Offset": String(server.content.length) });
+  };
+  return server;
+}
+
+function memory(values = {}) {
+  const kept = new Map(Object.entries(values));
+  return {
+    kept,
+    getItem: (key) => kept.get(key) ?? null,
+    setItem: (key, value) => kept.set(key, value),
+    removeItem: (key) => kept.delete(key),
+  };
+}
+
+function send(server, items, more = {}) {
+  const options = { kept: memory(), onProgress: () => {}, fetch: server.fetch, pauses: [0, 0], ...more };
+  return sendItems("x.zip", items, options);
+}
+
+test("a file goes in slices, and its page is where it ends", async () => {
+  const server = serverOf();
+  const seen = [];
+  const address = await send(server, itemsOf(fileOf("abcdefghij")), { onProgress: (arrived, resumed) => seen.push([arrived, resumed]) });
+  assert.equal(address, "/recordings/r1");
+  assert.equal(server.content, "abcdefghij");
+  assert.deepEqual(seen, [[0, false], [4, false], [8, false], [10, false]]);
+  assert.deepEqual(server.asked, [
+    "POST /api/uploads", "PUT /api/uploads/u1 0", "PUT /api/uploads/u1 4", "PUT /api/uploads/u1 8", "POST /api/uploads/u1/finish",
+  ]);
+});
+
+test("an empty file is begun and finished", async () => {
+  const server = serverOf();
+  await send(server, itemsOf(fileOf("")));
+  assert.deepEqual(server.asked, ["POST /api/uploads", "POST /api/uploads/u1/finish"]);
+});
+
+for (const failure of ["lost", "stored and lost", 500, 503]) {
+  test(`after a slice that is ${failure}, it goes on from where the server stands`, async () => {
+    const server = serverOf({ failures: [undefined, failure] });
+    await send(server, itemsOf(fileOf("abcdefghij")));
+    assert.equal(server.content, "abcdefghij");
+  });
+}
+
+test("it gives up when the server stays away", async () => {
+  const server = serverOf({ failures: Array(9).fill("lost") });
+  await assert.rejects(send(server, itemsOf(fileOf("abcdefghij"))), TypeError);
+});
+
+for (const status of [403, 404, 413]) {
+  test(`a ${status} is final, and its sentence is told`, async () => {
+    const server = serverOf({ failures: [status] });
+    await assert.rejects(send(server, itemsOf(fileOf("abc"))), new Refused(`Refused with ${status}.`));
+    assert.equal(server.asked.length, 2);
+  });
+}
+
+test("what was begun before a reload goes on", async () => {
+  const items = itemsOf(fileOf("abcdefghij"));
+  const kept = memory({ [uploadKey("x.zip", items)]: "u1" });
+  const server = serverOf();
+  server.content = "abcd";
+  const seen = [];
+  await send(server, items, { kept, onProgress: (...each) => seen.push(each) });
+  assert.equal(server.content, "abcdefghij");
+  assert.deepEqual(seen[0], [4, true]);
+  assert.equal(kept.kept.size, 0);
+});
+
+test("what the server no longer has is begun anew", async () => {
+  const items = itemsOf(fileOf("abc"));
+  const kept = memory({ [uploadKey("x.zip", items)]: "old" });
+  const server = serverOf();
+  const fetch = (address, options) => (address.endsWith("/old") ? Promise.resolve(new Response(null, { status: 404 })) : server.fetch(address, options));
+  await send(server, items, { kept, fetch });
+  assert.equal(server.content, "abc");
+});
+
+test("a refused end is forgotten, so that the same file can be tried again", async () => {
+  const kept = memory();
+  await assert.rejects(send(serverOf({ finishStatus: 422 }), itemsOf(fileOf("abc")), { kept }), new Refused("No recording."));
+  assert.equal(kept.kept.size, 0);
+});
+
+test("stopping stops, and cancelling tells the server", async () => {
+  const controller = new AbortController();
+  const items = itemsOf(fileOf("abcdefghij"));
+  const kept = memory();
+  const server = serverOf();
+  const stopped = send(server, items, { kept, signal: controller.signal, onProgress: (arrived) => arrived === 4 && controller.abort() });
+  await assert.rejects(stopped, { name: "AbortError" });
+  assert.equal(server.content, "abcd");
+  await cancelUpload("x.zip", items, { kept, fetch: server.fetch });
+  assert.equal(server.asked.at(-1), "DELETE /api/uploads/u1");
+  assert.equal(kept.kept.size, 0);
+});
+
+test("slices run over the borders of files", async () => {
+  const items = itemsOf(fileOf("abc", "a"), fileOf("", "b"), fileOf("defgh", "c"));
+  const text = (from, to) => sliceItems(items, from, to).text();
+  assert.equal(await text(0, 2), "ab");
+  assert.equal(await text(2, 5), "cde");
+  assert.equal(await text(3, 8), "defgh");
+  assert.equal(await text(0, 8), "abcdefgh");
+});
+
+test("a file is described as one, a folder by its files", () => {
+  const file = fileOf("abc");
+  assert.deepEqual(describeItems("x.zip", [{ path: "x.zip", file }]), { name: "x.zip", size_bytes: 3 });
+  const inside = { path: "x.trace/a", file };
+  assert.deepEqual(describeItems("x.trace", [inside]), { name: "x.trace", files: [{ path: "x.trace/a", size_bytes: 3 }] });
+});
+
+test("the key tells files apart by name, size and time", () => {
+  const key = (file) => uploadKey("x", itemsOf(file));
+  const one = key(fileOf("abc", "x", 1));
+  assert.equal(key(fileOf("xyz", "x", 1)), one);
+  for (const other of [fileOf("abcd", "x", 1), fileOf("abc", "x", 2), fileOf("abc", "y", 1)]) assert.notEqual(key(other), one);
+});

@@ -1,0 +1,379 @@
+"""The dashboard in a real browser, started as a user starts it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dashboard_support import ROOT, SAMPLES, Running
+from werkzeug.serving import make_server
+
+from dashboard.app import create_app
+from dashboard.library.library import Library
+from dashboard.serve import address, listening
+from dashboard.settings import Limits, Settings
+
+FALLBACK = SAMPLES / "fallback-midway-ios27"
+VERDICT = "12 windows from coreml-os-signpost: 6 ANE, 6 CPU."
+READY = "html[data-ready]"
+PATIENCE_MS = 40_000
+
+
+def opened(tab: Any, place: str, awaited: str = READY) -> Any:
+    tab.goto(place)
+    tab.wait_for_selector(awaited, timeout=PATIENCE_MS)
+    return tab
+
+
+def eventually(tab: Any, expression: str) -> None:
+    """Wait until something holds; playwright's own way is an eval, which the page's policy forbids."""
+    for _ in range(100):
+        if tab.evaluate(expression):
+            return
+        tab.wait_for_timeout(50)
+    raise AssertionError(expression)
+
+
+def pictures(tab: Any, name: str) -> None:
+    """Keep what the page looks like where DASHBOARD_PICTURES says."""
+    if folder := os.environ.get("DASHBOARD_PICTURES"):
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            tab.wait_for_timeout(300)
+            tab.screenshot(path=f"{folder}/{name}-{scheme}.png", full_page=True)
+        tab.emulate_media(color_scheme=None)
+
+
+def export_of(sample: Path) -> Path:
+    return max(sample.glob("*.xml"), key=lambda one: one.stat().st_size)
+
+
+# A recording ----------------------------------------------------------------------------------------------
+
+
+def test_from_the_command_to_a_zoomed_timeline(running: Running, tab: Any) -> None:
+    started = running(str(FALLBACK))
+    opened(tab, started.address)
+    assert tab.locator("h1").inner_text() == "fallback-midway-ios27"
+    assert VERDICT in tab.locator("#verdict").inner_text()
+    assert "384 of 384 samples" in tab.locator("#toolbar").inner_text()
+    assert tab.locator("#windows-live tbody tr").count() == 12
+    tab.locator(".timeline-scroll").focus()
+    for _ in range(3):
+        tab.keyboard.press("w")
+    eventually(tab, "location.hash.includes('t=')")
+    start, end = map(int, re.search(r"t=(\d+)-(\d+)", tab.url).groups())  # type: ignore[union-attr]
+    assert (end - start) / 568e6 == pytest.approx(1 / 1.4**3, rel=0.02)
+    tab.fill("#toolbar input[type=search]", "engine:ANE")
+    eventually(tab, "document.querySelector('#toolbar .summary').textContent.startsWith('26 of 384')")
+    eventually(tab, "location.hash.includes('engine')")
+    opened(tab, tab.url)  # a link reproduces it
+    assert tab.locator("#toolbar .summary").inner_text().startswith("26 of 384 samples")
+    pictures(tab, "trace")
+
+
+def test_the_sections_are_the_report_s(running: Running, tab: Any) -> None:
+    started = running(str(FALLBACK))
+    opened(tab, started.address)
+    ids = tab.evaluate("[...document.querySelectorAll('#sections > section')].map(one => one.id)")
+    names = "verdict timeline windows engines latency flame stacks counters evidence recording issues"
+    assert ids == names.split()
+    assert not tab.locator("#windows-static").is_visible()
+    tab.get_by_text("Download", exact=True).click()
+    pictures(tab, "downloads")
+    with tab.expect_download(timeout=PATIENCE_MS) as download:
+        tab.get_by_role("link", name="Analysis (JSON)", exact=True).click()
+    assert download.value.suggested_filename == "fallback-midway-ios27.analysis.json"
+
+
+def test_the_distributions_are_drawn_when_asked_for(running: Running, tab: Any) -> None:
+    started = running(str(SAMPLES / "counters-bnns-macos15"))
+    opened(tab, started.address)
+    tab.get_by_role("button", name="Draw distributions").click()
+    tab.locator("#figures .js-plotly-plot .main-svg").first.wait_for(timeout=PATIENCE_MS)
+    assert tab.locator("#figures figure").count() == 2
+    pictures(tab, "distributions")
+
+
+def test_a_recording_that_is_not_there(running: Running, tab: Any) -> None:
+    opened(tab, f"{running().base}recordings/{'0' * 32}", "h1")
+    tab.get_by_role("heading", name="Not found").wait_for()
+    pictures(tab, "not-found")
+
+
+def test_deleted_while_it_is_open(running: Running, tab: Any) -> None:
+    started = running(str(FALLBACK))
+    opened(tab, started.address)
+    other = tab.context.new_page()
+    opened(other, started.base, "#library tbody tr")
+    other.get_by_role("button", name="Delete: fallback").click()
+    other.locator(".notice").wait_for()
+    tab.keyboard.press("0")
+    tab.reload()
+    tab.get_by_text("This recording was deleted.").wait_for()
+    tab.get_by_role("button", name="Restore: fallback").click()
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+
+
+@pytest.fixture
+def idle(tmp_path: Path) -> Iterator[tuple[str, Library]]:
+    """The address of a dashboard that reads nothing, and its library: what waits goes on waiting."""
+    settings = Settings(tmp_path / "idle", limits=Limits(workers=0))
+    library = Library(settings.folder, settings.limits)
+    listener, settings = listening(settings)
+    with listener:
+        app = create_app(settings, library)
+        server = make_server("127.0.0.1", settings.port, app.server, threaded=True, fd=listener.fileno())
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield address(settings), library
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    library.close()
+
+
+def test_while_it_waits_it_can_be_cancelled_and_tried_again(idle: tuple[str, Library], tab: Any) -> None:
+    base, library = idle
+    recording = library.add_file(FALLBACK)
+    opened(tab, f"{base}recordings/{recording.id}", "progress")
+    assert "Waiting for its turn" in tab.locator("main").inner_text()
+    pictures(tab, "waiting")
+    tab.get_by_role("button", name="Cancel: fallback").click()
+    tab.get_by_text("Reading this recording was cancelled.").wait_for()
+    assert library.recording(recording.id).state == "cancelled"
+    tab.get_by_role("button", name="Try again: fallback").click()
+    tab.get_by_text("Waiting for its turn").wait_for()
+    library.delete(recording.id)  # by somebody else, while this page shows it
+    tab.get_by_text("This recording was deleted.").wait_for()
+    library.purge(recording.id)
+    tab.get_by_role("button", name="Restore: fallback").click()
+    tab.get_by_text("There is no such recording").wait_for()
+    pictures(tab, "gone")
+
+
+def test_the_list_follows_what_happens_elsewhere(idle: tuple[str, Library], tab: Any) -> None:
+    base, library = idle
+    opened(tab, base, ".empty")
+    recording = library.add_file(FALLBACK)
+    tab.get_by_role("button", name="Cancel: fallback").click()
+    tab.get_by_role("button", name="Try again: fallback").wait_for()
+    library.edit(recording.id, note="<b>from elsewhere</b>")
+    tab.get_by_text("<b>from elsewhere</b>").wait_for()
+
+
+def test_the_end_of_the_dashboard_is_told(running: Running, tab: Any) -> None:
+    started = running(str(FALLBACK))
+    opened(tab, started.address)
+    started.process.terminate()
+    tab.get_by_text("The dashboard does not answer").wait_for(timeout=15_000)
+    tab.locator(".timeline-scroll").focus()
+    tab.keyboard.press("w")  # what is here goes on
+    eventually(tab, "location.hash.includes('t=')")
+    tab.bad[:] = [one for one in tab.bad if "ERR_CONNECTION" not in one]  # the browser itself notes it
+
+
+def test_a_problem_is_forgotten_when_something_else_succeeds(idle: tuple[str, Library], tab: Any) -> None:
+    base, library = idle
+    gone, stays = library.add_file(FALLBACK), library.add_file(SAMPLES / "counters-bnns-macos15")
+    opened(tab, base, "#library tbody tr >> nth=1")
+    tab.route(
+        "**/_dash-update-component*",
+        lambda route: (
+            None if "library-poll.n_intervals" in (route.request.post_data or "") else route.continue_()
+        ),
+    )
+    library.purge(gone.id)
+    tab.get_by_role("button", name="Cancel: fallback").click()
+    tab.get_by_text("There is no such recording").wait_for()
+    tab.get_by_role("button", name="Cancel: counters").click()
+    tab.get_by_text("There is no such recording").wait_for(state="detached")
+    assert library.recording(stays.id).state == "cancelled"
+
+
+def test_a_view_that_does_not_come_is_told(running: Running, tab: Any) -> None:
+    started = running(str(FALLBACK))
+    opened(tab, started.address)
+    tab.route("**/api/recordings/*/view", lambda route: route.abort())
+    tab.reload()
+    tab.locator("#status.problem").wait_for()
+    assert "The tables and pictures below stand." in tab.locator("#status").inner_text()
+    assert VERDICT in tab.locator("#verdict").inner_text()
+    pictures(tab, "no-view")
+    tab.bad[:] = [one for one in tab.bad if "ERR_FAILED" not in one]  # the browser itself notes it
+
+
+# Uploads --------------------------------------------------------------------------------------------------
+
+
+def test_from_an_upload_to_the_verdict(running: Running, tab: Any) -> None:
+    opened(tab, running().base, "#upload .drop")
+    assert "tracekit dashboard MyApp.trace" in tab.locator("main").inner_text()
+    tab.locator("#upload input[webkitdirectory]").set_input_files(FALLBACK)
+    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert VERDICT in tab.locator("#verdict").inner_text()
+    tab.get_by_role("link", name="Recordings").click()
+    tab.locator("#library tbody tr", has_text="uploaded").wait_for()
+
+
+def test_a_packed_recording_is_uploaded_as_one_file(running: Running, tab: Any, tmp_path: Path) -> None:
+    packed = tmp_path / "fallback.tracekit.zip"
+    command = [sys.executable, "-m", "tracekit", "pack", str(FALLBACK), "-o", str(packed)]
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, timeout=120)
+    opened(tab, running().base, "#upload .drop")
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(packed)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert VERDICT in tab.locator("#verdict").inner_text()
+
+
+def test_a_real_bundle_is_dropped_as_a_folder(running: Running, tab: Any, tmp_path: Path) -> None:
+    (bundle,) = (SAMPLES / "gpu-mpsgraph-macos15-bundle").glob("*.trace")
+    place = tmp_path / bundle.name
+    shutil.copytree(bundle, place)
+    opened(tab, running().base, "#upload .drop")
+    tab.locator("#upload input[webkitdirectory]").set_input_files(place)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert "GPU" in tab.locator("#verdict").inner_text()
+
+
+def test_what_is_no_recording_is_told_in_a_sentence(running: Running, tab: Any, tmp_path: Path) -> None:
+    wrong = tmp_path / "letter.txt"
+    wrong.write_text("Dear reader,\n")
+    opened(tab, running().base, "#upload .drop")
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(wrong)
+    problem = tab.locator("#upload .problem, #page main .problem")
+    problem.wait_for(timeout=PATIENCE_MS)
+    assert "letter.txt" in problem.inner_text()
+    pictures(tab, "refused")
+    tab.bad[:] = [one for one in tab.bad if "status of 4" not in one]  # the browser itself notes a refusal
+
+
+def test_an_upload_goes_on_after_a_reload(running: Running, tab: Any, tmp_path: Path) -> None:
+    large = tmp_path / "large.xml"
+    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
+    opened(tab, running().base, "#upload .drop")
+    sent: list[int] = []
+
+    def one_slice_only(route: Any) -> None:
+        if route.request.method == "PUT":
+            offset = int(route.request.headers["upload-offset"])
+            sent.append(offset)
+            if len(sent) == 2:
+                return  # never answered: the page is left meanwhile
+        route.continue_()
+
+    tab.route("**/api/uploads/*", one_slice_only)
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
+    tab.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
+    tab.wait_for_timeout(200)
+    pictures(tab, "uploading")
+    opened(tab, tab.url, "#upload .drop")
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert sent == [0, 8 << 20, 8 << 20, 16 << 20]
+
+
+def test_an_upload_is_cancelled_and_leaves_nothing(running: Running, tab: Any, tmp_path: Path) -> None:
+    large = tmp_path / "large.xml"
+    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
+    started = running()
+    opened(tab, started.base, "#upload .drop")
+    tab.route("**/api/uploads/*", lambda route: None if route.request.method == "PUT" else route.continue_())
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
+    tab.get_by_role("button", name="Cancel upload").click()
+    tab.get_by_text("Cancelled: nothing of it was kept.").wait_for()
+    eventually(tab, "Object.keys(localStorage).length === 0")
+    tab.wait_for_timeout(300)
+    left = [one for one in started.library.rglob("*") if one.is_file() and one.stat().st_size > 1 << 20]
+    assert left == []
+    assert not tab.get_by_role("button", name="Cancel upload").is_visible()
+
+
+# The library ----------------------------------------------------------------------------------------------
+
+
+def test_edit_search_tag_delete_and_undo(running: Running, tab: Any) -> None:
+    opened(tab, running(str(FALLBACK)).base, "#library tbody tr")
+    rows = tab.locator("#library tbody tr")
+    tab.get_by_role("button", name="Edit: fallback").click()
+    tab.locator("#edit-name").fill("Speech")
+    tab.locator("#edit-tags").fill("slow, v4.2")
+    tab.locator("#edit-note").fill("since the update")
+    tab.get_by_role("button", name="Save").click()
+    tab.locator("#library tbody tr", has_text="since the update").wait_for()
+    tab.locator("#library-search").fill("nothing like it")
+    tab.get_by_text("No recording fits the search.").wait_for()
+    tab.locator("#library-search").fill("speech")
+    rows.first.wait_for()
+    tab.locator("#library-search").fill("")
+    tab.locator("#library-tags button", has_text="slow").click()
+    tab.locator("#library-tags button[aria-pressed=true]").wait_for()
+    assert rows.count() == 1
+    pictures(tab, "library")
+    tab.locator("#library-tags button", has_text="slow").click()
+    tab.get_by_role("button", name="Delete: Speech").click()
+    tab.get_by_text("Deleted “Speech”.").wait_for()
+    tab.get_by_text("No recording yet.").wait_for()
+    pictures(tab, "empty")
+    tab.get_by_role("button", name="Undo: Speech").click()
+    rows.first.wait_for()
+    tab.get_by_role("button", name="Delete: Speech").click()
+    tab.get_by_role("button", name="Show deleted").click()
+    tab.get_by_role("button", name="Delete for good: Speech").click()
+    tab.get_by_text("Nothing was deleted.").wait_for()
+
+
+def test_the_library_is_usable_by_keyboard_alone(running: Running, tab: Any) -> None:
+    opened(tab, running(str(FALLBACK)).base, "#library tbody a")
+    tab.locator("#library tbody tr", has_text=VERDICT[:20]).wait_for(timeout=PATIENCE_MS)
+    reached = []
+    for _ in range(16):
+        tab.keyboard.press("Tab")
+        reached.append(
+            tab.evaluate(
+                "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent || document.activeElement.id"
+            )
+        )
+    for one in (
+        "Skip to the content",
+        "Choose a file …",
+        "Choose a folder …",
+        "library-search",
+        "fallback-midway-ios27",
+        "Edit: fallback-midway-ios27",
+        "Delete: fallback-midway-ios27",
+    ):
+        assert one in reached
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_stands_in_the_way_of_assistive_technology(
+    running: Running, tab: Any, axe: str, scheme: str
+) -> None:
+    started = running(str(FALLBACK))
+    tab.emulate_media(color_scheme=scheme)
+    for page, awaited in ((started.address, READY), (started.base, "#library tbody .actions")):
+        opened(tab, page, awaited)
+        tab.evaluate(axe)
+        found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_another_host_needs_its_token(running: Running, tab: Any) -> None:
+    started = running("--host", "0.0.0.0")
+    token = started.address.rpartition("?token=")[2]
+    assert len(token) >= 32
+    refused = tab.request.get(started.base)
+    assert refused.status == 401
+    opened(tab, f"{started.base}?token={token}", "#upload .drop")
+    assert tab.url == started.base
+    opened(tab, started.base, "#upload .drop")  # the cookie

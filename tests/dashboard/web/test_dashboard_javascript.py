@@ -1,0 +1,35 @@
+"""The dashboard's own JavaScript, as far as it needs no browser: node's test runner on the files beside this one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from browser_support import missing
+from dashboard_support import ROOT
+
+HERE = Path(__file__).resolve().parent
+MODULES = sorted((ROOT / "dashboard" / "assets").glob("*.js"))
+
+
+def test_the_modules_do_what_their_tests_say() -> None:
+    node = shutil.which("node") or missing("node is not installed: the dashboard's JavaScript is not tested")
+    command = [node, "--test", "--test-reporter=tap", *sorted(map(str, HERE.glob("*.test.mjs")))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counted = dict(re.findall(r"^# (tests|pass) (\d+)$", done.stdout, re.MULTILINE))
+    assert counted["tests"] == counted["pass"]
+    assert int(counted["tests"]) > 20
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_no_module_makes_markup_or_code_from_text_or_asks_elsewhere(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", text
+    )
+    assert not re.search(r"https?://", text)
+    assert len(text.splitlines()) < 300

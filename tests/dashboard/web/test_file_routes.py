@@ -1,0 +1,165 @@
+"""Downloads: what is sent, under which name, and with which headers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dashboard_support import SAMPLES
+from fake_library import BUSY, READY, recording
+
+from dashboard.errors import Conflict
+from dashboard.library.downloads import Busy, Downloads, NotMade
+from dashboard.library.library import Library
+from dashboard.pages.downloads import menu
+from dashboard.settings import Limits, Settings
+
+Client = Callable[..., Any]
+HOST = {"Host": "127.0.0.1:8127"}
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, bool]]:
+    """What was asked for; every answer is the same file."""
+    made = tmp_path / "made"
+    made.write_bytes(b"<script>alert(1)</script>")
+    calls: list[tuple[str, str, bool]] = []
+
+    def path(_self: Downloads, recording_id: str, what: Any, redact: bool) -> Path:
+        calls.append((recording_id, what.name, redact))
+        return made
+
+    monkeypatch.setattr(Downloads, "path", path)
+    return calls
+
+
+def get(client: Any, what: str, recording_id: str = READY) -> Any:
+    return client.get(f"/recordings/{recording_id}/download/{what}", headers=HOST, buffered=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "file"),
+    [
+        ("html", "text/html", "Camera.trace.html"),
+        ("svg", "image/svg+xml", "Camera.trace.svg"),
+        ("markdown", "text/markdown", "Camera.trace.md"),
+        ("windows", "text/csv", "Camera.trace.windows.csv"),
+        ("pprof", "application/octet-stream", "Camera.trace.pb.gz"),
+    ],
+)
+def test_a_download_is_saved_and_never_runs_here(
+    name: str, kind: str, file: str, client: Client, asked: list[Any]
+) -> None:
+    answer = get(client(), name)
+    assert (answer.status_code, answer.mimetype, answer.data) == (200, kind, b"<script>alert(1)</script>")
+    assert answer.headers["Content-Disposition"] == f"attachment; filename={file}"
+    assert answer.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Content-Encoding" not in answer.headers
+    assert asked == [(READY, name, False)]
+
+
+def test_redacted_is_said_in_the_name(client: Client, asked: list[Any]) -> None:
+    answer = get(client(), "html?redact=1")
+    assert answer.headers["Content-Disposition"] == "attachment; filename=Camera.trace.redacted.html"
+    get(client(), "html?redact=0")
+    assert asked == [(READY, "html", True), (READY, "html", False)]
+
+
+@pytest.mark.parametrize("what", ["html?redact=yes", "html?redact=", "samples?redact=1"])
+def test_what_cannot_be_redacted_is_not_sent_as_it_is(what: str, client: Client, asked: list[Any]) -> None:
+    answer = get(client(), what)
+    assert (answer.status_code, asked) == (400, [])
+    assert b"redact" in answer.data
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ('../../etc/"x"; filename=y.exe', "attachment; filename=etc-x-filename-y.exe.html"),
+        ("a\r\nSet-Cookie: x=1", "attachment; filename=a-Set-Cookie-x-1.html"),
+        ("C:\\Windows\\x\x00\x7f\x85", "attachment; filename=C-Windows-x.html"),
+        ("exe\u202egpj.\u2066", "attachment; filename=exe-gpj.html"),
+        ("Über 1", "attachment; filename=Uber-1.html; filename*=UTF-8''%C3%9Cber-1.html"),
+        ("\ud800", "attachment; filename=recording.html"),
+        ("..", "attachment; filename=recording.html"),
+    ],
+)
+def test_names_in_the_header_are_harmless(name: str, header: str, client: Client, asked: list[Any]) -> None:
+    answer = get(client(recording(name=name)), "html")
+    assert answer.headers["Content-Disposition"] == header
+    assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (Busy("Other downloads are being made."), 503),
+        (NotMade("It is damaged."), 422),
+        (Conflict("It has changed."), 409),
+        (KeyError("/home/somebody"), 500),
+    ],
+)
+def test_what_goes_wrong_is_a_page_with_a_sentence(
+    error: Exception, status: int, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def path(*_: Any) -> Path:
+        raise error
+
+    monkeypatch.setattr(Downloads, "path", path)
+    answer = get(client(), "html")
+    assert (answer.status_code, answer.mimetype) == (status, "text/html")
+    assert "Content-Disposition" not in answer.headers
+    assert ("Retry-After" in answer.headers) == (status == 503)
+    assert (str(error) in answer.get_data(as_text=True)) == (status != 500)
+
+
+@pytest.mark.parametrize(
+    ("what", "recording_id"), [("html", "0" * 32), ("html", BUSY), ("exe", READY), ("..%2fhtml", READY)]
+)
+def test_what_is_not_there_is_told(what: str, recording_id: str, client: Client) -> None:
+    answer = get(client(recording(), recording(BUSY, state="reading")), what, recording_id)
+    assert answer.status_code in {200, 404}  # Dash answers with its page to what is no address of ours
+    assert "Content-Disposition" not in answer.headers
+    assert answer.status_code == 404 or "%2f" in what
+
+
+@pytest.fixture
+def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, str]]:
+    """A client of a real library, and a sample in it as if it had been read."""
+    from dashboard.app import create_app
+
+    monkeypatch.setattr(Limits, "free_disk_bytes", 0)
+    library = Library(tmp_path / "library", Limits(workers=0))
+    added = library.add_file(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")
+    results = tmp_path / "library" / "recordings" / added.id / "results"
+    results.mkdir(parents=True)
+    (results / "analysis.json").write_text("{}")
+    library._catalog.change(added.id, state="ready")
+    yield create_app(Settings(tmp_path / "library", port=8127), library).server.test_client(), added.id
+    library.close()
+
+
+def test_a_report_from_the_command_line_s_own_code_arrives(real: tuple[Any, str]) -> None:
+    client, recording_id = real
+    answer = get(client, "markdown", recording_id)
+    assert answer.status_code == 200
+    assert "GPU" in answer.get_data(as_text=True)
+
+
+def test_every_link_of_the_menu_leads_to_a_download(client: Client, asked: list[Any]) -> None:
+    stack, links = [menu(recording())], []
+    while stack:
+        one = stack.pop()
+        if isinstance(one, list):
+            stack += one
+        elif hasattr(one, "href"):
+            links.append(one.href)
+        else:
+            stack.append(getattr(one, "children", []))
+    tab = client()
+    assert len(links) == 15
+    assert {tab.get(link, headers=HOST, buffered=True).status_code for link in links} == {200}
+    assert len(asked) == 15

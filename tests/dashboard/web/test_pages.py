@@ -1,0 +1,255 @@
+"""Pages: literal recordings in, layouts out."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from dash import html
+from fake_library import READY, recording
+
+from dashboard.pages import figures, library, trace, words
+
+
+def plain(layout: Any) -> Any:
+    """A layout as what goes to the browser."""
+    from plotly.utils import PlotlyJSONEncoder
+
+    return json.loads(json.dumps(layout, cls=PlotlyJSONEncoder))
+
+
+def text_of(layout: Any) -> str:
+    """What a reader sees of a layout."""
+    if layout is None:
+        return ""
+    if isinstance(layout, (list, tuple)):
+        return "".join(map(text_of, layout))
+    if isinstance(layout, (str, int, float)):
+        return str(layout)
+    return text_of(getattr(layout, "children", None))
+
+
+def buttons(layout: Any) -> list[str]:
+    """What can be done: the acts of all buttons."""
+    found: list[str] = []
+    stack = [layout]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, (list, tuple)):
+            stack += reversed(one)
+        elif isinstance(one, html.Button) and isinstance(one.id, dict) and "act" in one.id:
+            assert one.id["recording"]
+            found.append(one.id["act"])
+        elif hasattr(one, "children"):
+            stack.append(one.children)
+    return found
+
+
+# The page of a recording ----------------------------------------------------------------------------------
+
+
+def test_the_page_of_a_ready_recording() -> None:
+    page = trace.ready_page(recording(tags=("slow", "v4"), note="Since 4.2", message="The file has changed."))
+    assert page.id == "trace"
+    assert plain(page)["props"]["data-recording"] == READY
+    text = text_of(page)
+    assert "Camera.trace" in text
+    assert "iPhone17,1 · iOS 27.0 · 2.50 s · 200 samples · 10 windows slow v4" in text
+    assert "Since 4.2" in text and "The file has changed." in text
+    assert [getattr(one, "id", None) for one in page.children] == ["toolbar", None, None, "status"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told", "acts"),
+    [
+        ({"state": "waiting"}, "Waiting for its turn", ["cancel"]),
+        (
+            {"state": "reading", "stage": "analysing", "progress": 0.25},
+            "Reading the recording: analysing, 25 %",
+            ["cancel"],
+        ),
+    ],
+)
+def test_while_it_is_read_the_page_says_how_far(changed: dict[str, Any], told: str, acts: list[str]) -> None:
+    page = trace.busy_page(recording(**changed))
+    assert told in text_of(page)
+    assert buttons(page) == acts
+    assert '"trace-poll"' in json.dumps(plain(page))
+
+
+def test_failed_and_cancelled() -> None:
+    failed = trace.failed_page(recording(state="failed", message="x.xml: the file ends early.\u202e"))
+    assert "x.xml: the file ends early.\\u202e" in text_of(failed)
+    assert buttons(failed) == ["retry"]
+    assert "was cancelled" in text_of(trace.failed_page(recording(state="cancelled")))
+    assert buttons(trace.deleted_page(recording())) == ["restore"]
+
+
+@pytest.mark.parametrize("page", [trace.busy_page, trace.failed_page, trace.deleted_page, trace.ready_page])
+def test_no_page_tells_the_path(page: Any) -> None:
+    assert "/home/somebody" not in json.dumps(plain(page(recording(state="reading"))))
+
+
+# Distributions --------------------------------------------------------------------------------------------
+
+
+def window(number: int, end_ns: int, model: str | None = "A", **more: Any) -> dict[str, Any]:
+    return {
+        "id": number,
+        "start_ns": 0,
+        "end_ns": end_ns,
+        "model": model,
+        "label": "call",
+        "first": number == 0,
+        "counters": {},
+        **more,
+    }
+
+
+def test_lengths_by_model_with_the_first_apart() -> None:
+    figure = figures.latency_figure(
+        [window(0, 9_000_000), window(1, 2_000_000), window(2, 3_500_000), window(3, 1, None)]
+    )
+    assert [(one.type, one.name, list(one.x)) for one in figure.data] == [
+        ("box", "A", [2.0, 3.5]),
+        ("scatter", "A, first", [9.0]),
+        ("box", "call", [1e-6]),
+        ("scatter", "call, first", []),
+    ]
+
+
+def test_counters_are_summed_over_engines() -> None:
+    counters = {"CPU": {"events": {"CYCLES": 5, "MISS": 1}}, "RUNTIME": {"events": {"CYCLES": 2}}}
+    figure = figures.counter_figure(
+        [
+            window(0, 1),
+            window(1, 1, counters=counters),
+            window(2, 1, counters={"CPU": {"events": {"CYCLES": 4}}}),
+        ]
+    )
+    assert [(one.name, list(one.x), list(one.y)) for one in figure.data] == [
+        ("CYCLES", [1, 2], [7, 4]),
+        ("MISS", [1], [1]),
+    ]
+
+
+def test_without_windows_there_is_nothing_to_draw() -> None:
+    assert figures.latency_figure([]) is None
+    assert figures.counter_figure([window(0, 1)]) is None
+    assert "No window was found" in text_of(figures.distributions([]))
+    assert len(figures.distributions([window(0, 1)])) == 1
+
+
+# The library ----------------------------------------------------------------------------------------------
+
+
+def test_the_table() -> None:
+    table = library.rows(
+        [
+            recording(tags=("slow",), note="see 12"),
+            recording("b" * 32, state="reading", stage="opening", progress=None, verdict=""),
+            recording("c" * 32, state="failed", message="Nothing that tracekit reads.", origin="upload"),
+            recording("d" * 32, state="cancelled"),
+        ],
+        filtered=False,
+        deleted=False,
+    )
+    text = text_of(table)
+    for one in (
+        "12.3 MB, on this machine",
+        "12.3 MB, uploaded",
+        "slow",
+        "see 12",
+        "All 10 inferences ran on the ANE.",
+        "opening",
+        "Nothing that tracekit reads.",
+        "cancelled",
+    ):
+        assert one in text
+    assert buttons(table) == [
+        "edit",
+        "delete",
+        "cancel",
+        "retry",
+        "edit",
+        "delete",
+        "retry",
+        "edit",
+        "delete",
+    ]
+    assert "/home/somebody" not in json.dumps(plain(table))
+
+
+def test_names_that_turn_the_line_around_are_spelt_out() -> None:
+    table = library.rows([recording(name="\u202etxt.exe", tags=("\u2066x",))], filtered=False, deleted=False)
+    assert "\\u202etxt.exe" in text_of(table) and "\\u2066x" in text_of(table)
+
+
+def test_the_deleted_can_be_had_back_and_not_opened() -> None:
+    table = library.rows([recording(deleted=datetime(2026, 1, 1, tzinfo=UTC))], filtered=False, deleted=True)
+    assert buttons(table) == ["restore", "purge"]
+    assert "href" not in json.dumps(plain(table))
+
+
+@pytest.mark.parametrize(
+    ("filtered", "deleted", "told"),
+    [
+        (False, False, "No recording yet."),
+        (True, False, "No recording fits"),
+        (False, True, "Nothing was deleted."),
+        (True, True, "No recording fits"),
+    ],
+)
+def test_without_a_recording_the_page_says_why(filtered: bool, deleted: bool, told: str) -> None:
+    assert text_of(library.rows([], filtered=filtered, deleted=deleted)).startswith(told)
+
+
+def test_the_first_offer_is_to_read_a_file_where_it_lies() -> None:
+    text = text_of(library.library_page())
+    assert text.index("tracekit dashboard MyApp.trace") < text.index("drop it here")
+
+
+@pytest.mark.parametrize(
+    ("line", "tags"),
+    [("a, b", ("a", "b")), (" a ,, a ", ("a",)), ("", ()), ("two words", ("two words",))],
+)
+def test_tags_of_a_line(line: str, tags: tuple[str, ...]) -> None:
+    assert library.split_tags(line) == tags
+
+
+# Words ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (123_456, "123 kB"),
+        (12_345_678, "12.3 MB"),
+        (5_000_000_000, "5.0 GB"),
+        (7_000_000_000_000, "7,000 GB"),
+    ],
+)
+def test_sizes(count: int, expected: str) -> None:
+    assert words.size(count) == expected
+
+
+@pytest.mark.parametrize(
+    ("length_ns", "expected"),
+    [
+        (5, "5 ns"),
+        (1_500, "1.50 µs"),
+        (12_345_678, "12.3 ms"),
+        (123_456_789, "123 ms"),
+        (999_900_000, "1000 ms"),
+        (2_500_000_000, "2.50 s"),
+        (59_990_000_000, "60.0 s"),
+        (61_000_000_000, "1 min 1 s"),
+    ],
+)
+def test_durations(length_ns: int, expected: str) -> None:
+    assert words.duration(length_ns) == expected

@@ -1,0 +1,95 @@
+"""The view, the modules that draw it, and downloads."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fake_library import BUSY, READY, recording
+
+from dashboard.routes.files import file_stem
+
+Client = Callable[..., Any]
+HOST = {"Host": "127.0.0.1:8127"}
+
+
+def test_the_view_goes_out_as_it_lies_there(client: Client) -> None:
+    answer = client().get(f"/api/recordings/{READY}/view", headers=HOST, buffered=True)
+    assert answer.status_code == 200
+    assert gzip.decompress(answer.data) == b"the view"
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize(
+    "place", [f"/api/recordings/{READY}/view", f"/api/recordings/{READY}/sections", "/report-assets/page.js"]
+)
+def test_what_the_browser_has_is_not_sent_again(place: str, client: Client) -> None:
+    tab = client()
+    etag = tab.get(place, headers=HOST, buffered=True).headers["ETag"]
+    again = tab.get(place, headers={**HOST, "If-None-Match": etag}, buffered=True)
+    assert (again.status_code, again.data) == (304, b"")
+
+
+def test_the_sections_as_trees(client: Client) -> None:
+    answer = client().get(f"/api/recordings/{READY}/sections", headers=HOST)
+    paragraph = ["p", {}, ["All on the ", ["b", {}, ["ANE"]], "."]]
+    assert answer.get_json() == [[["section", {"id": "verdict"}, [["h2", {}, ["Verdict"]], paragraph]]]]
+
+
+@pytest.mark.parametrize(
+    "what", ["/api/recordings/{}/view", "/api/recordings/{}/sections", "/recordings/{}/analysis.json"]
+)
+@pytest.mark.parametrize("recording_id", ["0" * 32, "..", BUSY, "%2e%2e%2fx"])
+def test_what_is_not_there_is_told(what: str, recording_id: str, client: Client) -> None:
+    answer = client(recording(BUSY, state="reading")).get(what.format(recording_id), headers=HOST)
+    if "%2f" in recording_id or recording_id == "..":  # no address of a recording: the page of everything
+        assert answer.status_code in {200, 404}
+        assert b"the view" not in answer.data and b"schema" not in answer.data
+    else:
+        assert answer.status_code == 404
+        assert "recording" in answer.get_data(as_text=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("page.js", "text/javascript"), ("decode.js", "text/javascript"), ("page.css", "text/css")],
+)
+def test_the_report_s_modules_are_served(name: str, kind: str, client: Client) -> None:
+    answer = client().get(f"/report-assets/{name}", headers=HOST)
+    assert (answer.status_code, answer.mimetype) == (200, kind)
+    assert len(answer.data) > 100
+
+
+@pytest.mark.parametrize(
+    "name", ["none.js", "../__init__.py", "..%2f__init__.py", "%2e%2e/text.py", "page.css%00", "__init__.py"]
+)
+def test_nothing_beside_them_is(name: str, client: Client) -> None:
+    answer = client().get(f"/report-assets/{name}", headers=HOST)
+    assert b"import" not in answer.data.replace(b"importmap", b"")
+
+
+def test_the_analysis_is_downloaded_under_a_harmless_name(client: Client) -> None:
+    answer = client(recording(name='../../etc/"x\r\n.trace')).get(
+        f"/recordings/{READY}/analysis.json", headers=HOST, buffered=True
+    )
+    assert answer.get_json() == {"schema": "tracekit-analysis/1"}
+    assert answer.headers["Content-Disposition"] == "attachment; filename=etc-x-.trace.analysis.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Camera.trace", "Camera.trace"),
+        ("a b/c", "a-b-c"),
+        ("..", "recording"),
+        ("", "recording"),
+        ("Über", "Über"),
+        ("x" * 300, "x" * 100),
+    ],
+)
+def test_file_names(name: str, expected: str) -> None:
+    assert file_stem(name) == expected

@@ -1,0 +1,180 @@
+// The page of one recording, in the report as in the dashboard: fills the sections, wires the parts together.
+import { showBars } from "./bars.js";
+import { make } from "./dom.js";
+import { parseFilter, sampleMask } from "./filter.js";
+import { createFlame } from "./flame.js";
+import { readHash, writeHash } from "./hash.js";
+import { createLatency } from "./histogram.js";
+import { createLegend } from "./legend.js";
+import { formatCount, formatDuration, formatTime } from "./numbers.js";
+import { readPalette } from "./palette.js";
+import { countSamples, measuredTime, selectedRows, sumSamples } from "./selection.js";
+import { memorySource } from "./source.js";
+import { showStacks } from "./stacks.js";
+import { createStore, oncePerFrame } from "./store.js";
+import { createTimeline } from "./timeline.js";
+import { createToolbar } from "./toolbar.js";
+import { createTooltip } from "./tooltip.js";
+import { createWindowsTable } from "./windows_table.js";
+
+const HASH_PAUSE_MS = 400;
+
+/** Brings the sections to life with what `readView` returned. */
+export function startPage(view) {
+  const duration = view.duration_ns;
+  const fromHash = () => readHash(location.hash, duration, view.lanes.length);
+  const store = createStore({ view: { from: 0, to: duration }, ...fromHash() });
+  const page = createPage(view, store);
+  document.documentElement.classList.add("live");
+  fillSections(view, store, page);
+  followTheme(store, page);
+  keepHash(store, duration);
+  document.documentElement.dataset.ready = "true";
+  performance.mark("tracekit-ready");
+}
+
+/** What the parts share: colours, the filter's mask, the selected rows, the tooltip, the status line. */
+function createPage(view, store) {
+  setTheme(store.state.theme);
+  let palette = readPalette(view.engines);
+  let mask = sampleMask(view, parseFilter(store.state.filter));
+  const status = document.getElementById("status");
+  const select = () => selectedRows(view, store.state, mask);
+  let rows = select();
+  return {
+    palette: () => palette,
+    mask: () => mask,
+    rows: () => rows,
+    tooltip: createTooltip(),
+    say: (text) => {
+      status.textContent = text;
+    },
+    recolour() {
+      palette = readPalette(view.engines);
+    },
+    refilter() {
+      mask = sampleMask(view, parseFilter(store.state.filter));
+    },
+    reselect() {
+      rows = select();
+    },
+    help() {},
+    filter() {},
+  };
+}
+
+function fillSections(view, store, page) {
+  const section = (id) => document.getElementById(id);
+  const source = memorySource(view);
+  const live = section("timeline").appendChild(make("div", { id: "timeline-live" }));
+  const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
+  live.append(createLegend(view));
+  const toolbar = createToolbar(section("toolbar"), store, timeline.actions);
+  page.help = toolbar.showHelp;
+  page.filter = toolbar.focusFilter;
+  const choose = (range) => {
+    timeline.actions.choose(range);
+    timeline.actions.zoomTo(range);
+    section("timeline").scrollIntoView({ block: "nearest" });
+  };
+  const windowsLive = section("windows").appendChild(make("div", { id: "windows-live" }));
+  const windows = createWindowsTable(windowsLive, view, store, choose);
+  const bars = section("engines").appendChild(make("div", { className: "live-only" }));
+  createLatency(section("latency"), view);
+  const flame = createFlame(section("flame"), view, store, page);
+  const stacks = stackSwitch(section("stacks"));
+  const whole = countSamples(view);
+
+  function showSums() {
+    page.reselect();
+    const { range, lanes, filter } = store.state;
+    const sums = sumSamples(view, page.rows());
+    const text = selectionText(view, range, lanes, sums.samples, whole);
+    toolbar.setSummary(text);
+    showBars(bars, view, sums, measuredTime(source, range), range ? range.to - range.from : view.duration_ns);
+    return { sums, text, isWhole: !range && lanes.length === 0 && filter === "" };
+  }
+
+  function showSelection() {
+    const { sums, text, isWhole } = showSums();
+    flame.weigh();
+    windows.refresh();
+    stacks.show(isWhole, (element) => showStacks(element, view, page.rows(), sums.weight));
+    page.say(text);
+  }
+
+  const follow = oncePerFrame(() => (store.state.range?.isDone === false ? showSums() : showSelection()));
+  store.on(["filter"], () => {
+    page.refilter();
+    timeline.redraw();
+  });
+  store.on(["range", "lanes", "filter"], follow);
+  page.redraw = () => {
+    timeline.recolour();
+    flame.redraw();
+  };
+  const { text, isWhole, sums } = showSums();
+  toolbar.setSummary(text);
+  if (!isWhole) stacks.show(false, (element) => showStacks(element, view, page.rows(), sums.weight));
+}
+
+function selectionText(view, range, lanes, samples, whole) {
+  const parts = [`${formatCount(samples)} of ${formatCount(whole)} samples`];
+  if (range) {
+    const length = range.to - range.from;
+    parts.push(`${formatTime(range.from, length / 100)} – ${formatTime(range.to, length / 100)} (${formatDuration(length)})`);
+  }
+  if (lanes.length > 0) parts.push(`${formatCount(lanes.length)} of ${formatCount(view.lanes.length)} threads`);
+  if (range && !view.exact) parts.push(`samples to the nearest ${formatDuration(view.bin_ns)}`);
+  return parts.join(" · ");
+}
+
+/** The static list belongs to the whole run; a selection gets its own in its place. */
+function stackSwitch(section) {
+  const fixed = [...section.children].filter((child) => child.tagName !== "H2");
+  const live = section.appendChild(make("div", { className: "live-only", hidden: true }));
+  return {
+    show(isWhole, fill) {
+      for (const element of fixed) element.classList.toggle("replaced", !isWhole);
+      live.hidden = isWhole;
+      if (!isWhole) fill(live);
+    },
+  };
+}
+
+function setTheme(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+function followTheme(store, page) {
+  const recolour = () => {
+    setTheme(store.state.theme);
+    page.recolour();
+    page.redraw();
+  };
+  store.on(["theme"], recolour);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+}
+
+/** Another link in the same tab opens as it would in a new one. */
+function keepHash(store, duration) {
+  addEventListener("hashchange", () => location.reload());
+  let pause = 0;
+  const keys = Object.keys(store.state);
+  store.on(keys, () => {
+    clearTimeout(pause);
+    pause = setTimeout(() => {
+      const text = writeHash(store.state, duration);
+      history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+    }, HASH_PAUSE_MS);
+  });
+}
+
+/** Says why there is only what stands in the markup. */
+export function showProblem(error) {
+  document.documentElement.classList.remove("live");
+  const status = document.getElementById("status");
+  status.classList.add("problem");
+  status.textContent = `The interactive part could not start (${error.message}). The tables and pictures below stand.`;
+}
