@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
+from support import TIME_PROFILE, one_table, write
 
 from tracekit.analysis import analyze
 from tracekit.analysis.comparison import compare
@@ -227,3 +228,18 @@ def test_recordings_without_windows_or_samples() -> None:
     assert "the one window is the whole run, so no inference has a length" in result.stdout.replace(
         "\n  ", " "
     ).replace("\n    ", " ")
+
+
+@pytest.mark.parametrize(
+    ("sides", "said"),
+    [
+        (("empty", "full"), "BASE has"),
+        (("full", "empty"), "NEW has"),
+        (("empty", "empty"), "BASE and NEW have"),
+    ],
+)
+def test_a_side_without_windows_is_named(sides: tuple[str, str], said: str, tmp_path: Path) -> None:
+    empty = write(tmp_path, one_table("time-profile", TIME_PROFILE))
+    inputs = {"empty": empty, "full": FALLBACK}
+    result = run(*(inputs[side] for side in sides))
+    assert result.stdout.startswith(f"Nothing can be compared per inference: {said} no window.")

@@ -137,8 +137,8 @@ def sentence(comparison: Comparison) -> str:
     """Say in one or two sentences whether it is slower, on another engine, and whether that may be chance."""
     base, new = comparison.base.windows, comparison.new.windows
     if not base or not new:
-        empty = " and ".join(name for name, count in (("BASE", base), ("NEW", new)) if not count)
-        return f"Nothing can be compared per inference: {empty} has no window."
+        empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"
+        return f"Nothing can be compared per inference: {empty} no window."
     told = f"{_lengths(comparison.groups[0])} {_engines(comparison.groups[0])}"
     mixed = any(one.code == MIXED_WINDOWS for one in comparison.cautions)
     return f"{told} But the sides hold different kinds of windows: compare each of them." if mixed else told
