@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from tracekit.model import Table
 from tracekit.parsers.xml.source import XmlFile, XmlSource
@@ -53,6 +54,14 @@ def python_calls(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return counted
+
+
+def strict(schema: Any) -> Any:
+    """Forbid fields that the published schema does not name, so that it cannot fall behind."""
+    if isinstance(schema, dict):
+        closed = {key: strict(value) for key, value in schema.items()}
+        return closed | {"additionalProperties": False} if "properties" in schema else closed
+    return [strict(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def schema(name: str, columns: Sequence[tuple[str, str]]) -> str:

@@ -6,12 +6,12 @@ import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
+from support import strict
 
 from tracekit.analysis.gate.judge import check
 from tracekit.analysis.gate.requirements import parse_requirement
@@ -27,16 +27,6 @@ from tracekit.report.gate_text import to_text
 ROOT = Path(__file__).resolve().parents[2]
 FALLBACK = str(ROOT / "sample_traces" / "fallback-midway-ios27")
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-check-1.schema.json").read_text())
-
-
-def strict(schema: Any) -> Any:
-    """Forbid fields that the published schema does not name, so that it cannot fall behind."""
-    if isinstance(schema, dict):
-        closed = {key: strict(value) for key, value in schema.items()}
-        if "properties" in schema and "additionalProperties" not in schema:
-            closed["additionalProperties"] = False
-        return closed
-    return [strict(item) for item in schema] if isinstance(schema, list) else schema
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,12 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
-from support import TIME_PROFILE, one_table, write
+from support import TIME_PROFILE, one_table, strict, write
 
 from tracekit.analysis import analyze
 from tracekit.analysis.comparison import compare
@@ -27,16 +26,6 @@ SAMPLES = ROOT / "sample_traces"
 FALLBACK = str(SAMPLES / "fallback-midway-ios27")
 ANE = str(SAMPLES / "ane-intervals-macos26")
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-compare-1.schema.json").read_text())
-
-
-def strict(schema: Any) -> Any:
-    """Forbid fields that the published schema does not name, so that it cannot fall behind."""
-    if isinstance(schema, dict):
-        closed = {key: strict(value) for key, value in schema.items()}
-        if "properties" in schema and "additionalProperties" not in schema:
-            closed["additionalProperties"] = False
-        return closed
-    return [strict(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def run(*arguments: str) -> Result:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
+from support import strict
 from xctrace_support import StandIn, install
 
 from tracekit.cli import main
@@ -19,14 +19,6 @@ from tracekit.xctrace.doctor import Check
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-doctor-1.schema.json").read_text())
 elsewhere = pytest.mark.skipif(sys.platform == "darwin", reason="what a machine says that is no Mac")
-
-
-def strict(schema: Any) -> Any:
-    """Forbid fields that the published schema does not name, so that it cannot fall behind."""
-    if isinstance(schema, dict):
-        closed = {key: strict(value) for key, value in schema.items()}
-        return closed | {"additionalProperties": False} if "properties" in schema else closed
-    return [strict(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def doctor(*arguments: str) -> Result:

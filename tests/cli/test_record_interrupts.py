@@ -37,7 +37,7 @@ class Ended:
 
 
 def start(
-    folder: Path, arguments: Sequence[str], **settings: object
+    folder: Path, arguments: Sequence[str], *, own_session: bool = False, **settings: object
 ) -> tuple[subprocess.Popen[str], StandIn]:
     xctrace = install(folder / "bin", **settings)
     (folder / "work").mkdir()
@@ -49,6 +49,7 @@ def start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=own_session,
     )
     return process, xctrace
 
@@ -90,18 +91,7 @@ def test_every_way_to_be_stopped_saves_the_recording(
 
 def test_xctrace_gets_one_interrupt_even_from_a_terminals_ctrl_c(tmp_path: Path) -> None:
     """A terminal interrupts its whole foreground group; with a second one, xctrace would not save."""
-    xctrace = install(tmp_path / "bin", second_interrupt="aborts", save_seconds=0.5)
-    (tmp_path / "work").mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tracekit", "record", *LONG],
-        cwd=tmp_path / "work",
-        env=xctrace.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process, xctrace = start(tmp_path, LONG, own_session=True, second_interrupt="aborts", save_seconds=0.5)
     wait_for(lambda: recording(tmp_path), process)
     os.killpg(process.pid, signal.SIGINT)
     ended = end(tmp_path, process, xctrace)

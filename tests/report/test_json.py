@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from support import SHARED, TIME_PROFILE, one_table, write
+from support import SHARED, TIME_PROFILE, one_table, strict, write
 
 from tracekit.analysis import analyze, parse_window
 from tracekit.load import open_trace
@@ -26,16 +26,6 @@ REAL = [
         "fzhinkin__xctraceprof/counters-profile.xml",
     )
 ]
-
-
-def strict(schema: Any) -> Any:
-    """Forbid fields that the published schema does not name, so that it cannot fall behind."""
-    if isinstance(schema, dict):
-        closed = {key: strict(value) for key, value in schema.items()}
-        if "properties" in schema and "additionalProperties" not in schema:
-            closed["additionalProperties"] = False
-        return closed
-    return [strict(item) for item in schema] if isinstance(schema, list) else schema
 
 
 VALIDATOR = Draft202012Validator(strict(SCHEMA))

@@ -1,0 +1,221 @@
+"""`tracekit record`: what is left on disk, whatever was there, and several recordings at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from record_support import APP, FAST, Mac, forgetful, program, snapshot
+
+from tracekit.cli import main
+
+# Outputs ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_output_that_exists_is_left_alone(mac: Mac) -> None:
+    mac.record(*APP)
+    before = snapshot(mac.folder / "x.trace")
+    result = mac.record(*APP)
+    assert result.code == 2
+    assert result.error == "Error: x.trace exists and will not be overwritten without --force.\n"
+    assert snapshot(mac.folder / "x.trace") == before
+    assert len(mac.commands()) == 1
+
+
+def test_force_replaces_a_recording_by_a_good_one(mac: Mac) -> None:
+    mac.record(*APP)
+    (mac.folder / "x.trace" / "marker").write_text("the old one")
+    assert mac.record(*APP, "--force").code == 0
+    assert not (mac.folder / "x.trace" / "marker").exists()
+    assert mac.files() == ["x.recording.json", "x.trace"]
+
+
+def test_force_keeps_the_old_recording_when_the_new_one_fails(mac: Mac) -> None:
+    mac.record(*APP)
+    before = snapshot(mac.folder / "x.trace")
+    result = mac.record(*APP, "--force", *FAST, hang="saving")
+    assert result.code == 4
+    assert "x.new.trace was not finished" in result.error
+    assert snapshot(mac.folder / "x.trace") == before
+    assert mac.files() == ["x.new.recording.json", "x.new.trace", "x.recording.json", "x.trace"]
+
+
+def test_force_spares_what_is_no_recording(mac: Mac) -> None:
+    (mac.folder / "x.trace").mkdir()
+    (mac.folder / "x.trace" / "thesis.tex").write_text("years of work")
+    result = mac.record(*APP, "--force")
+    assert result.code == 2
+    assert "x.trace is no recording, and will not be overwritten. Name another output." in result.error
+    assert (mac.folder / "x.trace" / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("x.xml", "x.xml names no recording: give a name that ends in .trace, or a folder."),
+        ("gone/x.trace", "gone/x.trace cannot be written: its folder does not exist."),
+    ],
+)
+def test_outputs_that_cannot_be_written(mac: Mac, output: str, told: str) -> None:
+    result = mac.record("--app", "SampleApp", "-o", output)
+    assert (result.code, result.error) == (2, f"Error: {told}\n")
+    assert mac.commands() == []
+
+
+def test_somebody_elses_file_in_the_journals_place(mac: Mac) -> None:
+    journal = mac.folder / "x.recording.json"
+    journal.write_text("mine")
+    result = mac.record(*APP)
+    assert result.code == 2
+    assert (
+        "x.recording.json, the record of x.trace, exists and will not be overwritten without --force."
+        in result.error
+    )
+    assert journal.read_text() == "mine" and mac.commands() == []
+    journal.unlink()
+    journal.mkdir()
+    assert mac.record(*APP, "--force").code == 2
+
+
+def test_a_name_that_is_no_utf_8(mac: Mac) -> None:
+    name = os.fsdecode(b"caf\xe9.trace")
+    result = mac.record(*APP[:4], "-o", name, "--no-analysis")
+    assert result.code == 0
+    assert "Saved caf\\udce9.trace" in result.error
+    assert (mac.folder / name / "form.template").exists()
+
+
+def test_a_run_is_added_to_what_a_link_leads_to(mac: Mac) -> None:
+    mac.record(*APP)
+    (mac.folder / "x.trace").rename(mac.folder / "real.trace")
+    (mac.folder / "x.trace").symlink_to("real.trace")
+    assert mac.record(*APP, "--append-run").code == 0
+    assert (mac.folder / "x.trace").is_symlink()
+    assert "Run 2 of real.trace" in CliRunner().invoke(main, ["tables", "x.trace"]).stdout
+    assert [name for name in mac.files() if name.endswith(".trace")] == ["real.trace", "x.trace"]
+
+
+def test_a_folder_as_output_gets_a_fresh_name(mac: Mac) -> None:
+    (mac.folder / "here").mkdir()
+    assert mac.record("--app", "SampleApp", "--time-limit", "100ms", "-o", "here").code == 0
+    assert [p.suffix for p in sorted((mac.folder / "here").iterdir())] == [".json", ".trace"]
+
+
+def test_a_run_is_added(mac: Mac) -> None:
+    mac.record(*APP)
+    result = mac.record(*APP, "--append-run")
+    assert result.code == 0
+    assert "12 GPU" in result.output
+    runs = CliRunner().invoke(main, ["tables", "x.trace"]).stdout
+    assert "Run 2 of x.trace" in runs
+    assert len(mac.journal()["runs"]) == 2  # type: ignore[arg-type]
+    assert mac.files() == ["x.recording.json", "x.trace"]
+
+
+@pytest.mark.parametrize("settings", [{"attach": "refused"}, {"hang": "saving"}, {"dies": 0.05}])
+def test_a_run_that_fails_leaves_the_earlier_ones_untouched(mac: Mac, settings: dict[str, object]) -> None:
+    mac.record(*APP)
+    before = snapshot(mac.folder / "x.trace")
+    result = mac.record(*APP, "--append-run", *FAST, **settings)
+    assert result.code == 4
+    assert snapshot(mac.folder / "x.trace") == before
+    assert ("Nothing was recorded; x.trace is as it was." in result.error) == ("attach" in settings)
+    left = [name for name in mac.files() if "appending" in name and name.endswith(".trace")]
+    assert left == ([] if "attach" in settings else ["x.appending.trace"])
+    assert ("x.appending.trace was not finished" in result.error) == bool(left)
+    assert CliRunner().invoke(main, ["analyze", "x.trace"]).exit_code == 0
+
+
+def test_adding_to_nothing(mac: Mac) -> None:
+    result = mac.record(*APP, "--append-run")
+    assert result.error == "Error: --append-run: x.trace is no recording that a run could be added to.\n"
+    result = mac.record(*APP, "--append-run", "--preset", "minimal")
+    assert "--append-run records with the template of the recording that it adds to." in result.error
+
+
+def test_a_report_of_the_recording(mac: Mac) -> None:
+    result = mac.record(*APP, "--report", "x.html")
+    assert result.code == 0
+    text = (mac.folder / "x.html").read_text()
+    assert text.startswith("<!doctype html>") and "12 GPU" in text
+    assert "record --output x.trace --no-prompt" in text  # the command that made it
+    refused = mac.record("--app", "SampleApp", "-o", "y.trace", "--report", "x.html")
+    assert (refused.code, len(mac.commands())) == (2, 1)
+    several = mac.record(*APP[:4], "-o", "z.trace", "--count", "2", "--report", "z.md")
+    assert several.code == 0
+    assert [name for name in mac.files() if name.endswith(".md")] == ["z-1.md", "z-2.md"]
+
+
+# Several recordings ----------------------------------------------------------------------------------------------
+
+
+def test_recording_several_times(mac: Mac) -> None:
+    result = mac.record(*APP, "--count", "3")
+    assert result.code == 0
+    assert [line.split(":")[0] for line in result.output.splitlines()] == [
+        "x-1.trace",
+        "x-2.trace",
+        "x-3.trace",
+    ]
+    assert [name for name in mac.files() if name.endswith(".trace")] == [
+        "x-1.trace",
+        "x-2.trace",
+        "x-3.trace",
+    ]
+
+
+def test_settings_of_the_compute_units_end_with_a_table(mac: Mac) -> None:
+    tool = program(mac, '#!/bin/sh\necho "$TRACEKIT_COMPUTE_UNITS" >> seen.txt\n')
+    result = mac.record("--app", str(tool), "--compute-units", "all,cpuAndGPU,CPUONLY", "-o", "x.trace")
+    assert result.code == 0
+    assert (mac.folder / "seen.txt").read_text().split() == ["all", "cpuAndGPU", "cpuOnly"]
+    table = result.output[result.output.index("  compute units") :].splitlines()
+    assert table[0].split() == [
+        "compute",
+        "units",
+        "windows",
+        "cold",
+        "warm",
+        "p50",
+        "warm",
+        "p90",
+        "×",
+        "cpuOnly",
+        "load",
+        "ran",
+        "on",
+    ]
+    assert [line.split()[0] for line in table[1:4]] == ["all", "cpuAndGPU", "cpuOnly"]
+    assert all("  1.00 ×  " in line and line.endswith("12 GPU") for line in table[1:4])
+
+
+def test_all_of_several_recordings_are_tried_and_each_failure_told(mac: Mac) -> None:
+    result = mac.record(*APP, "--count", "3", dies=0.05)
+    assert result.code == 4
+    assert result.error.count("This recovers what was recorded (not tried by us):") == 3
+    assert "x-2.trace/Trace1.run/Attachments/trace-data.atrc" in result.error
+    assert result.error.endswith("Error: 3 of 3 recordings failed; see above.\n")
+
+
+def test_one_failing_setting_does_not_hide_the_others(mac: Mac) -> None:
+    tool = program(mac, "#!/bin/sh\n")
+    Path("x-all.trace").mkdir()
+    refused = mac.record("--app", str(tool), "--compute-units", "all,cpuOnly", "-o", "x.trace")
+    assert refused.code == 2  # before anything is recorded
+    assert mac.commands() == []
+    shutil.rmtree("x-all.trace")
+    result = mac.record(
+        "--app",
+        str(tool),
+        "--compute-units",
+        "all,cpuOnly",
+        "-o",
+        "x.trace",
+        "--xctrace",
+        str(forgetful(mac, "all")),
+    )
+    assert result.code == 4
+    assert "cpuOnly" in result.output[result.output.index("Compute units compared") :]
