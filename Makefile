@@ -37,7 +37,7 @@ demo: $(READY) ## analyse the sample recordings and say where the results are
 	done
 
 test: $(READY) ## run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(READY) ## ruff: rules and formatting
 	$(BIN)/ruff check .

@@ -126,13 +126,14 @@ def test_a_terminal_that_is_gone_costs_no_recording(tmp_path: Path, number: sign
 def test_words_of_the_target_are_not_taken_for_xctraces(tmp_path: Path) -> None:
     tool = tmp_path / "tool"
     tool.write_text(
-        "#!/bin/sh\necho 'Stopping recording...'\necho 'Recording completed.'\necho its own\nexec sleep 60\n"
+        "#!/bin/sh\necho 'Stopping recording...'\necho 'Recording completed.'\necho its own\n"
+        ': > "$0.spoke"\nexec sleep 60\n'
     )
     tool.chmod(0o755)
     arguments = ("--time-limit", "60s", "-o", "x.trace", "--stdout", "-", "--launch", "--", str(tool))
     process, xctrace = start(tmp_path, arguments)
-    wait_for(lambda: recording(tmp_path) and xctrace.running(), process)
-    time.sleep(0.5)
+    wait_for(lambda: recording(tmp_path) and (tmp_path / "tool.spoke").exists(), process)
+    time.sleep(0.5)  # until its words went through the pipes
     process.send_signal(signal.SIGINT)
     ended = end(tmp_path, process, xctrace)
     assert ended.code == 0
