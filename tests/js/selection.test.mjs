@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countSamples, measuredTime, selectedRows, sumSamples, windowsInside } from "../../tracekit/report/assets/selection.js";
+import { countSamples, haveEdges, measuredTime, selectedRows, sumSamples, windowsInside } from "../../tracekit/report/assets/selection.js";
 import { memorySource } from "../../tracekit/report/assets/source.js";
 import { heaviestLeaves, framesOf } from "../../tracekit/report/assets/stacks.js";
 import { smallView } from "./small_view.mjs";
@@ -32,6 +32,13 @@ test("a window is inside with half of its length or more", () => {
   const view = smallView();
   assert.deepEqual([...windowsInside(view, { from: 1.5e6, to: 4.9e6 })], [1, 0]);
   assert.deepEqual([...windowsInside(view, null)], [0, 0]);
+});
+
+test("sums of bins are exact where the selection cuts none: at their edges and at the run's ends", () => {
+  const view = { samples: { edges: Float64Array.of(0, 10, 15, 20) } };
+  const exact = ([from, to]) => haveEdges(view, { from, to });
+  assert.deepEqual([[10, 15], [0, 20], [-1, 99], [15, 20]].map(exact), [true, true, true, true]);
+  assert.deepEqual([[10, 16], [9, 15], [12, 13]].map(exact), [false, false, false]);
 });
 
 test("measured time is the target's own, as a union; of bins it is rough", () => {

@@ -213,7 +213,7 @@ def test_groups_fold_and_lanes_are_reached_by_keyboard(opened: Opened) -> None:
     group.press("Enter")
     assert group.get_attribute("aria-expanded") == "false"
     assert tab.locator(".timeline-labels .label", has_text=re.compile("^app$")).count() == 0
-    tab.get_by_role("button", name="worker").press("Space")
+    tab.locator(".timeline-labels .thread", has_text="worker").press("Space")
     assert "1 of 2 threads" in summary(tab)
 
 

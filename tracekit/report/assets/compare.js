@@ -1,59 +1,77 @@
-// The comparison's entry: the timelines of both sides, one below the other, aligned at a window of each.
-import { decodeView } from "./decode.js";
+// A comparison's timelines, in the report as in the dashboard: one below the other, aligned at a window of each.
+import { readAligned, shifted, warmWindow, wholeOfBoth, writeAligned } from "./align.js";
 import { make } from "./dom.js";
+import { KEY_NAMES, MOUSE_HELP, TIMELINE_KEYS } from "./keys.js";
 import { createLegend } from "./legend.js";
 import { formatDuration, formatTime } from "./numbers.js";
 import { readPalette } from "./palette.js";
-import { memorySource } from "./source.js";
 import { createStore } from "./store.js";
 import { createTimeline } from "./timeline.js";
 import { createTooltip } from "./tooltip.js";
 
-const SIDES = ["base", "new"];
+export const SIDES = ["base", "new"];
 const MOST_CHOICES = 2000;
+const LINK_PAUSE_MS = 400;
+const AROUND = 0.5;
 
-async function startComparison() {
-  const views = await Promise.all(
-    SIDES.map((name) => decodeView(document.getElementById(`tracekit-data-${name}`).textContent)),
-  );
+/** Brings both timelines to life; `sources` are of BASE and NEW, see source.js. */
+export function startComparison(sources) {
+  const counts = SIDES.map((name, index) => [name, Math.min(sources[index].view.windows.count, MOST_CHOICES)]);
+  const link = readAligned(location.hash, Object.fromEntries(counts));
   document.documentElement.classList.add("live");
   const tooltip = createTooltip();
-  const sides = views.map((view, index) => showSide(SIDES[index], view, tooltip));
-  followEachOther(sides);
-  showBoth(sides);
+  const help = comparisonHelp();
+  const sides = sources.map((source, index) => showSide(SIDES[index], source, link, { tooltip, help }));
+  const whole = () => wholeOfBoth(sides.map((side) => ({ anchor: side.anchor(), duration: side.duration })));
+  const joint = createStore({ view: link.view ?? whole(), range: link.range });
+  followEachOther(sides, joint);
+  showControls(sides, joint, whole);
+  keepLink(sides, joint, whole);
   document.documentElement.dataset.ready = "true";
 }
 
 /** A side's timeline with its choice of the window that both are aligned at. */
-function showSide(name, view, tooltip) {
+function showSide(name, source, link, { tooltip, help }) {
+  const { view } = source;
   const store = createStore({ view: { from: 0, to: view.duration_ns } });
-  const status = document.getElementById("status");
   let palette = readPalette(view.engines);
   const page = {
     palette: () => palette,
     mask: () => null,
     tooltip,
-    help() {},
+    help: () => help.showModal(),
     filter() {},
-    say: (text) => {
-      status.textContent = text;
-    },
+    say: sayOfSides,
   };
   const live = document.getElementById(`timeline-${name}`).appendChild(make("div", { className: "live-only" }));
-  const choice = windowChoice(view);
-  live.append(make("label", {}, "Aligned at window ", choice));
-  const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), memorySource(view), store, page);
+  const choice = windowChoice(view, link.windows[name]);
+  live.append(make("label", { className: "aligned-at" }, "Aligned at window ", choice));
+  const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
   live.append(createLegend(view));
   const recolour = () => {
     palette = readPalette(view.engines);
     timeline.recolour();
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
-  return { view, store, choice, anchor: () => anchorOf(view, choice) };
+  const windows = view.windows;
+  const chosen = () => (windows.count > 0 ? Number(choice.value) : null);
+  return {
+    name,
+    store,
+    choice,
+    duration: view.duration_ns,
+    anchor: () => (windows.count > 0 ? windows.start[chosen()] : 0),
+    length: () => (windows.count > 0 ? windows.end[chosen()] - windows.start[chosen()] : 0),
+    /** The window's number, null where it is the one chosen at the start. */
+    number: () => (chosen() === warmWindow(windows, MOST_CHOICES) ? null : chosen()),
+  };
 }
 
-/** The windows of a side, the first that is no model's first chosen: it is not cold. */
-function windowChoice(view) {
+function sayOfSides(text) {
+  document.getElementById("status").textContent = text;
+}
+
+function windowChoice(view, given) {
   const { windows, strings } = view;
   const count = Math.min(windows.count, MOST_CHOICES);
   const choice = make("select", {});
@@ -63,44 +81,100 @@ function windowChoice(view) {
     const start = formatTime(windows.start[index], view.duration_ns / 1000);
     choice.append(make("option", { value: String(index) }, `${index}: ${model.slice(0, 60)}, ${length} at ${start}`));
   }
-  const warm = Array.from(windows.first).findIndex((isFirst) => !isFirst);
-  choice.value = String(warm >= 0 && warm < count ? warm : 0);
+  if (count === 0) choice.append(make("option", {}, "none: aligned at the start"));
+  choice.value = String(given ?? warmWindow(windows, MOST_CHOICES));
   choice.disabled = count === 0;
   return choice;
 }
 
-function anchorOf(view, choice) {
-  return view.windows.count > 0 ? view.windows.start[Number(choice.value)] : 0;
-}
-
-function followEachOther(sides) {
+/** `joint` holds what both show, in aligned time; what is done to a side is done to the other as well. */
+function followEachOther(sides, joint) {
   let isFollowing = false;
-  const follow = (leader, other) => {
-    if (isFollowing) return;
+  const show = (side, { view, range }) => side.store.set({ view: shifted(view, side.anchor()), range: shifted(range, side.anchor()) });
+  const showAll = (but) => {
     isFollowing = true;
-    const shift = other.anchor() - leader.anchor();
-    const { from, to } = leader.store.state.view;
-    other.store.set({ view: { from: from + shift, to: to + shift } });
+    for (const side of sides) if (side !== but) show(side, joint.state);
     isFollowing = false;
   };
-  sides.forEach((side, index) => {
-    const other = sides[1 - index];
-    side.store.on(["view"], () => follow(side, other));
-    side.choice.addEventListener("change", () => follow(sides[0], sides[1]));
+  for (const side of sides) {
+    side.store.on(["view", "range"], ({ view, range }) => {
+      if (isFollowing) return;
+      isFollowing = true;
+      joint.set({ view: shifted(view, -side.anchor()), range: shifted(range, -side.anchor()) });
+      showAll(side);
+    });
+    side.choice.addEventListener("change", () => {
+      showAll();
+      joint.set({ view: { ...joint.state.view } }); // the link names the window
+    });
+  }
+  joint.on(["view", "range"], () => {
+    if (!isFollowing) showAll();
   });
+  showAll();
 }
 
-/** Both whole runs, to one scale. */
-function showBoth([base, other]) {
-  const before = Math.max(base.anchor(), other.anchor());
-  const after = Math.max(base.view.duration_ns - base.anchor(), other.view.duration_ns - other.anchor());
-  base.store.set({ view: { from: base.anchor() - before, to: base.anchor() + after } });
-  other.store.set({ view: { from: other.anchor() - before, to: other.anchor() + after } });
+function showControls(sides, joint, whole) {
+  const button = (text, onclick) => make("button", { type: "button", onclick }, text);
+  const around = (range) => {
+    const margin = (range.to - range.from) * AROUND;
+    joint.set({ view: { from: range.from - margin, to: range.to + margin } });
+  };
+  const longest = () => Math.max(...sides.map((side) => side.length()));
+  const windows = button("Aligned windows", () => around({ from: 0, to: longest() }));
+  windows.disabled = longest() === 0;
+  const zoom = button("Zoom to selection", () => around(joint.state.range));
+  const clear = button("Clear selection", () => joint.set({ range: null }));
+  const told = make("span", { className: "note" });
+  const mark = ({ range }) => {
+    zoom.disabled = clear.disabled = !range;
+    told.textContent = range ? selectionOf(range, sides) : "What you show or select in one is shown in the other.";
+    if (range?.isDone) sayOfSides(told.textContent);
+  };
+  joint.on(["range"], mark);
+  mark(joint.state);
+  const controls = make("div", { className: "controls live-only", role: "group", "aria-label": "Both timelines" });
+  controls.append(button("Both runs whole", () => joint.set({ view: whole() })), windows, zoom, clear, told);
+  document.getElementById("timelines-heading").after(controls);
 }
 
-startComparison().catch((error) => {
+function selectionOf(range, sides) {
+  const length = range.to - range.from;
+  const starts = sides.map((side) => `${side.name.toUpperCase()} from ${formatTime(range.from + side.anchor(), length / 100)}`);
+  return `Selected ${formatDuration(length)}: ${starts.join(", ")}`;
+}
+
+/** The address names what is shown, so that a link shows the same. */
+function keepLink(sides, joint, whole) {
+  let pause = 0;
+  const isWhole = ({ from, to }) => from === whole().from && to === whole().to;
+  const write = () => {
+    const { view, range } = joint.state;
+    const windows = Object.fromEntries(sides.map((side) => [side.name, side.number()]));
+    const text = writeAligned({ view: isWhole(view) ? null : view, range, windows });
+    history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  };
+  joint.on(["view", "range"], () => {
+    clearTimeout(pause);
+    pause = setTimeout(write, LINK_PAUSE_MS);
+  });
+  addEventListener("hashchange", () => location.reload());
+}
+
+function comparisonHelp() {
+  const list = make("dl");
+  for (const { keys, help } of TIMELINE_KEYS) {
+    if (keys.includes("/")) continue; // a comparison has no filter
+    list.append(make("dt", {}, ...keys.map((key) => make("kbd", {}, KEY_NAMES[key] ?? key))), make("dd", {}, help));
+  }
+  for (const [gesture, text] of MOUSE_HELP) list.append(make("dt", {}, gesture), make("dd", {}, text));
+  const close = make("form", { method: "dialog" }, make("button", { type: "submit" }, "Close"));
+  const heading = make("h2", {}, "Keys, while a timeline has the focus");
+  return document.body.appendChild(make("dialog", { "aria-label": "Help" }, heading, list, close));
+}
+
+/** Says why there is only what stands in the markup. */
+export function showCompareProblem(error) {
   document.documentElement.classList.remove("live");
-  document.getElementById("status").textContent =
-    `The interactive part could not start (${error.message}). The tables and pictures below stand.`;
-  throw error;
-});
+  sayOfSides(`The interactive part could not start (${error.message}). The tables and pictures below stand.`);
+}

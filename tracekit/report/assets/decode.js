@@ -45,12 +45,13 @@ async function inflate(bytes) {
   return new Response(stream).arrayBuffer();
 }
 
-export function readView(buffer) {
+/** A view, or another block of the same make whose header says `format`. */
+export function readView(buffer, format = VIEW_FORMAT) {
   if (buffer.byteLength < 4) throw new Error("the data end before their header");
   const headerSize = new DataView(buffer).getUint32(0, true);
   if (4 + headerSize > buffer.byteLength) throw new Error("the data end inside their header");
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, headerSize)));
-  if (header.format !== VIEW_FORMAT) throw new Error(`expected ${VIEW_FORMAT}, found ${header.format}`);
+  if (header.format !== format) throw new Error(`expected ${format}, found ${header.format}`);
   for (const [section, fields] of Object.entries(ARRAY_FIELDS)) {
     for (const item of [header[section] ?? []].flat()) {
       for (const field of fields) resolveField(buffer, header.arrays, item, field);
@@ -104,10 +105,11 @@ function typedArray(buffer, arrays, name) {
 function joinPlanes(buffer, type, offset, length) {
   const width = ELEMENT_TYPES[type].BYTES_PER_ELEMENT;
   const planes = new Uint8Array(buffer, offset, length * width);
-  const joined = new Uint8Array(length * width);
+  const joined = width === 2 ? new Uint16Array(length) : new Uint32Array(length);
   for (let plane = 0; plane < width; plane += 1) {
     const start = plane * length;
-    for (let index = 0; index < length; index += 1) joined[index * width + plane] = planes[start + index];
+    const shift = 8 * plane;
+    for (let index = 0; index < length; index += 1) joined[index] |= planes[start + index] << shift;
   }
   return joined.buffer;
 }

@@ -21,6 +21,10 @@ export function drawRows(frame) {
   context.textBaseline = "middle";
   for (const row of rows) {
     if (row.y + row.height < top || row.y > top + height) continue;
+    if (row.isFixed) {
+      context.fillStyle = palette.surface;
+      context.fillRect(0, row.y - top, width, row.height);
+    }
     DRAWERS[row.kind]?.(frame, { ...row, y: row.y - top });
   }
   drawGrid(frame);
@@ -53,8 +57,8 @@ function drawThread(frame, row) {
   const surface = packPixel(palette.surfaceRgb);
   const faint = mask || isOff ? everything.engines.map((engine) => faintShade(palette, engine)) : shades;
   paintStack(pixels, columns, lines, everything.planes, faint, surface);
-  if (mask && !isOff) {
-    const wanted = source.occupancy(row.index, view.from, view.to, columns, mask);
+  const wanted = mask && !isOff ? source.occupancy(row.index, view.from, view.to, columns, mask) : null;
+  if (wanted) {
     const over = new Uint32Array(pixels.length);
     paintStack(over, columns, lines, wanted.planes, shades, 0);
     for (let place = 0; place < over.length; place += 1) if (over[place]) pixels[place] = over[place];

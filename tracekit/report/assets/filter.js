@@ -55,7 +55,7 @@ function matchBinary(view, values) {
 function matchThread(view, values) {
   const strings = stringsWith(view.strings, values);
   const lanes = view.lanes.map(
-    ({ label, process, tid }) => strings[label] === 1 || strings[process] === 1 || values.includes(String(tid)),
+    ({ label, process, tid }) => strings[label] === 1 || strings[process] === 1 || (tid !== null && values.includes(tid)),
   );
   return (row) => lanes[view.samples.lane[row]];
 }

@@ -9,7 +9,7 @@ import { createTable } from "./table.js";
 
 const MOST_FUNCTIONS = 2000;
 
-/** `page` = { palette(), rows(), tooltip, say(text) }: the rows are those of the selection. */
+/** `page` = { palette(), selection(), tooltip, say(text) }. */
 export function createFlame(container, view, store, page) {
   const base = baseTree(view);
   let folded = null;
@@ -33,7 +33,8 @@ export function createFlame(container, view, store, page) {
   function weigh() {
     const { hideSystem, invert } = store.state;
     if (hideSystem) folded ??= withoutSystem(base);
-    const weighed = weighTree(hideSystem ? folded : base, view, page.rows());
+    const { view: selected, rows } = page.selection();
+    const weighed = weighTree(hideSystem ? folded : base, selected, rows);
     tree = invert ? invertTree(weighed) : weighed;
     links = linkChildren(tree.parent);
     cursor = -1;

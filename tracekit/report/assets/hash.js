@@ -1,4 +1,5 @@
 // The page's state in the address, so that a link shows the same. Only what differs from the start is written.
+import { readLaneIds } from "./lanes.js";
 import { INITIAL_STATE } from "./store.js";
 
 const NUMBERS = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/;
@@ -16,6 +17,9 @@ const FIELDS = [
   ["theme", "theme", String, (text) => (["light", "dark"].includes(text) ? text : "auto")],
   ["all", "allThreads", Number, (text) => text === "1"],
   ["closed", "closed", (list) => list.join("."), (text) => text.split(".").filter(Boolean)],
+  ["pin", "pinned", (list) => list.join("."), readLaneIds],
+  ["order", "order", (list) => list.join("."), readLaneIds],
+  ["names", "shownLanes", String, String],
 ];
 
 export function writeHash(state, duration) {

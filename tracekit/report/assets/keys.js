@@ -16,8 +16,12 @@ export const TIMELINE_KEYS = [
   { keys: ["]"], help: "Next inference window", run: (actions) => actions.stepWindow(1) },
   { keys: ["Escape"], help: "Clear the selection", run: (actions) => actions.clear() },
   { keys: ["/"], help: "Filter", run: (actions) => actions.filter() },
+  { keys: ["l"], help: "Find lanes by name", run: (actions) => actions.findLanes() },
   { keys: ["?"], help: "These keys", run: (actions) => actions.help() },
 ];
+
+/** What the help calls keys that are no letters. */
+export const KEY_NAMES = { ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 
 export const MOUSE_HELP = [
   ["Ctrl or ⌘ + wheel, pinch", "Zoom at the pointer"],
@@ -26,6 +30,9 @@ export const MOUSE_HELP = [
   ["Click on a window or interval", "Select its time"],
   ["Double click", "Zoom to it, or to the selection"],
   ["Click on a thread's name", "Select or deselect the thread"],
+  ["Drag a lane's name (on a touch screen: hold, then drag)", "Move the lane within its group"],
+  ["Alt + ↑, Alt + ↓ on a lane's name or pin", "Move the lane up or down"],
+  ["Pin beside a lane's name", "Keep the lane at the top"],
 ];
 
 /** Runs what a key stands for; says whether there was something. */

@@ -1,34 +1,88 @@
 // The names at the left of the timeline: real buttons, so that everything works without a mouse.
-import { make } from "./dom.js";
+import { make, makeSvg } from "./dom.js";
+import { listenToLaneDrag } from "./lane_drag.js";
+import { createLaneFinder } from "./lane_finder.js";
+import { moveLane } from "./lanes.js";
 import { formatCount } from "./numbers.js";
 
+const PIN = "M9.8 1.5 14.5 6.2 13 7.1 10.9 9.2 10.7 12 9.5 13.2 6.2 9.9 2.2 13.8 6.1 9.8 2.8 6.5 4 5.3 6.8 5.1 8.9 3Z";
+
+/** The answer: { element, bar, show(rows), mark(), find() }; `bar` stands above the timeline. */
 export function createLabels(source, store) {
-  const element = make("div", { className: "timeline-labels" });
-  let buttons = [];
+  const fixed = make("div", { className: "fixed-labels" });
+  const element = make("div", { className: "timeline-labels" }, fixed);
+  const finder = createLaneFinder(source, store);
+  let labels = [];
 
   function mark() {
     const { lanes } = store.state;
-    for (const { row, button } of buttons) {
-      if (row.kind === "thread") button.setAttribute("aria-pressed", String(lanes.includes(row.index)));
+    for (const { row, label } of labels) {
+      if (row.kind === "thread") label.firstChild.setAttribute("aria-pressed", String(lanes.includes(row.index)));
     }
   }
 
+  /** Moves a lane, and tells where it is now; a label that has been made anew meanwhile stands for none. */
+  function move(row, neighbour, isAfter) {
+    if (!row || !neighbour) return;
+    store.set(moveLane(source.view, store.state, row.id, neighbour.id, isAfter));
+    const ids = siblings(row).map(({ row: each }) => each.id);
+    finder.tell(`${row.label}: place ${ids.indexOf(row.id) + 1} of ${ids.length}`);
+    labelOfRow(row.id)?.label.scrollIntoView({ block: "nearest" });
+  }
+
+  const siblings = (row) => labels.filter(({ row: other }) => other.group !== undefined && other.group === row.group);
+  const labelOfRow = (id) => labels.find(({ row }) => row.id === id);
+  const rowOf = (target) => labels.find(({ label }) => label.contains(target))?.row;
+
+  element.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const row = rowOf(event.target);
+    if (!event.altKey || !step || row?.group === undefined) return;
+    event.preventDefault();
+    const rows = siblings(row).map(({ row: each }) => each);
+    const neighbour = rows[rows.indexOf(row) + step];
+    move(row, neighbour, step > 0);
+  });
+  listenToLaneDrag(element, {
+    siblings: (target) => {
+      const row = rowOf(target);
+      return row?.group === undefined ? [] : siblings(row).map(({ label }) => label);
+    },
+    drop: (label, neighbour, isAfter) => move(rowOf(label), rowOf(neighbour), isAfter),
+  });
+
   return {
     element,
+    bar: finder.element,
+    find: finder.focus,
     mark,
     show(rows) {
-      const focused = buttons.find(({ button }) => button === document.activeElement)?.row;
-      buttons = rows.map((row) => ({ row, button: labelOf(row, store) }));
-      element.replaceChildren(...buttons.map(({ button }) => button));
+      const focused = focusedPart(labels);
+      labels = rows.map((row) => ({ row, label: labelOf(row, store) }));
+      const elements = (isFixed) => labels.filter(({ row }) => Boolean(row.isFixed) === isFixed).map(({ label }) => label);
+      fixed.replaceChildren(...elements(true));
+      element.replaceChildren(fixed, ...elements(false));
       mark();
-      const again = focused && buttons.find(({ row }) => row.kind === focused.kind && row.key === focused.key);
-      again?.button.focus();
+      finder.show(rows);
+      const again = focused && labelOfRow(focused.id)?.label;
+      if (again) partsOf(again)[focused.part]?.focus({ preventScroll: true });
     },
   };
 }
 
+/** Which of a row's buttons has the focus, as it is made anew with its row. */
+function focusedPart(labels) {
+  const found = labels.find(({ label }) => label.contains(document.activeElement));
+  return found && { id: found.row.id, part: partsOf(found.label).indexOf(document.activeElement) };
+}
+
+/** What of a label can have the focus. */
+function partsOf(label) {
+  return label.matches("button") ? [label] : [...label.querySelectorAll("button")];
+}
+
 function labelOf(row, store) {
-  const label = LABELS[row.kind]?.(row, store) ?? plainLabel(row);
+  const label = LABELS[row.kind]?.(row, store) ?? (row.group ? laneLabel(row, store) : plainLabel(row));
   label.style.top = `${row.y}px`;
   label.style.height = `${row.height}px`;
   return label;
@@ -36,6 +90,7 @@ function labelOf(row, store) {
 
 const LABELS = {
   group(row, store) {
+    if (!row.isFoldable) return make("div", { className: "label group" }, make("span", {}, row.label));
     const toggle = () => store.set({ closed: toggled(store.state.closed, row.key) });
     const button = make("button", { type: "button", className: "label group", onclick: toggle });
     button.setAttribute("aria-expanded", String(!row.folded));
@@ -44,9 +99,9 @@ const LABELS = {
   },
   thread(row, store) {
     const toggle = () => store.set({ lanes: toggled(store.state.lanes, row.index) });
-    const button = make("button", { type: "button", className: "label thread", onclick: toggle, title: row.label });
+    const button = make("button", { type: "button", className: "name thread", onclick: toggle, title: row.label });
     button.append(make("span", {}, row.label), make("small", {}, row.detail));
-    return button;
+    return make("div", { className: "label lane" }, button, pinButton(row, store));
   },
   more(row, store) {
     const toggle = () => store.set({ allThreads: !store.state.allThreads });
@@ -54,8 +109,22 @@ const LABELS = {
   },
 };
 
+function laneLabel(row, store) {
+  const name = make("div", { className: "name", title: row.label }, make("span", {}, row.label));
+  return make("div", { className: "label lane" }, name, pinButton(row, store));
+}
+
 function plainLabel(row) {
   return make("div", { className: "label", title: row.label }, make("span", {}, row.label));
+}
+
+function pinButton(row, store) {
+  const isPinned = store.state.pinned.includes(row.id);
+  const onclick = () => store.set({ pinned: toggled(store.state.pinned, row.id) });
+  const icon = makeSvg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, makeSvg("path", { d: PIN }));
+  const named = { "aria-label": `Pin ${row.label}`, "aria-pressed": isPinned };
+  const title = `${isPinned ? "Unpin" : "Pin to the top"}; Alt + ↑ or ↓ moves the lane`;
+  return make("button", { type: "button", className: "pin", onclick, title, ...named }, icon);
 }
 
 /** The list with the entry, or without it if it was there. */

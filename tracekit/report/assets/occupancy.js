@@ -11,7 +11,8 @@ export function resamplePlane(plane, binNs, from, to, out) {
   }
 }
 
-function sumOfBins(plane, low, high) {
+/** The sum over the bins from `low` to `high`, of those at the ends a part. */
+export function sumOfBins(plane, low, high) {
   const first = Math.floor(low);
   const last = Math.min(plane.length, Math.ceil(high)) - 1;
   if (first >= last) return plane[first] * (high - low);

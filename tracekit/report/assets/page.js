@@ -1,14 +1,13 @@
 // The page of one recording, in the report as in the dashboard: fills the sections, wires the parts together.
 import { showBars } from "./bars.js";
 import { make } from "./dom.js";
-import { parseFilter, sampleMask } from "./filter.js";
 import { createFlame } from "./flame.js";
 import { readHash, writeHash } from "./hash.js";
 import { createLatency } from "./histogram.js";
 import { createLegend } from "./legend.js";
 import { formatCount, formatDuration, formatTime } from "./numbers.js";
 import { readPalette } from "./palette.js";
-import { countSamples, measuredTime, selectedRows, sumSamples } from "./selection.js";
+import { haveEdges, measuredTime, sumSamples } from "./selection.js";
 import { memorySource } from "./source.js";
 import { showStacks } from "./stacks.js";
 import { createStore, oncePerFrame } from "./store.js";
@@ -18,54 +17,57 @@ import { createTooltip } from "./tooltip.js";
 import { createWindowsTable } from "./windows_table.js";
 
 const HASH_PAUSE_MS = 400;
+const SUMMED = ["engines", "flame", "stacks"];
 
-/** Brings the sections to life with what `readView` returned. */
-export function startPage(view) {
+/** Brings the sections to life with what `readView` returned; the answer's `store` holds what the reader chose. */
+export function startPage(view, source = memorySource(view)) {
   const duration = view.duration_ns;
   const fromHash = () => readHash(location.hash, duration, view.lanes.length);
   const store = createStore({ view: { from: 0, to: duration }, ...fromHash() });
-  const page = createPage(view, store);
+  const page = createPage(source, store);
   document.documentElement.classList.add("live");
-  fillSections(view, store, page);
+  fillSections(source, store, page);
   followTheme(store, page);
   keepHash(store, duration);
   document.documentElement.dataset.ready = "true";
   performance.mark("tracekit-ready");
+  return { store, source };
 }
 
-/** What the parts share: colours, the filter's mask, the selected rows, the tooltip, the status line. */
-function createPage(view, store) {
+/** What the parts share: colours, the filter's mask, the selection, the tooltip, the status line. */
+function createPage(source, store) {
   setTheme(store.state.theme);
-  let palette = readPalette(view.engines);
-  let mask = sampleMask(view, parseFilter(store.state.filter));
+  let palette = readPalette(source.view.engines);
+  let mask = source.mask(store.state.filter);
   const status = document.getElementById("status");
-  const select = () => selectedRows(view, store.state, mask);
-  let rows = select();
+  const select = () => source.select(store.state, mask);
+  let selected = select();
   return {
     palette: () => palette,
     mask: () => mask,
-    rows: () => rows,
+    selection: () => selected.selection,
+    isCurrent: () => selected.isCurrent,
     tooltip: createTooltip(),
     say: (text) => {
       status.textContent = text;
     },
     recolour() {
-      palette = readPalette(view.engines);
+      palette = readPalette(source.view.engines);
     },
     refilter() {
-      mask = sampleMask(view, parseFilter(store.state.filter));
+      mask = source.mask(store.state.filter);
     },
     reselect() {
-      rows = select();
+      selected = select();
     },
     help() {},
     filter() {},
   };
 }
 
-function fillSections(view, store, page) {
+function fillSections(source, store, page) {
+  const { view } = source;
   const section = (id) => document.getElementById(id);
-  const source = memorySource(view);
   const live = section("timeline").appendChild(make("div", { id: "timeline-live" }));
   const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
   live.append(createLegend(view));
@@ -83,49 +85,69 @@ function fillSections(view, store, page) {
   createLatency(section("latency"), view);
   const flame = createFlame(section("flame"), view, store, page);
   const stacks = stackSwitch(section("stacks"));
-  const whole = countSamples(view);
 
+  /** The quick part, which follows the pointer. */
   function showSums() {
-    page.reselect();
-    const { range, lanes, filter } = store.state;
-    const sums = sumSamples(view, page.rows());
-    const text = selectionText(view, range, lanes, sums.samples, whole);
+    const selection = page.selection();
+    const { range } = selection;
+    const sums = sumSamples(selection.view, selection.rows);
+    const text = selectionText(source, selection, sums.samples);
     toolbar.setSummary(text);
     showBars(bars, view, sums, measuredTime(source, range), range ? range.to - range.from : view.duration_ns);
-    return { sums, text, isWhole: !range && lanes.length === 0 && filter === "" };
+    return { sums, text };
+  }
+
+  function showStacksOf(selection, sums) {
+    stacks.show(selection.isWhole, (element) => showStacks(element, selection.view, selection.rows, sums.weight));
   }
 
   function showSelection() {
-    const { sums, text, isWhole } = showSums();
+    const { sums, text } = showSums();
     flame.weigh();
-    windows.refresh();
-    stacks.show(isWhole, (element) => showStacks(element, view, page.rows(), sums.weight));
+    showStacksOf(page.selection(), sums);
     page.say(text);
   }
 
-  const follow = oncePerFrame(() => (store.state.range?.isDone === false ? showSums() : showSelection()));
+  function markBusy() {
+    for (const id of SUMMED) section(id).setAttribute("aria-busy", String(!page.isCurrent()));
+  }
+
+  let shown = page.selection();
+  const follow = oncePerFrame(() => {
+    const isDragged = store.state.range?.isDone === false;
+    page.reselect();
+    markBusy();
+    if (!isDragged) windows.refresh();
+    if (!page.isCurrent() && page.selection() === shown) return;
+    shown = page.selection();
+    if (isDragged) showSums();
+    else showSelection();
+  });
   store.on(["filter"], () => {
     page.refilter();
     timeline.redraw();
   });
   store.on(["range", "lanes", "filter"], follow);
+  source.listen({ sums: follow });
   page.redraw = () => {
     timeline.recolour();
     flame.redraw();
   };
-  const { text, isWhole, sums } = showSums();
-  toolbar.setSummary(text);
-  if (!isWhole) stacks.show(false, (element) => showStacks(element, view, page.rows(), sums.weight));
+  const { sums } = showSums();
+  showStacksOf(shown, sums);
+  markBusy();
 }
 
-function selectionText(view, range, lanes, samples, whole) {
-  const parts = [`${formatCount(samples)} of ${formatCount(whole)} samples`];
+function selectionText(source, { range, lanes, total }, samples) {
+  const { view } = source;
+  const parts = [`${formatCount(samples)} of ${formatCount(total)} samples`];
   if (range) {
     const length = range.to - range.from;
     parts.push(`${formatTime(range.from, length / 100)} – ${formatTime(range.to, length / 100)} (${formatDuration(length)})`);
   }
   if (lanes.length > 0) parts.push(`${formatCount(lanes.length)} of ${formatCount(view.lanes.length)} threads`);
-  if (range && !view.exact) parts.push(`samples to the nearest ${formatDuration(view.bin_ns)}`);
+  const isBlurred = range && !source.isExact && !haveEdges(view, range);
+  if (isBlurred) parts.push(`samples to the nearest ${formatDuration(view.bin_ns)}`);
   return parts.join(" · ");
 }
 

@@ -1,6 +1,7 @@
 // What is selected, added up: a range of time, some lanes, a filter. Samples and measured time are kept apart.
 import { rowsBetween } from "./filter.js";
 import { unionLength } from "./intervals.js";
+import { lowerBound } from "./scale.js";
 
 /** The rows of `view.samples` in the selection, in order of time. */
 export function selectedRows(view, { range, lanes }, mask) {
@@ -36,6 +37,13 @@ export function countSamples(view) {
   let samples = 0;
   for (const number of view.samples.number) samples += number;
   return samples;
+}
+
+/** True where sums over a range are exact although samples are known to their bin only: no bin is cut by its ends. */
+export function haveEdges(view, { from, to }) {
+  const { edges } = view.samples;
+  const isEdge = (time) => time <= edges[0] || time >= edges.at(-1) || edges[lowerBound(edges, time)] === time;
+  return edges?.length > 0 && isEdge(from) && isEdge(to);
 }
 
 /** Per measured lane how long the target was at work in the range; where only bins are known, to the nearest bin. */

@@ -1,15 +1,15 @@
-// Where the timeline gets its pictures from. This source computes them from arrays in memory; another one may
-// fetch them: it returns null for what has not arrived and calls back when it has.
+// Where the page gets its pictures and sums from. This source computes them from arrays in memory; another one may
+// fetch them: it returns its best for what has not arrived and calls back when it has.
+import { parseFilter, sampleMask } from "./filter.js";
 import { capPixels, coverPixels, resamplePlane, samplesByLane } from "./occupancy.js";
 import { indexIntervals, packRows } from "./intervals.js";
+import { countSamples, selectedRows } from "./selection.js";
 
 const MOST_WINDOW_ROWS = 4;
 const SMALLEST_SPAN_NS = 1000;
 
-export function memorySource(view) {
-  const byLane = samplesByLane(view.samples.lane, view.lanes.length);
-  const binNs = view.duration_ns / view.bins;
-  const longest = view.lanes.map((_, lane) => longestSample(view, byLane, lane));
+/** What stands in the view of every recording, whatever the source of its samples. */
+export function intervalsOf(view) {
   const windows = indexIntervals(view.windows.start, view.windows.end);
   return {
     view,
@@ -21,7 +21,34 @@ export function memorySource(view) {
     signposts: view.signposts.map(indexOrNull),
     /** The narrowest range worth showing: intervals are exact, also where samples are known to their bin only. */
     smallestSpan: Math.min(view.duration_ns, SMALLEST_SPAN_NS),
-    /** Per engine of the lane one plane of `pixels` values; `mask` picks samples (1 = wanted), null is all. */
+  };
+}
+
+export function memorySource(view) {
+  const byLane = samplesByLane(view.samples.lane, view.lanes.length);
+  const binNs = view.duration_ns / view.bins;
+  const longest = view.lanes.map((_, lane) => longestSample(view, byLane, lane));
+  const total = countSamples(view);
+  return {
+    ...intervalsOf(view),
+    /** False where samples are known to their bin only. */
+    isExact: view.exact,
+    /** Tells { picture(), sums(), problem(text), mended() } what came or went wrong; here everything is there at once. */
+    listen() {},
+    /** Says what is about to be drawn, and learns whether all of it is there. */
+    prepare: () => true,
+    /** What a filter's text lets through, for `occupancy` and `select`: null is everything. */
+    mask: (text) => sampleMask(view, parseFilter(text)),
+    /**
+     * What is selected: `rows` of `view.samples` add up to it, `total` is the number of samples of the whole run. It
+     * `isCurrent` unless what was asked for is still on its way: then it is the selection before.
+     */
+    select({ range, lanes }, mask) {
+      const isWhole = !range && lanes.length === 0 && !mask;
+      const rows = selectedRows(view, { range, lanes }, mask);
+      return { selection: { view, rows, range, lanes, total, isWhole }, isCurrent: true };
+    },
+    /** Per engine of the lane one plane of `pixels` values; `mask` picks samples, null is all. */
     occupancy(lane, from, to, pixels, mask = null) {
       const narrow = view.exact && (to - from) / pixels < binNs;
       const engines = view.lanes[lane].engines;

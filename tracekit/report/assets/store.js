@@ -13,6 +13,9 @@ export const INITIAL_STATE = {
   theme: "auto", // or "light", "dark"
   allThreads: false,
   closed: [], // names of the timeline's groups that are folded up
+  pinned: [], // lanes (lanes.js says how they are named) that stand at the top, in this order
+  order: [], // lanes that come first in their groups, in this order
+  shownLanes: "", // only lanes with this in their name or process are shown
 };
 
 export function createStore(initial) {

@@ -6,7 +6,7 @@ import { listenToGestures } from "./gestures.js";
 import { runKey } from "./keys.js";
 import { createLabels } from "./labels.js";
 import { createOverview } from "./overview.js";
-import { rowAt, timelineRows } from "./rows.js";
+import { rowAt, scrolledRows, timelineRows } from "./rows.js";
 import { panRange } from "./scale.js";
 import { oncePerFrame } from "./store.js";
 import { timelineActions } from "./timeline_actions.js";
@@ -23,10 +23,12 @@ export function createTimeline(container, source, store, page) {
   const overlay = make("canvas", { className: "overlay", "aria-hidden": "true" });
   const pane = make("div", { className: "timeline-pane" }, lanes, overlay);
   const labels = createLabels(source, store);
+  actions.findLanes = labels.find;
   const inner = make("div", { className: "timeline-rows" }, labels.element, pane);
   const scroll = make("div", { className: "timeline-scroll", tabIndex: 0, role: "group" }, inner);
   scroll.setAttribute("aria-label", "Timeline; press ? for its keys");
   container.replaceChildren(
+    labels.bar,
     make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "whole run"), overview.element),
     make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "time"), axis),
     scroll,
@@ -52,13 +54,28 @@ export function createTimeline(container, source, store, page) {
   function drawAll() {
     const { view, range, lanes: selected } = store.state;
     const palette = page.palette();
+    const top = scroll.scrollTop; // read before anything changes: it costs a layout of the page else
     const { context, ratio } = fitCanvas(lanes, size.width, size.height);
-    const frame = { context, ratio, source, rows: laid.rows, view, palette, lanes: selected, mask: page.mask() };
-    drawRows({ ...frame, ...size, top: scroll.scrollTop });
+    const rows = scrolledRows(laid.rows, top);
+    prepare(rows, top, Math.max(1, Math.round(size.width * ratio)));
+    const frame = { context, ratio, source, rows, view, palette, lanes: selected, mask: page.mask() };
+    drawRows({ ...frame, ...size, top });
     const head = fitCanvas(axis, size.width, AXIS_HEIGHT);
     drawAxis({ context: head.context, view, width: size.width, height: AXIS_HEIGHT, palette });
     overview.draw(view, range, palette);
     drawOver();
+  }
+
+  /** What is not there yet is asked for before anything is drawn, so that it comes while its best is. */
+  function prepare(rows, top, columns) {
+    const shown = rows.filter((row) => row.y + row.height >= top && row.y <= top + size.height);
+    const of = (kind) => shown.filter((row) => row.kind === kind).map((row) => row.index);
+    const { from, to } = store.state.view;
+    mark(source.prepare({ from, to, columns, lanes: of("thread"), spans: of("span"), mask: page.mask() }));
+  }
+
+  function mark(isSharp) {
+    container.setAttribute("aria-busy", String(!isSharp));
   }
 
   function drawOver() {
@@ -73,8 +90,9 @@ export function createTimeline(container, source, store, page) {
   const timeAt = (x) => store.state.view.from + (x / size.width) * (store.state.view.to - store.state.view.from);
 
   function lookAt(x, y) {
-    const row = rowAt(laid.rows, y + scroll.scrollTop);
-    const inside = row ? y + scroll.scrollTop - row.y : 0;
+    const height = y + scroll.scrollTop;
+    const row = rowAt(scrolledRows(laid.rows, scroll.scrollTop), height);
+    const inside = row ? height - row.y : 0;
     return describeAt(source, row, timeAt(x), inside, store.state.view, size.width);
   }
 
@@ -109,16 +127,22 @@ export function createTimeline(container, source, store, page) {
   });
   // Where nothing has the focus, keys are meant for the timeline; arrows go on scrolling the page.
   document.addEventListener("keydown", (event) => {
-    if (event.target !== document.body || event.key.startsWith("Arrow")) return;
+    if (event.defaultPrevented || event.target !== document.body || event.key.startsWith("Arrow")) return;
     if (runKey(event, actions)) event.preventDefault();
   });
   scroll.addEventListener("scroll", redraw);
   new ResizeObserver(oncePerFrame(arrange)).observe(container);
   store.on(["view", "lanes"], redraw);
-  store.on(["range"], () => {
-    redraw();
+  store.on(["range"], redraw);
+  source.listen({
+    picture: redraw,
+    problem(text) {
+      mark(true); // nothing is on its way any more
+      page.say(text);
+    },
+    mended: () => page.say(""),
   });
-  store.on(["closed", "allThreads"], arrange);
+  store.on(["closed", "allThreads", "pinned", "order", "shownLanes"], arrange);
   store.on(["lanes"], () => labels.mark());
   arrange();
   drawAll();

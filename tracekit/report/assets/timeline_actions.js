@@ -24,7 +24,7 @@ export function timelineActions(source, store, page) {
       store.set({ view });
       const stuck = factor < 1 && view.to - view.from === before.to - before.from;
       if (stuck) page.say("No deeper zoom.");
-      else if (!source.view.exact && view.to - view.from < source.view.bin_ns) page.say(BLURRED);
+      else if (!source.isExact && view.to - view.from < source.view.bin_ns) page.say(BLURRED);
     },
     pan(part) {
       store.set({ view: pannedView(store.state.view, part, source) });

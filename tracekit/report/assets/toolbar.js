@@ -1,9 +1,8 @@
 // The bar at the top: filter, selection, zoom, theme, help.
 import { make } from "./dom.js";
 import { FILTER_KEYS } from "./filter.js";
-import { MOUSE_HELP, TIMELINE_KEYS } from "./keys.js";
+import { KEY_NAMES, MOUSE_HELP, TIMELINE_KEYS } from "./keys.js";
 
-const KEY_NAMES = { ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 const FILTER_PAUSE_MS = 120;
 
 /** `actions` are the timeline's. The answer: { setSummary, focusFilter, showHelp }. */

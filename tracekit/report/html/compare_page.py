@@ -16,9 +16,10 @@ from tracekit.report.picture.timeline import timeline_picture
 from tracekit.report.view.payload import packed
 from tracekit.report.view.view import view_block
 
-_ENTRY = "compare.js"
+_ENTRY = "compare_file.js"
 _MOST_FUNCTIONS = 40
 _NAME_WIDTH = 160
+TIMELINES = "timelines"
 
 
 def to_html(
@@ -26,33 +27,30 @@ def to_html(
 ) -> str:
     """Return the comparison as one document that loads nothing; ``base`` and ``new`` are the runs to draw."""
     title = f"{comparison.base.runs[0].name} and {comparison.new.runs[0].name} compared"
-    sections = [
+    drawn = join([_timeline("base", base), _timeline("new", new)])
+    body = [tag("header", tag("h1", title)), tag("main", *sections(comparison, drawn, changes).values())]
+    data = {f"{DATA_ID}-{name}": packed(view_block(one)) for name, one in (("base", base), ("new", new))}
+    return document(title, body, data, _ENTRY)
+
+
+def sections(
+    comparison: Comparison, timelines: Html, changes: Sequence[ChangeResult] = ()
+) -> dict[str, Html]:
+    """Return the comparison's sections by their names, in the order of the page; ``timelines`` is of both."""
+    found = [
         ("verdict", "Verdict", tag("p", words.sentence(comparison))),
         ("changes", "Required", _changes(changes) if changes else None),
         ("sides", "Compared", _sides(comparison)),
-        ("timelines", "Timelines", join([_timeline("base", "BASE", base), _timeline("new", "NEW", new)])),
+        (TIMELINES, "Timelines", timelines),
         ("differences", "Differences", join([_group(comparison, group) for group in comparison.groups])),
         ("functions", "Functions that changed beyond the noise", _functions(comparison)),
     ]
-    body = [
-        tag("header", tag("h1", title)),
-        tag(
-            "main",
-            *(
-                tag(
-                    "section",
-                    tag("h2", heading, id=f"{name}-heading"),
-                    content,
-                    id=name,
-                    aria_labelledby=f"{name}-heading",
-                )
-                for name, heading, content in sections
-                if content
-            ),
-        ),
-    ]
-    data = {f"{DATA_ID}-{name}": packed(view_block(one)) for name, one in (("base", base), ("new", new))}
-    return document(title, body, data, _ENTRY)
+    return {name: _section(name, heading, content) for name, heading, content in found if content}
+
+
+def _section(name: str, heading: str, content: Html) -> Html:
+    title = tag("h2", heading, id=f"{name}-heading")
+    return tag("section", title, content, id=name, aria_labelledby=f"{name}-heading")
 
 
 def _changes(changes: Sequence[ChangeResult]) -> Html:
@@ -90,9 +88,14 @@ def _runs(name: str, side: Side) -> list[list[object]]:
     ]
 
 
-def _timeline(name: str, heading: str, analysis: Analysis) -> Html:
+def _timeline(name: str, analysis: Analysis) -> Html:
     picture = tag("figure", to_svg(timeline_picture(analysis)), class_="static-only")
-    return tag("div", tag("h3", f"{heading}: {analysis.trace.info.name}"), picture, id=f"timeline-{name}")
+    return timeline_place(name, analysis.trace.info.name, picture)
+
+
+def timeline_place(side: str, name: str, picture: Html | None = None) -> Html:
+    """Return where the script draws the timeline of "base" or "new"; a picture stands there until it does."""
+    return tag("div", tag("h3", f"{side.upper()}: {name}"), picture, id=f"timeline-{side}")
 
 
 def _group(comparison: Comparison, group: Group) -> Html:

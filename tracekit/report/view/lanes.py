@@ -12,7 +12,7 @@ import pandas as pd
 from tracekit.analysis.measured import ANE_SOURCES, Owners
 from tracekit.analysis.result import Analysis
 from tracekit.engines import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, Engine, Phase
-from tracekit.model import IntArray
+from tracekit.model import IntArray, Trace
 from tracekit.report.view.occupancy import Plane, occupancy
 
 MOST_SPANS = 20_000
@@ -37,6 +37,7 @@ class SpanLane:
     """Intervals of one engine from one table; ``rows`` is None where there are too many to keep.
 
     ``plane`` is the target's, ``others`` that of other processes and models, None where there is nothing.
+    ``unions`` are the starts and ends of both, those that touch put together.
     """
 
     title: str
@@ -45,7 +46,8 @@ class SpanLane:
     count: int
     rows: pd.DataFrame | None
     plane: Plane
-    others: Plane | None = None
+    others: Plane | None
+    unions: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]
 
 
 @dataclass(frozen=True)
@@ -59,25 +61,16 @@ class Track:
 
 
 def thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[ThreadLane]:
-    """Return the threads that have samples: those with the most work of ML first."""
-    trace, labels = analysis.trace, analysis.labels
+    """Return the threads that have samples, in the order of ``lane_threads``."""
+    trace = analysis.trace
     thread = trace.samples["thread_id"].to_numpy(np.int64)
     start = trace.samples["time_ns"].to_numpy(np.int64)
-    # Where the recorder counts cycles or events, a sample stands for the time to the usual next one.
-    length = trace.weights if trace.weight_unit == "ns" else np.full(len(start), _usual_gap(start))
-    engine = labels.engine.astype(np.int64)
-    is_ml = np.isin(engine, [ENGINE_CODE[one] for one in ML_ENGINES]) & (
-        labels.phase != PHASE_CODE[Phase.IDLE]
-    )
-    weight = trace.weights.astype(np.float64)
-    number = int(thread.max(initial=-1)) + 2
-    of_ml = np.bincount(thread + 1, weight * is_ml, number)
-    total = np.bincount(thread + 1, weight, number)
-    counts = np.bincount(thread + 1, minlength=number)
-    order = sorted(np.flatnonzero(counts).tolist(), key=lambda at: (-of_ml[at], -total[at], at))
-    groups = _rows_by(thread + 1, engine, len(ENGINES))
+    length = sample_lengths(trace)
+    total = np.bincount(thread + 1, trace.weights.astype(np.float64))
+    counts = np.bincount(thread + 1)
+    groups = _rows_by(thread + 1, analysis.labels.engine.astype(np.int64), len(ENGINES))
     lanes = []
-    for at in order:
+    for at in (lane_threads(analysis) + 1).tolist():
         own = [code for code in range(len(ENGINES)) if (at, code) in groups]
         planes = [
             occupancy(start[rows], start[rows] + length[rows], bins, duration_ns)
@@ -85,6 +78,48 @@ def thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[Thread
         ]
         lanes.append(ThreadLane(at - 1, float(total[at]), int(counts[at]), tuple(own), np.stack(planes)))
     return lanes
+
+
+def lane_threads(analysis: Analysis) -> IntArray:
+    """Return the threads that have samples, -1 for none: those with the most work of ML first."""
+    trace, labels = analysis.trace, analysis.labels
+    thread = trace.samples["thread_id"].to_numpy(np.int64)
+    is_ml = np.isin(labels.engine, [ENGINE_CODE[one] for one in ML_ENGINES])
+    is_ml &= labels.phase != PHASE_CODE[Phase.IDLE]
+    weight = trace.weights.astype(np.float64)
+    number = int(thread.max(initial=-1)) + 2
+    of_ml = np.bincount(thread + 1, weight * is_ml, number)
+    total = np.bincount(thread + 1, weight, number)
+    counts = np.bincount(thread + 1, minlength=number)
+    order = sorted(np.flatnonzero(counts).tolist(), key=lambda at: (-of_ml[at], -total[at], at))
+    return np.array(order, np.int64) - 1
+
+
+def thread_names(analysis: Analysis, thread: int) -> tuple[str, str, str | None]:
+    """Return a lane's label, its process, and its tid in digits; ``thread`` -1 is of samples without one."""
+    if thread < 0:
+        return "no thread", "", None
+    row = analysis.trace.threads.iloc[thread]
+    tid = int(row["tid"])
+    return f"{row['name']} (0x{tid:x})", f"{row['process']} ({int(row['pid'])})", str(tid)
+
+
+def lanes_of_threads(analysis: Analysis, threads: IntArray) -> IntArray:
+    """Return the lane of each row of ``Trace.threads``, and last that of samples without one; -1: no lane.
+
+    ``threads`` are those that ``lane_threads`` returns.
+    """
+    lanes = np.full(len(analysis.trace.threads) + 1, -1, np.int64)
+    lanes[threads] = np.arange(len(threads))
+    return lanes
+
+
+def sample_lengths(trace: Trace) -> IntArray:
+    """Return how long samples stand for: weights where those are time, else the usual time between two."""
+    if trace.weight_unit == "ns":
+        return trace.weights
+    times = trace.samples["time_ns"].to_numpy(np.int64)
+    return np.full(len(times), _usual_gap(times), np.int64)
 
 
 def _usual_gap(times: IntArray) -> int:
@@ -130,9 +165,8 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
                 }
             )
         mine = rows["own"].to_numpy(bool)
-        plane, others = (
-            occupancy(*_union(starts[one], ends[one]), bins, duration_ns) for one in (mine, ~mine)
-        )
+        unions = _union(starts[mine], ends[mine]), _union(starts[~mine], ends[~mine])
+        plane, others = (occupancy(*one, bins, duration_ns) for one in unions)
         title = f"{engine} ({source})"
         lanes.append(
             SpanLane(
@@ -143,6 +177,7 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
                 kept,
                 plane,
                 None if mine.all() else others,
+                unions,
             )
         )
     order = {engine: at for at, engine in enumerate(ENGINES)}

@@ -89,7 +89,7 @@ class Strings:
 
     def add(self, text: object) -> int:
         """Return the number of a text."""
-        return self._numbers.setdefault(clip(str(text), _LONGEST_TEXT), len(self._numbers))
+        return self._numbers.setdefault(shown_text(text), len(self._numbers))
 
     def column(self, values: Any) -> npt.NDArray[np.int64]:
         """Return the numbers of a column of texts."""
@@ -101,6 +101,11 @@ class Strings:
     def all(self) -> list[str]:
         """The texts in the order of their numbers."""
         return list(self._numbers)
+
+
+def shown_text(text: object) -> str:
+    """Return a text as a view holds it."""
+    return clip(str(text), _LONGEST_TEXT)
 
 
 def packed(block: bytes) -> str:

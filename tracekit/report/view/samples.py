@@ -1,4 +1,7 @@
-"""The samples of a view: each one, or their sums by bin of time, lane, call-tree node, engine and phase."""
+"""The samples of a view: each one, or their sums by bin of time, lane, call-tree node, engine and phase.
+
+A page that has a server to ask gets the sums of the whole run; it asks for tiles and what is selected.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.result import Analysis
+from tracekit.engines import ENGINES, PHASES
 from tracekit.report.view.tree import CallTree, build_tree, prune
 
 MOST_EXACT = 120_000
@@ -50,6 +54,33 @@ class ViewSamples:
         return self.lane, self.node, self.engine, self.phase
 
 
+@dataclass(frozen=True)
+class Calls:
+    """What samples may have in common: a stack, an engine and a phase, each combination once, by engine.
+
+    ``of_samples`` has one entry per sample of the trace. The phase -1 is none, and so is the stack -1.
+    """
+
+    of_samples: Ints
+    stack: Ints
+    engine: Ints
+    phase: Ints
+
+    def __len__(self) -> int:
+        return len(self.stack)
+
+
+@dataclass(frozen=True)
+class NodeSums:
+    """Sums by node of the call tree, engine and phase; parallel arrays. The node -1 is of no stack."""
+
+    node: Ints
+    engine: Ints
+    phase: Ints
+    weight: Floats
+    number: Ints
+
+
 def view_samples(
     analysis: Analysis, lane_of_thread: Ints, duration_ns: int, full: bool
 ) -> tuple[ViewSamples, CallTree]:
@@ -60,11 +91,11 @@ def view_samples(
     """
     trace, labels = analysis.trace, analysis.labels
     whole = build_tree(trace.stacks)
+    per_stack = _weight_of_stacks(analysis)
     order = np.argsort(trace.samples["time_ns"].to_numpy(), kind="stable")
     stack = trace.samples["stack_id"].to_numpy(np.int64)[order]
     weight = trace.weights.astype(np.float64)[order]
-    exact = full or len(stack) <= MOST_EXACT
-    per_stack = np.bincount(stack[stack >= 0], weight[stack >= 0], len(trace.stacks)).astype(np.float64)
+    exact = full or not are_many(analysis)
     kept = _MOST_NODES_FULL if full else _DETAILS[0][1]
     tree = prune(whole, per_stack, kept)
     samples = ViewSamples(
@@ -92,6 +123,63 @@ def view_samples(
         if len(pd.unique(keys)) <= _MOST_ROWS:
             break
     return _summed(replace(samples, bin_ns=width, edges=edges, time=edges[piece]), keys), tree
+
+
+def are_many(analysis: Analysis) -> bool:
+    """True where samples are too many for a page."""
+    return len(analysis.trace.samples) > MOST_EXACT
+
+
+def page_tree(analysis: Analysis) -> CallTree:
+    """Return the call tree of a page that has a server to ask: of few samples it is that of the report."""
+    most = _MOST_NODES_FULL if are_many(analysis) else _DETAILS[0][1]
+    return prune(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), most)
+
+
+def _weight_of_stacks(analysis: Analysis) -> Floats:
+    stack = analysis.trace.samples["stack_id"].to_numpy(np.int64)
+    weight = analysis.trace.weights.astype(np.float64)
+    sums: Floats = np.bincount(stack + 1, weight, len(analysis.trace.stacks) + 1)[1:].astype(np.float64)
+    return sums
+
+
+def calls_of(analysis: Analysis) -> Calls:
+    """Return the calls of all samples."""
+    phases = len(PHASES) + 1
+    stacks = len(analysis.trace.stacks) + 1
+    key = analysis.labels.engine.astype(np.int64) * stacks
+    key += analysis.trace.samples["stack_id"].to_numpy(np.int64) + 1
+    key = key * phases + analysis.labels.phase + 1
+    distinct = np.sort(pd.unique(key))
+    of_samples = pd.Index(distinct).get_indexer(pd.Index(key)).astype(np.int64)
+    return Calls(
+        of_samples, distinct // phases % stacks - 1, distinct // phases // stacks, distinct % phases - 1
+    )
+
+
+def node_sums(calls: Calls, node: Ints, weight: Floats, number: Ints) -> NodeSums:
+    """Return the sums of calls with samples; ``node``, ``weight`` and ``number`` are those of each call."""
+    there = np.flatnonzero(number)
+    key = ((node + 1) * (len(ENGINES) + 1) + calls.engine) * (len(PHASES) + 1) + calls.phase + 1
+    _, first, inverse = np.unique(key[there], return_index=True, return_inverse=True)
+    kept = there[first]
+    return NodeSums(
+        node[kept],
+        calls.engine[kept],
+        calls.phase[kept],
+        np.bincount(inverse, weight[there], len(first)).astype(np.float64),
+        np.bincount(inverse, number[there], len(first)).astype(np.int64),
+    )
+
+
+def run_sums(analysis: Analysis, tree: CallTree) -> NodeSums:
+    """Return the sums of the whole run."""
+    calls = calls_of(analysis)
+    weight: Floats = np.bincount(
+        calls.of_samples, analysis.trace.weights.astype(np.float64), len(calls)
+    ).astype(np.float64)
+    number = np.bincount(calls.of_samples, minlength=len(calls))
+    return node_sums(calls, np.append(tree.leaf, -1)[calls.stack], weight, number)
 
 
 def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:

@@ -38,7 +38,7 @@ class CallTree:
 
 def build_tree(stacks: StackTable) -> CallTree:
     """Return the call tree of all stacks; frames of one function at several addresses are one node."""
-    function, symbols, binaries = _functions(stacks)
+    function, symbols, binaries = functions_of(stacks)
     counts = np.diff(stacks.offsets)
     at = np.full(len(stacks), ROOT, np.int64)  # the node that each stack has reached
     parents, functions = [], []
@@ -58,7 +58,7 @@ def build_tree(stacks: StackTable) -> CallTree:
     )
 
 
-def _functions(stacks: StackTable) -> tuple[Ints, npt.NDArray[np.object_], Ints]:
+def functions_of(stacks: StackTable) -> tuple[Ints, npt.NDArray[np.object_], Ints]:
     """Return each frame's function, and the functions' symbols and rows of ``stacks.binaries``."""
     named = stacks.frames[["symbol", "binary_id"]]
     groups = named.groupby(["symbol", "binary_id"], sort=False).ngroup()

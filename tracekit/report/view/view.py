@@ -22,9 +22,24 @@ from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.engines import ENGINES, PHASES, SERVING, Engine, Phase
 from tracekit.report.text import recording_facts
 from tracekit.report.view.heaviest import HeavyStack, heaviest_stacks
-from tracekit.report.view.lanes import signpost_lanes, span_lanes, thread_lanes, tracks
+from tracekit.report.view.lanes import (
+    lanes_of_threads,
+    signpost_lanes,
+    span_lanes,
+    thread_lanes,
+    thread_names,
+    tracks,
+)
 from tracekit.report.view.payload import FORMAT, Arrays, Strings
-from tracekit.report.view.samples import view_samples
+from tracekit.report.view.samples import (
+    NodeSums,
+    ViewSamples,
+    are_many,
+    page_tree,
+    run_sums,
+    view_samples,
+)
+from tracekit.report.view.tiles import TILE_BINS, TILE_LANES, levels
 from tracekit.report.view.tree import CallTree, are_system
 
 _MOST_BINS = 8_192
@@ -62,9 +77,14 @@ class Extras:
         return self.link if _WEB.fullmatch(self.link) else ""
 
 
-def view_block(analysis: Analysis, extras: Extras = Extras(), full: bool = False) -> bytes:
-    """Return the view as one block; with ``full`` every sample is in it, however many there are."""
-    return _Builder(analysis, full).block(extras)
+def view_block(
+    analysis: Analysis, extras: Extras = Extras(), full: bool = False, tiles: bool = False
+) -> bytes:
+    """Return the view as one block; with ``full`` every sample is in it, however many there are.
+
+    With ``tiles`` the page can ask a server for what it shows: of many samples only the run's sums are in it.
+    """
+    return _Builder(analysis, full, tiles).block(extras)
 
 
 def duration_of(analysis: Analysis) -> int:
@@ -82,8 +102,9 @@ def duration_of(analysis: Analysis) -> int:
 
 
 class _Builder:
-    def __init__(self, analysis: Analysis, full: bool) -> None:
+    def __init__(self, analysis: Analysis, full: bool, tiles: bool) -> None:
         self._analysis, self._full = analysis, full
+        self._has_tiles = tiles and are_many(analysis)
         self._arrays, self._strings = Arrays(), Strings()
         self._duration_ns = duration_of(analysis)
 
@@ -91,10 +112,8 @@ class _Builder:
         analysis, trace = self._analysis, self._analysis.trace
         bins = self._bins()
         threads = thread_lanes(analysis, bins, self._duration_ns)
-        lane_of_thread = np.full(len(trace.threads) + 1, -1, np.int64)  # the last is of samples without one
-        for at, lane in enumerate(threads):
-            lane_of_thread[lane.thread] = at
-        samples, tree = view_samples(analysis, lane_of_thread, self._duration_ns, self._full)
+        lane_of_thread = lanes_of_threads(analysis, np.array([lane.thread for lane in threads], np.int64))
+        samples, tree = self._samples(lane_of_thread)
         header: dict[str, Any] = {
             "format": FORMAT,
             "tracekit": tracekit.__version__,
@@ -107,8 +126,7 @@ class _Builder:
             "engines": [str(engine) for engine in ENGINES],
             "serving": [str(engine) for engine in SERVING],
             "phases": [*(str(phase) for phase in PHASES), None],
-            "exact": samples.bin_ns == 0,
-            "bin_ns": samples.bin_ns,
+            **samples,
             "period_ns": sampling_period_ns(trace),
             "bins": bins,
             "lanes": [self._thread(lane) for lane in threads],
@@ -124,16 +142,6 @@ class _Builder:
                 for track in tracks(analysis)
             ],
             "signposts": [self._signposts(name, rows) for name, rows in signpost_lanes(analysis)],
-            "samples": {
-                "count": len(samples.time),
-                "time": self._arrays.add(samples.time, "f8", rising=True),
-                **({} if samples.bin_ns == 0 else {"edges": self._arrays.add(samples.edges, "f8")}),
-                "lane": self._arrays.add(samples.lane, "u2"),
-                "node": self._arrays.add(samples.node, "i4"),
-                "weight": self._arrays.add(samples.weight, _smallest(samples.weight)),
-                "number": self._arrays.add(samples.number, "u4"),
-                "kind": self._arrays.add(samples.engine << 4 | samples.phase % _PHASES_AND_NONE, "u1"),
-            },
             "nodes": self._nodes(tree),
             "engine_rows": engine_rows(analysis),
             "latency": _latency(analysis),
@@ -145,6 +153,23 @@ class _Builder:
             "issues": [asdict(issue) for issue in analysis.issues],
         }
         return self._arrays.block({**header, "strings": self._strings.all})
+
+    def _samples(self, lane_of_thread: np.ndarray[Any, Any]) -> tuple[dict[str, Any], CallTree]:
+        """Return what the header says of samples, and the tree of their nodes."""
+        if self._has_tiles:
+            tree = page_tree(self._analysis)
+            sums = sums_document(self._arrays, run_sums(self._analysis, tree))
+            cut = {"bins": TILE_BINS, "levels": levels(self._duration_ns), "lanes": TILE_LANES}
+            return {"exact": False, "bin_ns": 0, "tiles": cut, "samples": sums}, tree
+        samples, tree = view_samples(self._analysis, lane_of_thread, self._duration_ns, self._full)
+        document = {
+            "count": len(samples.time),
+            "time": self._arrays.add(samples.time, "f8", rising=True),
+            **({} if samples.bin_ns == 0 else {"edges": self._arrays.add(samples.edges, "f8")}),
+            "lane": self._arrays.add(samples.lane, "u2"),
+            **sums_document(self._arrays, samples),
+        }
+        return {"exact": samples.bin_ns == 0, "bin_ns": samples.bin_ns, "samples": document}, tree
 
     def _bins(self) -> int:
         """Return how many bins the occupancy has: no more than tell samples apart, fewer for many threads."""
@@ -158,14 +183,11 @@ class _Builder:
         return bins
 
     def _thread(self, lane: Any) -> dict[str, Any]:
-        threads = self._analysis.trace.threads
-        row = threads.iloc[lane.thread] if lane.thread >= 0 else None
-        name = "no thread" if row is None else f"{row['name']} (0x{int(row['tid']):x})"
-        process = "" if row is None else f"{row['process']} ({int(row['pid'])})"
+        label, process, tid = thread_names(self._analysis, lane.thread)
         return {
-            "label": self._strings.add(name),
+            "label": self._strings.add(label),
             "process": self._strings.add(process),
-            "tid": None if row is None else str(int(row["tid"])),
+            "tid": tid,
             "weight": lane.weight,
             "samples": lane.samples,
             "engines": list(lane.engines),
@@ -316,6 +338,17 @@ def counter_table(analysis: Analysis) -> dict[str, Any] | None:
         rows.append([str(engine), *(found[name] for name in names), told])
     note = "sums over samples, by the engine that their stacks show"
     return {"columns": ["engine", *names, "ratios"], "rows": rows, "note": note}
+
+
+def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any]:
+    """Return what a header says of samples or their sums, with their arrays kept."""
+    return {
+        "count": len(sums.node),
+        "node": arrays.add(sums.node, "i4"),
+        "weight": arrays.add(sums.weight, _smallest(sums.weight)),
+        "number": arrays.add(sums.number, "u4"),
+        "kind": arrays.add(sums.engine << 4 | sums.phase % _PHASES_AND_NONE, "u1"),
+    }
 
 
 def _smallest(values: np.ndarray[Any, Any]) -> str:

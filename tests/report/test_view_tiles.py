@@ -1,0 +1,101 @@
+"""A view for a page that has a server to ask: the run's sums in place of too many samples."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from test_view_reader import ANE, BNNS, MS, UI, View, analyze, recording, trace_of, view_of
+from test_view_samples import many
+
+from tracekit.analysis import Analysis
+from tracekit.report.view import samples as module
+from tracekit.report.view.samples import calls_of
+from tracekit.report.view.view import view_block
+
+
+def sums(view: View) -> dict[tuple[int, int], tuple[float, int]]:
+    """Weight and number by node and kind, whatever the rows stand for."""
+    held = view.header["samples"]
+    columns = [view.arrays[held[name]].tolist() for name in ("node", "kind", "weight", "number")]
+    found: dict[tuple[int, int], tuple[float, int]] = {}
+    for node, kind, weight, number in zip(*columns, strict=True):
+        before = found.get((node, kind), (0.0, 0))
+        found[node, kind] = before[0] + weight, before[1] + number
+    return found
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_EXACT", 100)
+
+
+@pytest.mark.usefixtures("few")
+def test_of_many_samples_it_has_the_sums_of_the_run() -> None:
+    analysis = many()
+    view, whole = view_of(analysis, tiles=True), view_of(analysis, full=True)
+    held = view.header["samples"]
+    assert sorted(held) == ["count", "kind", "node", "number", "weight"]
+    assert sums(view) == sums(whole)
+    assert held["count"] == len(sums(view))
+    assert (view.header["exact"], view.header["bin_ns"]) == (False, 0)
+    assert view.header["tiles"] == {"bins": 1024, "levels": 19, "lanes": 32}
+    nodes = [view.arrays[view.header["nodes"][name]].tolist() for name in ("parent", "flags")]
+    assert nodes == [whole.arrays[whole.header["nodes"][name]].tolist() for name in ("parent", "flags")]
+
+
+@pytest.mark.usefixtures("few")
+def test_the_rest_of_it_is_the_reports() -> None:
+    analysis = many()
+    view, plain = view_of(analysis, tiles=True), view_of(analysis)
+    other = {"arrays", "strings", "samples", "nodes", "tiles", "bin_ns", "exact"}
+    for name in sorted(set(plain.header) - other - {"lanes", "windows", "spans", "tracks", "signposts"}):
+        assert view.header[name] == plain.header[name], name
+    for lane, of_report in zip(view.header["lanes"], plain.header["lanes"], strict=True):
+        assert view.text(lane["label"]) == plain.text(of_report["label"])
+        planes = view.arrays[lane["occupancy"]], plain.arrays[of_report["occupancy"]]
+        assert np.array_equal(*planes)
+
+
+@pytest.mark.parametrize("name", ["ane-e5rt-macos26", "cpu-profile-ane-macos26"])
+def test_of_few_samples_it_is_the_report_s_own(name: str) -> None:
+    assert view_block(recording(name), tiles=True) == view_block(recording(name))
+    (length,) = struct.unpack_from("<I", view_block(recording(name)))
+    assert "tiles" not in json.loads(view_block(recording(name))[4 : 4 + length])
+
+
+def calls(analysis: Analysis) -> list[tuple[int, int, int]]:
+    found = calls_of(analysis)
+    rows = list(zip(found.stack.tolist(), found.engine.tolist(), found.phase.tolist(), strict=True))
+    assert len(set(rows)) == len(rows) == len(found)
+    return [rows[at] for at in found.of_samples.tolist()]
+
+
+@pytest.mark.parametrize(
+    "name", ["literal", "ane-e5rt-macos26", "two-at-once-macos13", "cpu-profile-ane-macos26"]
+)
+def test_calls_are_each_sample_s_stack_engine_and_phase(name: str) -> None:
+    analysis = many(300) if name == "literal" else recording(name)
+    stack = analysis.trace.samples["stack_id"].tolist()
+    labels = analysis.labels
+    assert calls(analysis) == list(zip(stack, labels.engine.tolist(), labels.phase.tolist(), strict=True))
+
+
+def test_a_blocked_thread_s_stack_is_another_call_than_the_same_stack_at_work() -> None:
+    trace = trace_of([(0, "a", ANE), (1, "a", ANE), (2, "a", BNNS), (3, "a", UI), (4, "a", None)])
+    trace.samples["state"] = ["Running", "Blocked", "Running", "Running", "Running"]
+    trace.samples["state"] = trace.samples["state"].astype("category")
+    found = calls(analyze(trace))
+    assert [stack for stack, _, _ in found] == [0, 0, 1, 2, -1]
+    assert found[0] != found[1]
+    assert len(set(found)) == 5
+
+
+@pytest.mark.usefixtures("few")
+def test_weights_beyond_32_bits_are_summed_exactly() -> None:
+    rows = [(at, "main", UI, 5_000_000_001) for at in range(200)]
+    view = view_of(analyze(trace_of(rows, unit="cycles")), tiles=True)
+    assert list(sums(view).values()) == [(1_000_000_000_200.0, 200)]
+    assert view.header["duration_ns"] >= 199 * MS
