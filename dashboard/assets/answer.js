@@ -1,4 +1,10 @@
-// What the server says when it refuses: a sentence.
+// What the server answers, or the sentence that it says when it refuses.
+
+export async function asked(address) {
+  const response = await fetch(address, { credentials: "same-origin" });
+  if (!response.ok) throw new Error(await problemOf(response));
+  return response;
+}
 
 export async function problemOf(response) {
   try {

@@ -4,9 +4,13 @@ import { problemOf } from "./answer.js";
 export const SLICE_BYTES = 8 * 1024 * 1024;
 const OFFSET = "Upload-Offset";
 const PAUSES_MS = [300, 1000, 3000, 8000];
+const LOOK_MS = 500;
 
 /** Thrown where asking again would not help. */
 export class Refused extends Error {}
+
+/** The server has no such upload any more: it was cancelled in another tab, or left alone for too long. */
+class Gone extends Refused {}
 
 /** `items` are { path, file }; one without a folder is sent as a file, others as what lies in a folder. */
 export function describeItems(name, items) {
@@ -42,58 +46,106 @@ export function sliceItems(items, from, to) {
 }
 
 /**
- * Sends the files and returns the address of the recording's page. `kept` remembers the upload over a reload
- * (localStorage); `onProgress` is told the bytes that have arrived and whether they were there before; `signal` stops it.
+ * Sends the files and returns the address of the recording's page. `kept` remembers the upload over a reload and
+ * for other tabs (localStorage). One tab at a time sends the same files: others follow it, and go on where it stops;
+ * `locks` (navigator.locks) is how they agree, and without it they take turns as the server lets them.
+ * `onProgress` is told the bytes that have arrived and why: "sent", "before" (a reload), or "elsewhere" (another tab).
+ * `signal` stops it; of what this tab sent, nothing stays.
  */
-export async function sendItems(name, items, { kept, onProgress, signal, fetch = globalThis.fetch, pauses = PAUSES_MS }) {
+export async function sendItems(name, items, { locks = globalThis.navigator?.locks, ...options }) {
+  const transfer = transferOf(name, items, options);
+  if (!locks) return send(transfer);
+  let isMine = false;
+  follow(transfer, () => isMine).catch(() => {}); // it only shows
+  return locks.request(transfer.key, { signal: transfer.signal }, () => {
+    isMine = true;
+    return send(transfer);
+  });
+}
+
+function transferOf(name, items, { kept, onProgress, signal, fetch = globalThis.fetch, pauses = PAUSES_MS, lookMs = LOOK_MS }) {
+  const call = (address, options) => asked(fetch, address, { signal, ...options });
   const key = uploadKey(name, items);
+  return { name, items, kept, key, call, onProgress, signal, pauses, lookMs, upload: kept.getItem(key), offset: 0, sliceBytes: SLICE_BYTES };
+}
+
+/** Shows how far another tab is, and notes which upload that is, which it forgets when it ends. */
+async function follow(transfer, isOver) {
+  await null; // a lock that is free is granted first
+  while (!isOver() && !transfer.signal?.aborted) {
+    transfer.upload = transfer.kept.getItem(transfer.key) ?? transfer.upload;
+    const arrived = transfer.upload && (await offsetOf(transfer));
+    if (arrived !== null && !isOver()) transfer.onProgress(arrived, "elsewhere");
+    await pause(transfer.lookMs, transfer.signal);
+  }
+}
+
+async function send(transfer) {
+  const { key, kept, call, signal } = transfer;
+  try {
+    await beginOrResume(transfer);
+    transfer.onProgress(transfer.offset, transfer.offset > 0 ? "before" : "sent");
+    await sendSlices(transfer);
+    const answer = await call(`/api/uploads/${transfer.upload}/finish`, json("POST", {}));
+    kept.removeItem(key);
+    if (!answer.ok) throw new Refused(await problemOf(answer));
+    return (await answer.json()).address;
+  } catch (error) {
+    if (signal?.aborted) await cancel(transfer).catch(() => {});
+    throw error;
+  }
+}
+
+async function sendSlices(transfer) {
+  const { items, pauses, signal, onProgress } = transfer;
   const total = totalBytes(items);
-  const call = (address, options) => asked(fetch, address, { ...options, signal });
-  let { upload, offset, sliceBytes } = await beginOrResume(call, kept, key, describeItems(name, items));
-  onProgress(offset, offset > 0);
   let failures = 0;
-  while (offset < total) {
-    const end = Math.min(total, offset + sliceBytes);
+  while (transfer.offset < total) {
+    const { offset, sliceBytes } = transfer;
     try {
-      offset = await putSlice(call, upload, offset, sliceItems(items, offset, end));
+      transfer.offset = await putSlice(transfer, sliceItems(items, offset, Math.min(total, offset + sliceBytes)));
+      if (transfer.offset === offset) throw new Error("Another tab is sending the same."); // and is in the midst of a slice
       failures = 0;
-      onProgress(offset, false);
+      onProgress(transfer.offset, "sent");
     } catch (error) {
-      if (error.name === "AbortError" || error instanceof Refused || failures === pauses.length) throw error;
+      if (error.name === "AbortError" || isFinal(error) || failures === pauses.length) throw error;
       await pause(pauses[failures], signal);
       failures += 1;
-      offset = (await offsetOf(call, upload)) ?? offset;
+      if (error instanceof Gone) await beginOrResume(transfer);
+      else transfer.offset = (await offsetOf(transfer)) ?? offset;
     }
   }
-  const answer = await call(`/api/uploads/${upload}/finish`, json("POST", {}));
-  forget(kept, key);
-  if (!answer.ok) throw new Refused(await problemOf(answer));
-  return (await answer.json()).address;
+}
+
+function isFinal(error) {
+  return error instanceof Refused && !(error instanceof Gone);
 }
 
 /** Gives up an upload that was begun: nothing of it stays. */
-export async function cancelUpload(name, items, { kept, fetch = globalThis.fetch }) {
-  const key = uploadKey(name, items);
-  const upload = kept.getItem(key);
-  forget(kept, key);
-  if (upload) await asked(fetch, `/api/uploads/${upload}`, { method: "DELETE" });
+async function cancel({ kept, key, call, upload }) {
+  kept.removeItem(key);
+  if (upload) await call(`/api/uploads/${upload}`, { method: "DELETE", signal: undefined });
 }
 
-async function beginOrResume(call, kept, key, description) {
-  const before = kept.getItem(key);
-  if (before) {
-    const offset = await offsetOf(call, before);
-    if (offset !== null) return { upload: before, offset, sliceBytes: SLICE_BYTES };
+/** One that was finished meanwhile is one of which all has arrived. */
+async function beginOrResume(transfer) {
+  const { kept, key, call, name, items } = transfer;
+  transfer.upload = kept.getItem(key) ?? transfer.upload;
+  const offset = transfer.upload ? await offsetOf(transfer) : null;
+  if (offset !== null) {
+    transfer.offset = offset;
+    return;
   }
-  const answer = await call("/api/uploads", json("POST", description));
+  transfer.upload = null;
+  const answer = await call("/api/uploads", json("POST", describeItems(name, items)));
   if (!answer.ok) throw new Refused(await problemOf(answer));
   const { id, slice_bytes: sliceBytes = SLICE_BYTES } = await answer.json();
   kept.setItem(key, id);
-  return { upload: id, offset: 0, sliceBytes };
+  Object.assign(transfer, { upload: id, offset: 0, sliceBytes });
 }
 
 /** How much of an upload has arrived; null if the server cannot say. */
-async function offsetOf(call, upload) {
+async function offsetOf({ call, upload }) {
   try {
     const answer = await call(`/api/uploads/${upload}`, { method: "HEAD" });
     return answer.ok ? Number(answer.headers.get(OFFSET)) : null;
@@ -103,10 +155,11 @@ async function offsetOf(call, upload) {
   }
 }
 
-async function putSlice(call, upload, offset, body) {
+async function putSlice({ call, upload, offset }, body) {
   const answer = await call(`/api/uploads/${upload}`, { method: "PUT", headers: { [OFFSET]: String(offset) }, body });
   const arrived = answer.headers.get(OFFSET);
   if ((answer.ok || answer.status === 409) && arrived !== null) return Number(arrived);
+  if (answer.status === 404) throw new Gone(await problemOf(answer));
   if (answer.status >= 400 && answer.status < 500) throw new Refused(await problemOf(answer));
   throw new Error(await problemOf(answer));
 }
@@ -117,10 +170,6 @@ function asked(fetch, address, { headers = {}, ...options }) {
 
 function json(method, value) {
   return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) };
-}
-
-function forget(kept, key) {
-  kept.removeItem(key);
 }
 
 function pause(milliseconds, signal) {

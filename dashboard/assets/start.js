@@ -1,10 +1,13 @@
 // What Dash has put on the page is brought to life: a recording's sections, the place for uploads.
 import { watchServer } from "./alive.js";
+import { showComparison } from "./compare.js";
+import { hearSelects } from "./selects.js";
 import { showRecording } from "./trace.js";
 import { showUpload } from "./upload.js";
 
 const MOUNTS = [
   ["#trace[data-recording]", showRecording],
+  ["#compare[data-base]", showComparison],
   ["#upload", showUpload],
 ];
 const mounted = new WeakSet();
@@ -21,3 +24,4 @@ function mountAll() {
 new MutationObserver(mountAll).observe(document.body, { childList: true, subtree: true });
 mountAll();
 watchServer();
+hearSelects();

@@ -2,7 +2,10 @@
 import { readView } from "/report-assets/decode.js";
 import { make } from "/report-assets/dom.js";
 import { showProblem, startPage } from "/report-assets/page.js";
-import { problemOf } from "./answer.js";
+import { asked } from "./answer.js";
+import { showSampleList } from "./sample_list.js";
+import { sourceOf } from "./sources.js";
+import { buildNodes } from "./tree.js";
 
 export async function showRecording(element) {
   const address = `/api/recordings/${encodeURIComponent(element.dataset.recording)}`;
@@ -15,16 +18,20 @@ export async function showRecording(element) {
     document.getElementById("sections").append(...withTimeline(sections.flatMap(buildNodes)));
     const block = await view;
     status.textContent = "";
-    startPage(readView(block));
+    const read = readView(block);
+    const { store } = startPage(read, sourceOf(read, address));
+    addSampleList({ address, view: read, store });
   } catch (error) {
     showProblem(error);
   }
 }
 
-async function asked(address) {
-  const response = await fetch(address, { credentials: "same-origin" });
-  if (!response.ok) throw new Error(await problemOf(response));
-  return response;
+/** The samples one by one, which only the dashboard has, come after the stacks. */
+function addSampleList(options) {
+  const heading = make("h2", { id: "samples-heading" }, "Samples");
+  const section = make("section", { id: "samples", "aria-labelledby": "samples-heading" }, heading);
+  document.getElementById("stacks").after(section);
+  showSampleList(section, options);
 }
 
 /** The timeline, which is drawn here alone, comes after the verdict. */
@@ -32,16 +39,4 @@ function withTimeline([verdict, ...rest]) {
   const heading = make("h2", { id: "timeline-heading" }, "Timeline");
   const waiting = make("p", { className: "note no-script" }, "It is drawn as soon as its data are here.");
   return [verdict, make("section", { id: "timeline", "aria-labelledby": "timeline-heading" }, heading, waiting), ...rest];
-}
-
-/** Texts, and elements as [name, attributes, children], which the server has looked through. */
-function buildNodes(tree) {
-  return tree.map((node) => {
-    if (typeof node === "string") return document.createTextNode(node);
-    const [name, attributes, children] = node;
-    const element = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    element.append(...buildNodes(children));
-    return element;
-  });
 }

@@ -1,7 +1,7 @@
 // The place for uploads: drop or choose, watch it go, cancel; what went wrong in a sentence.
 import { make } from "/report-assets/dom.js";
 import { chosenItems, droppedItems } from "./dropped.js";
-import { cancelUpload, Refused, sendItems, totalBytes } from "./slices.js";
+import { Refused, sendItems, totalBytes } from "./slices.js";
 
 const HINT =
   "A .trace, zipped (right-click, Compress) or as a folder; an xctrace export (.xml, .xml.gz) or a folder of them; a tracekit pack.";
@@ -30,18 +30,18 @@ export function showUpload(place) {
   async function start({ name, items }) {
     controller = new AbortController();
     setBusy(true);
-    const total = totalBytes(items);
-    const options = { kept: memory(), signal: controller.signal, onProgress: progress(total, bar, amount) };
+    let isElsewhere = false;
+    const show = progress(totalBytes(items), bar, amount);
+    const onProgress = (arrived, why) => {
+      if (isElsewhere !== (why === "elsewhere")) tell((isElsewhere = !isElsewhere) ? `Another tab is sending ${name} …` : `Sending ${name} …`);
+      show(arrived, why);
+    };
     try {
       tell(`Sending ${name} …`);
-      location.assign(await sendItems(name, items, options));
+      location.assign(await sendItems(name, items, { kept: memory(), signal: controller.signal, onProgress }));
     } catch (error) {
-      if (controller.signal.aborted) {
-        tell("Cancelled: nothing of it was kept.");
-        await cancelUpload(name, items, options).catch(() => {});
-      } else {
-        tell(error instanceof Refused ? error.message : `${name} was not added: ${sentence(error)}`, true);
-      }
+      if (controller.signal.aborted) tell(isElsewhere ? `The other tab goes on sending ${name}.` : "Cancelled: nothing of it was kept.");
+      else tell(error instanceof Refused ? error.message : `${name} was not added: ${sentence(error)}`, true);
     } finally {
       controller = null;
       setBusy(false);
@@ -88,10 +88,10 @@ function acceptDrops(zone, take, isFree, tell) {
 }
 
 function progress(total, bar, amount) {
-  return (arrived, isResumed) => {
+  return (arrived, why) => {
     bar.value = total > 0 ? arrived / total : 1;
     const share = `${megabytes(arrived)} of ${megabytes(total)} MB`;
-    amount.textContent = isResumed ? `Going on where it stopped: ${share}` : share;
+    amount.textContent = why === "before" ? `Going on where it stopped: ${share}` : share;
   };
 }
 

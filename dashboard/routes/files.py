@@ -7,7 +7,7 @@ import re
 from flask import Flask, Response, request, send_file
 
 from dashboard.answers import answer, sentence_of
-from dashboard.library.downloads import Busy, Downloads, NotMade
+from dashboard.library.downloads import Busy, NotMade
 from dashboard.library.formats import chosen
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
@@ -18,18 +18,7 @@ _RETRY_SECONDS = 10
 
 
 def register(server: Flask, library: Library) -> None:
-    """Add ``/recordings/<id>/analysis.json`` and ``/recordings/<id>/download/<format>``, the latter with
-    ``?redact=1`` where the format can.
-    """
-    downloads = Downloads(library)
-
-    @server.get("/recordings/<recording>/analysis.json")
-    def analysis(recording: str) -> Response:
-        name = f"{file_stem(library.recording(recording).name)}.analysis.json"
-        path = library.analysis_path(recording)
-        response = send_file(path, "application/json", as_attachment=True, download_name=name)
-        response.headers["Cache-Control"] = "private, no-cache"
-        return response
+    """Add ``/recordings/<id>/download/<format>``, with ``?redact=1`` where the format can."""
 
     @server.get("/recordings/<recording>/download/<name>")
     def download(recording: str, name: str) -> Response:
@@ -37,7 +26,7 @@ def register(server: Flask, library: Library) -> None:
         what = chosen(name, redact)
         stem = file_stem(library.recording(recording).name)
         try:
-            path = downloads.path(recording, what, redact)
+            path = library.downloads.path(recording, what, redact)
         except Busy as error:
             refused = answer(503, sentence_of(error))
             refused.headers["Retry-After"] = str(_RETRY_SECONDS)

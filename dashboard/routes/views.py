@@ -22,7 +22,7 @@ def register(server: Flask, library: Library) -> None:
         """Answer with the block that lies compressed in the library; the browser inflates it."""
         response = send_file(library.view_path(recording), "application/octet-stream", conditional=True)
         response.headers["Content-Encoding"] = "gzip"
-        return _kept(response)
+        return kept(response)
 
     @server.get("/api/alive")
     def alive() -> Response:
@@ -32,17 +32,17 @@ def register(server: Flask, library: Library) -> None:
     def sections(recording: str) -> Response:
         """Answer with the report's sections, which need no view, as trees in the order of the page."""
         found = json.loads(library.sections_path(recording).read_text("utf-8"))
-        return _kept(jsonify([tree(markup) for markup in found.values()]))
+        return kept(jsonify([tree(markup) for markup in found.values()]))
 
     @server.get("/report-assets/<name>")
     def report_asset(name: str) -> Response:
         if name not in _report_assets():
             abort(404)
         text = files("tracekit.report").joinpath("assets", name).read_bytes()
-        return _kept(Response(text, mimetype=_TYPES[name.rpartition(".")[2]]))
+        return kept(Response(text, mimetype=_TYPES[name.rpartition(".")[2]]))
 
 
-def _kept(response: Response) -> Response:
+def kept(response: Response) -> Response:
     """Let the browser keep an answer, and ask by its ETag whether it still holds."""
     response.headers["Cache-Control"] = "private, no-cache"
     response.add_etag()

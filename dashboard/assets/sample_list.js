@@ -1,0 +1,213 @@
+// The selection's samples one by one, in order of time, and the stack of the one that is chosen.
+import { make } from "/report-assets/dom.js";
+import { cleanText, formatCount, formatTime, formatWeight } from "/report-assets/numbers.js";
+import { problemOf } from "./answer.js";
+import { createSampleFeed, feedSummary, remembered, viewAround } from "./sample_feed.js";
+import { stackDetail } from "./stack_detail.js";
+import { selectionQuery } from "./sums.js";
+
+const PAGE_ROWS = 100;
+const PAUSE_MS = 200;
+const STACK_PAUSE_MS = 80;
+const MOST_STACKS = 300;
+const TIME_STEP_NS = 1000;
+const NEAR = "300px";
+const COLUMNS = ["Time", "Thread", "Engine", "Weight", "Function", "Rule"];
+const NUMBERS = ["Time", "Weight"];
+
+/** Fills a section; `address` is the recording's, without a slash at its end. */
+export function showSampleList(container, { address, view, store }) {
+  const list = createList(view, {
+    show: (sample) => detail.show(sample),
+    goTo: (time) => {
+      store.set({ view: viewAround(time, store.state.view, view) });
+      document.getElementById("timeline").scrollIntoView({ block: "nearest" });
+    },
+    more: () => feed.more(),
+    retry: () => feed.retry(),
+  });
+  const stackOf = remembered((number) => answerOf(`${address}/stacks/${number}`), MOST_STACKS);
+  const detail = createDetail(stackOf);
+  const feed = createSampleFeed((query, cursor, signal) => {
+    const after = cursor === null ? "" : `&after=${encodeURIComponent(cursor)}`;
+    return answerOf(`${address}/samples?count=${PAGE_ROWS}${query && `&${query}`}${after}`, signal);
+  }, (state) => list.draw(state));
+  container.append(list.head, make("div", { className: "samples" }, list.body, detail.element));
+  followSelection(container, store, { wait: list.wait, ask: feed.ask });
+}
+
+/** Asks when the selection has come to rest, and only while the section is in sight or near it; until then it waits. */
+function followSelection(container, store, { wait, ask }) {
+  let isNear = false;
+  let pause = 0;
+  const askNow = () => {
+    const { filter, range } = store.state;
+    if (isNear && range?.isDone !== false) ask(selectionQuery(store.state, filter.trim() === "" ? null : filter));
+  };
+  store.on(["range", "lanes", "filter"], () => {
+    wait();
+    clearTimeout(pause);
+    pause = setTimeout(askNow, PAUSE_MS);
+  });
+  const look = (entries) => {
+    isNear = entries.at(-1).isIntersecting;
+    askNow();
+  };
+  new IntersectionObserver(look, { rootMargin: NEAR }).observe(container);
+}
+
+async function answerOf(place, signal) {
+  const response = await fetch(place, { credentials: "same-origin", signal });
+  if (!response.ok) throw new Error(await problemOf(response));
+  return response.json();
+}
+
+/** The table, what is said above it, and the buttons below it. `to`: show(sample), goTo(time), more(), retry(). */
+function createList(view, to) {
+  const summary = make("span", { role: "status" });
+  const again = make("button", { type: "button", hidden: true }, "Try again");
+  const more = make("button", { type: "button", onclick: to.more, hidden: true }, "Show more");
+  const rows = make("tbody");
+  const kind = (title) => (NUMBERS.includes(title) ? "number" : "text");
+  const heads = COLUMNS.map((title) => make("th", { scope: "col", className: kind(title) }, title));
+  const caption = make("caption", { className: "unseen" }, "Samples of the selection in order of time");
+  const table = make("table", { hidden: true }, caption, make("thead", {}, make("tr", {}, ...heads)), rows);
+  const named = { role: "region", "aria-label": "List of samples" };
+  const scroll = make("div", { className: "table-scroll", tabIndex: 0, ...named }, table);
+  const body = make("div", { className: "sample-rows" }, scroll, make("p", {}, more));
+  let samples = [];
+  again.addEventListener("click", () => {
+    to.retry();
+    scroll.focus({ preventScroll: true });
+  });
+
+  function choose(place) {
+    [...rows.children].forEach((row, index) => {
+      const isChosen = index === place;
+      row.classList.toggle("inside", isChosen);
+      if (isChosen) row.setAttribute("aria-current", "true");
+      else row.removeAttribute("aria-current");
+      for (const button of row.querySelectorAll("button")) button.tabIndex = isChosen ? 0 : -1;
+    });
+    to.show(samples[place] ?? null);
+  }
+
+  rows.addEventListener("click", (event) => {
+    const place = [...rows.children].indexOf(event.target.closest("tr"));
+    choose(place);
+    if (event.target.closest(".time")) to.goTo(samples[place].time_ns);
+  });
+  rows.addEventListener("keydown", (event) => {
+    const row = event.target.closest("tr");
+    const next = neighbourOf(row, event.key);
+    if (!next || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    choose([...rows.children].indexOf(next));
+    next.querySelector(event.target.closest(".time") ? ".time" : ".leaf").focus();
+  });
+
+  return {
+    head: make("p", { className: "note samples-head" }, summary, " ", again),
+    body,
+    /** What is listed is no longer what is selected. */
+    wait: () => body.setAttribute("aria-busy", "true"),
+    draw(state) {
+      const hadFocus = document.activeElement === more;
+      const isFirst = state.kind === "loading" && state.rows.length === 0;
+      body.setAttribute("aria-busy", String(state.kind === "loading"));
+      summary.textContent = saidOf(state);
+      summary.classList.toggle("problem", state.kind === "failed");
+      again.hidden = state.kind !== "failed";
+      table.hidden = state.rows.length === 0;
+      more.hidden = state.next === null || isFirst;
+      if (state.rows === samples) return;
+      const known = state.isNew ? 0 : samples.length;
+      samples = state.rows;
+      const made = samples.slice(known).map((sample) => rowOf(view, sample));
+      if (known === 0) rows.replaceChildren(...made);
+      else rows.append(...made);
+      if (known === 0) startAt(made[0], scroll, to);
+      else if (hadFocus) made[0]?.querySelector(".leaf").focus();
+    },
+  };
+}
+
+/** New rows are read from their beginning: the first one's buttons are those that Tab reaches. */
+function startAt(row, scroll, to) {
+  for (const button of row?.querySelectorAll("button") ?? []) button.tabIndex = 0;
+  scroll.scrollTop = 0;
+  to.show(null);
+}
+
+function saidOf(state) {
+  if (state.kind === "failed") return `The samples could not be loaded: ${state.message}`;
+  if (state.kind === "loading" && state.rows.length === 0) return "Loading samples …";
+  if (state.rows.length === 0) return "No samples in the selection.";
+  return feedSummary(state, formatCount);
+}
+
+function neighbourOf(row, key) {
+  const { children } = row.parentElement;
+  const found = {
+    ArrowUp: () => row.previousElementSibling,
+    ArrowDown: () => row.nextElementSibling,
+    Home: () => children[0],
+    End: () => children[children.length - 1],
+  };
+  return found[key]?.();
+}
+
+function rowOf(view, sample) {
+  const at = formatTime(sample.time_ns, TIME_STEP_NS);
+  const time = make("button", { type: "button", className: "plain time", tabIndex: -1, title: "Show in the timeline" }, at);
+  const name = sample.leaf === null ? "no stack" : cleanText(sample.leaf, 300);
+  const leaf = make("button", { type: "button", className: "plain leaf clip", tabIndex: -1, title: name }, name);
+  time.setAttribute("aria-label", `${at}: show in the timeline`);
+  leaf.setAttribute("aria-label", `${name}: show its stack`);
+  const lane = view.lanes[sample.lane];
+  const thread = lane ? cleanText(view.strings[lane.label], 80) : "";
+  const badge = make("span", { className: `badge engine-${sample.engine}`, "aria-hidden": "true" });
+  const engine = [sample.engine, sample.phase].filter(Boolean).join(" · ");
+  const binary = sample.binary ? make("small", { className: "binary" }, cleanText(sample.binary, 80)) : null;
+  const cells = [
+    make("td", { className: "number" }, time),
+    make("td", {}, make("span", { className: "clip", title: thread }, thread)),
+    make("td", { className: "engine-name" }, badge, engine),
+    make("td", { className: "number" }, formatWeight(sample.weight, view.unit)),
+    make("td", {}, leaf, binary),
+    make("td", { className: "rule" }, sample.rule),
+  ];
+  return make("tr", { className: "choosable" }, ...cells);
+}
+
+/** Beside the table: the stack of the chosen sample, where one has been chosen. */
+function createDetail(stackOf) {
+  const hint = "Choose a sample to see its stack.";
+  const content = make("div", {}, make("p", { className: "note" }, hint));
+  const element = make("div", { className: "sample-stack", role: "region", "aria-label": "Stack", tabIndex: 0 }, content);
+  let chosen = null;
+  let pause = 0;
+
+  async function load(sample) {
+    let parts;
+    try {
+      parts = stackDetail(sample.stack < 0 ? null : await stackOf(sample.stack));
+    } catch (error) {
+      parts = [make("p", { className: "problem", role: "status" }, `The stack could not be loaded: ${error.message}`)];
+    }
+    if (chosen !== sample) return;
+    content.replaceChildren(make("h3", {}, `Stack at ${formatTime(sample.time_ns, TIME_STEP_NS)}`), ...parts);
+    element.setAttribute("aria-busy", "false");
+  }
+
+  return {
+    element,
+    show(sample) {
+      chosen = sample;
+      clearTimeout(pause);
+      element.setAttribute("aria-busy", String(sample !== null));
+      if (sample === null) content.replaceChildren(make("p", { className: "note" }, hint));
+      else pause = setTimeout(() => load(sample), STACK_PAUSE_MS);
+    },
+  };
+}

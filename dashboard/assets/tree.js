@@ -1,0 +1,13 @@
+// The report's markup, which the server sends as a tree.
+
+/** Texts, and elements as [name, attributes, children], which the server has looked through. */
+export function buildNodes(tree) {
+  return tree.map((node) => {
+    if (typeof node === "string") return document.createTextNode(node);
+    const [name, attributes, children] = node;
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...buildNodes(children));
+    return element;
+  });
+}

@@ -1,0 +1,45 @@
+"""What the compare page is made of, and what can be downloaded of it."""
+
+from __future__ import annotations
+
+import json
+
+from flask import Flask, Response, jsonify, send_file
+
+from dashboard.errors import NotFound
+from dashboard.library import comparing
+from dashboard.library.library import Library
+from dashboard.routes.files import file_stem
+from dashboard.routes.markup import tree
+from dashboard.routes.views import kept
+
+_FILES = {
+    "html": (comparing.HTML, "text/html"),
+    "markdown": (comparing.MARKDOWN, "text/markdown"),
+    "json": (comparing.JSON, "application/json"),
+}
+_LONGEST_STEM = 60
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add ``/api/compare/<base>/<new>/sections`` and ``/compare/<base>/<new>/download/<format>``."""
+
+    @server.get("/api/compare/<base>/<new>/sections")
+    def comparison_sections(base: str, new: str) -> Response:
+        """Answer with the sections as trees in the order of the page."""
+        found = json.loads(library.comparisons.path(base, new, comparing.SECTIONS).read_text("utf-8"))
+        return kept(jsonify([tree(markup) for markup in found.values()]))
+
+    @server.get("/compare/<base>/<new>/download/<name>")
+    def comparison_file(base: str, new: str, name: str) -> Response:
+        if name not in _FILES:
+            raise NotFound(f"There is no such download; there are {', '.join(_FILES)}.")
+        file, media_type = _FILES[name]
+        path = library.comparisons.path(base, new, file)
+        stems = (file_stem(library.recording(one).name)[:_LONGEST_STEM] for one in (base, new))
+        shown = f"{'-and-'.join(stems)}.{file}"
+        response = send_file(path, media_type, as_attachment=True, download_name=shown)
+        response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"  # never in our origin
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Cache-Control"] = "private, no-cache"
+        return response

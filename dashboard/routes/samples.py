@@ -1,0 +1,156 @@
+"""What the trace page asks of a recording's samples: tiles, sums, lists, stacks."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable
+
+from flask import Flask, Response, jsonify, request
+
+from dashboard.errors import NotFound
+from dashboard.library.library import Library
+from dashboard.samples.columns import Samples
+from dashboard.samples.kept import Kept
+from dashboard.samples.listing import MOST_ROWS, listed, stack_document
+from dashboard.samples.selection import Selection
+from dashboard.samples.shelf import Open, Shelf
+from dashboard.samples.sums import sums_block
+from dashboard.samples.tiles import lanes_tile, spans_tile
+from tracekit.errors import UsageError
+from tracekit.report.view.tiles import TILE_LANES, levels
+
+_BYTES = "application/octet-stream"
+_TILE_BYTES = 32 << 20
+_LONGEST_FILTER = 2_000
+_LONGEST_LANES = 50_000
+_WHOLE = re.compile(r"[0-9]{1,18}")
+_LANES = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})*")
+_FAR_NS = 1 << 62
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add ``tile``, ``sums``, ``samples`` and ``stacks/<number>`` below ``/api/recordings/<id>/``."""
+    shelf = Shelf(library)
+    tiles: Kept[bytes] = Kept(_TILE_BYTES, len)
+
+    @server.get("/api/recordings/<recording>/tile")
+    def tile(recording: str) -> Response:
+        taken = shelf.take(recording)
+        level, index = _tile_place(taken.samples)
+        block, text = _block(taken.samples), _filter()
+
+        def make() -> bytes:
+            if block is None:
+                return spans_tile(taken.samples, level, index)
+            return lanes_tile(taken.samples, level, index, block, shelf.mask(taken, text))
+
+        key = (taken.stamp, level, index, block, text)
+        return _kept(taken, lambda: tiles.get(key, make))
+
+    @server.get("/api/recordings/<recording>/sums")
+    def sums(recording: str) -> Response:
+        taken = shelf.take(recording)
+        selection = _selection(shelf, taken)
+        return _kept(taken, lambda: sums_block(taken.samples, selection))
+
+    @server.get("/api/recordings/<recording>/samples")
+    def samples(recording: str) -> Response:
+        taken = shelf.take(recording)
+        count = _whole("count", 100)
+        if not 1 <= count <= MOST_ROWS:
+            raise UsageError(f"count is from 1 to {MOST_ROWS}.")
+        after = request.args.get("after", "")
+        return _private(jsonify(listed(taken.samples, _selection(shelf, taken), after, count)))
+
+    @server.get("/api/recordings/<recording>/stacks/<number>")
+    def stack(recording: str, number: str) -> Response:
+        taken = shelf.take(recording)
+        if not _WHOLE.fullmatch(number):
+            raise NotFound("There is no such stack in this recording.")
+        return _private(jsonify(stack_document(taken.samples, int(number))))
+
+
+def _kept(taken: Open, make: Callable[[], bytes]) -> Response:
+    """Answer with bytes that stay the same until the recording is read again; the browser may have them."""
+    asked = f"{taken.stamp} {request.full_path}".encode("utf-8", "surrogatepass")
+    tag = hashlib.sha256(asked).hexdigest()[:32]
+    if request.if_none_match.contains(tag):
+        response = Response(status=304)
+    else:
+        response = Response(make(), mimetype=_BYTES)
+    response.set_etag(tag)
+    return _private(response)
+
+
+def _private(response: Response) -> Response:
+    response.headers["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _tile_place(samples: Samples) -> tuple[int, int]:
+    level, index = _whole("level"), _whole("index")
+    if level >= levels(samples.duration_ns):
+        raise UsageError(f"level is below {levels(samples.duration_ns)} in this recording.")
+    if index >= 1 << level:
+        raise UsageError(f"index is below {1 << level} at level {level}.")
+    return level, index
+
+
+def _block(samples: Samples) -> int | None:
+    """Return which lanes are asked for; None is the measured intervals."""
+    if request.args.get("block") == "spans":
+        return None
+    block = _whole("block")
+    if block and block * TILE_LANES >= len(samples.lanes):
+        raise UsageError("There are no such lanes in this recording.")
+    return block
+
+
+def _selection(shelf: Shelf, taken: Open) -> Selection:
+    return Selection(
+        _time("from", -_FAR_NS), _time("to", _FAR_NS), _lanes(taken.samples), shelf.mask(taken, _filter())
+    )
+
+
+def _filter() -> str:
+    text = request.args.get("filter", "")
+    if len(text) > _LONGEST_FILTER:
+        raise UsageError(f"A filter has no more than {_LONGEST_FILTER} characters.")
+    return text
+
+
+def _lanes(samples: Samples) -> frozenset[int] | None:
+    text = request.args.get("lanes", "")
+    if not text:
+        return None
+    if len(text) > _LONGEST_LANES or not _LANES.fullmatch(text):
+        raise UsageError("lanes are numbers with full stops between them.")
+    lanes = frozenset(map(int, text.split(".")))
+    if max(lanes) >= len(samples.lanes):
+        raise UsageError("There are no such lanes in this recording.")
+    return lanes
+
+
+def _time(name: str, default: int) -> int:
+    """Return the first whole nanosecond at or after a time: samples have whole ones."""
+    text = request.args.get(name, "")
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise UsageError(f"{name} is a number of nanoseconds.")
+    return math.ceil(max(-_FAR_NS, min(value, _FAR_NS)))
+
+
+def _whole(name: str, default: int | None = None) -> int:
+    text = request.args.get(name, "")
+    if not text and default is not None:
+        return default
+    if not _WHOLE.fullmatch(text):
+        raise UsageError(f"{name} is a whole number.")
+    return int(text)

@@ -1,0 +1,134 @@
+"""The samples of a recording as columns on the disk: ``Samples``, and how they are opened.
+
+::
+
+    samples/  samples.json   what is not an array: see ``writing``
+              time.npy …     one file per array, mapped into memory, so that only what is looked at is read
+
+Rows are sorted by lane, engine and time; the rows of one lane and engine are a group.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dashboard.errors import NotFound
+
+FORMAT = "tracekit-samples/1"
+FOLDER, HEADER = "samples", "samples.json"
+Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+READ_AGAIN = "was read by another version of tracekit, or what was read of it is damaged. Read it again."
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows ``first`` to ``end`` are those of one engine of one lane; ``longest_ns`` is of its samples."""
+
+    lane: int
+    engine: int
+    first: int
+    end: int
+    longest_ns: int
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A thread: what a filter looks at."""
+
+    label: str
+    process: str
+    tid: str | None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of classification: its id and what it means."""
+
+    id: str
+    means: str
+
+
+@dataclass(frozen=True)
+class Samples:
+    """An opened recording. ``arrays`` are those that ``writing`` names.
+
+    ``length_ns`` is how long every sample stands for, 0 where that is its weight. ``spans`` names, for each
+    lane of intervals that are too many to be sent, the arrays of the target's and of others' (or none).
+    """
+
+    duration_ns: int
+    length_ns: int
+    total: int
+    groups: tuple[Group, ...]
+    lanes: tuple[Lane, ...]
+    rules: tuple[Rule, ...]
+    symbols: tuple[str, ...]
+    binaries: tuple[str, ...]
+    window_names: tuple[str, ...]
+    spans: tuple[tuple[str, ...], ...]
+    arrays: dict[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.arrays[name]
+
+    @cached_property
+    def groups_of_lanes(self) -> tuple[tuple[Group, ...], ...]:
+        """The groups of each lane."""
+        found: list[list[Group]] = [[] for _ in self.lanes]
+        for group in self.groups:
+            found[group.lane].append(group)
+        return tuple(tuple(one) for one in found)
+
+    def group_of(self, row: int) -> Group:
+        """Return the group that a row is of."""
+        return self.groups[bisect_right(self.groups, row, key=lambda one: one.first) - 1]
+
+    def rows(self, group: Group, start_ns: int, end_ns: int) -> tuple[int, int]:
+        """Return the first and the end of the group's rows whose time lies in [start, end)."""
+        first, end = np.searchsorted(self["time"][group.first : group.end], [start_ns, end_ns])
+        return group.first + int(first), group.first + max(int(first), int(end))
+
+    def lengths(self, rows: slice) -> Ints:
+        """Return how long samples stand for."""
+        weight = self["weight"][rows]
+        return weight.astype(np.int64) if not self.length_ns else np.full(len(weight), self.length_ns)
+
+
+def open_samples(folder: Path, name: str) -> Samples:
+    """Open what ``writing`` wrote; raise ``NotFound``, naming the recording, where it did not."""
+    try:
+        header = json.loads((folder / HEADER).read_text("utf-8"))
+        names = header["arrays"] if header["format"] == FORMAT else ["of another format"]
+        arrays = dict(_arrays(folder, names))
+        return Samples(
+            header["duration_ns"],
+            header["length_ns"],
+            len(arrays["time"]),
+            tuple(Group(*one) for one in header["groups"]),
+            tuple(Lane(*one) for one in header["lanes"]),
+            tuple(Rule(*one) for one in header["rules"]),
+            tuple(header["symbols"]),
+            tuple(header["binaries"]),
+            tuple(header["window_names"]),
+            tuple(tuple(one) for one in header["spans"]),
+            arrays,
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NotFound(f"{name} {READ_AGAIN}") from error
+
+
+def _arrays(folder: Path, names: list[str]) -> Iterator[tuple[str, Array]]:
+    for name in names:
+        held = np.lib.format.open_memmap(folder / f"{name}.npy", mode="r")  # takes no pickle
+        yield name, np.asarray(held)  # a plain array is far quicker to slice than a memmap
