@@ -11,11 +11,14 @@ from dash import Input, Output
 
 import tracekit
 from dashboard import access, answers
+from dashboard.callbacks import compare as compare_callbacks
 from dashboard.callbacks import library as library_callbacks
+from dashboard.callbacks import record as record_callbacks
 from dashboard.callbacks import trace as trace_callbacks
 from dashboard.library.library import Library
+from dashboard.modules import ENTRY, preloads
 from dashboard.pages.frame import frame, not_found, problem
-from dashboard.routes import files, uploads, views
+from dashboard.routes import compare, files, samples, uploads, views
 from dashboard.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -29,13 +32,14 @@ _INDEX = f"""<!doctype html>
 {{%css%}}
 <link rel="stylesheet" href="/report-assets/page.css?v={tracekit.__version__}">
 <link rel="stylesheet" href="/assets/dashboard.css?v={tracekit.__version__}">
+{preloads()}
 </head>
 <body>
 {{%app_entry%}}
 {{%config%}}
 {{%scripts%}}
 {{%renderer%}}
-<script type="module" src="/assets/start.js"></script>
+<script type="module" src="{ENTRY}"></script>
 </body>
 </html>"""
 
@@ -58,18 +62,22 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
     app.layout = frame()
-    _route(app, library)
+    _route(app, settings, library)
     library_callbacks.register(app, library)
     trace_callbacks.register(app, library)
+    compare_callbacks.register(app, library)
+    record_callbacks.register(app, settings, library)
     answers.register(app.server)
     views.register(app.server, library)
+    samples.register(app.server, library)
     uploads.register(app.server, library)
     files.register(app.server, library)
+    compare.register(app.server, library)
     access.protect(app.server, settings, app.csp_hashes())
     return app
 
 
-def _route(app: dash.Dash, library: Library) -> None:
+def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
     @app.callback(Output("page", "children"), Input("address", "pathname"))
     def show(path: str | None) -> Any:
         parts = [part for part in (path or "/").split("/") if part]
@@ -77,6 +85,10 @@ def _route(app: dash.Dash, library: Library) -> None:
             return library_callbacks.page()
         if len(parts) == 2 and parts[0] == "recordings":
             return trace_callbacks.page(library, parts[1])
+        if len(parts) == 3 and parts[0] == "compare":
+            return compare_callbacks.page(library, parts[1], parts[2])
+        if parts == ["record"]:
+            return record_callbacks.page(settings)
         return not_found("There is nothing at this address.")
 
 

@@ -27,6 +27,12 @@ class Limits:
     job_seconds: float = 2 * 3600
     job_memory_bytes: int = 0
     """What one worker may take; 0 is three quarters of the machine's memory."""
+    download_seconds: float = 10 * 60
+    """How long making one file to download may take."""
+    download_memory_bytes: int = 0
+    """What making one may take; 0 is as for a worker."""
+    downloads: int = 2
+    """How many are made at once."""
     job_starts: int = 3
     """A recording during which the server ended so often is not taken up again by itself."""
     deleted_seconds: float = 30 * 24 * 3600
@@ -45,6 +51,8 @@ class Settings:
     """What a visitor must show; needed where ``host`` is not this machine alone."""
     allowed_hosts: tuple[str, ...] = ()
     """Names beside ``host`` under which the dashboard may be called."""
+    remote_recording: bool = False
+    """Whether recordings may be started also where others than this machine can reach the dashboard."""
     limits: Limits = field(default_factory=Limits)
 
 

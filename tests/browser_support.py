@@ -52,7 +52,8 @@ def axe(request: pytest.FixtureRequest) -> str:
     """axe-core's source: from AXE_CORE, or from npm, kept in pytest's cache."""
     if given := os.environ.get("AXE_CORE"):
         return Path(given).read_text("utf-8")
-    folder = Path(request.config.cache.mkdir("axe-core"))  # type: ignore[union-attr]
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")  # two at once would write the same files
+    folder = Path(request.config.cache.mkdir(f"axe-core{worker}"))  # type: ignore[union-attr]
     file = folder / "node_modules" / "axe-core" / "axe.min.js"
     npm = shutil.which("npm")
     if not file.exists() and npm is not None:

@@ -24,6 +24,7 @@ def register(app: dash.Dash, library: Library) -> None:
         Input("trace-poll", "n_intervals"),
         State("address", "pathname"),
         prevent_initial_call=True,
+        running=[(Output("trace-poll", "disabled"), True, False)],  # a late answer would be dropped
     )
     def follow(_ticks: int | None, path: str) -> Node:
         return page(library, path.rpartition("/")[2])

@@ -108,6 +108,10 @@ class Recording:
 _SAME = [one.name for one in fields(Recording) if one.name in _ROW and one.name != "path"]
 
 
+def _no_room(error: DatabaseError) -> NoSpace:
+    return NoSpace(f"The catalog of recordings cannot be written: {error.orig}. Make room.")
+
+
 class Catalog:
     """Opens or makes the catalog; raises ``InputError`` when it is damaged or of a newer tracekit."""
 
@@ -121,6 +125,8 @@ class Catalog:
                 _METADATA.create_all(connection)
         except DatabaseError as error:
             self.close()
+            if "disk is full" in str(error.orig):
+                raise _no_room(error) from error
             raise InputError(
                 str(path), f"is no catalog of recordings, or a damaged one ({error.orig}).", "Move it away."
             ) from error
@@ -150,7 +156,7 @@ class Catalog:
             with self._engine.begin() as connection:
                 yield connection
         except OperationalError as error:  # which a full disk is
-            raise NoSpace(f"The catalog of recordings cannot be written: {error.orig}. Make room.") from error
+            raise _no_room(error) from error
 
     def add(self, recording: Recording, path: bytes = b"", fingerprint: str = "") -> None:
         """Add a recording that is new."""

@@ -14,19 +14,17 @@ import os
 import re
 import secrets
 import shutil
-import signal
-import subprocess
-import sys
 import threading
-from concurrent.futures import Future
-from contextlib import suppress
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from dashboard.errors import Conflict, NoSpace
 from dashboard.library.catalog import Recording
+from dashboard.library.children import Child, most_memory
 from dashboard.library.formats import Format
 from dashboard.library.inputs import openable
-from dashboard.library.library import Library
 from dashboard.library.names import one_line
 from dashboard.library.store import UPLOADED_FILE, WORK
 from dashboard.settings import Limits
@@ -34,13 +32,9 @@ from tracekit.errors import TracekitError
 from tracekit.export.text import printable
 
 _LOG = logging.getLogger(__name__)
-_ROOT = Path(__file__).resolve().parents[2]
 _FOLDER = "downloads"
-_SECONDS = 10 * 60.0
-_AT_ONCE = 2
 _MOST_WAITING = 2
 """Others that wait for what is being made: each holds one of the server's few threads."""
-_GRACE_SECONDS = 3.0
 _TOLD_BYTES = 8_000
 _LONGEST_SENTENCE = 1_000
 _LONGEST_NAME_BYTES = 200
@@ -57,14 +51,35 @@ class NotMade(TracekitError):  # noqa: N818
     """The file could not be made; the sentence says why."""
 
 
+class Kept(Protocol):
+    """The library, as far as downloads need it."""
+
+    def recording(self, recording_id: str) -> Recording:
+        """Return a recording; its message says when its file has changed since it was read."""
+
+    def analysis_path(self, recording_id: str) -> Path:
+        """Return the analysis; raise ``NotFound`` when the recording is deleted or not ready."""
+
+
+@dataclass
+class _Making:
+    """One file that is being made; ``child`` is None until it has started."""
+
+    recording_id: str
+    child: Child | None = None
+    stopped: bool = False
+    done: Future[None] = field(default_factory=Future)
+
+
 class Downloads:
     """Makes files, a few at once, and keeps them; safe to use from several threads."""
 
-    def __init__(self, library: Library, seconds: float = _SECONDS, at_once: int = _AT_ONCE) -> None:
-        self._library, self._seconds, self._at_once = library, seconds, at_once
+    def __init__(self, library: Kept, limits: Limits) -> None:
+        self._library, self._limits = library, limits
         self._changing = threading.Lock()
-        self._running: dict[Path, Future[None]] = {}
+        self._running: dict[Path, _Making] = {}
         self._waiting = 0
+        self._closing = False
 
     def path(self, recording_id: str, what: Format, redact: bool = False) -> Path:
         """Return the file, made now unless it is there; who asks for one that is being made waits for it.
@@ -76,34 +91,58 @@ class Downloads:
         if what.name == "json" and not redact:
             return analysis
         made = analysis.parent / _FOLDER / what.file_name(what.name, redact)
-        making, is_mine = self._joined(made)
+        making, is_mine = self._joined(recording_id, made)
         if making is None:
             return made
         try:
             if is_mine:
-                self._make(recording_id, what, redact, made)
-                making.set_result(None)
-            making.result()
+                self._make(making, what, redact, made)
+                making.done.set_result(None)
+            making.done.result()
         except BaseException as error:
             if is_mine:
-                making.set_exception(error)
+                making.done.set_exception(error)
             raise
         finally:
             self._left(made, is_mine)
         return made
 
-    def _joined(self, made: Path) -> tuple[Future[None] | None, bool]:
+    def end(self, recording_id: str) -> None:
+        """End what is being made of a recording, and wait until nothing of it is left."""
+        self._end([one for one in self._all() if one.recording_id == recording_id])
+
+    def close(self) -> None:
+        """End all that is being made; nothing is begun any more."""
+        self._closing = True
+        self._end(self._all())
+
+    def _all(self) -> list[_Making]:
+        with self._changing:
+            return list(self._running.values())
+
+    def _end(self, makings: list[_Making]) -> None:
+        for one in makings:
+            with self._changing:
+                one.stopped = True
+                if one.child is not None:
+                    one.child.stop()
+        wait([one.done for one in makings])
+
+    def _joined(self, recording_id: str, made: Path) -> tuple[_Making | None, bool]:
         """Return the making of a file, None when it is there, and whether it is the caller's to do."""
         with self._changing:
             if made.is_file():
                 return None, False
             running = self._running.get(made)
-            if len(self._running) >= self._at_once if running is None else self._waiting >= _MOST_WAITING:
+            most = self._limits.downloads
+            if len(self._running) >= most if running is None else self._waiting >= _MOST_WAITING:
                 raise Busy("Other downloads are being made. Try again in a moment.")
             if running is not None:
                 self._waiting += 1
                 return running, False
-            self._running[made] = Future()
+            if self._closing:
+                raise Conflict("The dashboard is ending.")
+            self._running[made] = _Making(recording_id)
             return self._running[made], True
 
     def _left(self, made: Path, is_mine: bool) -> None:
@@ -113,11 +152,12 @@ class Downloads:
             else:
                 self._waiting -= 1
 
-    def _make(self, recording_id: str, what: Format, redact: bool, made: Path) -> None:
+    def _make(self, making: _Making, what: Format, redact: bool, made: Path) -> None:
+        recording_id = making.recording_id
         analysis = self._library.analysis_path(recording_id)
         recording = self._unchanged(recording_id)
         folder = analysis.parents[1]
-        if shutil.disk_usage(folder).free < Limits.free_disk_bytes:
+        if shutil.disk_usage(folder).free < self._limits.free_disk_bytes:
             raise NoSpace("The disk has too little room left to make this. Make room and try again.")
         read = _identity(analysis)
         work = folder / f"{WORK}{secrets.token_hex(4)}"
@@ -126,7 +166,9 @@ class Downloads:
             output = work / f"made{what.ending}"
             options = ("--redact",) if redact else ()
             inputs = _inputs(recording, folder, work)
-            self._run([*what.command, *options, "-o", str(output), *map(str, inputs)], recording, work)
+            self._run(
+                [*what.command, *options, "-o", str(output), *map(str, inputs)], making, recording, work
+            )
             with output.open("rb") as file:
                 os.fsync(file.fileno())
             if _identity(self._library.analysis_path(recording_id)) != read:
@@ -150,29 +192,29 @@ class Downloads:
             raise Conflict(f"This cannot be made of {recording.name} any more. {recording.message}")
         return recording
 
-    def _run(self, command: list[str], recording: Recording, work: Path) -> None:
+    def _run(self, command: list[str], making: _Making, recording: Recording, work: Path) -> None:
         """Run tracekit; raise ``NotMade`` unless it ends well and in time."""
-        with (work / "log").open("wb") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own program; no shell reads it
-                [sys.executable, "-P", "-m", "dashboard.library.making", *command],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                env=_environment(work),
-                start_new_session=True,
-            )
+        seconds, memory = self._limits.download_seconds, self._limits.download_memory_bytes
+        arguments = [str(memory or most_memory(self._limits)), *command]
+        log = work / "log"
+        child = Child("dashboard.library.making", arguments, temporary=work / "tmp", log=log)
+        with self._changing:
+            making.child = child
+            if making.stopped:
+                child.stop()
         try:
-            code = process.wait(self._seconds)
-        except subprocess.TimeoutExpired:
-            text = f"Making this of {recording.name} took longer than {self._seconds / 60:.0f} minutes."
+            code = child.wait(seconds)
+        except TimeoutError:
+            text = f"Making this of {recording.name} took longer than {seconds / 60:.0f} minutes."
             raise NotMade(f"{text} It was stopped; the command line has no such limit.") from None
         finally:
-            _end(process)
+            child.stop()
+            child.wait()
+        if code and making.stopped:
+            self._library.analysis_path(recording.id)  # why: it was deleted
+            raise Conflict(f"Making this of {recording.name} was stopped: the dashboard is ending.")
         if code:
-            with (work / "log").open("rb") as log:
-                log.seek(max(0, (work / "log").stat().st_size - _TOLD_BYTES))
-                told = log.read().decode("utf-8", "replace")
-            raise NotMade(_sentence(told, code, recording, work))
+            raise NotMade(_sentence(_end_of(log), code, recording, work))
 
 
 def _inputs(recording: Recording, folder: Path, work: Path) -> list[Path]:
@@ -195,30 +237,6 @@ def _inputs(recording: Recording, folder: Path, work: Path) -> list[Path]:
     return [named]
 
 
-def _environment(work: Path) -> dict[str, str]:
-    temporary = work / "tmp"
-    temporary.mkdir(mode=0o700)
-    path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
-    return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(temporary), "PYTHONIOENCODING": "utf-8"}
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process that still runs, in good order where it can, and whatever it left."""
-    if process.poll() is None:
-        process.terminate()  # tracekit ends the xctrace that it started
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE_SECONDS)
-    with suppress(ProcessLookupError, PermissionError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
-        else:
-            process.kill()
-    process.wait()
-    with suppress(OSError):
-        if process.stdin is not None:
-            process.stdin.close()
-
-
 def _sentence(told: str, code: int, recording: Recording, work: Path) -> str:
     """Return why a command failed: what it said as its error, naming the recording and no folder."""
     name = recording.name
@@ -234,6 +252,12 @@ def _sentence(told: str, code: int, recording: Recording, work: Path) -> str:
     for place in (work / "input", work, folder / "input", folder, read.parent):
         text = text.replace(printable(f"{place}{os.sep}"), "")
     return one_line(text)[:_LONGEST_SENTENCE]
+
+
+def _end_of(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _TOLD_BYTES))
+        return file.read().decode("utf-8", "replace")
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from dashboard.errors import NotFound
 from dashboard.library.catalog import UNFINISHED, Catalog, Recording
+from dashboard.library.children import most_memory
 from dashboard.library.process import WorkerProcess
 from dashboard.library.store import WORK, Store
 from dashboard.library.worker import SUMMARY, Task
@@ -21,7 +22,6 @@ from dashboard.settings import Limits
 _LOG = logging.getLogger(__name__)
 _PATIENCE_SECONDS = 5.0
 _FACTS = ("verdict", "device", "system", "duration_ns", "samples", "windows")
-_SMALLEST_MEMORY = 2 << 30
 
 
 @dataclass
@@ -135,7 +135,7 @@ class Jobs:
             recording.name,
             os.fsencode(recording.path).hex() if recording.origin == "file" else "",
             f"{WORK}{secrets.token_hex(4)}",
-            self._limits.job_memory_bytes or _most_memory(),
+            most_memory(self._limits),
         )
         self._store.discard(self._store.results(job.id))
         try:
@@ -220,12 +220,3 @@ def _ended_by(name: str, code: int) -> str:
             " Try again when less is running."
         )
     return f"Reading {name} ended without a result (exit code {code}). Try again."
-
-
-def _most_memory() -> int:
-    """Return three quarters of the machine's memory."""
-    try:
-        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        whole = 0
-    return max(_SMALLEST_MEMORY, whole * 3 // 4)

@@ -13,6 +13,8 @@ from pathlib import Path
 from dashboard.errors import NotFound
 from dashboard.library import worker
 from dashboard.library.catalog import FINISHED, UNFINISHED, Catalog, Recording, new_recording, now
+from dashboard.library.comparisons import Comparisons
+from dashboard.library.downloads import Downloads
 from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
 from dashboard.library.jobs import Jobs
 from dashboard.library.names import note_text, shown_name, tag_list
@@ -40,6 +42,8 @@ class Library:
             raise
         self._adding = threading.Lock()
         self._jobs = Jobs(self._store, self._catalog, limits)
+        self.downloads = Downloads(self, limits)
+        self.comparisons = Comparisons(self, self._store, limits)
         self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.wake)
         try:
             self._tidy(limits)
@@ -57,6 +61,8 @@ class Library:
 
     def close(self) -> None:
         """Stop the workers, which are taken up again at the next start, and let another server in."""
+        self.downloads.close()
+        self.comparisons.close()
         self._jobs.close()
         self._catalog.close()
         self._lock.release()
@@ -125,6 +131,8 @@ class Library:
         self._catalog.find(recording_id)
         self._catalog.set_deleted(recording_id, True)
         self._end_work(recording_id, "waiting")
+        self.downloads.end(recording_id)
+        self.comparisons.end(recording_id)
 
     def restore(self, recording_id: str) -> Recording:
         """Undo ``delete``; what was not read to its end is read."""
@@ -138,6 +146,8 @@ class Library:
         self._catalog.find(recording_id)
         self._catalog.remove(recording_id)
         self._jobs.stop(recording_id)
+        self.downloads.end(recording_id)
+        self.comparisons.forget(recording_id)
         self._store.discard(self._store.recording(recording_id))
 
     def cancel(self, recording_id: str) -> None:
@@ -161,6 +171,7 @@ class Library:
         if found.origin == "file":
             place = _resolved(Path(found.path))
             self._catalog.change(recording_id, fingerprint=fingerprint(place), size_bytes=size_of(place))
+        self.comparisons.forget(recording_id)
         self._store.discard(self._store.results(recording_id))
         again = {"state": "waiting", "stage": "", "progress": None, "message": "", "starts": 0}
         self._catalog.change(recording_id, states=FINISHED, **again)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
@@ -58,10 +59,14 @@ class Plan:
 def save_plan(folder: Path, plan: Plan) -> None:
     """Write a new upload's plan; its folder appears with it, or not at all."""
     draft = folder.with_name(f"new-{folder.name}")
-    draft.mkdir(mode=0o700)
-    (draft / _ABOUT).write_text(json.dumps(asdict(plan)))
-    write_offset(draft, 0)
-    draft.rename(folder)
+    try:
+        draft.mkdir(mode=0o700)
+        (draft / _ABOUT).write_text(json.dumps(asdict(plan)))
+        write_offset(draft, 0)
+        draft.rename(folder)
+    except OSError:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
 
 
 def load_plan(folder: Path) -> Plan:

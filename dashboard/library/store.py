@@ -8,6 +8,7 @@
                     work-…/    what a worker is writing
                     worker.log
     uploads/<id>/              see ``uploads``
+    comparisons/<id>-<id>/     see ``comparisons``
     trash/                     what is being removed
 """
 
@@ -45,7 +46,7 @@ class Store:
         """Make the folders and return the store with its lock; raise ``UsageError`` when they cannot be."""
         store = cls(folder.expanduser().absolute())
         try:
-            for place in (store.folder, store.recordings, store.uploads, store.trash):
+            for place in (store.folder, store.recordings, store.uploads, store.comparisons, store.trash):
                 place.mkdir(mode=0o700, parents=True, exist_ok=True)
             return store, Lock(store.folder / "lock")
         except OSError as error:
@@ -63,6 +64,11 @@ class Store:
     def uploads(self) -> Path:
         """The folder of all uploads."""
         return self.folder / "uploads"
+
+    @property
+    def comparisons(self) -> Path:
+        """The folder of all comparisons."""
+        return self.folder / "comparisons"
 
     @property
     def trash(self) -> Path:
@@ -85,6 +91,10 @@ class Store:
     def results(self, recording_id: str) -> Path:
         """Return the folder of what was found."""
         return self.recording(recording_id) / "results"
+
+    def comparison(self, base_id: str, new_id: str) -> Path:
+        """Return the folder of what was found in comparing two recordings."""
+        return self.comparisons / f"{checked(base_id)}-{checked(new_id)}"
 
     def upload(self, upload_id: str) -> Path:
         """Return an upload's folder."""
@@ -113,6 +123,9 @@ class Store:
                 continue
             for work in folder.glob(f"{WORK}*"):
                 self.discard(work)
+        for folder in self.comparisons.iterdir():
+            if not set(folder.name.split("-")) <= set(known):
+                self.discard(folder)
         for folder in self.uploads.iterdir():
             if not _ID.fullmatch(folder.name):  # one that was being begun
                 self.discard(folder)

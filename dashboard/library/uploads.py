@@ -124,11 +124,18 @@ class Uploads:
         return found
 
     def offset(self, upload_id: str) -> int:
-        """Return how many bytes are on the disk for good: where to go on."""
+        """Return how many bytes are on the disk for good: where to go on; of one that was finished, all."""
         try:
             return slices.read_offset(self._store.upload(upload_id))
-        except (OSError, ValueError) as error:
-            raise _gone() from error
+        except (OSError, ValueError):
+            return self._finished(upload_id).size_bytes
+
+    def _finished(self, upload_id: str) -> Recording:
+        """Return what became of an upload that was finished, by another tab or before an answer was lost."""
+        try:
+            return self._catalog.find(upload_id)
+        except NotFound:
+            raise _gone() from None
 
     def append(self, upload_id: str, offset: int, stream: Readable, length: int) -> int:
         """Take the next ``length`` bytes, which must begin at ``offset``; return the new offset.
@@ -139,7 +146,10 @@ class Uploads:
         """
         if length > self._limits.slice_bytes:
             raise TooLarge(f"A slice has at most {self._limits.slice_bytes:,} bytes.")
-        plan = self._plan(upload_id)
+        try:
+            plan = self._plan(upload_id)
+        except NotFound:
+            raise Conflict(f"The upload is finished, at {self.offset(upload_id)}.") from None
         with self._alone(upload_id):
             at = self.offset(upload_id)
             if offset != at:
@@ -184,7 +194,7 @@ class Uploads:
         try:
             plan = self._plan(upload_id)
         except NotFound:
-            return self._catalog.find(upload_id)
+            return self._finished(upload_id)
         with self._alone(upload_id):
             at = self.offset(upload_id)
             if at != plan.size_bytes:

@@ -1,9 +1,8 @@
 """``python -m dashboard.library.worker <library folder> <id>``: open → analyse → write what the pages need.
 
-The server writes one line of JSON (a ``Task``) to standard input and keeps it open: when that ends, the
-server has ended, and the worker does too. Lines of JSON go back on standard output: ``{"stage": …,
-"progress": …}``, and ``{"failed": sentence}`` before an end with exit code 1. Results appear as a whole in
-``results/`` of the recording's folder.
+The server writes one line of JSON (a ``Task``) to standard input and keeps it open, see ``child``.
+Lines of JSON go back on standard output: ``{"stage": …, "progress": …}``, and ``{"failed": sentence}`` before
+an end with exit code 1. Results appear as a whole in ``results/`` of the recording's folder.
 """
 
 from __future__ import annotations
@@ -11,17 +10,17 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import signal
+import re
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from dashboard.library import child
 from dashboard.library.inputs import openable, size_of
 from dashboard.library.names import one_line
 from dashboard.library.store import UPLOADED_FILE, Store
@@ -31,12 +30,8 @@ if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
 ANALYSIS, SECTIONS_FILE, SUMMARY, VIEW = "analysis.json", "sections.json", "summary.json", "view.bin.gz"
-_GRACE_SECONDS = 2.0
 _REPORT_SECONDS = 0.2
-_NICENESS = 5
-_OOM_SCORE = 500
 _COMPRESSION = 5
-_ALONE = threading.Event()
 _STATIC_PICTURE = "timeline"
 _LONGEST_SENTENCE = 1_000
 TEMPORARY = "tmp"
@@ -93,9 +88,8 @@ def main(folder: str, recording_id: str) -> int:
     channel = Channel(os.fdopen(os.dup(1), "w", encoding="utf-8"))
     os.dup2(2, 1)  # what libraries print is not for the server
     task = Task(**json.loads(sys.stdin.buffer.readline()))
-    signal.signal(signal.SIGTERM, _interrupt)
-    threading.Thread(target=_end_with_server, daemon=True).start()
-    _be_modest(task.memory_bytes)
+    child.end_with_server()
+    child.be_modest(task.memory_bytes)
     store = Store(Path(folder))
     work = store.recording(recording_id) / task.work / "results"
     path = Path(os.fsdecode(bytes.fromhex(task.path))) if task.path else store.input(recording_id)
@@ -118,29 +112,46 @@ def main(folder: str, recording_id: str) -> int:
 
 def read_into(folder: Path, path: Path, task: Task, channel: Channel) -> None:
     """Read a recording and write all that the pages need of it."""
-    channel.stage("opening", size_of(path))
-    import tracekit
-
-    uploaded = not task.path
-    single = path / UPLOADED_FILE
-    found = [path] if not uploaded else [single] if single.is_file() else openable(path, task.name)
-    trace = tracekit.open_trace(found if len(found) > 1 else found[0], progress=channel)
-    if uploaded:  # its name on the disk is ours
-        trace = replace(trace, info=replace(trace.info, name=task.name))
-    channel.stage("analysing")
-    analysis = tracekit.analyze(trace)
+    analysis = analysed(path, task.name, not task.path, channel)
     channel.stage("writing")
+    write_results(folder, analysis)
+
+
+def write_results(folder: Path, analysis: Analysis) -> None:
+    """Write all that the pages need of a recording."""
     for name, content in _CONTENTS.items():
         with (folder / name).open("wb") as file:
             file.write(content(analysis))
             file.flush()
             os.fsync(file.fileno())
+    _write_samples(folder, analysis)
+
+
+def analysed(path: Path, name: str, uploaded: bool, channel: Channel, which: str = "") -> Analysis:
+    """Open and analyse a recording; the stages say ``which`` one it is, where there are several."""
+    channel.stage(f"opening{which}", size_of(path))
+    import tracekit
+
+    single = path / UPLOADED_FILE
+    found = [path] if not uploaded else [single] if single.is_file() else openable(path, name)
+    trace = tracekit.open_trace(found if len(found) > 1 else found[0], progress=channel)
+    if uploaded:  # its name on the disk is ours
+        trace = replace(trace, info=replace(trace.info, name=name))
+    channel.stage(f"analysing{which}")
+    return tracekit.analyze(trace)
+
+
+def _write_samples(folder: Path, analysis: Analysis) -> None:
+    from dashboard.samples.columns import FOLDER
+    from dashboard.samples.writing import write_samples
+
+    write_samples(folder / FOLDER, analysis)
 
 
 def _view(analysis: Analysis) -> bytes:
     from tracekit.report.view.view import view_block
 
-    return gzip.compress(view_block(analysis), _COMPRESSION, mtime=0)
+    return gzip.compress(view_block(analysis, tiles=True), _COMPRESSION, mtime=0)
 
 
 def _analysis(analysis: Analysis) -> bytes:
@@ -184,6 +195,11 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+def _in_the_page(advice: str) -> str:
+    """Return an advice that speaks of a command's arguments for people who add files to a page."""
+    return re.sub(r"\b([Nn])ame (?=the |one )", lambda at: "add " if at[1] == "n" else "Add ", advice)
+
+
 def sentence(error: BaseException, name: str, path: Path) -> str:
     """Return what went wrong in words that name the recording and no folder of this machine."""
     if isinstance(error, MemoryError):
@@ -194,51 +210,11 @@ def sentence(error: BaseException, name: str, path: Path) -> str:
         return f"{name} could not be read to its end: {error.strerror or error}."
     text = str(error)
     if isinstance(error, InputError) and Path(error.source).name in (path.name, UPLOADED_FILE):
-        text = f"{name}: {error.problem} {error.advice}".strip()
+        text = f"{name}: {error.problem} {_in_the_page(error.advice)}".strip()
     for place in (f"{path}{os.sep}", str(path), f"{path.parent}{os.sep}"):
         text = text.replace(place, "" if place.endswith(os.sep) else name)
     return one_line(text)[:_LONGEST_SENTENCE]
 
 
-def _interrupt(_number: int, _frame: object) -> None:
-    raise SystemExit(128 + signal.SIGTERM)
-
-
-def _end_with_server() -> None:
-    """Wait for the end of standard input; then end, and what was started with it."""
-    while os.read(0, 1 << 12):
-        pass
-    _ALONE.set()
-    os.kill(os.getpid(), signal.SIGTERM)  # so that xctrace, if it was started, is ended in good order
-    time.sleep(_GRACE_SECONDS)
-    _end(1)
-
-
-def _end(code: int) -> NoReturn:
-    """End now: no thread, and no library's own clean-up, keeps a finished worker alive."""
-    sys.stderr.flush()
-    if _ALONE.is_set() and hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
-        os.killpg(0, signal.SIGKILL)  # what it started; else the server does it
-    os._exit(code)
-
-
-def _be_modest(memory_bytes: int) -> None:
-    """Let the server go first, and be the one that the system ends when memory runs out."""
-    with suppress(OSError, AttributeError):
-        os.nice(_NICENESS)
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE))
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        # Not the address space, of which numpy and threads reserve far more than they use.
-        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 if __name__ == "__main__":
-    try:
-        exit_code = main(*sys.argv[1:3])
-    except SystemExit as interrupted:
-        exit_code = int(interrupted.code or 0)
-    _end(exit_code)
+    child.run(lambda: main(*sys.argv[1:3]))

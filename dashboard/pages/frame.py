@@ -17,6 +17,7 @@ def frame() -> Node:
                 [
                     html.A("tracekit", href="/", className="brand"),
                     html.A("Recordings", href="/", className="place"),
+                    html.A("Record", href="/record", className="place"),
                 ],
                 className="site",
                 **aria(label="Pages"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dash import dcc, html
 
 from dashboard.library.catalog import Recording
-from dashboard.pages import parts, words
+from dashboard.pages import compare, parts, words
 from dashboard.pages.parts import Node, aria
 
 POLL_MS = 1_000
@@ -24,6 +24,7 @@ def library_page() -> Node:
             dcc.Store(id="library-shown"),
             dcc.Store(id="library-tag", data=""),
             dcc.Store(id="library-edited", data=""),
+            dcc.Store(id="library-chosen", data=[]),
         ]
     )
 
@@ -77,19 +78,26 @@ def _listing() -> Node:
             ),
             html.Div(id="library-notice", role="status"),
             html.Div(id="library-edit"),
+            html.Div(id="library-compare", role="status"),
             html.Div(html.P("Loading …", className="note loading"), id="library-rows"),
         ],
         **aria(labelledby="list-heading"),
     )
 
 
-def rows(recordings: Sequence[Recording], *, filtered: bool, deleted: bool) -> Node:
-    """Return the table; without recordings, what there is to do about it."""
+def rows(
+    recordings: Sequence[Recording], *, filtered: bool, deleted: bool, chosen: Sequence[str] = ()
+) -> Node:
+    """Return the table, ``chosen`` ticked; without recordings, what there is to do about it."""
     if not recordings:
         return _nothing(filtered, deleted)
-    names: list[Node] = [*_HEADER, html.Span("Actions", className="unseen")]
+    names: list[Node] = [
+        html.Span("Compare", className="unseen"),
+        *_HEADER,
+        html.Span("Actions", className="unseen"),
+    ]
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in names]))
-    body = html.Tbody([_row(one, deleted) for one in recordings])
+    body = html.Tbody([_row(one, deleted, one.id in chosen) for one in recordings])
     return html.Div(
         html.Table([html.Caption("Recordings"), head, body]),
         className="table-scroll recordings",
@@ -108,7 +116,7 @@ def _nothing(filtered: bool, deleted: bool) -> Node:
     return html.P(told, className="empty")
 
 
-def _row(recording: Recording, deleted: bool) -> Node:
+def _row(recording: Recording, deleted: bool, is_chosen: bool) -> Node:
     name = words.shown(recording.name)
     note = html.Div(words.shown(recording.note), className="note") if recording.note else None
     place = "on this machine" if recording.origin == "file" else "uploaded"
@@ -116,6 +124,7 @@ def _row(recording: Recording, deleted: bool) -> Node:
     is_ready = recording.state == "ready"
     return html.Tr(
         [
+            html.Td(_tick(recording, is_chosen) if compare.is_fit(recording) else None, className="choose"),
             html.Th(
                 [
                     name if deleted else html.A(name, href=f"/recordings/{recording.id}"),
@@ -133,6 +142,33 @@ def _row(recording: Recording, deleted: bool) -> Node:
             html.Td(html.Div(_actions(recording, deleted), className="actions")),
         ]
     )
+
+
+def _tick(recording: Recording, is_chosen: bool) -> Node:
+    """Return a checkbox; Dash has none that is a checkbox to assistive technology."""
+    name = f"Compare: {words.shown(recording.name)}"
+    state = aria(checked=str(is_chosen).lower(), label=name)
+    return html.Button(
+        id={"choose": recording.id}, type="button", role="checkbox", n_clicks=0, className="tick", **state
+    )
+
+
+def comparison(chosen: Sequence[Recording]) -> Node:
+    """Return what can be done with the recordings that were ticked; nothing without any."""
+    if not chosen:
+        return None
+    ordered = compare.in_order(chosen)
+    named: list[Node] = [f"“{words.shown(one.name)}”" for one in ordered]
+    link: Node
+    if len(ordered) == 2:
+        told = f"BASE is {named[0]}, the older one; NEW is {named[1]}."
+        link = html.A("Compare", href=compare.address(ordered[0].id, ordered[1].id), className="button")
+    else:
+        told = f"{named[0]} is chosen. " if len(ordered) == 1 else f"{len(ordered)} recordings are chosen. "
+        told += "Choose one more to compare." if len(ordered) == 1 else "Two can be compared at a time."
+        link = None
+    clear = html.Button("Clear", id="library-unchoose", type="button", n_clicks=0)
+    return html.Div([html.Span(told), link, clear], className="notice chosen")
 
 
 def _state(recording: Recording) -> Node:

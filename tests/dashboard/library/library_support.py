@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import subprocess
 import tarfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,8 +23,10 @@ EXPORTS = ROOT / "sample_traces" / "ane-e5rt-macos26"
 BUNDLE_VERDICT = "Handed work to the GPU (6 samples)"
 EXPORTS_VERDICT = "Handed work to the ANE (3 samples)"
 XML = b'<?xml version="1.0"?>\n<trace-query-result></trace-query-result>\n'
+CONTENT = XML + bytes(range(256)) * 40
 QUIET = Limits(workers=0, free_disk_bytes=0)
 """Nothing is read: for all that comes before that."""
+ONE_READER = Limits(free_disk_bytes=0)
 
 
 @contextmanager
@@ -55,6 +58,14 @@ def send(library: Library, number: str, content: bytes, slice_bytes: int = 1 << 
         at = library.uploads.append(number, at, io.BytesIO(piece), len(piece))
 
 
+def append(library: Library, number: str, offset: int, piece: bytes) -> int:
+    return library.uploads.append(number, offset, io.BytesIO(piece), len(piece))
+
+
+def received(library: Library, recording_id: str) -> bytes:
+    return (library._store.input(recording_id) / "recording").read_bytes()
+
+
 def files_of(folder: Path) -> list[tuple[str, bytes]]:
     """A folder as browsers send one: every path begins with its name."""
     return [
@@ -65,11 +76,34 @@ def files_of(folder: Path) -> list[tuple[str, bytes]]:
 
 
 def zipped(folder: Path) -> bytes:
+    return archive(dict(files_of(folder)))
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """A zip with these names, whatever they are."""
     held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
-        for name, content in files_of(folder):
-            archive.writestr(name, content)
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
     return held.getvalue()
+
+
+def linked(bundle: Path) -> bytes:
+    """A tar of a bundle in which every file is a link to one of this machine."""
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as made:
+        for name, _ in files_of(bundle):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            made.addfile(entry)
+    return held.getvalue()
+
+
+def claim(bundle: Path, size_bytes: int) -> bytes:
+    """A compressed tar whose first file is said to be so large."""
+    entry = tarfile.TarInfo(f"{bundle.name}/form.template")
+    entry.size = size_bytes
+    return gzip.compress(entry.tobuf())
 
 
 def tarred(folder: Path, mode: str) -> bytes:

@@ -7,36 +7,25 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from library_support import BUNDLE, EXPORTS, ROOT, environment, is_alive, opened, upload, wait_for
+from library_support import BUNDLE, EXPORTS, QUIET, ROOT, environment, is_alive, opened, upload, wait_for
 
 from dashboard.errors import Conflict, NoSpace, NotFound
-from dashboard.library import downloads
+from dashboard.library import children
 from dashboard.library.catalog import Recording
-from dashboard.library.downloads import Busy, Downloads, NotMade
+from dashboard.library.downloads import Busy, NotMade
 from dashboard.library.formats import FORMATS, available, chosen
 from dashboard.library.library import Library
-from dashboard.settings import Limits
 from tracekit.errors import UsageError
 
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
 HTML, MARKDOWN, WINDOWS = FORMATS["html"], FORMATS["markdown"], FORMATS["windows"]
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> Iterator[Library]:
-    with opened(tmp_path / "library") as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Limits, "free_disk_bytes", 0)
 
 
 @pytest.fixture
@@ -72,6 +61,11 @@ def left(library: Library, recording: str) -> list[str]:
     return sorted(one for one in found if not one.startswith(own))
 
 
+def no_longer_alive(pids: Path) -> bool:
+    wait_for(lambda: not any(is_alive(int(one)) for one in pids.read_text().split()))
+    return True
+
+
 # What is made ---------------------------------------------------------------------------------------------
 
 
@@ -91,7 +85,7 @@ def left(library: Library, recording: str) -> list[str]:
 )
 def test_a_sample_recording_in_every_format(name: str, begins: bytes, holds: bytes, library: Library) -> None:
     recording = ready(library, library.add_file(BUNDLE))
-    made = Downloads(library).path(recording, chosen(name, False))
+    made = library.downloads.path(recording, chosen(name, False))
     content = made.read_bytes()
     assert content.startswith(begins) and holds in content
     assert made.parent == library._store.results(recording) / "downloads"
@@ -100,12 +94,12 @@ def test_a_sample_recording_in_every_format(name: str, begins: bytes, holds: byt
 
 def test_the_analysis_is_the_one_that_is_there(library: Library) -> None:
     recording = ready(library, library.add_file(BUNDLE))
-    assert Downloads(library).path(recording, FORMATS["json"]) == library.analysis_path(recording)
+    assert library.downloads.path(recording, FORMATS["json"]) == library.analysis_path(recording)
 
 
 def test_a_redacted_report_is_another_file(library: Library) -> None:
     recording = ready(library, library.add_file(BUNDLE))
-    made = Downloads(library)
+    made = library.downloads
     plain, redacted = (made.path(recording, MARKDOWN, redact) for redact in (False, True))
     assert (plain.name, redacted.name) == ("markdown.md", "markdown.redacted.md")
     found = json.loads(made.path(recording, FORMATS["json"], redact=True).read_bytes())
@@ -117,11 +111,11 @@ def test_what_was_made_is_kept_until_the_recording_is_read_anew(
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
     program('echo first > "$OUT"')
-    assert Downloads(library).path(recording, WINDOWS).read_text() == "first\n"
+    assert library.downloads.path(recording, WINDOWS).read_text() == "first\n"
     program('echo second > "$OUT"')
-    assert Downloads(library).path(recording, WINDOWS).read_text() == "first\n"
+    assert library.downloads.path(recording, WINDOWS).read_text() == "first\n"
     ready(library, library.retry(recording))
-    assert Downloads(library).path(recording, WINDOWS).read_text() == "second\n"
+    assert library.downloads.path(recording, WINDOWS).read_text() == "second\n"
     library.purge(recording)
     assert list(library._store.recordings.iterdir()) == []
 
@@ -134,7 +128,7 @@ def test_an_upload_is_called_by_its_name_whatever_that_is(
     name: str, shown: str | None, library: Library
 ) -> None:
     recording = ready(library, upload(library, name, EXPORT))
-    text = Downloads(library).path(recording, HTML).read_text("utf-8")
+    text = library.downloads.path(recording, HTML).read_text("utf-8")
     assert shown is None or f"<title>{shown}" in text
     assert str(library._store.folder) not in text
 
@@ -167,7 +161,7 @@ def test_who_asks_twice_at_once_has_it_made_once(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
-    made, go = Downloads(library), tmp_path / "go"
+    made, go = library.downloads, tmp_path / "go"
     program(f'echo x >> {tmp_path}/started; until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(made.path, recording, HTML) for _ in range(3)]
@@ -183,7 +177,7 @@ def test_a_third_is_told_to_come_again(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
-    made, go = Downloads(library), tmp_path / "go"
+    made, go = library.downloads, tmp_path / "go"
     program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(2) as pool:
         asked = [pool.submit(made.path, recording, one) for one in (HTML, WINDOWS)]
@@ -207,7 +201,7 @@ def test_a_failure_is_a_sentence_without_folders_and_leaves_nothing(
     local.write_bytes(b"<?xml version='1.0'?>\n<nothing/>")
     for recording in (uploaded, ready(library, library.add_file(local))):
         with pytest.raises(NotMade) as failure:
-            Downloads(library).path(recording, HTML)
+            library.downloads.path(recording, HTML)
         assert str(failure.value).startswith(name.removesuffix(".xml"))
         assert str(tmp_path) not in str(failure.value) and "\n" not in str(failure.value)
         assert left(library, recording) == ["results"]
@@ -226,7 +220,7 @@ def test_a_maker_that_breaks_down_leaves_nothing(
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
     program(script)
-    made = Downloads(library)
+    made = library.downloads
     with pytest.raises(NotMade) as failure:
         made.path(recording, HTML)
     assert told in str(failure.value) and "/secret" not in str(failure.value)
@@ -236,22 +230,78 @@ def test_a_maker_that_breaks_down_leaves_nothing(
 
 
 def test_one_that_takes_too_long_is_ended_with_all_that_it_started(
-    library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(downloads, "_GRACE_SECONDS", 0.2)
-    recording = ready(library, library.add_file(BUNDLE))
+    monkeypatch.setattr(children, "_GRACE_SECONDS", 0.2)
     program(f"trap '' TERM; sleep 60 & echo $$ $! > {tmp_path}/pids; wait; sleep 60")
-    with pytest.raises(NotMade, match="took longer than"):
-        Downloads(library, seconds=0.5).path(recording, HTML)
-    pids = [int(one) for one in (tmp_path / "pids").read_text().split()]
-    wait_for(lambda: not any(map(is_alive, pids)))
-    assert left(library, recording) == ["results"]
+    with opened(tmp_path / "library", replace(QUIET, download_seconds=0.5)) as library:
+        recording = ready(library, library.add_file(BUNDLE))
+        with pytest.raises(NotMade, match="took longer than"):
+            library.downloads.path(recording, HTML)
+        assert no_longer_alive(tmp_path / "pids")
+        assert left(library, recording) == ["results"]
+
+
+@pytest.mark.parametrize("ends", ["delete", "purge", "close"])
+def test_with_the_recording_or_the_server_ends_what_is_being_made_of_it(
+    ends: str, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    program(f"sleep 60 & echo $$ $! > {tmp_path}/pids; wait")
+    with opened(tmp_path / "library") as library, ThreadPoolExecutor(1) as pool:
+        recording = ready(library, library.add_file(BUNDLE))
+        asked = pool.submit(library.downloads.path, recording, HTML)
+        wait_for(
+            lambda: (
+                len((tmp_path / "pids").read_text().split()) == 2 if (tmp_path / "pids").exists() else False
+            )
+        )
+        library.close() if ends == "close" else getattr(library, ends)(recording)
+        assert no_longer_alive(tmp_path / "pids")
+        with pytest.raises(Conflict if ends == "close" else NotFound):
+            asked.result()
+        folder = library._store.recording(recording)
+        assert left(library, recording) == ([] if ends == "purge" else ["results"])
+        assert folder.exists() == (ends != "purge")
+
+
+def test_what_is_made_of_another_goes_on(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    one, other = (ready(library, upload(library, name, EXPORT)) for name in ("a.xml", "b.xml"))
+    go = tmp_path / "go"
+    program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(library.downloads.path, other, HTML)
+        wait_for(lambda: len(library.downloads._running) == 1)
+        library.purge(one)
+        go.touch()
+        assert asked.result().read_text() == "it\n"
+
+
+def test_a_maker_that_wants_too_much_memory_is_told_of(tmp_path: Path) -> None:
+    with opened(tmp_path / "library", replace(QUIET, download_memory_bytes=32 << 20)) as library:
+        recording = ready(library, library.add_file(BUNDLE))
+        with pytest.raises(NotMade):
+            library.downloads.path(recording, HTML)
+        assert left(library, recording) == ["results"]
+
+
+def test_as_many_are_made_at_once_as_the_settings_say(program: Callable[[str], None], tmp_path: Path) -> None:
+    program(f'until [ -e {tmp_path}/go ]; do sleep 0.05; done; echo it > "$OUT"')
+    with opened(tmp_path / "library", replace(QUIET, downloads=1)) as library, ThreadPoolExecutor(1) as pool:
+        recording = ready(library, library.add_file(BUNDLE))
+        asked = pool.submit(library.downloads.path, recording, HTML)
+        wait_for(lambda: len(library.downloads._running) == 1)
+        with pytest.raises(Busy):
+            library.downloads.path(recording, WINDOWS)
+        (tmp_path / "go").touch()
+        asked.result()
 
 
 def test_a_maker_ends_with_the_server(tmp_path: Path) -> None:
     pipe = tmp_path / "endless.xml"
     os.mkfifo(pipe)
-    command = [sys.executable, "-P", "-m", "dashboard.library.making", "analyze", str(pipe)]
+    command = [sys.executable, "-P", "-m", "dashboard.library.making", "0", "analyze", str(pipe)]
     maker = subprocess.Popen(
         command, stdin=subprocess.PIPE, env=environment(), cwd=ROOT, start_new_session=True
     )
@@ -272,11 +322,11 @@ def test_of_a_file_that_changed_nothing_new_is_made(
     local.write_bytes(EXPORT)
     recording = ready(library, library.add_file(local))
     program('echo it > "$OUT"')
-    Downloads(library).path(recording, HTML)
+    library.downloads.path(recording, HTML)
     local.write_bytes(EXPORT + b" ")
-    assert Downloads(library).path(recording, HTML).read_text() == "it\n"  # of what the page shows
+    assert library.downloads.path(recording, HTML).read_text() == "it\n"  # of what the page shows
     with pytest.raises(Conflict, match="has changed since it was read"):
-        Downloads(library).path(recording, WINDOWS)
+        library.downloads.path(recording, WINDOWS)
 
 
 @pytest.mark.parametrize("becomes", ["changed", "read anew", "deleted", "purged"])
@@ -294,7 +344,7 @@ def test_what_changes_meanwhile_is_not_handed_out(
         "purged": lambda: library.purge(recording),
     }
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(Downloads(library).path, recording, HTML)
+        asked = pool.submit(library.downloads.path, recording, HTML)
         wait_for((tmp_path / "began").exists)
         changes[becomes]()
         go.touch()
@@ -305,11 +355,9 @@ def test_what_changes_meanwhile_is_not_handed_out(
     assert not folder.exists() or left(library, recording) == ["results"]
 
 
-def test_a_full_disk_is_told_before_anything_is_begun(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recording = ready(library, library.add_file(BUNDLE))
-    monkeypatch.setattr(Limits, "free_disk_bytes", 1 << 62)
-    with pytest.raises(NoSpace):
-        Downloads(library).path(recording, HTML)
-    assert left(library, recording) == ["results"]
+def test_a_full_disk_is_told_before_anything_is_begun(tmp_path: Path) -> None:
+    with opened(tmp_path / "library", replace(QUIET, free_disk_bytes=1 << 62)) as library:
+        recording = ready(library, library.add_file(BUNDLE))
+        with pytest.raises(NoSpace):
+            library.downloads.path(recording, HTML)
+        assert left(library, recording) == ["results"]

@@ -1,245 +1,33 @@
-"""Workers read recordings, and end: well, badly, when told to, and with the server."""
+"""Workers are stopped, and taken up again after whatever happens to the server."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from library_support import (
     BUNDLE,
-    BUNDLE_VERDICT,
-    EXPORTS,
-    EXPORTS_VERDICT,
-    XML,
     environment,
-    files_of,
     is_alive,
     opened,
     settled,
-    tarred,
     tree,
     upload,
-    upload_folder,
     wait_for,
-    zipped,
 )
+from worker_support import EXPORT, ONE, RESULTS, TWO, Reading, Workers, all_end, left_of
 
 from dashboard.errors import NotFound
-from dashboard.library import jobs, process
-from dashboard.library.catalog import Recording
-from dashboard.library.library import Library
+from dashboard.library import children, jobs, process
 from dashboard.library.store import Store
 from dashboard.library.worker import Task
-from dashboard.settings import Limits
-
-EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
-ONE = Limits(free_disk_bytes=0)
-TWO = Limits(workers=2, free_disk_bytes=0)
-RESULTS = ["analysis.json", "sections.json", "summary.json", "view.bin.gz"]
-
-
-class Workers:
-    """Tells workers what to do, and knows their process ids."""
-
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        self._folder, self._patch = folder, patch
-        folder.mkdir()
-
-    def do(self, what: str) -> None:
-        self._patch.setenv("PYTHONPATH", str(Path(__file__).parent / "other_worker"))
-        self._patch.setenv("WORKER_DOES", what)
-        self._patch.setenv("WORKER_NOTES", str(self._folder))
-
-    def read(self) -> None:
-        """From now on they do what they are for."""
-        self._patch.delenv("WORKER_DOES")
-
-    def all(self) -> list[list[int]]:
-        """(Worker, its child) of those that hung."""
-        return [[int(pid) for pid in path.read_text().split()] for path in self._folder.glob("*.pids")]
-
-    def hanging(self, count: int = 1) -> list[int]:
-        """The pids of that many workers and their children, once they hang."""
-        wait_for(lambda: len(self.all()) == count)
-        return [pid for pids in self.all() for pid in pids]
-
-
-@pytest.fixture
-def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workers:
-    return Workers(tmp_path / "notes", monkeypatch)
-
-
-def all_end(pids: list[int]) -> None:
-    wait_for(lambda: not any(is_alive(pid) for pid in pids), 10)
-
-
-def left_of(library: Library, recording: Recording) -> list[str]:
-    """What lies in a recording's folder beside what was uploaded and the log."""
-    found = tree(library._store.recording(recording.id))
-    return [one for one in found if not one.startswith(("input/", "worker.log"))]
-
-
-# What it is for -------------------------------------------------------------------------------------------
-
-FILES = {
-    "Safari.trace": zipped(BUNDLE),
-    "holiday.jpg": tarred(BUNDLE, "w:gz"),
-    "x.trace": gzip.compress(EXPORT),
-    "x.csv": EXPORT,
-    "cut.zip": zipped(BUNDLE)[:-500],
-    "exports.zip": zipped(EXPORTS),
-    "empty.xml": XML,
-    "cut.gz": gzip.compress(EXPORT)[:-100],
-}
-FOLDERS = {
-    "bundle": files_of(BUNDLE),
-    "renamed": [(f"drop/{path.replace('.trace', '')}", content) for path, content in files_of(BUNDLE)],
-    "zip": [
-        ("drop/.DS_Store", b"x"),
-        ("drop/__MACOSX/x", b"<x>"),
-        ("drop/notes.txt", b"x"),
-        ("drop/x.trace.zip", zipped(BUNDLE)),
-    ],
-    "exports": [
-        ("d/1", (EXPORTS / "toc.xml").read_bytes()),
-        ("d/2", gzip.compress(EXPORT)),
-        ("d/truth.json", b"{}"),
-    ],
-    "two": [("d/a/x.xml", EXPORT), ("d/b/x.xml", EXPORT)],
-    "none": [("d/x.txt", b"x"), ("d/y.json", b"{}")],
-}
-
-
-@dataclass
-class Reading:
-    """Everything above, uploaded at once, so that two workers read it side by side."""
-
-    library: Library
-    added: dict[str, Recording]
-
-    def __getitem__(self, name: str) -> Recording:
-        return settled(self.library, self.added[name], 60)
-
-
-@pytest.fixture(scope="module")
-def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reading]:
-    with opened(tmp_path_factory.mktemp("reading"), TWO) as library:
-        added = {"local bundle": library.add_file(BUNDLE), "local exports": library.add_file(EXPORTS)}
-        added |= {name: upload(library, name, content) for name, content in FILES.items()}
-        added |= {name: upload_folder(library, name, files) for name, files in FOLDERS.items()}
-        yield Reading(library, added)
-
-
-def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
-    recording = reading["local bundle"]
-    assert (recording.state, recording.message, recording.progress) == ("ready", "", None)
-    assert recording.verdict.startswith(BUNDLE_VERDICT)
-    assert (recording.device, recording.system) == ("Synthetic Mac", "15.7.3 (24G419)")
-    assert (recording.samples, recording.windows, recording.duration_ns) == (289, 12, 550_258_000)
-    assert left_of(reading.library, recording) == [f"results/{name}" for name in RESULTS]
-
-
-def test_what_the_pages_need_is_there(reading: Reading) -> None:
-    recording, library = reading["local exports"], reading.library
-    assert recording.verdict.startswith(EXPORTS_VERDICT)
-    block = gzip.decompress(library.view_path(recording.id).read_bytes())
-    header = json.loads(block[4 : 4 + int.from_bytes(block[:4], "little")])
-    assert (header["format"], header["verdict"]) == ("tracekit-view/1", recording.verdict)
-    analysis = json.loads(library.analysis_path(recording.id).read_bytes())
-    assert (analysis["schema"], analysis["samples"]["count"]) == ("tracekit-analysis/1", 311)
-    sections = json.loads(library.sections_path(recording.id).read_bytes())
-    assert list(sections)[:2] == ["verdict", "windows"]
-    assert "timeline" not in sections
-    assert sections["verdict"].startswith('<section id="verdict"')
-
-
-@pytest.mark.parametrize(
-    ("name", "verdict"),
-    [
-        ("Safari.trace", BUNDLE_VERDICT),
-        ("holiday.jpg", BUNDLE_VERDICT),
-        ("x.trace", EXPORTS_VERDICT),
-        ("x.csv", EXPORTS_VERDICT),
-        ("bundle", BUNDLE_VERDICT),
-        ("renamed", BUNDLE_VERDICT),
-        ("zip", BUNDLE_VERDICT),
-        ("exports", EXPORTS_VERDICT),
-    ],
-)
-def test_an_upload_is_read_whatever_its_names_say(reading: Reading, name: str, verdict: str) -> None:
-    recording = reading[name]
-    assert (recording.state, recording.message) == ("ready", "")
-    assert recording.verdict.startswith(verdict)
-    assert json.loads(reading.library.analysis_path(recording.id).read_bytes())["input"]["name"] == name
-
-
-def test_a_real_bundle_that_was_uploaded_is_read(reading: Reading, shared: Path) -> None:
-    place = shared / "traces" / "bundles" / "shadi-gamal__uniprof"
-    bundle = (place / "test-simple.trace.zip").read_bytes()
-    recording = settled(reading.library, upload(reading.library, "real", bundle), 60)
-    exported = (place / "test-simple-export.xml").read_bytes().count(b"<row>")
-    assert (recording.state, recording.samples) == ("ready", exported)
-
-
-# What cannot be read --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("cut.zip", "cut.zip: cannot be unpacked: it is cut off or damaged"),
-        ("exports.zip", "exports.zip: is an archive without a .trace bundle in it. Unpack it"),
-        ("empty.xml", "empty.xml: holds no table"),
-        ("cut.gz", "cut.gz: is a damaged or cut-off gzip file"),
-        ("two", "two: holds more than one recording (d/a, d/b). Add one at a time."),
-        ("none", "none: is a folder without a recording. Add a .trace"),
-    ],
-)
-def test_what_cannot_be_read_fails_with_a_sentence(reading: Reading, name: str, sentence: str) -> None:
-    recording = reading[name]
-    assert (recording.state, recording.verdict) == ("failed", "")
-    assert recording.message.startswith(sentence), recording.message
-    assert str(reading.library._store.folder) not in recording.message
-    assert left_of(reading.library, recording) == []
-    with pytest.raises(NotFound, match="is not ready"):
-        reading.library.view_path(recording.id)
-
-
-def test_what_was_not_foreseen_leaves_a_log(workers: Workers, tmp_path: Path) -> None:
-    workers.do("fail")
-    with opened(tmp_path / "library", ONE) as library:
-        recording = settled(library, upload(library, "x.xml", EXPORT))
-        assert recording.state == "failed"
-        assert recording.message.startswith("Reading x.xml failed in a way that was not foreseen (KeyError).")
-        log = (library._store.recording(recording.id) / "worker.log").read_text()
-        assert "no such thing" in log
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process takes")
-def test_a_worker_that_takes_too_much_memory_is_refused_it(workers: Workers, tmp_path: Path) -> None:
-    workers.do("grow")
-    with opened(tmp_path / "library", replace(ONE, job_memory_bytes=1 << 30)) as library:
-        recording = settled(library, upload(library, "x.xml", EXPORT))
-        assert recording.message == "x.xml needs more memory than a worker may take."
-
-
-def test_a_worker_that_takes_too_long_is_stopped(workers: Workers, tmp_path: Path) -> None:
-    workers.do("hang")
-    with opened(tmp_path / "library", replace(ONE, job_seconds=0.9)) as library:
-        recording = settled(library, upload(library, "x.xml", EXPORT))
-        assert (recording.state, left_of(library, recording)) == ("failed", [])
-        assert "took longer than" in recording.message
-
 
 # Stopping -------------------------------------------------------------------------------------------------
 
@@ -276,7 +64,7 @@ def test_progress_is_seen_while_it_works(workers: Workers, tmp_path: Path) -> No
 def test_cancel_ends_the_worker_and_what_it_started(
     workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setattr(process, "_GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(children, "_GRACE_SECONDS", 0.5)
     workers.do(what)
     with opened(tmp_path / "library", ONE) as library:
         recording, second = upload(library, "x.xml", EXPORT), upload(library, "y.xml", EXPORT)

@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,6 @@ from dashboard.library.library import Library
 from dashboard.library.names import shown_name
 from dashboard.settings import Limits, Settings, default_folder
 from tracekit.errors import InputError, UsageError
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> Iterator[Library]:
-    with opened(tmp_path / "library") as made:
-        yield made
 
 
 @pytest.fixture

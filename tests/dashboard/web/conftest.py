@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,12 @@ from typing import Any
 import pytest
 from dashboard_support import Running, Started, start
 from fake_library import FakeLibrary
+from werkzeug.serving import make_server
 
 from dashboard.library.catalog import Recording
-from dashboard.settings import Settings
+from dashboard.library.library import Library
+from dashboard.serve import address, listening
+from dashboard.settings import Limits, Settings
 
 
 @pytest.fixture
@@ -47,6 +52,33 @@ def running(tmp_path: Path) -> Iterator[Running]:
             one.process.terminate()
         one.process.wait(20)
         assert "Traceback" not in one.log()
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    """How long ``idle`` waits before it answers: the last of them."""
+    return [0]
+
+
+@pytest.fixture
+def idle(tmp_path: Path, pauses: list[float]) -> Iterator[tuple[str, Library]]:
+    """The address of a dashboard that reads nothing, and its library: what waits goes on waiting."""
+    settings = Settings(tmp_path / "idle", limits=Limits(workers=0))
+    library = Library(settings.folder, settings.limits)
+    listener, settings = listening(settings)
+    with listener:
+        from dashboard.app import create_app
+
+        app = create_app(settings, library)
+        app.server.before_request_funcs.setdefault(None, []).append(lambda: time.sleep(pauses[-1]))
+        server = make_server("127.0.0.1", settings.port, app.server, threaded=True, fd=listener.fileno())
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield address(settings), library
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    library.close()
 
 
 @pytest.fixture

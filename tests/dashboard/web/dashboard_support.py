@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "sample_traces"
+FALLBACK = SAMPLES / "fallback-midway-ios27"
+VERDICT = "12 windows from coreml-os-signpost: 6 ANE, 6 CPU."
+READY = "html[data-ready]"
+PATIENCE_MS = 40_000
 
 
 @dataclass
@@ -67,3 +72,32 @@ def start(folder: Path, *arguments: str) -> Started:
         time.sleep(0.1)
     process.kill()
     raise AssertionError(log.read_text("utf-8"))
+
+
+def opened(tab: Any, place: str, awaited: str = READY) -> Any:
+    tab.goto(place)
+    tab.wait_for_selector(awaited, timeout=PATIENCE_MS)
+    return tab
+
+
+def eventually(tab: Any, expression: str) -> None:
+    """Wait until something holds; playwright's own way is an eval, which the page's policy forbids."""
+    for _ in range(100):
+        if tab.evaluate(expression):
+            return
+        tab.wait_for_timeout(50)
+    raise AssertionError(expression)
+
+
+def pictures(tab: Any, name: str) -> None:
+    """Keep what the page looks like where DASHBOARD_PICTURES says."""
+    if folder := os.environ.get("DASHBOARD_PICTURES"):
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            tab.wait_for_timeout(300)
+            tab.screenshot(path=f"{folder}/{name}-{scheme}.png", full_page=True)
+        tab.emulate_media(color_scheme=None)
+
+
+def export_of(sample: Path) -> Path:
+    return max(sample.glob("*.xml"), key=lambda one: one.stat().st_size)

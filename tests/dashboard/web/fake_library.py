@@ -12,6 +12,8 @@ from typing import Any
 
 from dashboard.errors import Conflict, NotFound
 from dashboard.library.catalog import Recording
+from dashboard.library.downloads import Downloads
+from dashboard.settings import Limits
 
 READY = "a" * 32
 BUSY = "b" * 32
@@ -69,6 +71,7 @@ class FakeLibrary:
         self.folder = folder
         self.held = {one.id: one for one in recordings or (recording(),)}
         self.uploads = FakeUploads()
+        self.downloads = Downloads(self, Limits())
         self.asked: list[tuple[str, str]] = []
         (folder / "view.bin.gz").write_bytes(gzip.compress(b"the view", mtime=0))
         (folder / "analysis.json").write_text('{"schema": "tracekit-analysis/1"}')

@@ -1,7 +1,7 @@
 // The upload's protocol against a server of a few lines, which fails when told to.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cancelUpload, describeItems, Refused, sendItems, sliceItems, uploadKey } from "../../../dashboard/assets/slices.js";
+import { describeItems, Refused, sendItems, sliceItems, uploadKey } from "../../../dashboard/assets/slices.js";
 
 
 function fileOf(text, name = "x.zip", lastModified = 1) {
@@ -54,17 +54,17 @@ function memory(values = {}) {
 }
 
 function send(server, items, more = {}) {
-  const options = { kept: memory(), onProgress: () => {}, fetch: server.fetch, pauses: [0, 0], ...more };
+  const options = { kept: memory(), locks: null, onProgress: () => {}, fetch: server.fetch, pauses: [0, 0], lookMs: 1, ...more };
   return sendItems("x.zip", items, options);
 }
 
 test("a file goes in slices, and its page is where it ends", async () => {
   const server = serverOf();
   const seen = [];
-  const address = await send(server, itemsOf(fileOf("abcdefghij")), { onProgress: (arrived, resumed) => seen.push([arrived, resumed]) });
+  const address = await send(server, itemsOf(fileOf("abcdefghij")), { onProgress: (...each) => seen.push(each) });
   assert.equal(address, "/recordings/r1");
   assert.equal(server.content, "abcdefghij");
-  assert.deepEqual(seen, [[0, false], [4, false], [8, false], [10, false]]);
+  assert.deepEqual(seen, [[0, "sent"], [4, "sent"], [8, "sent"], [10, "sent"]]);
   assert.deepEqual(server.asked, [
     "POST /api/uploads", "PUT /api/uploads/u1 0", "PUT /api/uploads/u1 4", "PUT /api/uploads/u1 8", "POST /api/uploads/u1/finish",
   ]);
@@ -89,7 +89,7 @@ test("it gives up when the server stays away", async () => {
   await assert.rejects(send(server, itemsOf(fileOf("abcdefghij"))), TypeError);
 });
 
-for (const status of [403, 404, 413]) {
+for (const status of [403, 413, 422]) {
   test(`a ${status} is final, and its sentence is told`, async () => {
     const server = serverOf({ failures: [status] });
     await assert.rejects(send(server, itemsOf(fileOf("abc"))), new Refused(`Refused with ${status}.`));
@@ -105,7 +105,7 @@ test("what was begun before a reload goes on", async () => {
   const seen = [];
   await send(server, items, { kept, onProgress: (...each) => seen.push(each) });
   assert.equal(server.content, "abcdefghij");
-  assert.deepEqual(seen[0], [4, true]);
+  assert.deepEqual(seen[0], [4, "before"]);
   assert.equal(kept.kept.size, 0);
 });
 
@@ -124,17 +124,106 @@ test("a refused end is forgotten, so that the same file can be tried again", asy
   assert.equal(kept.kept.size, 0);
 });
 
-test("stopping stops, and cancelling tells the server", async () => {
+test("stopping stops, and nothing stays", async () => {
   const controller = new AbortController();
-  const items = itemsOf(fileOf("abcdefghij"));
   const kept = memory();
   const server = serverOf();
-  const stopped = send(server, items, { kept, signal: controller.signal, onProgress: (arrived) => arrived === 4 && controller.abort() });
+  const onProgress = (arrived) => arrived === 4 && controller.abort();
+  const stopped = send(server, itemsOf(fileOf("abcdefghij")), { kept, signal: controller.signal, onProgress });
   await assert.rejects(stopped, { name: "AbortError" });
   assert.equal(server.content, "abcd");
-  await cancelUpload("x.zip", items, { kept, fetch: server.fetch });
   assert.equal(server.asked.at(-1), "DELETE /api/uploads/u1");
   assert.equal(kept.kept.size, 0);
+});
+
+test("what another tab cancelled is begun anew, and not without end", async () => {
+  const server = serverOf({ failures: [undefined, 404] });
+  const fetch = async (address, options) => {
+    const answer = await server.fetch(address, options);
+    server.isGone = answer.status === 404 ? ((server.content = ""), true) : options.method === "HEAD" && server.isGone;
+    if (options.method === "POST") server.isGone = false;
+    return answer;
+  };
+  await send(server, itemsOf(fileOf("abcdefghij")), { fetch });
+  assert.equal(server.content, "abcdefghij");
+  const gone = serverOf({ failures: Array(9).fill(404) });
+  await assert.rejects(send(gone, itemsOf(fileOf("abc"))), new Refused("Refused with 404."));
+});
+
+// Two tabs --------------------------------------------------------------------------------------------------
+
+/** As navigator.locks: one holder, the others in their turn. */
+function locksOf() {
+  let last = Promise.resolve();
+  return {
+    request(_name, { signal }, work) {
+      const turn = last.then(() => {
+        signal?.throwIfAborted();
+        return work();
+      });
+      last = turn.catch(() => {});
+      const stopped = new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+      return Promise.race([turn, stopped]);
+    },
+  };
+}
+
+/** A server on which every slice takes a while. */
+function slowServer() {
+  const server = serverOf();
+  const fetch = async (address, options) => {
+    if (options.method === "PUT") await new Promise((resolve) => setTimeout(resolve, 10));
+    return server.fetch(address, options);
+  };
+  return { server, fetch };
+}
+
+test("a second tab follows the first, and both end at the recording", async () => {
+  const { server, fetch } = slowServer();
+  const shared = { kept: memory(), locks: locksOf(), fetch };
+  const seen = [];
+  const items = itemsOf(fileOf("abcdefghijklmnop"));
+  const addresses = await Promise.all([
+    send(server, items, shared),
+    send(server, items, { ...shared, onProgress: (arrived, why) => seen.push(why === "elsewhere" ? arrived : why) }),
+  ]);
+  assert.deepEqual(addresses, ["/recordings/r1", "/recordings/r1"]);
+  assert.equal(server.content, "abcdefghijklmnop");
+  assert.deepEqual(server.asked.filter((one) => one.startsWith("PUT")).length, 4);
+  assert.deepEqual(server.asked.filter((one) => one === "POST /api/uploads").length, 1);
+  assert.ok(seen.includes(4) && seen.at(-1) === "before", String(seen));
+});
+
+test("a second tab goes on where the first stopped", async () => {
+  const server = serverOf({ failures: [undefined, 403] });
+  const shared = { kept: memory(), locks: locksOf() };
+  const items = itemsOf(fileOf("abcdefghij"));
+  const [first, second] = await Promise.allSettled([send(server, items, shared), send(server, items, shared)]);
+  assert.equal(first.reason.message, "Refused with 403.");
+  assert.equal(second.value, "/recordings/r1");
+  assert.equal(server.content, "abcdefghij");
+});
+
+test("who stops following another tab leaves its upload alone", async () => {
+  const { server, fetch } = slowServer();
+  const shared = { kept: memory(), locks: locksOf(), fetch };
+  const items = itemsOf(fileOf("abcdefghij"));
+  const first = send(server, items, shared);
+  const controller = new AbortController();
+  const onProgress = (arrived) => arrived === 4 && controller.abort();
+  await assert.rejects(send(server, items, { ...shared, signal: controller.signal, onProgress }), { name: "AbortError" });
+  assert.equal(await first, "/recordings/r1");
+  assert.ok(!server.asked.some((one) => one.startsWith("DELETE")));
+});
+
+test("two tabs that cannot agree take turns", async () => {
+  const { server, fetch } = slowServer();
+  const shared = { kept: memory(), fetch, pauses: [1, 1, 1, 1] };
+  const items = itemsOf(fileOf("abcdefghijklmnop"));
+  shared.kept.setItem(uploadKey("x.zip", items), "u1");
+  const addresses = await Promise.all([send(server, items, shared), send(server, items, shared)]);
+  assert.deepEqual(addresses, ["/recordings/r1", "/recordings/r1"]);
+  assert.equal(server.content, "abcdefghijklmnop");
 });
 
 test("slices run over the borders of files", async () => {

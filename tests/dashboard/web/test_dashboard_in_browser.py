@@ -2,59 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from dashboard_support import ROOT, SAMPLES, Running
-from werkzeug.serving import make_server
+from dashboard_support import (
+    FALLBACK,
+    PATIENCE_MS,
+    READY,
+    SAMPLES,
+    VERDICT,
+    Running,
+    eventually,
+    opened,
+    pictures,
+)
 
-from dashboard.app import create_app
 from dashboard.library.library import Library
-from dashboard.serve import address, listening
-from dashboard.settings import Limits, Settings
-
-FALLBACK = SAMPLES / "fallback-midway-ios27"
-VERDICT = "12 windows from coreml-os-signpost: 6 ANE, 6 CPU."
-READY = "html[data-ready]"
-PATIENCE_MS = 40_000
-
-
-def opened(tab: Any, place: str, awaited: str = READY) -> Any:
-    tab.goto(place)
-    tab.wait_for_selector(awaited, timeout=PATIENCE_MS)
-    return tab
-
-
-def eventually(tab: Any, expression: str) -> None:
-    """Wait until something holds; playwright's own way is an eval, which the page's policy forbids."""
-    for _ in range(100):
-        if tab.evaluate(expression):
-            return
-        tab.wait_for_timeout(50)
-    raise AssertionError(expression)
-
-
-def pictures(tab: Any, name: str) -> None:
-    """Keep what the page looks like where DASHBOARD_PICTURES says."""
-    if folder := os.environ.get("DASHBOARD_PICTURES"):
-        for scheme in ("light", "dark"):
-            tab.emulate_media(color_scheme=scheme)
-            tab.wait_for_timeout(300)
-            tab.screenshot(path=f"{folder}/{name}-{scheme}.png", full_page=True)
-        tab.emulate_media(color_scheme=None)
-
-
-def export_of(sample: Path) -> Path:
-    return max(sample.glob("*.xml"), key=lambda one: one.stat().st_size)
-
 
 # A recording ----------------------------------------------------------------------------------------------
 
@@ -83,8 +47,9 @@ def test_from_the_command_to_a_zoomed_timeline(running: Running, tab: Any) -> No
 def test_the_sections_are_the_report_s(running: Running, tab: Any) -> None:
     started = running(str(FALLBACK))
     opened(tab, started.address)
+    tab.locator("#samples").wait_for()
     ids = tab.evaluate("[...document.querySelectorAll('#sections > section')].map(one => one.id)")
-    names = "verdict timeline windows engines latency flame stacks counters evidence recording issues"
+    names = "verdict timeline windows engines latency flame stacks samples counters evidence recording issues"
     assert ids == names.split()
     assert not tab.locator("#windows-static").is_visible()
     tab.get_by_text("Download", exact=True).click()
@@ -121,24 +86,6 @@ def test_deleted_while_it_is_open(running: Running, tab: Any) -> None:
     tab.get_by_text("This recording was deleted.").wait_for()
     tab.get_by_role("button", name="Restore: fallback").click()
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
-
-
-@pytest.fixture
-def idle(tmp_path: Path) -> Iterator[tuple[str, Library]]:
-    """The address of a dashboard that reads nothing, and its library: what waits goes on waiting."""
-    settings = Settings(tmp_path / "idle", limits=Limits(workers=0))
-    library = Library(settings.folder, settings.limits)
-    listener, settings = listening(settings)
-    with listener:
-        app = create_app(settings, library)
-        server = make_server("127.0.0.1", settings.port, app.server, threaded=True, fd=listener.fileno())
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield address(settings), library
-        server.shutdown()
-        thread.join()
-        server.server_close()
-    library.close()
 
 
 def test_while_it_waits_it_can_be_cancelled_and_tried_again(idle: tuple[str, Library], tab: Any) -> None:
@@ -211,93 +158,6 @@ def test_a_view_that_does_not_come_is_told(running: Running, tab: Any) -> None:
     tab.bad[:] = [one for one in tab.bad if "ERR_FAILED" not in one]  # the browser itself notes it
 
 
-# Uploads --------------------------------------------------------------------------------------------------
-
-
-def test_from_an_upload_to_the_verdict(running: Running, tab: Any) -> None:
-    opened(tab, running().base, "#upload .drop")
-    assert "tracekit dashboard MyApp.trace" in tab.locator("main").inner_text()
-    tab.locator("#upload input[webkitdirectory]").set_input_files(FALLBACK)
-    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
-    assert VERDICT in tab.locator("#verdict").inner_text()
-    tab.get_by_role("link", name="Recordings").click()
-    tab.locator("#library tbody tr", has_text="uploaded").wait_for()
-
-
-def test_a_packed_recording_is_uploaded_as_one_file(running: Running, tab: Any, tmp_path: Path) -> None:
-    packed = tmp_path / "fallback.tracekit.zip"
-    command = [sys.executable, "-m", "tracekit", "pack", str(FALLBACK), "-o", str(packed)]
-    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, timeout=120)
-    opened(tab, running().base, "#upload .drop")
-    tab.locator("#upload input:not([webkitdirectory])").set_input_files(packed)
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
-    assert VERDICT in tab.locator("#verdict").inner_text()
-
-
-def test_a_real_bundle_is_dropped_as_a_folder(running: Running, tab: Any, tmp_path: Path) -> None:
-    (bundle,) = (SAMPLES / "gpu-mpsgraph-macos15-bundle").glob("*.trace")
-    place = tmp_path / bundle.name
-    shutil.copytree(bundle, place)
-    opened(tab, running().base, "#upload .drop")
-    tab.locator("#upload input[webkitdirectory]").set_input_files(place)
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
-    assert "GPU" in tab.locator("#verdict").inner_text()
-
-
-def test_what_is_no_recording_is_told_in_a_sentence(running: Running, tab: Any, tmp_path: Path) -> None:
-    wrong = tmp_path / "letter.txt"
-    wrong.write_text("Dear reader,\n")
-    opened(tab, running().base, "#upload .drop")
-    tab.locator("#upload input:not([webkitdirectory])").set_input_files(wrong)
-    problem = tab.locator("#upload .problem, #page main .problem")
-    problem.wait_for(timeout=PATIENCE_MS)
-    assert "letter.txt" in problem.inner_text()
-    pictures(tab, "refused")
-    tab.bad[:] = [one for one in tab.bad if "status of 4" not in one]  # the browser itself notes a refusal
-
-
-def test_an_upload_goes_on_after_a_reload(running: Running, tab: Any, tmp_path: Path) -> None:
-    large = tmp_path / "large.xml"
-    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
-    opened(tab, running().base, "#upload .drop")
-    sent: list[int] = []
-
-    def one_slice_only(route: Any) -> None:
-        if route.request.method == "PUT":
-            offset = int(route.request.headers["upload-offset"])
-            sent.append(offset)
-            if len(sent) == 2:
-                return  # never answered: the page is left meanwhile
-        route.continue_()
-
-    tab.route("**/api/uploads/*", one_slice_only)
-    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
-    tab.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
-    tab.wait_for_timeout(200)
-    pictures(tab, "uploading")
-    opened(tab, tab.url, "#upload .drop")
-    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
-    assert sent == [0, 8 << 20, 8 << 20, 16 << 20]
-
-
-def test_an_upload_is_cancelled_and_leaves_nothing(running: Running, tab: Any, tmp_path: Path) -> None:
-    large = tmp_path / "large.xml"
-    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
-    started = running()
-    opened(tab, started.base, "#upload .drop")
-    tab.route("**/api/uploads/*", lambda route: None if route.request.method == "PUT" else route.continue_())
-    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
-    tab.get_by_role("button", name="Cancel upload").click()
-    tab.get_by_text("Cancelled: nothing of it was kept.").wait_for()
-    eventually(tab, "Object.keys(localStorage).length === 0")
-    tab.wait_for_timeout(300)
-    left = [one for one in started.library.rglob("*") if one.is_file() and one.stat().st_size > 1 << 20]
-    assert left == []
-    assert not tab.get_by_role("button", name="Cancel upload").is_visible()
-
-
 # The library ----------------------------------------------------------------------------------------------
 
 
@@ -330,6 +190,57 @@ def test_edit_search_tag_delete_and_undo(running: Running, tab: Any) -> None:
     tab.get_by_role("button", name="Show deleted").click()
     tab.get_by_role("button", name="Delete for good: Speech").click()
     tab.get_by_text("Nothing was deleted.").wait_for()
+
+
+def test_a_slow_server_shows_what_is_searched_for(
+    idle: tuple[str, Library], tab: Any, pauses: list[float]
+) -> None:
+    """Answers that take longer than the pause between two questions arrive all the same."""
+    base, library = idle
+    for one in (FALLBACK, SAMPLES / "counters-bnns-macos15"):
+        library.add_file(one)
+    opened(tab, base, "#library tbody tr >> nth=1")
+    pauses.append(1.5)
+    tab.locator("#library-search").fill("counters")
+    tab.locator("#library tbody tr", has_text="fallback").wait_for(state="detached", timeout=10_000)
+    assert tab.locator("#library-search").input_value() == "counters"
+    pauses.append(0)
+
+
+def test_a_slow_server_shows_what_became_of_a_recording(
+    idle: tuple[str, Library], tab: Any, pauses: list[float]
+) -> None:
+    base, library = idle
+    recording = library.add_file(FALLBACK)
+    opened(tab, f"{base}recordings/{recording.id}", "text=Waiting for its turn")
+    pauses.append(1.5)
+    tab.wait_for_timeout(1_000)  # a question is on its way
+    library.cancel(recording.id)
+    tab.get_by_text("was cancelled").wait_for(timeout=10_000)
+    pauses.append(0)
+
+
+def test_what_is_typed_and_focused_stays_while_the_list_changes(idle: tuple[str, Library], tab: Any) -> None:
+    base, library = idle
+    recording = library.add_file(FALLBACK)
+    library.cancel(recording.id)
+    opened(tab, base, "#library tbody tr")
+    tab.get_by_role("button", name="Edit: fallback").click()
+    tab.locator("#edit-note").fill("half a sen")
+    library.add_file(SAMPLES / "counters-bnns-macos15")  # by somebody else
+    tab.locator("#library tbody tr >> nth=1").wait_for()
+    tab.keyboard.type("tence")
+    assert tab.locator("#edit-note").input_value() == "half a sentence"
+    tab.get_by_role("button", name="Save").click()
+    tab.locator("#library tbody tr", has_text="half a sentence").wait_for()
+
+
+def test_an_empty_library_is_told_from_an_empty_search(idle: tuple[str, Library], tab: Any) -> None:
+    opened(tab, idle[0], ".empty")
+    tab.locator("#library-search").fill("nothing")
+    tab.get_by_text("No recording fits the search.").wait_for()
+    tab.locator("#library-search").fill("")
+    tab.get_by_text("No recording yet.").wait_for()
 
 
 def test_the_library_is_usable_by_keyboard_alone(running: Running, tab: Any) -> None:

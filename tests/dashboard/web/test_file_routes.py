@@ -14,6 +14,7 @@ from dashboard.errors import Conflict
 from dashboard.library.downloads import Busy, Downloads, NotMade
 from dashboard.library.library import Library
 from dashboard.pages.downloads import menu
+from dashboard.routes.files import file_stem
 from dashboard.settings import Limits, Settings
 
 Client = Callable[..., Any]
@@ -127,12 +128,11 @@ def test_what_is_not_there_is_told(what: str, recording_id: str, client: Client)
 
 
 @pytest.fixture
-def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, str]]:
+def real(tmp_path: Path) -> Iterator[tuple[Any, str]]:
     """A client of a real library, and a sample in it as if it had been read."""
     from dashboard.app import create_app
 
-    monkeypatch.setattr(Limits, "free_disk_bytes", 0)
-    library = Library(tmp_path / "library", Limits(workers=0))
+    library = Library(tmp_path / "library", Limits(workers=0, free_disk_bytes=0))
     added = library.add_file(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")
     results = tmp_path / "library" / "recordings" / added.id / "results"
     results.mkdir(parents=True)
@@ -163,3 +163,26 @@ def test_every_link_of_the_menu_leads_to_a_download(client: Client, asked: list[
     assert len(links) == 15
     assert {tab.get(link, headers=HOST, buffered=True).status_code for link in links} == {200}
     assert len(asked) == 15
+
+
+def test_the_analysis_is_the_one_that_is_there(client: Client) -> None:
+    answer = client(recording(name='../../etc/"x\r\n.trace')).get(
+        f"/recordings/{READY}/download/json", headers=HOST, buffered=True
+    )
+    assert answer.get_json() == {"schema": "tracekit-analysis/1"}
+    assert answer.headers["Content-Disposition"] == "attachment; filename=etc-x-.trace.analysis.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Camera.trace", "Camera.trace"),
+        ("a b/c", "a-b-c"),
+        ("..", "recording"),
+        ("", "recording"),
+        ("Über", "Über"),
+        ("x" * 300, "x" * 100),
+    ],
+)
+def test_file_names(name: str, expected: str) -> None:
+    assert file_stem(name) == expected

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from fake_library import BUSY, READY, recording
 
-from dashboard.routes.files import file_stem
-
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
 
@@ -41,7 +39,7 @@ def test_the_sections_as_trees(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["/api/recordings/{}/view", "/api/recordings/{}/sections", "/recordings/{}/analysis.json"]
+    "what", ["/api/recordings/{}/view", "/api/recordings/{}/sections", "/recordings/{}/download/json"]
 )
 @pytest.mark.parametrize("recording_id", ["0" * 32, "..", BUSY, "%2e%2e%2fx"])
 def test_what_is_not_there_is_told(what: str, recording_id: str, client: Client) -> None:
@@ -70,26 +68,3 @@ def test_the_report_s_modules_are_served(name: str, kind: str, client: Client) -
 def test_nothing_beside_them_is(name: str, client: Client) -> None:
     answer = client().get(f"/report-assets/{name}", headers=HOST)
     assert b"import" not in answer.data.replace(b"importmap", b"")
-
-
-def test_the_analysis_is_downloaded_under_a_harmless_name(client: Client) -> None:
-    answer = client(recording(name='../../etc/"x\r\n.trace')).get(
-        f"/recordings/{READY}/analysis.json", headers=HOST, buffered=True
-    )
-    assert answer.get_json() == {"schema": "tracekit-analysis/1"}
-    assert answer.headers["Content-Disposition"] == "attachment; filename=etc-x-.trace.analysis.json"
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("Camera.trace", "Camera.trace"),
-        ("a b/c", "a-b-c"),
-        ("..", "recording"),
-        ("", "recording"),
-        ("Über", "Über"),
-        ("x" * 300, "x" * 100),
-    ],
-)
-def test_file_names(name: str, expected: str) -> None:
-    assert file_stem(name) == expected

@@ -1,0 +1,65 @@
+"""What the compare page does while a comparison is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash
+from dash import ALL, Input, Output, State, ctx
+
+from dashboard.answers import sentence_of
+from dashboard.callbacks.trace import forget_problem, was_pressed
+from dashboard.errors import Conflict, NotFound
+from dashboard.library.comparisons import Stand
+from dashboard.library.library import Library
+from dashboard.pages import compare
+from dashboard.pages.frame import not_found
+from dashboard.pages.parts import Node
+
+
+def register(app: dash.Dash, library: Library) -> None:
+    """Follow the comparing, and do what the page's buttons say."""
+
+    @app.callback(
+        Output("page", "children", allow_duplicate=True),
+        Input("compare-poll", "n_intervals"),
+        State("address", "pathname"),
+        prevent_initial_call=True,
+        running=[(Output("compare-poll", "disabled"), True, False)],  # a late answer would be dropped
+    )
+    def follow(_ticks: int | None, path: str) -> Node:
+        return page(library, *path.strip("/").split("/")[1:3])
+
+    @app.callback(
+        Output("page", "children", allow_duplicate=True),
+        Input({"page": "compare", "act": ALL, "base": ALL, "new": ALL}, "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def do(_clicks: list[int]) -> Any:
+        if not was_pressed():
+            return dash.no_update
+        forget_problem()
+        asked = ctx.triggered_id
+        act = {"cancel": library.comparisons.cancel, "again": library.comparisons.again}[asked["act"]]
+        act(asked["base"], asked["new"])
+        return page(library, asked["base"], asked["new"])
+
+
+def page(library: Library, base_id: str, new_id: str) -> Node:
+    """Return the page of a comparison in its present state; it is begun when it has not been."""
+    try:
+        base, new = library.recording(base_id), library.recording(new_id)
+    except NotFound:
+        return not_found("One of these recordings is not in the library, or no longer.")
+    if base_id == new_id:
+        return compare.same_page(base)
+    if not (compare.is_fit(base) and compare.is_fit(new)):
+        return compare.unfit_page(base, new)
+    try:
+        stand = library.comparisons.ask(base_id, new_id)
+    except (Conflict, NotFound) as error:
+        stand = Stand("failed", message=sentence_of(error))
+    if stand.state == "ready":
+        return compare.ready_page(base, new)
+    show = compare.busy_page if stand.state in ("waiting", "comparing") else compare.ended_page
+    return show(base, new, stand)

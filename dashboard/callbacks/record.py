@@ -1,0 +1,253 @@
+"""What the record page does."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import replace
+from typing import Any
+
+import dash
+from dash import ALL, MATCH, Input, Output, State, ctx
+
+from dashboard.access import is_loopback
+from dashboard.callbacks.trace import forget_problem, was_pressed
+from dashboard.errors import NotFound
+from dashboard.library.library import Library
+from dashboard.pages import record as pages
+from dashboard.pages import record_form
+from dashboard.pages.parts import Node
+from dashboard.recording.attempts import Attempt, Attempts
+from dashboard.recording.machine import Machine, processes
+from dashboard.recording.wanted import Wanted
+from dashboard.settings import Settings
+from tracekit.errors import UsageError
+
+
+def may_record(settings: Settings) -> bool:
+    """True where nobody elsewhere can reach the dashboard, unless it was asked for.
+
+    Another name that it is called by is a proxy's: who comes through it may be anywhere.
+    """
+    return settings.remote_recording or (is_loopback(settings.host) and not settings.allowed_hosts)
+
+
+def page(settings: Settings) -> Node:
+    """Return the record page; callbacks fill it."""
+    return pages.record_page() if may_record(settings) else pages.not_allowed()
+
+
+def register(app: dash.Dash, settings: Settings, library: Library) -> None:
+    """Offer what there is to record, start it, follow it, and do what the buttons say."""
+    attempts, machine = Attempts(settings.folder, library, settings.limits.free_disk_bytes), Machine()
+    attempts.resume()
+    if not may_record(settings):
+        return
+    _offer(app, machine)
+    _follow(app, attempts)
+    _start(app, attempts)
+    _act(app, attempts, machine)
+
+
+def _offer(app: dash.Dash, machine: Machine) -> None:
+    @app.callback(
+        Output("record-form", "children"),
+        Output("record-shown", "data"),
+        Input("record-poll", "n_intervals"),
+        State("record-shown", "data"),
+    )
+    def fill(_tick: Any, shown: bool) -> Any:
+        found = None if shown else machine.found()  # nothing is drawn anew while somebody chooses
+        if found is None:
+            return dash.no_update, dash.no_update
+        return pages.unavailable(found) if found.problem else record_form.form(found, processes()), True
+
+    @app.callback(
+        Output("record-processes", "children"),
+        Output("record-process", "data"),
+        Output("record-running", "hidden"),
+        Output("record-named", "hidden"),
+        Output("record-launch", "hidden"),
+        Input("record-device", "data"),
+        Input("record-kind", "data"),
+        Input("record-list", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def choose(device: str, kind: str, _again: int) -> Any:
+        if not was_pressed():  # the form merely appeared, and somebody may have chosen by now
+            return (dash.no_update,) * 5
+        on, _, udid = device.partition(":")
+        listed = record_form.process_select(processes(), udid if on == "simulator" else "")
+        # Another key makes another select, in which nothing is chosen yet.
+        listed.key = _digest(time.monotonic())
+        named = on == "device"
+        return listed, "", kind != "running" or named, kind != "running" or not named, kind != "launch"
+
+    @app.callback(
+        Output("record-kind", "data"),
+        Output({"kind": ALL}, "aria-pressed"),
+        Input({"kind": ALL}, "n_clicks"),
+        State({"kind": ALL}, "id"),
+        prevent_initial_call=True,
+    )
+    def choose_kind(_clicks: list[int], kinds: list[dict[str, str]]) -> Any:
+        if not was_pressed():
+            return dash.no_update, [dash.no_update] * len(kinds)
+        chosen = ctx.triggered_id["kind"]
+        return chosen, [str(one["kind"] == chosen).lower() for one in kinds]
+
+    @app.callback(
+        Output({"unit": MATCH}, "aria-pressed"), Input({"unit": MATCH}, "n_clicks"), prevent_initial_call=True
+    )
+    def choose_unit(clicks: int) -> str:
+        return str(clicks % 2 == 1).lower()
+
+
+def _follow(app: dash.Dash, attempts: Attempts) -> None:
+    @app.callback(
+        Output("record-attempt", "children"),
+        Output("record-failed", "children"),
+        Output("record-drawn", "data"),
+        Output("record-live", "children"),
+        Output("record-form", "hidden"),
+        Output("record-watched", "data"),
+        Output("address", "pathname", allow_duplicate=True),
+        Input("record-poll", "n_intervals"),
+        Input("record-drawn", "data"),
+        State("record-watched", "data"),
+        prevent_initial_call="initial_duplicate",
+    )
+    def follow(_tick: Any, drawn: str, watched: str) -> Any:
+        found = attempts.all()
+        under_way = next((one for one in found if pages.is_live(one.state)), None)
+        opened = attempts.opened(watched) if watched and watched not in {one.id for one in found} else None
+        place = (
+            f"/recordings/{opened[0]}" if opened and len(opened) == 1 else "/" if opened else dash.no_update
+        )
+        steady = [_steady(one) for one in found]
+        told = _digest(steady)
+        return (
+            dash.no_update if told == drawn else pages.under_way(steady),
+            dash.no_update if told == drawn else pages.failed(steady),
+            dash.no_update if told == drawn else told,
+            pages.live(under_way, time.time()),
+            under_way is not None,
+            under_way.id if under_way else "" if opened is not None else dash.no_update,
+            place,
+        )
+
+
+def _start(app: dash.Dash, attempts: Attempts) -> None:
+    @app.callback(
+        Output("record-drawn", "data", allow_duplicate=True),
+        Output("record-watched", "data", allow_duplicate=True),
+        Input("record-start", "n_clicks"),
+        State("record-device", "data"),
+        State("record-kind", "data"),
+        State("record-process", "data"),
+        State("record-name", "value"),
+        State("record-app", "value"),
+        State("record-with", "data"),
+        State("record-seconds", "value"),
+        State({"unit": ALL}, "id"),
+        State({"unit": ALL}, "aria-pressed"),
+        prevent_initial_call=True,
+    )
+    def start(
+        _clicks: int,
+        device: Any,
+        kind: Any,
+        process: Any,
+        name: Any,
+        app_name: Any,
+        with_what: Any,
+        seconds: Any,
+        units: list[dict[str, str]],
+        pressed: list[str],
+    ) -> Any:
+        if not was_pressed():
+            return dash.no_update, dash.no_update
+        forget_problem()
+        chosen = [
+            unit["unit"] for unit, is_pressed in zip(units, pressed, strict=True) if is_pressed == "true"
+        ]
+        asked = wanted(device, kind, process, name, app_name, with_what, seconds, chosen)
+        return "begun", attempts.start(asked)
+
+
+def wanted(
+    device: Any, kind: Any, process: Any, name: Any, app: Any, with_what: Any, seconds: Any, units: Any
+) -> Wanted:
+    """Return the request that the fields of the page make; raise ``UsageError`` for what makes none."""
+    on, _, udid = _text(device).partition(":")
+    instruments, _, chosen = _text(with_what).partition(":")
+    target, pid = "", 0
+    if kind == "launch":
+        target = _text(app)
+    elif kind == "running" and on == "device":
+        target = _text(name)
+    elif kind == "running":
+        number, _, target = _text(process).partition(" ")
+        pid = int(number) if number.isascii() and number.isdecimal() and len(number) < 12 else 0
+        if not pid:
+            raise UsageError("Choose the process to record.")
+    if seconds is None:
+        raise UsageError("Give the time limit as a number of seconds, such as 10 or 2.5.")
+    return Wanted(
+        kind,
+        target.strip(),
+        pid,
+        udid,
+        chosen if instruments == "preset" else "",
+        chosen if instruments == "template" else "",
+        seconds,
+        tuple(map(_text, units)) if kind == "launch" and isinstance(units, list) else (),
+    )
+
+
+def _act(app: dash.Dash, attempts: Attempts, machine: Machine) -> None:
+    @app.callback(
+        Output("address", "pathname", allow_duplicate=True),
+        Output("record-drawn", "data", allow_duplicate=True),
+        Output("record-shown", "data", allow_duplicate=True),
+        Input({"record": ALL, "attempt": ALL}, "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def do(_clicks: list[int]) -> Any:
+        nothing = (dash.no_update, dash.no_update, dash.no_update)
+        if not was_pressed():
+            return nothing
+        forget_problem()
+        asked = ctx.triggered_id
+        if asked["record"] == "look":
+            machine.found(anew=True)
+            return dash.no_update, dash.no_update, False
+        try:
+            opened = _perform(attempts, asked["record"], asked["attempt"])
+        except NotFound:  # it has ended meanwhile, which the page tells
+            return nothing
+        return f"/recordings/{opened}" if opened else dash.no_update, "done", dash.no_update
+
+
+def _perform(attempts: Attempts, act: str, attempt_id: str) -> str:
+    """Do what a button of an attempt says; return the recording that is to be opened then, if any."""
+    if act == "open":
+        return attempts.open_left(attempt_id).id
+    acts = {"stop": attempts.stop, "discard": attempts.discard, "dismiss": attempts.dismiss}
+    if act in acts:
+        acts[act](attempt_id)
+    return ""
+
+
+def _steady(attempt: Attempt) -> Attempt:
+    """Return an attempt without what changes all the time and is shown apart."""
+    insists = attempt.state.insist_until > time.time()
+    return Attempt(attempt.id, replace(attempt.state, size_bytes=0, began=0.0, insist_until=float(insists)))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(repr(value).encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,157 @@
+"""The page of two recordings compared: while that is done, when it cannot be, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import dcc, html
+
+from dashboard.library.catalog import Recording
+from dashboard.library.comparisons import Stand
+from dashboard.pages import words
+from dashboard.pages.parts import Node, aria
+from dashboard.pages.trace import POLL_MS
+
+SIDES = ("BASE", "NEW")
+_DOWNLOADS = (
+    ("html", "Comparison (HTML)"),
+    ("markdown", "Comparison (Markdown)"),
+    ("json", "Comparison (JSON)"),
+)
+
+
+def address(base: str, new: str) -> str:
+    """Return where two recordings are compared."""
+    return f"/compare/{base}/{new}"
+
+
+def in_order(recordings: Sequence[Recording]) -> list[Recording]:
+    """Return recordings as they are compared: the older one is BASE."""
+    return sorted(recordings, key=lambda one: (one.added, one.id))
+
+
+def ready_page(base: Recording, new: Recording) -> Node:
+    """Return the page of a comparison, whose sections compare.js fetches and brings to life."""
+    named: Any = {"data-base": base.id, "data-new": new.id}
+    return html.Div(
+        [
+            html.Header([*_heading(base, new), _downloads(base, new)]),
+            html.Main(html.Div(html.P("Loading …", className="note loading"), id="sections")),
+            html.Div(id="status", role="status", **aria(live="polite")),
+        ],
+        id="compare",
+        **named,
+    )
+
+
+def busy_page(base: Recording, new: Recording, stand: Stand) -> Node:
+    """Return the page of a comparison that waits or is made; it is asked for anew twice a second."""
+    share = "" if stand.progress is None else f", {100 * stand.progress:.0f} %"
+    is_waiting = stand.state == "waiting"
+    doing = "Waiting for other comparisons" if is_waiting else f"Comparing: {stand.stage}{share}"
+    known: Any = {} if stand.progress is None else {"value": str(stand.progress), "max": "1"}
+    stays = "Both recordings are read again for it. You may close this page: the comparison is kept."
+    return _told(
+        base,
+        new,
+        html.P(html.Strong(doing)),
+        html.Progress(className="wide", **known, **aria(label="Progress of the comparison")),
+        html.P(stays, className="note"),
+        html.P(_act("Cancel", "cancel", base, new)),
+        dcc.Interval(id="compare-poll", interval=POLL_MS),
+    )
+
+
+def ended_page(base: Recording, new: Recording, stand: Stand) -> Node:
+    """Return the page of a comparison that failed or was cancelled."""
+    failed = stand.state == "failed"
+    sentence = words.shown(stand.message) if failed else "Comparing these recordings was cancelled."
+    return _told(
+        base,
+        new,
+        html.P(sentence, className="problem" if failed else None, role="status"),
+        html.P([_act("Try again", "again", base, new), " ", _all()]),
+    )
+
+
+def unfit_page(base: Recording, new: Recording) -> Node:
+    """Return the page of recordings of which one is not ready or deleted; it follows one that is read."""
+    sides = [(side, one) for side, one in zip(SIDES, (base, new), strict=True) if not is_fit(one)]
+    waits = any(words.is_busy(one) and one.deleted is None for _side, one in sides)
+    return _told(
+        base,
+        new,
+        html.Ul([html.Li(_why(side, one)) for side, one in sides], role="status"),
+        html.P(_all()),
+        dcc.Interval(id="compare-poll", interval=POLL_MS) if waits else None,
+    )
+
+
+def same_page(recording: Recording) -> Node:
+    """Return the page of a recording that was to be compared with itself."""
+    told = "Both sides are the same recording, so nothing can differ. Choose two on the library's page."
+    return _told(recording, recording, html.P(told, role="status"), html.P(_all()))
+
+
+def is_fit(recording: Recording) -> bool:
+    """True for a recording that can be compared."""
+    return recording.state == "ready" and recording.deleted is None
+
+
+def _why(side: str, recording: Recording) -> list[Node]:
+    link = _link(recording)
+    if recording.deleted is not None:
+        return [f"{side}, ", link, ", was deleted. Its page can restore it."]
+    if words.is_busy(recording):
+        told = f" is not ready yet: {words.progress(recording)}. They are compared as soon as it is."
+        return [f"{side}, ", link, told]
+    why = words.shown(recording.message) or f"{words.STATES[recording.state].capitalize()}."
+    return [f"{side}, ", link, f", was not read. {why}"]
+
+
+def _heading(base: Recording, new: Recording) -> list[Node]:
+    sides = [
+        html.Div([html.Dt(side), html.Dd([_link(one), *_facts(one)])])
+        for side, one in zip(SIDES, (base, new), strict=True)
+    ]
+    swap = html.A("Swap BASE and NEW", href=address(new.id, base.id), id="compare-swap", className="button")
+    return [html.H1("Comparison"), html.Dl(sides, className="sides"), swap if base.id != new.id else None]
+
+
+def _facts(recording: Recording) -> list[Node]:
+    told = [
+        words.shown(recording.device),
+        words.shown(recording.system),
+        f"added {words.when(recording.added)}",
+    ]
+    parts: list[Node] = [html.Span(" · ".join(part for part in told if part), className="note")]
+    if recording.message and recording.state == "ready":
+        parts.append(html.Span(words.shown(recording.message), className="note"))
+    return parts
+
+
+def _link(recording: Recording) -> Node:
+    return html.A(words.shown(recording.name), href=f"/recordings/{recording.id}")
+
+
+def _downloads(base: Recording, new: Recording) -> Node:
+    links = [
+        html.Li(html.A(title, href=f"{address(base.id, new.id)}/download/{name}"))
+        for name, title in _DOWNLOADS
+    ]
+    return html.Details([html.Summary("Download"), html.Ul(links)], className="downloads")
+
+
+def _act(text: str, what: str, base: Recording, new: Recording) -> Node:
+    name = {"page": "compare", "act": what, "base": base.id, "new": new.id}
+    return html.Button(text, id=name, type="button", n_clicks=0)
+
+
+def _all() -> Node:
+    return html.A("All recordings", href="/")
+
+
+def _told(base: Recording, new: Recording, *children: Node) -> Node:
+    main = html.Main(html.Section(list(children), **aria(label="State")))
+    return html.Div([html.Header(_heading(base, new)), main])

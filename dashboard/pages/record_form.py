@@ -1,0 +1,176 @@
+"""The form on the record page: what this Mac's xctrace gives to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import dcc, html
+
+from dashboard.pages import words
+from dashboard.pages.parts import Node, aria
+from dashboard.recording.machine import Found
+from dashboard.recording.wanted import LONGEST_SECONDS, SHORTEST_SECONDS
+from tracekit.engines import COMPUTE_UNITS
+from tracekit.xctrace.host import Process
+from tracekit.xctrace.listing import Device
+
+THIS_MAC = "mac"
+_KINDS = {
+    "running": "What runs",
+    "launch": "Start an app or program",
+    "all": "All processes",
+}
+_PRESETS = {
+    "counters": "counters: everything, with the CPU's counters",
+    "coreml": "coreml: the same without counters",
+    "minimal": "minimal: Time Profiler, the least disturbance",
+}
+
+
+def form(found: Found, processes: Sequence[Process]) -> Node:
+    """Return the choices that this Mac's xctrace gives."""
+    return html.Section(
+        [
+            html.H2("What to record", id="record-heading"),
+            _field("On", _select("record-device", device_options(found.devices))),
+            _field(
+                "What",
+                html.Div(
+                    [_toggle(text, {"kind": kind}, kind == "running") for kind, text in _KINDS.items()],
+                    className="actions",
+                ),
+                group=True,
+            ),
+            *_targets(processes),
+            _field(
+                "With",
+                _select("record-with", with_options(found.templates)),
+                "A preset takes what this Xcode has of the instruments that show Core ML at work.",
+            ),
+            _field(
+                "Time limit, in seconds",
+                dcc.Input(
+                    id="record-seconds",
+                    type="number",
+                    value=10,
+                    min=SHORTEST_SECONDS,
+                    max=LONGEST_SECONDS,
+                    step="any",
+                ),
+                "It can be stopped earlier. Saving can take as long as the recording did.",
+            ),
+            html.P(
+                html.Button("Start recording", id="record-start", type="button", n_clicks=0, className="main")
+            ),
+            html.P(f"xctrace {found.version}", className="note"),
+            html.P(words.shown(found.note), className="problem") if found.note else None,
+        ],
+        **aria(labelledby="record-heading"),
+        className="record-form",
+    )
+
+
+def _targets(processes: Sequence[Process]) -> list[Node]:
+    """Return the fields of which callbacks show those that fit the choice above."""
+    units = html.Div([_toggle(unit, {"unit": unit}, False) for unit in COMPUTE_UNITS], className="actions")
+    refresh = html.Button("List anew", id="record-list", type="button", n_clicks=0)
+    listed = html.Div(process_select(processes, ""), id="record-processes")
+    return [
+        html.Div([_field("Process", listed), html.P(refresh)], id="record-running", className="with-button"),
+        html.Div(
+            _field(
+                "Name of its process",
+                dcc.Input(id="record-name", type="text", value=""),
+                "What runs on a device is not known here: xctrace looks the name up.",
+            ),
+            id="record-named",
+            hidden=True,
+        ),
+        html.Div(
+            [
+                _field(
+                    "App or program",
+                    dcc.Input(id="record-app", type="text", value="", placeholder="/Applications/MyApp.app"),
+                    "The path of a .app or a program, a bundle identifier, or an installed app's name.",
+                ),
+                _field(
+                    "Compute units",
+                    units,
+                    "One recording for each that is chosen, with a tag that says so; the app must heed the"
+                    " variable TRACEKIT_COMPUTE_UNITS. None: one recording.",
+                    group=True,
+                ),
+            ],
+            id="record-launch",
+            hidden=True,
+        ),
+    ]
+
+
+def device_options(devices: Sequence[Device]) -> list[Node]:
+    """Return this Mac, devices and simulators; those that are offline cannot be chosen."""
+    kinds = {"device": "", "simulator": "simulator ", "mac": ""}
+    others = [
+        _option(
+            f"{one.name} ({kinds[one.kind]}{one.os}{'' if one.online else ', offline'})",
+            f"{one.kind}:{one.udid}",
+            disabled=not one.online,
+        )
+        for one in devices
+        if one.kind != "mac"
+    ]
+    return [_option("This Mac", THIS_MAC), *others]
+
+
+def process_select(processes: Sequence[Process], simulator: str) -> Node:
+    """Return the processes of this Mac or of one simulator; a value is ``PID NAME``."""
+    here = [one for one in processes if one.simulator.upper() == simulator.upper()]
+    groups = [
+        _group(
+            name, [_option(_process(one), f"{one.pid} {one.name}") for one in here if bool(one.app) == apps]
+        )
+        for name, apps in (("Apps", True), ("Other processes", False))
+    ]
+    return _select("record-process", [_option("Choose …" if here else "Nothing runs there", ""), *groups])
+
+
+def _process(process: Process) -> str:
+    app = process.app.display_name if process.app else ""
+    also = f" – {app}" if app and app != process.name else ""
+    return f"{process.name}{also} (pid {process.pid})"
+
+
+def with_options(templates: Sequence[str]) -> list[Node]:
+    """Return the presets, then the templates of this Xcode."""
+    presets = [_option(text, f"preset:{name}") for name, text in _PRESETS.items()]
+    named = [_option(name, f"template:{name}") for name in templates]
+    return [_group("Presets", presets), _group("Templates", named)]
+
+
+def _select(store: str, options: Sequence[Node]) -> Node:
+    """Return a native select, which selects.js hears (axe finds fault with Dash's dropdown)."""
+    told: Any = {"data-store": store}
+    return html.Select(options, **told)
+
+
+def _option(label: str, value: str, *, disabled: bool = False) -> Node:
+    return html.Option(words.shown(label), value=value, disabled=disabled, key=value)
+
+
+def _group(label: str, options: Sequence[Node]) -> Node:
+    return html.Optgroup(options, label=label) if options else None
+
+
+def _field(label: str, control: Node, hint: str = "", *, group: bool = False) -> Node:
+    """Return a labelled control; several controls of one question make a group."""
+    note = html.Span(hint, className="note") if hint else None
+    inside = [html.Span(label, className="name"), html.Div([control, note])]
+    if group:
+        return html.Div(inside, className="field", role="group", **aria(label=label))
+    return html.Label(inside, className="field")
+
+
+def _toggle(text: str, name: dict[str, str], pressed: bool) -> Node:
+    """Return a button that stays pressed: axe finds fault with Dash's own groups of choices."""
+    return html.Button(text, id=name, type="button", n_clicks=0, **aria(pressed=str(pressed).lower()))

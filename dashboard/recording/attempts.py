@@ -1,0 +1,286 @@
+"""The server's side of recording: one attempt at a time, found again after a restart, never lost."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import re
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from dashboard.errors import Conflict, NoSpace, NotFound
+from dashboard.library.catalog import Recording
+from dashboard.library.lock import Lock
+from dashboard.library.store import Store
+from dashboard.recording.state import DISCARD, LIVE, LOCK, Made, State, forget_state, read_state, write_state
+from dashboard.recording.wanted import Wanted, what
+from tracekit.errors import TracekitError, UsageError
+
+FOLDER = "recorded"
+_LOG = logging.getLogger(__name__)
+_ROOT = Path(__file__).resolve().parents[2]
+_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
+_LOOK_SECONDS = 0.5
+_SAVED = "form.template"
+"""What xctrace writes last (see ``tracekit.xctrace.outcome``)."""
+_LOST = "The process that recorded was ended from outside"
+
+
+class Shelf(Protocol):
+    """What is asked of the ``Library``."""
+
+    def add_file(self, path: Path) -> Recording:
+        """See ``Library``."""
+
+    def edit(
+        self, recording_id: str, *, tags: tuple[str, ...] | None = None, note: str | None = None
+    ) -> Recording:
+        """See ``Library``."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt that is under way, or of which somebody has yet to read what came of it."""
+
+    id: str
+    state: State
+
+
+class Attempts:
+    """``<library>/recorded/<id>/`` holds an attempt: its recordings, and its state until that is read."""
+
+    def __init__(self, folder: Path, shelf: Shelf, min_free_bytes: int) -> None:
+        self._folder, self._shelf, self._min_free_bytes = folder / FOLDER, shelf, min_free_bytes
+        self._store = Store(folder.expanduser().absolute())
+        self._mutex = threading.RLock()
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._opened: dict[str, tuple[str, ...]] = {}
+        self._closing = threading.Event()
+
+    def resume(self) -> None:
+        """Take up what an ended server left: add what was saved, follow what is still being saved."""
+        for attempt in self.all():
+            if attempt.state.phase in (*LIVE, "lost"):
+                threading.Thread(target=self._follow, args=(attempt.id,), daemon=True).start()
+        for folder in self._folders():
+            if not any(folder.glob("*.trace")) and read_state(folder) is None:
+                self._store.discard(folder)
+
+    def close(self) -> None:
+        """Let go: what is being recorded is stopped and saved, and the next server finds it."""
+        self._closing.set()
+        with self._mutex:
+            for attempt_id in self._processes:
+                self._hang_up(attempt_id)
+
+    def all(self) -> list[Attempt]:
+        """Return the attempts of which there is something to tell, newest first."""
+        with self._mutex:
+            for folder in self._folders():
+                self._settle(folder)
+            found = ((folder, self._state(folder)) for folder in self._folders())
+            return [Attempt(folder.name, state) for folder, state in found if state is not None]
+
+    def opened(self, attempt_id: str) -> tuple[str, ...] | None:
+        """Return the ids, in the library, of what an attempt recorded; None while it is not there."""
+        return self._opened.get(attempt_id)
+
+    def start(self, wanted: Wanted) -> str:
+        """Begin an attempt and return its id; raise ``Conflict`` while another one is under way."""
+        with self._mutex:
+            under_way = next((one for one in self.all() if one.state.phase in LIVE), None)
+            if under_way is not None:
+                raise Conflict(
+                    f"{under_way.state.what} is being recorded already: only one recording can be made at a"
+                    " time. Wait until it is saved, or stop it."
+                )
+            attempt_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
+            folder = self._folder / attempt_id
+            try:
+                self._begin(folder, wanted)
+            except OSError as error:
+                self._store.discard(folder)
+                kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
+                raise kind(f"Nothing can be recorded: {error.strerror or error}.") from error
+            threading.Thread(target=self._await, args=(attempt_id,), daemon=True).start()
+            return attempt_id
+
+    def _begin(self, folder: Path, wanted: Wanted) -> None:
+        folder.mkdir(mode=0o700, parents=True)
+        if not write_state(folder, State("preparing", what(wanted), wanted.seconds)):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
+        with (folder / "recorder.log").open("wb") as log:
+            process = subprocess.Popen(  # noqa: S603 - our own program; no shell reads it
+                [sys.executable, "-P", "-m", "dashboard.recording.child", str(folder.absolute())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": path,
+                },  # and the usual TMPDIR, where recorders lock each other out
+                start_new_session=True,  # an interrupt of the terminal is meant for the server
+            )
+        self._processes[folder.name] = process
+        self._say(folder.name, json.dumps({"wanted": asdict(wanted), "min_free_bytes": self._min_free_bytes}))
+
+    def stop(self, attempt_id: str) -> None:
+        """Stop and save; while it is being saved, ask whether xctrace shall be killed, and then do it."""
+        self._find(attempt_id)
+        self._say(attempt_id, "stop")
+
+    def discard(self, attempt_id: str) -> None:
+        """Stop it, and keep nothing of it."""
+        attempt = self._find(attempt_id)
+        folder = self._folder / attempt_id
+        if attempt.state.phase not in LIVE:
+            self._store.discard(folder)
+            return
+        (folder / DISCARD).touch()
+        if attempt.state.phase != "saving":
+            self._say(attempt_id, "stop")
+
+    def dismiss(self, attempt_id: str) -> None:
+        """Forget what was told of an attempt that failed; what it left stays on the disk."""
+        folder = self._folder / attempt_id
+        if self._find(attempt_id).state.phase in LIVE:
+            return
+        if any(folder.glob("*.trace")):
+            forget_state(folder)
+        else:
+            self._store.discard(folder)
+
+    def open_left(self, attempt_id: str) -> Recording:
+        """Add what an unfinished recording left to the library: some of it may be readable."""
+        attempt = self._find(attempt_id)
+        if not attempt.state.left:
+            raise NotFound("Nothing was left of this recording.")
+        recording = self._shelf.add_file(self._folder / attempt_id / attempt.state.left)
+        self.dismiss(attempt_id)
+        return recording
+
+    # One attempt -------------------------------------------------------------------------------------------
+
+    def _folders(self) -> list[Path]:
+        with suppress(OSError):
+            found = (one for one in self._folder.iterdir() if _ID.fullmatch(one.name))
+            return sorted(found, reverse=True)
+        return []
+
+    def _find(self, attempt_id: str) -> Attempt:
+        for one in self.all():
+            if one.id == attempt_id:
+                return one
+        raise NotFound("This recording is over.")
+
+    def _say(self, attempt_id: str, line: str) -> None:
+        process = self._processes.get(attempt_id)
+        if process is None or process.stdin is None:
+            raise Conflict("The dashboard was started anew, so the recording was stopped. It is being saved.")
+        with self._mutex, suppress(OSError, ValueError):  # it has just ended, which its state tells
+            process.stdin.write(line.encode() + b"\n")
+            process.stdin.flush()
+
+    def _state(self, folder: Path) -> State | None:
+        state = read_state(folder)
+        if state is None or state.phase not in LIVE or self._is_alive(folder):
+            return state
+        state = read_state(folder) or state  # it may have ended between the two looks
+        if state.phase not in LIVE:
+            return state
+        left = next((one.name for one in folder.glob("*.trace")), "")
+        told = (
+            "xctrace may still be at work, and what it saves will be found" if left else "nothing was saved"
+        )
+        return replace(state, phase="lost", message=f"{_LOST}: {told}.", left=left)
+
+    def _is_alive(self, folder: Path) -> bool:
+        process = self._processes.get(folder.name)
+        if process is not None:
+            return process.poll() is None
+        try:
+            Lock(folder / LOCK).release()
+        except Conflict:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def _hang_up(self, attempt_id: str) -> None:
+        stdin = self._processes[attempt_id].stdin
+        with suppress(OSError):  # the rest of a line that nobody reads any more
+            if stdin is not None:
+                stdin.close()
+
+    def _await(self, attempt_id: str) -> None:
+        self._processes[attempt_id].wait()
+        with self._mutex:
+            self._hang_up(attempt_id)
+        self._follow(attempt_id)
+
+    def _follow(self, attempt_id: str) -> None:
+        """Settle what ends, also while nobody looks: what another server began, and what is lost so far."""
+        folder = self._folder / attempt_id
+        while not self._closing.is_set():
+            with self._mutex:
+                self._settle(folder)
+                state = self._state(folder)
+            if state is None or state.phase not in (*LIVE, "lost"):
+                return
+            self._closing.wait(_LOOK_SECONDS)
+
+    # What came of it ---------------------------------------------------------------------------------------
+
+    def _settle(self, folder: Path) -> None:
+        """Add what was recorded to the library; what could not be added is tried again."""
+        state = self._state(folder)
+        if state is None or state.phase in LIVE:
+            return
+        if state.phase == "discarded":
+            self._opened[folder.name] = ()
+            self._store.discard(folder)
+            return
+        made = state.made if state.phase != "lost" else (*state.made, *_saved(folder, state))
+        if not made and state.phase != "done":
+            return
+        try:
+            added = tuple(self._add(folder, one) for one in made)
+        except TracekitError as error:
+            write_state(
+                folder, replace(state, phase="failed", message=str(error), made=(), left=made[0].name)
+            )
+            return
+        except Exception:  # noqa: BLE001 - such as a full disk, or a library that is being closed
+            _LOG.exception("adding a recording to the library")
+            return
+        self._opened[folder.name] = added
+        if state.phase == "failed":
+            write_state(folder, replace(state, made=()))
+        else:
+            forget_state(folder)
+
+    def _add(self, folder: Path, made: Made) -> str:
+        recording = self._shelf.add_file(folder / Path(made.name).name)
+        if made.compute_units or made.note:
+            tags = (made.compute_units,) if made.compute_units else None
+            self._shelf.edit(recording.id, tags=tags, note=made.note or None)
+        return recording.id
+
+
+def _saved(folder: Path, state: State) -> Iterator[Made]:
+    """Yield what was saved to its end though nobody was there to say so."""
+    known = {one.name for one in state.made}
+    for path in sorted(folder.glob("*.trace")):
+        if path.name not in known and (path / _SAVED).exists():
+            yield Made(path.name, note="The process that recorded it was ended from outside.")

@@ -1,0 +1,65 @@
+"""``unshare -rm python full_disk.py FOLDER KB``: a library on a disk of so many kilobytes, and what comes of it.
+
+Prints what was told at each step; then the disk grows, and everything works.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from library_support import BUNDLE, ONE_READER, send, settled, tree, zipped
+
+from dashboard.library.library import Library
+from tracekit.errors import TracekitError
+
+
+def disk(folder: Path, *options: str) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(options), "none", str(folder)], check=True)
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+@contextmanager
+def told(step: str) -> Iterator[None]:
+    try:
+        yield
+    except TracekitError as error:
+        say(f"{step}: {type(error).__name__}: {error}")
+
+
+def use(folder: Path) -> None:
+    """Upload and read a bundle; whatever is left of it is taken away again."""
+    content = zipped(BUNDLE)
+    with told("start"):
+        library = Library(folder, ONE_READER)
+        try:
+            with told("upload"):
+                number = library.uploads.begin("Camera.zip", len(content))
+                send(library, number, content, 8_000)
+                recording = settled(library, library.uploads.finish(number), 60)
+                say(f"{recording.state}: {recording.message}")
+            for one in library.uploads.unfinished():
+                library.uploads.cancel(one.id)
+            for held in library.recordings():
+                with told("purge"):
+                    library.purge(held.id)
+            say(f"left: {tree(folder) if not library.recordings() else 'recordings'}")
+        finally:
+            library.close()
+
+
+def main(folder: Path, kilobytes: str) -> None:
+    disk(folder, f"size={kilobytes}k")
+    use(folder)
+    disk(folder, "remount", "size=100m")
+    use(folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,399 @@
+"""Comparisons of two recordings: made by a process of their own, kept, and gone with either recording."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from library_support import BUNDLE, EXPORTS, QUIET, is_alive, opened, tree, upload, wait_for
+
+import tracekit
+from dashboard.errors import Conflict, NotFound
+from dashboard.library import comparing
+from dashboard.library import comparisons as module
+from dashboard.library.catalog import Recording
+from dashboard.library.comparisons import Stand
+from dashboard.library.library import Library
+from dashboard.library.worker import Channel
+from tracekit.analysis.comparison import compare
+from tracekit.errors import UsageError
+from tracekit.report.compare_json import to_json
+
+EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
+FILES = ["comparison.html", "comparison.json", "comparison.md", "read", "sections.json"]
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Has another program than Python compare; what it says goes to the server."""
+
+    def use(script: str) -> None:
+        path = tmp_path / "program"
+        path.write_text(f"#!/bin/sh\nread task\n{script}\n")
+        path.chmod(0o700)
+        monkeypatch.setattr(sys, "executable", str(path))
+
+    return use
+
+
+def ready(library: Library, recording: Recording) -> str:
+    """The recording as if a worker had read it."""
+    results = library._store.results(recording.id)
+    results.mkdir(parents=True)
+    for name in ("summary.json", "analysis.json"):
+        (results / name).write_text("{}")
+    library._catalog.change(recording.id, state="ready")
+    return recording.id
+
+
+def both(library: Library) -> tuple[str, str]:
+    return ready(library, library.add_file(BUNDLE)), ready(library, library.add_file(EXPORTS))
+
+
+def settled(library: Library, base: str, new: str) -> Stand:
+    wait_for(lambda: library.comparisons.ask(base, new).state not in ("waiting", "comparing"), 30)
+    return library.comparisons.ask(base, new)
+
+
+def kept(library: Library) -> list[str]:
+    return tree(library._store.comparisons)
+
+
+def nothing_runs(library: Library) -> bool:
+    return library.comparisons._all() == [] and list(library._store.comparisons.glob("work-*")) == []
+
+
+# What is made ---------------------------------------------------------------------------------------------
+
+
+def test_the_figures_are_those_of_the_compare_command(library: Library) -> None:
+    base, new = both(library)
+    assert library.comparisons.ask(base, new).state == "waiting"
+    assert settled(library, base, new) == Stand("ready")
+    sides = [tracekit.analyze(tracekit.open_trace(one)) for one in (BUNDLE, EXPORTS)]
+    told = to_json(compare(sides[:1], sides[1:]))
+    assert library.comparisons.path(base, new, "comparison.json").read_text("utf-8") == told
+    assert kept(library) == [f"{base}-{new}/{one}" for one in FILES]
+    assert b"<!doctype html>" in library.comparisons.path(base, new, "comparison.html").read_bytes()
+
+
+def test_the_sections_have_places_for_both_timelines_and_no_script(library: Library) -> None:
+    base, new = both(library)
+    settled(library, base, new)
+    found = json.loads(library.comparisons.path(base, new).read_text("utf-8"))
+    assert list(found) == ["verdict", "sides", "timelines", "differences", "functions"]
+    assert 'id="timeline-base"><h3>BASE: recording.trace</h3></div>' in found["timelines"]
+    assert 'id="timeline-new"><h3>NEW: ane-e5rt-macos26</h3></div>' in found["timelines"]
+    assert "<script" not in "".join(found.values())
+
+
+def test_an_upload_is_called_by_its_name_and_no_folder_is_told(library: Library) -> None:
+    base = ready(library, upload(library, "Camera <b>.xml", EXPORT))
+    new = ready(library, library.add_file(BUNDLE))
+    settled(library, base, new)
+    for name in FILES:
+        assert str(library._store.folder) not in library.comparisons.path(base, new, name).read_text("utf-8")
+    assert "Camera &lt;b&gt;.xml" in library.comparisons.path(base, new, "comparison.html").read_text("utf-8")
+
+
+def test_it_is_told_how_far_it_is(library: Library, program: Callable[[str], None], tmp_path: Path) -> None:
+    base, new = both(library)
+    go = tmp_path / "go"
+    program(
+        f"""echo '{{"stage": "opening NEW", "progress": 0.25}}'; until [ -e {go} ]; do sleep 0.05; done; exit 1"""
+    )
+    library.comparisons.ask(base, new)
+    wait_for(lambda: library.comparisons.ask(base, new) == Stand("comparing", "opening NEW", 0.25))
+    go.touch()
+    assert settled(library, base, new).state == "failed"
+
+
+# What is kept ---------------------------------------------------------------------------------------------
+
+
+def test_it_is_kept_over_a_restart(tmp_path: Path, program: Callable[[str], None]) -> None:
+    with opened(tmp_path) as library:
+        base, new = both(library)
+        settled(library, base, new)
+    program("exit 1")
+    with opened(tmp_path) as library:
+        assert library.comparisons.ask(base, new) == Stand("ready")
+
+
+def test_the_sides_swapped_are_another_comparison(library: Library) -> None:
+    base, new = both(library)
+    settled(library, base, new)
+    with pytest.raises(NotFound, match="not been compared yet"):
+        library.comparisons.path(new, base)
+    assert settled(library, new, base) == Stand("ready")
+
+
+def test_it_is_stale_when_a_recording_was_read_anew(library: Library) -> None:
+    base, new = both(library)
+    settled(library, base, new)
+    ready(library, library.retry(new))
+    assert kept(library) == []
+    with pytest.raises(NotFound):
+        library.comparisons.path(base, new)
+    assert library.comparisons.ask(base, new).state == "waiting"
+    assert settled(library, base, new) == Stand("ready")
+
+
+def test_it_is_stale_when_another_tracekit_made_it(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    base, new = both(library)
+    settled(library, base, new)
+    monkeypatch.setattr(tracekit, "__version__", "99")
+    assert library.comparisons.ask(base, new).state == "waiting"
+
+
+def test_what_was_made_of_an_older_reading_is_not_kept(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    base, new = both(library)
+    go = tmp_path / "go"
+    folder = """$(echo "$task" | sed 's/.*"folder": "\\([^"]*\\)".*/\\1/')"""
+    program(f"until [ -e {go} ]; do sleep 0.05; done; mkdir {folder}")
+    library.comparisons.ask(base, new)
+    os.utime(library.analysis_path(new), ns=(1, 1))
+    go.touch()
+    wait_for(lambda: nothing_runs(library))
+    assert kept(library) == []
+    library.comparisons.ask(base, new)  # what failed was of the older reading
+    wait_for(lambda: nothing_runs(library))
+    assert kept(library) == [f"{base}-{new}/read"]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_it_goes_with_either_recording(library: Library, side: int) -> None:
+    pair = both(library)
+    settled(library, *pair)
+    library.delete(pair[side])
+    with pytest.raises(NotFound, match="was deleted"):
+        library.comparisons.path(*pair)
+    with pytest.raises(NotFound, match="was deleted"):
+        library.comparisons.ask(*pair)
+    library.restore(pair[side])
+    assert library.comparisons.ask(*pair) == Stand("ready")
+    library.purge(pair[side])
+    assert kept(library) == [] and list(library._store.comparisons.iterdir()) == []
+
+
+def test_what_an_ended_server_left_is_removed(tmp_path: Path) -> None:
+    with opened(tmp_path) as library:
+        base, new = both(library)
+        settled(library, base, new)
+        for name in ("work-12345678", f"{base}-{'e' * 32}", "something"):
+            (library._store.comparisons / name).mkdir()
+    with opened(tmp_path) as library:
+        assert [one.name for one in library._store.comparisons.iterdir()] == [f"{base}-{new}"]
+
+
+# What is ended --------------------------------------------------------------------------------------------
+
+
+def started(library: Library, program: Callable[[str], None], tmp_path: Path) -> tuple[str, str, list[int]]:
+    """A comparison that would take for ever, and its processes."""
+    pids = tmp_path / "pids"
+    program(f"sleep 100 > /dev/null & echo $$ $! > {pids}; wait")
+    base, new = both(library)
+    library.comparisons.ask(base, new)
+    wait_for(lambda: pids.is_file() and len(pids.read_text().split()) == 2)
+    return base, new, [int(one) for one in pids.read_text().split()]
+
+
+def gone(pids: list[int]) -> bool:
+    wait_for(lambda: not any(map(is_alive, pids)))
+    return True
+
+
+def test_a_cancelled_one_ends_and_can_be_begun_again(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    base, new, pids = started(library, program, tmp_path)
+    library.comparisons.cancel(base, new)
+    assert library.comparisons.ask(base, new) == Stand("cancelled")
+    assert gone(pids) and nothing_runs(library)
+    program("""echo '{"failed": "No."}'; exit 1""")
+    library.comparisons.again(base, new)
+    assert settled(library, base, new) == Stand("failed", message="No.")
+
+
+@pytest.mark.parametrize("act", ["delete", "purge", "retry"])
+def test_it_ends_when_a_recording_goes(
+    act: str, library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    _base, new, pids = started(library, program, tmp_path)
+    getattr(library, act)(new)
+    assert gone(pids) and nothing_runs(library)
+
+
+def test_it_ends_with_the_library_and_is_begun_anew_when_asked_for(
+    tmp_path: Path, program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = sys.executable
+    with opened(tmp_path / "library") as library:
+        base, new, pids = started(library, program, tmp_path)
+    assert gone(pids)
+    monkeypatch.setattr(sys, "executable", python)
+    with opened(tmp_path / "library") as library:
+        assert settled(library, base, new) == Stand("ready")
+
+
+def test_one_that_waits_is_cancelled_without_having_begun(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    base, new, pids = started(library, program, tmp_path)
+    assert library.comparisons.ask(new, base) == Stand("waiting")
+    library.comparisons.cancel(base, new)
+    assert gone(pids)
+    wait_for(lambda: library.comparisons.ask(new, base).state == "comparing")
+    library.comparisons.cancel(new, base)
+    assert nothing_runs(library)
+
+
+# What goes wrong ------------------------------------------------------------------------------------------
+
+
+def test_a_recording_is_not_compared_with_itself(library: Library) -> None:
+    base, _new = both(library)
+    with pytest.raises(UsageError, match="Choose two"):
+        library.comparisons.ask(base, base)
+
+
+@pytest.mark.parametrize("wrong", ["", "..", "../../x", "A" * 32, "e" * 32])
+def test_what_is_no_recording_is_not_found(library: Library, wrong: str) -> None:
+    base, _new = both(library)
+    for pair in ((base, wrong), (wrong, base)):
+        with pytest.raises(NotFound):
+            library.comparisons.ask(*pair)
+        with pytest.raises(NotFound):
+            library.comparisons.path(*pair)
+    assert list(library._store.comparisons.iterdir()) == []
+
+
+def test_one_that_is_not_ready_is_told(library: Library) -> None:
+    base, waits = ready(library, library.add_file(BUNDLE)), library.add_file(EXPORTS).id
+    with pytest.raises(NotFound, match="ane-e5rt-macos26 is not ready: waiting"):
+        library.comparisons.ask(base, waits)
+
+
+def test_a_file_that_is_gone_or_changed_is_told(library: Library, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.xml"
+    mine.write_bytes(EXPORT)
+    base, new = ready(library, library.add_file(mine)), ready(library, library.add_file(BUNDLE))
+    mine.write_bytes(EXPORT + b"\n")
+    told = "mine.xml cannot be compared: its file is gone, or has changed since it was read."
+    assert settled(library, base, new).message.startswith(told)
+    mine.unlink()
+    library.comparisons.again(base, new)
+    assert settled(library, base, new).message.startswith(told)
+    assert nothing_runs(library)
+
+
+def test_what_was_compared_stays_when_a_file_goes(library: Library, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.xml"
+    mine.write_bytes(EXPORT)
+    base, new = ready(library, library.add_file(mine)), ready(library, library.add_file(BUNDLE))
+    settled(library, base, new)
+    mine.unlink()
+    assert library.comparisons.ask(base, new) == Stand("ready")
+
+
+def test_an_input_that_cannot_be_read_is_a_sentence_without_folders(library: Library) -> None:
+    broken = ready(
+        library, upload(library, "Broken.xml", EXPORT[: len(EXPORT) // 2].replace(b"<node>", b"<"))
+    )
+    found = settled(library, broken, ready(library, library.add_file(BUNDLE)))
+    assert found.state == "failed" and found.message.startswith("Broken.xml")
+    assert str(library._store.folder) not in found.message
+    assert nothing_runs(library) and kept(library) == []
+
+
+def test_a_process_that_is_ended_from_outside_is_told_and_the_next_is_made(
+    library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = sys.executable
+    base, new, pids = started(library, program, tmp_path)
+    os.kill(pids[0], signal.SIGKILL)
+    found = settled(library, base, new)
+    assert found == Stand(
+        "failed", message="Comparing was ended from outside (signal 9), perhaps because memory ran out."
+    )
+    assert gone(pids) and nothing_runs(library)
+    monkeypatch.setattr(sys, "executable", python)
+    library.comparisons.again(base, new)
+    assert settled(library, base, new) == Stand("ready")
+
+
+def test_what_was_not_foreseen_is_told_without_what_it_said(
+    library: Library, program: Callable[[str], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    base, new = both(library)
+    program("echo Traceback at /secret >&2; exit 1")
+    assert settled(library, base, new).message == (
+        "Comparing failed in a way that was not foreseen. The dashboard's terminal says more."
+    )
+    assert "/secret" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        (replace(QUIET, job_seconds=0.2), "Comparing took longer than"),
+        (replace(QUIET, free_disk_bytes=1 << 60), "too little room"),
+    ],
+)
+def test_limits_hold(limits: object, told: str, tmp_path: Path) -> None:
+    with opened(tmp_path) as library:
+        base, new = both(library)
+    with opened(tmp_path, limits) as library:  # type: ignore[arg-type]
+        found = settled(library, base, new)
+        assert found.state == "failed" and told in found.message
+        assert nothing_runs(library) and kept(library) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "told"),
+    [
+        ("analysed", MemoryError(), "B.trace needs more memory than a worker may take."),
+        (
+            "analysed",
+            OSError(5, "Input/output error"),
+            "B.trace could not be read to its end: Input/output error.",
+        ),
+        ("_write", MemoryError(), "Comparing them needs more memory than it may take."),
+        (
+            "_write",
+            OSError(28, "No space left on device"),
+            "The comparison could not be written: No space left on device.",
+        ),
+    ],
+)
+def test_what_hinders_the_process_is_a_sentence(
+    step: str, error: BaseException, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(comparing, "analysed", lambda *_arguments: None)
+    monkeypatch.setattr(comparing, step, fail)
+    heard = io.StringIO()
+    pair = comparing.Pair(("B.trace", "N.trace"), ("2f62", "2f6e"), (False, False), "/nowhere", 0)
+    assert comparing.work(pair, Channel(heard)) == 1
+    assert json.loads(heard.getvalue()) == {"failed": told}
+
+
+def test_too_many_at_once_are_told_to_come_again(
+    library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_AT_ONCE", 1)
+    base, new, _pids = started(library, program, tmp_path)
+    with pytest.raises(Conflict, match="Try again in a moment"):
+        library.comparisons.ask(new, base)

@@ -1,0 +1,521 @@
+"""Recording from the page: a recording that was begun is saved and found, whatever ends in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from library_support import BUNDLE_VERDICT, ROOT, opened, settled, wait_for
+from xctrace_support import StandIn, install
+
+from dashboard.errors import Conflict, NoSpace, NotFound
+from dashboard.library.library import Library
+from dashboard.recording import attempts as attempts_module
+from dashboard.recording import machine
+from dashboard.recording.attempts import Attempts
+from dashboard.recording.state import State
+from dashboard.recording.wanted import Wanted, on_the_page
+from dashboard.settings import Limits
+from tracekit.errors import UsageError
+from tracekit.xctrace import failures
+
+APP = Wanted("running", "SampleApp", 4215, seconds=0.2)
+LONG = Wanted("running", "SampleApp", 4215, seconds=60)
+
+
+@pytest.fixture
+def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """A Mac for the processes that record; at the end, nothing of it runs."""
+    found = install(tmp_path / "mac")
+    for name, value in found.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("DEVELOPER_DIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    yield found
+    left = found.running()
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    with opened(tmp_path / "library") as one:
+        yield one
+
+
+@pytest.fixture
+def desk(library: Library, tmp_path: Path, xctrace: StandIn) -> Attempts:
+    """Where recordings are started, as a server has it."""
+    return desk_of(library, tmp_path)
+
+
+def desk_of(library: Library, tmp_path: Path) -> Attempts:
+    made = Attempts(tmp_path / "library", library, min_free_bytes=0)
+    made.resume()
+    return made
+
+
+def state_of(desk: Attempts, attempt: str) -> State:
+    return next(one.state for one in desk.all() if one.id == attempt)
+
+
+def until(desk: Attempts, attempt: str, phase: str) -> State:
+    wait_for(lambda: not desk.all() or state_of(desk, attempt).phase == phase)
+    return state_of(desk, attempt)
+
+
+def until_opened(desk: Attempts, attempt: str) -> tuple[str, ...]:
+    wait_for(lambda: desk.opened(attempt) is not None)
+    found = desk.opened(attempt)
+    assert found is not None
+    return found
+
+
+def recorded(tmp_path: Path) -> list[str]:
+    """Names of all that attempts left, without their ids."""
+    folder = tmp_path / "library" / "recorded"
+    return sorted(path.name for one in folder.iterdir() for path in one.iterdir())
+
+
+# To the end -----------------------------------------------------------------------------------------------
+
+
+def test_a_recording_comes_into_the_library_with_its_journal(
+    library: Library, desk: Attempts, xctrace: StandIn, tmp_path: Path
+) -> None:
+    (number,) = until_opened(desk, desk.start(APP))
+    recording = library.recording(number)
+    assert recording.name.startswith("SampleApp-") and recording.name.endswith(".trace")
+    assert recording.origin == "file"
+    assert Path(recording.path).parents[1] == tmp_path / "library" / "recorded"
+    assert desk.all() == []
+    journal = Path(recording.path).with_suffix(".recording.json")
+    assert json.loads(journal.read_text())["state"] == "good"
+    (command,) = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
+    assert command[command.index("--attach") + 1] == "4215"
+    assert command[command.index("--time-limit") + 1] == "200ms"
+
+
+def test_it_is_read_like_any_other(tmp_path: Path, xctrace: StandIn) -> None:
+    with opened(tmp_path / "library", Limits(free_disk_bytes=0)) as library:
+        desk = desk_of(library, tmp_path)
+        (number,) = until_opened(desk, desk.start(APP))
+        assert BUNDLE_VERDICT.split(" (")[0] in settled(library, library.recording(number)).verdict
+
+
+def test_the_state_tells_how_it_goes_on(desk: Attempts, xctrace: StandIn) -> None:
+    xctrace.configure(start_seconds=0.5, save_seconds=1.0)
+    attempt = desk.start(Wanted("running", "SampleApp", 4215, seconds=60))
+    assert state_of(desk, attempt).phase == "preparing"
+    state = until(desk, attempt, "recording")
+    assert (state.what, state.limit_seconds) == ("SampleApp (pid 4215)", 60)
+    assert abs(time.time() - state.began) < 5
+    wait_for(lambda: state_of(desk, attempt).size_bytes > 0)
+    desk.stop(attempt)
+    until(desk, attempt, "saving")
+    assert len(until_opened(desk, attempt)) == 1
+
+
+def test_one_recording_per_setting_of_the_compute_units(
+    library: Library, desk: Attempts, xctrace: StandIn, tmp_path: Path
+) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    tool.chmod(0o755)
+    attempt = desk.start(Wanted("launch", str(tool), seconds=0.2, compute_units=("all", "cpuOnly")))
+    numbers = until_opened(desk, attempt)
+    assert [library.recording(one).tags for one in numbers] == [("all",), ("cpuOnly",)]
+    commands = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
+    assert [call[call.index("--env") + 1] for call in commands] == [
+        "TRACEKIT_COMPUTE_UNITS=all",
+        "TRACEKIT_COMPUTE_UNITS=cpuOnly",
+    ]
+
+
+def test_what_xctrace_reports_of_a_good_recording_stands_in_its_note(
+    library: Library, desk: Attempts, xctrace: StandIn
+) -> None:
+    xctrace.configure(run_issues=["Some events were lost."])
+    (number,) = until_opened(desk, desk.start(APP))
+    assert library.recording(number).note == "xctrace reports: Some events were lost."
+
+
+def test_everything_can_be_recorded_with_a_template(desk: Attempts, xctrace: StandIn) -> None:
+    until_opened(desk, desk.start(Wanted("all", template="Metal System Trace", seconds=0.2)))
+    (command,) = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
+    assert command[-1] == "--all-processes"
+    assert command[command.index("--template") + 1] == "Metal System Trace"
+
+
+# Ended in between -----------------------------------------------------------------------------------------
+
+
+def test_stopped_by_somebody(library: Library, desk: Attempts) -> None:
+    attempt = desk.start(LONG)
+    until(desk, attempt, "recording")
+    desk.stop(attempt)
+    (number,) = until_opened(desk, attempt)
+    assert (Path(library.recording(number).path) / "form.template").exists()
+
+
+def test_discarded_nothing_is_kept(library: Library, desk: Attempts, tmp_path: Path) -> None:
+    attempt = desk.start(LONG)
+    until(desk, attempt, "recording")
+    desk.discard(attempt)
+    assert until_opened(desk, attempt) == ()
+    assert recorded(tmp_path) == []
+    assert library.recordings() == []
+
+
+def test_discarded_while_it_is_saved(
+    library: Library, desk: Attempts, xctrace: StandIn, tmp_path: Path
+) -> None:
+    xctrace.configure(save_seconds=1.0, second_interrupt="aborts")
+    attempt = desk.start(LONG)
+    until(desk, attempt, "recording")
+    desk.stop(attempt)
+    until(desk, attempt, "saving")
+    desk.discard(attempt)
+    assert until_opened(desk, attempt) == ()
+    assert recorded(tmp_path) == []
+
+
+def test_cancelled_before_it_began(desk: Attempts, xctrace: StandIn, tmp_path: Path) -> None:
+    xctrace.configure(start_seconds=30)
+    attempt = desk.start(LONG)
+    wait_for(lambda: any(call[1] == "record" for call in xctrace.calls("xctrace")))
+    time.sleep(0.2)
+    desk.stop(attempt)
+    assert until(desk, attempt, "failed").message.startswith("Nothing was recorded: it was stopped")
+    desk.dismiss(attempt)
+    assert recorded(tmp_path) == []
+
+
+def test_the_server_ends_while_it_records(tmp_path: Path, xctrace: StandIn) -> None:
+    """What runs is stopped and saved; the next server follows it, and finds it."""
+    xctrace.configure(save_seconds=1.0)
+    with opened(tmp_path / "library") as library:
+        desk = desk_of(library, tmp_path)
+        attempt = desk.start(LONG)
+        until(desk, attempt, "recording")
+        desk.close()
+    with opened(tmp_path / "library") as library:
+        desk = desk_of(library, tmp_path)
+        assert state_of(desk, attempt).phase in ("recording", "saving")
+        with pytest.raises(Conflict, match="being recorded already"):
+            desk.start(APP)
+        with pytest.raises(Conflict, match="It is being saved"):
+            desk.stop(attempt)
+        (number,) = until_opened(desk, attempt)
+        assert (Path(library.recording(number).path) / "form.template").exists()
+        assert len(library.recordings()) == 1
+
+
+def test_what_was_saved_while_no_server_ran_is_found(tmp_path: Path, xctrace: StandIn) -> None:
+    with opened(tmp_path / "library") as library:
+        desk = desk_of(library, tmp_path)
+        attempt = desk.start(LONG)
+        until(desk, attempt, "recording")
+        desk.close()
+        wait_for(lambda: xctrace.running() == [])
+        wait_for(lambda: '"done"' in (tmp_path / "library/recorded" / attempt / "state.json").read_text())
+        assert library.recordings() == []
+    with opened(tmp_path / "library") as library:
+        desk_of(library, tmp_path)
+        (recording,) = library.recordings()
+        library.purge(recording.id)
+    with opened(tmp_path / "library") as library:
+        desk_of(library, tmp_path)
+        assert library.recordings() == []  # what was found once does not come back
+
+
+SERVER = """
+    import sys, time
+    from pathlib import Path
+    from dashboard.library.library import Library
+    from dashboard.recording.attempts import Attempts
+    from dashboard.recording.wanted import Wanted
+    from dashboard.settings import Limits
+    folder = Path(sys.argv[1])
+    desk = Attempts(folder, Library(folder, Limits(workers=0, free_disk_bytes=0)), 0)
+    desk.resume()
+    desk.start(Wanted("running", "SampleApp", 4215, seconds=60))
+    while True:
+        time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_is_interrupted_or_killed_costs_no_recording(
+    tmp_path: Path, xctrace: StandIn, number: signal.Signals
+) -> None:
+    """Ctrl-C goes to the whole group of a terminal; xctrace and its keeper are not in it."""
+    command = [sys.executable, "-c", textwrap.dedent(SERVER), str(tmp_path / "library")]
+    xctrace.configure(second_interrupt="aborts", save_seconds=0.5)
+    server = subprocess.Popen(
+        command,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for(lambda: list(tmp_path.glob("library/recorded/*/*.trace")))
+    os.killpg(server.pid, number)
+    server.wait(20)
+    wait_for(lambda: xctrace.running() == [])
+    with opened(tmp_path / "library") as library:
+        desk_of(library, tmp_path)
+        wait_for(library.recordings)
+        (recording,) = library.recordings()
+        assert (Path(recording.path) / "form.template").exists()
+
+
+def test_the_process_that_records_is_interrupted(library: Library, desk: Attempts) -> None:
+    attempt = desk.start(LONG)
+    until(desk, attempt, "recording")
+    desk._processes[attempt].send_signal(signal.SIGTERM)
+    assert len(until_opened(desk, attempt)) == 1
+
+
+def test_the_process_that_records_is_killed(
+    library: Library, desk: Attempts, xctrace: StandIn, tmp_path: Path
+) -> None:
+    """xctrace is in a session of its own, goes on to its time limit, and what it saves is found."""
+    attempt = desk.start(Wanted("running", "SampleApp", 4215, seconds=3))
+    until(desk, attempt, "recording")
+    desk._processes[attempt].kill()
+    state = until(desk, attempt, "lost")
+    assert "ended from outside" in state.message and "will be found" in state.message
+    (number,) = until_opened(desk, attempt)
+    assert "ended from outside" in library.recording(number).note
+    assert desk.all() == []
+
+
+# One at a time --------------------------------------------------------------------------------------------
+
+
+def test_two_tabs_that_start_at_once(desk: Attempts, xctrace: StandIn) -> None:
+    first = desk.start(APP)
+    with pytest.raises(Conflict, match=r"^SampleApp \(pid 4215\) is being recorded already"):
+        desk.start(APP)
+    until_opened(desk, first)
+    until_opened(desk, desk.start(APP))
+
+
+def test_another_recorder_is_at_work(desk: Attempts, xctrace: StandIn) -> None:
+    xctrace.configure(kperf="busy")
+    state = until(desk, desk.start(APP), "failed")
+    assert "Another recording is at work" in state.message
+
+
+# What goes wrong ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"attach": "refused"}, "or record all processes."),
+        ({"attach": "restricted"}, "System Integrity Protection"),
+        ({"processes": [{"pid": 1, "path": "/sbin/launchd"}]}, "SampleApp (pid 4215) has ended."),
+        ({"processes": [{"pid": 4215, "path": "/bin/other"}]}, "SampleApp (pid 4215) has ended."),
+        ({"xcode": "licence"}, "The licence of Xcode was not accepted"),
+        ({"xcode": "none"}, "Install Xcode and select it"),
+        ({"templates": [], "instruments": ["Leaks"]}, "none of the instruments"),
+        ({"sandbox": True}, "The kernel refused to record"),
+    ],
+)
+def test_xctraces_refusal_in_a_sentence(
+    desk: Attempts, xctrace: StandIn, tmp_path: Path, settings: dict[str, object], told: str
+) -> None:
+    xctrace.configure(**settings)
+    state = until(desk, desk.start(APP), "failed")
+    assert told in state.message
+    assert " --" not in state.message.replace("xcode-select --switch", "")
+    assert str(tmp_path) not in state.message
+
+
+def test_a_full_disk_leaves_what_there_is(library: Library, desk: Attempts, xctrace: StandIn) -> None:
+    xctrace.configure(disk="full")
+    attempt = desk.start(APP)
+    state = until(desk, attempt, "failed")
+    assert "The disk is full." in state.message
+    assert state.left.startswith("SampleApp-")
+    recording = desk.open_left(attempt)
+    assert library.recording(recording.id).name == state.left
+    assert desk.all() == []
+
+
+def test_no_room_to_begin(library: Library, tmp_path: Path, xctrace: StandIn) -> None:
+    desk = Attempts(tmp_path / "library", library, min_free_bytes=1 << 60)
+    state = until(desk, desk.start(APP), "failed")
+    assert state.message.startswith("Only ") and state.message.endswith("Free some space.")
+
+
+def test_the_disk_takes_no_state(
+    library: Library, desk: Attempts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(attempts_module, "write_state", lambda *_: False)
+    with pytest.raises(NoSpace, match=r"^Nothing can be recorded: No space left on device\.$"):
+        desk.start(APP)
+    assert recorded(tmp_path) == []
+
+
+def test_an_unfinished_recording_names_the_command_that_recovers_it(
+    desk: Attempts, xctrace: StandIn, tmp_path: Path
+) -> None:
+    xctrace.configure(interrupt_saves=False)
+    attempt = desk.start(LONG)
+    until(desk, attempt, "recording")
+    desk.stop(attempt)
+    state = until(desk, attempt, "failed")
+    assert "was not finished: it was stopped, and xctrace did not save it." in state.message
+    assert f"import --input {tmp_path}/library/recorded/{attempt}/{state.left}/" in state.command
+    desk.discard(attempt)
+    assert recorded(tmp_path) == []
+
+
+def test_who_insists_kills_and_not_before(desk: Attempts, xctrace: StandIn) -> None:
+    xctrace.configure(hang="saving")
+    attempt = desk.start(LONG)
+    until(desk, attempt, "recording")
+    desk.stop(attempt)
+    until(desk, attempt, "saving")
+    desk.stop(attempt)
+    wait_for(lambda: state_of(desk, attempt).insist_until > time.time())
+    assert xctrace.running() != []
+    desk.stop(attempt)
+    assert "xctrace was killed while it saved, as you insisted" in until(desk, attempt, "failed").message
+
+
+def test_a_server_that_ends_after_somebody_asked_to_stop_kills_nothing(
+    tmp_path: Path, xctrace: StandIn
+) -> None:
+    xctrace.configure(save_seconds=2.0)
+    with opened(tmp_path / "library") as library:
+        desk = desk_of(library, tmp_path)
+        attempt = desk.start(LONG)
+        until(desk, attempt, "recording")
+        desk.stop(attempt)
+        until(desk, attempt, "saving")
+        desk.stop(attempt)
+        wait_for(lambda: state_of(desk, attempt).insist_until > time.time())
+        desk.close()
+    with opened(tmp_path / "library") as library:
+        assert len(until_opened(desk_of(library, tmp_path), attempt)) == 1
+
+
+def test_what_failed_is_told_after_a_restart_until_somebody_has_read_it(
+    tmp_path: Path, xctrace: StandIn
+) -> None:
+    xctrace.configure(attach="refused")
+    with opened(tmp_path / "library") as library:
+        desk = desk_of(library, tmp_path)
+        attempt = desk.start(APP)
+        until(desk, attempt, "failed")
+    with opened(tmp_path / "library") as library:
+        desk = desk_of(library, tmp_path)
+        assert state_of(desk, attempt).phase == "failed"
+        desk.dismiss(attempt)
+        assert desk.all() == []
+
+
+@pytest.mark.parametrize("name", ["0" * 32, "../../catalog.sqlite3", "", "20260101-000000-00000000"])
+def test_an_attempt_that_is_none(desk: Attempts, name: str) -> None:
+    for act in (desk.stop, desk.discard, desk.dismiss, desk.open_left):
+        with pytest.raises(NotFound):
+            act(name)
+
+
+# What is asked for ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"target": "--output"}, "taken for an option"),
+        ({"device": "-x"}, "taken for an option"),
+        ({"template": "-x"}, "taken for an option"),
+        ({"target": "a\0b"}, "holds what no name does"),
+        ({"target": "x" * 1001}, "too long"),
+        ({"target": ["x"]}, "too long, or"),
+        ({"target": " "}, "Choose or name"),
+        ({"seconds": 0}, "between 0.1 and 3600"),
+        ({"seconds": 3601}, "between 0.1 and 3600"),
+        ({"seconds": float("nan")}, "between 0.1 and 3600"),
+        ({"seconds": "10"}, "must be a number"),
+        ({"seconds": True}, "must be a number"),
+        ({"kind": "shell"}, "Choose what to record"),
+        ({"preset": "all of it"}, "Choose what to record"),
+        ({"compute_units": ("all",)}, "choose to launch it"),
+        ({"kind": "launch", "compute_units": ("gpu",)}, "The compute units are all, "),
+    ],
+)
+def test_values_that_make_no_recording(changed: dict[str, object], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        Wanted(**{"kind": "running", "target": "SampleApp", **changed})  # type: ignore[arg-type]
+
+
+def test_no_advice_names_an_option_of_the_command_line() -> None:
+    for _, failure in failures._KNOWN:
+        assert " --" not in on_the_page(str(failure))
+
+
+def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: StandIn, tmp_path: Path) -> None:
+    tool = tmp_path / "a tool; touch $(HOME)`x`'\""
+    tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    tool.chmod(0o755)
+    until_opened(desk, desk.start(Wanted("launch", str(tool), seconds=0.2)))
+    (command,) = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
+    assert command[-1] == str(tool)
+
+
+# What there is --------------------------------------------------------------------------------------------
+
+
+def test_the_machine_is_asked_once_and_in_the_background() -> None:
+    asked: list[int] = []
+
+    def look() -> machine.Found:
+        asked.append(1)
+        time.sleep(0.3)
+        return machine.Found(version="26.0")
+
+    one = machine.Machine(look)
+    began = time.monotonic()
+    assert [one.found() for _ in range(5)] == [None] * 5
+    assert time.monotonic() - began < 0.2
+    wait_for(lambda: one.found() == machine.Found(version="26.0"))
+    assert asked == [1]
+    one.found(anew=True)
+    wait_for(lambda: one.found() is not None)
+    assert asked == [1, 1]
+
+
+def test_what_this_xctrace_offers(xctrace: StandIn) -> None:
+    found = machine.look()
+    assert found.problem == ""
+    assert found.version == "26.0 (17C529), of Xcode 26"
+    assert "Core ML" in found.templates
+    assert [one.kind for one in found.devices] == ["mac", "simulator"]
+    assert [one.name for one in machine.processes()] == ["SampleApp"]
+
+
+def test_where_there_is_no_xctrace_the_doctor_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = machine.look()
+    assert (
+        "it comes with Xcode, on a Mac." in found.problem
+        or found.problem == "xctrace comes with Xcode, on a Mac."
+    )
+    assert [one.name for one in found.checks][:3] == ["tracekit", "readers", "system"]

@@ -1,0 +1,133 @@
+"""Reading a recording: what comes of it, and what is said when it cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from library_support import (
+    BUNDLE_VERDICT,
+    EXPORTS_VERDICT,
+    opened,
+    settled,
+    upload,
+)
+from worker_support import EXPORT, ONE, RESULTS, Reading, Workers, left_of
+
+from dashboard.errors import NotFound
+
+
+def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
+    recording = reading["local bundle"]
+    assert (recording.state, recording.message, recording.progress) == ("ready", "", None)
+    assert recording.verdict.startswith(BUNDLE_VERDICT)
+    assert (recording.device, recording.system) == ("Synthetic Mac", "15.7.3 (24G419)")
+    assert (recording.samples, recording.windows, recording.duration_ns) == (289, 12, 550_258_000)
+    left = {"/".join(one.split("/")[:2]) for one in left_of(reading.library, recording)}
+    assert left == {"results/samples", *(f"results/{name}" for name in RESULTS)}
+
+
+def test_what_the_pages_need_is_there(reading: Reading) -> None:
+    recording, library = reading["local exports"], reading.library
+    assert recording.verdict.startswith(EXPORTS_VERDICT)
+    block = gzip.decompress(library.view_path(recording.id).read_bytes())
+    header = json.loads(block[4 : 4 + int.from_bytes(block[:4], "little")])
+    assert (header["format"], header["verdict"]) == ("tracekit-view/1", recording.verdict)
+    analysis = json.loads(library.analysis_path(recording.id).read_bytes())
+    assert (analysis["schema"], analysis["samples"]["count"]) == ("tracekit-analysis/1", 311)
+    sections = json.loads(library.sections_path(recording.id).read_bytes())
+    assert list(sections)[:2] == ["verdict", "windows"]
+    assert "timeline" not in sections
+    assert sections["verdict"].startswith('<section id="verdict"')
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("Safari.trace", BUNDLE_VERDICT),
+        ("holiday.jpg", BUNDLE_VERDICT),
+        ("x.trace", EXPORTS_VERDICT),
+        ("x.csv", EXPORTS_VERDICT),
+        ("bundle", BUNDLE_VERDICT),
+        ("renamed", BUNDLE_VERDICT),
+        ("zip", BUNDLE_VERDICT),
+        ("exports", EXPORTS_VERDICT),
+    ],
+)
+def test_an_upload_is_read_whatever_its_names_say(reading: Reading, name: str, verdict: str) -> None:
+    recording = reading[name]
+    assert (recording.state, recording.message) == ("ready", "")
+    assert recording.verdict.startswith(verdict)
+    assert json.loads(reading.library.analysis_path(recording.id).read_bytes())["input"]["name"] == name
+
+
+def test_a_real_bundle_that_was_uploaded_is_read(reading: Reading, shared: Path) -> None:
+    place = shared / "traces" / "bundles" / "shadi-gamal__uniprof"
+    bundle = (place / "test-simple.trace.zip").read_bytes()
+    recording = settled(reading.library, upload(reading.library, "real", bundle), 60)
+    exported = (place / "test-simple-export.xml").read_bytes().count(b"<row>")
+    assert (recording.state, recording.samples) == ("ready", exported)
+
+
+# What cannot be read --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("cut.zip", "cut.zip: cannot be unpacked: it is cut off or damaged"),
+        (
+            "exports.zip",
+            "exports.zip: is an archive without a .trace bundle in it. Unpack it and add the folder of exports.",
+        ),
+        ("two.zip", "two.zip: holds 2 bundles"),
+        ("outside.zip", "outside.zip: is an archive without"),
+        ("absolute.zip", "absolute.zip: is an archive without"),
+        ("bomb.zip", "bomb.zip"),
+        ("bomb.tgz", "bomb.tgz: unpacks to far more than a recording does"),
+        ("linked.tar", "linked.tar"),
+        ("damaged.zip", "recording.trace: holds no table that can be read"),
+        ("empty.xml", "empty.xml: holds no table"),
+        ("cut.gz", "cut.gz: is a damaged or cut-off gzip file"),
+        ("two", "two: holds more than one recording (d/a, d/b). Add one at a time."),
+        ("none", "none: is a folder without a recording. Add a .trace"),
+    ],
+)
+def test_what_cannot_be_read_fails_with_a_sentence(reading: Reading, name: str, sentence: str) -> None:
+    recording = reading[name]
+    assert (recording.state, recording.verdict) == ("failed", "")
+    assert recording.message.startswith(sentence), recording.message
+    assert str(reading.library._store.folder) not in recording.message
+    assert left_of(reading.library, recording) == []
+    with pytest.raises(NotFound, match="is not ready"):
+        reading.library.view_path(recording.id)
+
+
+def test_what_was_not_foreseen_leaves_a_log(workers: Workers, tmp_path: Path) -> None:
+    workers.do("fail")
+    with opened(tmp_path / "library", ONE) as library:
+        recording = settled(library, upload(library, "x.xml", EXPORT))
+        assert recording.state == "failed"
+        assert recording.message.startswith("Reading x.xml failed in a way that was not foreseen (KeyError).")
+        log = (library._store.recording(recording.id) / "worker.log").read_text()
+        assert "no such thing" in log
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process takes")
+def test_a_worker_that_takes_too_much_memory_is_refused_it(workers: Workers, tmp_path: Path) -> None:
+    workers.do("grow")
+    with opened(tmp_path / "library", replace(ONE, job_memory_bytes=1 << 30)) as library:
+        recording = settled(library, upload(library, "x.xml", EXPORT))
+        assert recording.message == "x.xml needs more memory than a worker may take."
+
+
+def test_a_worker_that_takes_too_long_is_stopped(workers: Workers, tmp_path: Path) -> None:
+    workers.do("hang")
+    with opened(tmp_path / "library", replace(ONE, job_seconds=0.9)) as library:
+        recording = settled(library, upload(library, "x.xml", EXPORT))
+        assert (recording.state, left_of(library, recording)) == ("failed", [])
+        assert "took longer than" in recording.message

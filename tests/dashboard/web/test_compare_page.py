@@ -1,0 +1,262 @@
+"""The compare page, the library's choice of two, and their routes: literal recordings in, layouts and answers out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dash import dcc, html
+from fake_library import BUSY, FAILED, READY, recording
+
+from dashboard.callbacks import compare as callbacks
+from dashboard.callbacks.library import ready
+from dashboard.errors import Conflict, NotFound
+from dashboard.library.comparisons import Stand
+from dashboard.pages import compare, library
+
+Client = Callable[..., Any]
+HOST = {"Host": "127.0.0.1:8127"}
+NEW = "d" * 32
+BASE = recording(READY, name="Before")
+AFTER = recording(NEW, name="After", added=datetime(2026, 3, 6, tzinfo=UTC))
+SECTIONS = {"verdict": '<section id="verdict"><p>Slower.</p><script>x</script><svg></svg></section>'}
+
+
+def parts_of(layout: Any) -> list[Any]:
+    """All components of a layout, from the outside in; no list stands in a list, which Dash cannot show."""
+    found: list[Any] = []
+
+    def visit(one: Any, is_in_list: bool = False) -> None:
+        if isinstance(one, (list, tuple)):
+            assert not is_in_list, one
+            for each in one:
+                visit(each, True)
+        elif one is not None:
+            found.append(one)
+            visit(getattr(one, "children", None))
+
+    visit(layout)
+    return found
+
+
+def text_of(layout: Any) -> str:
+    return "".join(str(one) for one in parts_of(layout) if isinstance(one, (str, int, float)))
+
+
+def links(layout: Any) -> dict[str, str]:
+    return {text_of(one.children): one.href for one in parts_of(layout) if isinstance(one, html.A)}
+
+
+def acts(layout: Any) -> list[str]:
+    return [one.id["act"] for one in parts_of(layout) if isinstance(one, html.Button)]
+
+
+def polls(layout: Any) -> bool:
+    return any(isinstance(one, dcc.Interval) for one in parts_of(layout))
+
+
+class FakeComparisons:
+    """Stands as told; what was asked of it."""
+
+    def __init__(self, folder: Path, stand: Stand | Exception = Stand("ready")) -> None:  # noqa: B008
+        self.folder, self.stand = folder, stand
+        self.asked: list[tuple[str, str, str]] = []
+        (folder / "sections.json").write_text(json.dumps(SECTIONS))
+        for name in ("comparison.html", "comparison.md", "comparison.json"):
+            (folder / name).write_text(name)
+
+    def ask(self, base: str, new: str) -> Stand:
+        self.asked.append(("ask", base, new))
+        if isinstance(self.stand, Exception):
+            raise self.stand
+        return self.stand
+
+    def path(self, base: str, new: str, name: str) -> Path:
+        if (base, new) != (READY, NEW):
+            raise NotFound("These recordings have not been compared yet.")
+        return self.folder / name
+
+
+@pytest.fixture
+def web(client: Client, tmp_path: Path) -> Client:
+    """Makes a client whose library holds recordings, and comparisons that stand as told."""
+
+    def make(*recordings: Any, stand: Stand | Exception = Stand("ready")) -> Any:  # noqa: B008
+        tab = client(*(recordings or (BASE, AFTER)))
+        tab.library.comparisons = FakeComparisons(tmp_path, stand)
+        return tab
+
+    return make
+
+
+# The page -------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_a_comparison_that_is_ready() -> None:
+    page = compare.ready_page(BASE, AFTER)
+    given = page.to_plotly_json()["props"]
+    assert (given["id"], given["data-base"], given["data-new"]) == ("compare", READY, NEW)
+    assert text_of(page).startswith("ComparisonBASEBeforeiPhone17,1 · iOS 27.0 · added 2026-03-04")
+    assert links(page) == {
+        "Before": f"/recordings/{READY}",
+        "After": f"/recordings/{NEW}",
+        "Swap BASE and NEW": f"/compare/{NEW}/{READY}",
+        "Comparison (HTML)": f"/compare/{READY}/{NEW}/download/html",
+        "Comparison (Markdown)": f"/compare/{READY}/{NEW}/download/markdown",
+        "Comparison (JSON)": f"/compare/{READY}/{NEW}/download/json",
+    }
+    assert not polls(page)
+
+
+@pytest.mark.parametrize(
+    ("stand", "told", "done", "follows"),
+    [
+        (Stand("waiting"), "Waiting for other comparisons", ["cancel"], True),
+        (Stand("comparing", "opening NEW", 0.25), "Comparing: opening NEW, 25 %", ["cancel"], True),
+        (Stand("comparing", "comparing"), "Comparing: comparing", ["cancel"], True),
+        (Stand("failed", message="Before\u202e is broken."), "Before", ["again"], False),
+        (Stand("cancelled"), "was cancelled", ["again"], False),
+        (Conflict("Many comparisons wait."), "Many comparisons wait.", ["again"], False),
+        (NotFound("After was read anew."), "After was read anew.", ["again"], False),
+    ],
+)
+def test_a_comparison_that_is_not_ready(
+    stand: Stand | Exception, told: str, done: list[str], follows: bool, web: Client
+) -> None:
+    page = callbacks.page(web(stand=stand).library, READY, NEW)
+    assert told in text_of(page)
+    assert (acts(page), polls(page)) == (done, follows)
+    assert "\u202e" not in text_of(page)
+
+
+@pytest.mark.parametrize(
+    ("new", "told", "follows"),
+    [
+        (recording(NEW, name="After", state="waiting"), "NEW, After is not ready yet: waiting.", True),
+        (
+            recording(NEW, name="After", state="reading", stage="opening", progress=0.5),
+            "NEW, After is not ready yet: opening, 50 %. They are compared as soon as it is.",
+            True,
+        ),
+        (
+            recording(NEW, name="After", state="failed", message="It is cut off."),
+            "NEW, After, was not read. It is cut off.",
+            False,
+        ),
+        (recording(NEW, name="After", state="cancelled"), "NEW, After, was not read. Cancelled.", False),
+        (
+            recording(NEW, name="After", deleted=datetime(2026, 3, 5, tzinfo=UTC)),
+            "NEW, After, was deleted. Its page can restore it.",
+            False,
+        ),
+    ],
+)
+def test_a_recording_that_is_not_fit_is_named_and_nothing_is_compared(
+    new: Any, told: str, follows: bool, web: Client
+) -> None:
+    held = web(BASE, new).library
+    page = callbacks.page(held, READY, NEW)
+    assert told in text_of(page)
+    assert "BASE, Before" not in text_of(page)
+    assert (polls(page), held.comparisons.asked) == (follows, [])
+
+
+def test_a_recording_and_itself(web: Client) -> None:
+    held = web().library
+    page = callbacks.page(held, READY, READY)
+    assert "Both sides are the same recording" in text_of(page)
+    assert held.comparisons.asked == []
+
+
+def test_a_recording_that_is_not_there(web: Client) -> None:
+    held = web().library
+    for pair in ((READY, "e" * 32), ("..", NEW)):
+        assert text_of(callbacks.page(held, *pair)).startswith("Not found")
+
+
+# The library's page ---------------------------------------------------------------------------------------
+
+
+def ticks(page: Any) -> dict[str, bool]:
+    return {
+        one.id["choose"]: getattr(one, "aria-checked") == "true"
+        for one in parts_of(page)
+        if getattr(one, "role", "") == "checkbox"
+    }
+
+
+def test_recordings_that_are_ready_can_be_ticked() -> None:
+    waits, failed = recording(BUSY, state="waiting"), recording(FAILED, state="failed")
+    page = library.rows([BASE, AFTER, waits, failed], filtered=False, deleted=False, chosen=[NEW])
+    assert ticks(page) == {READY: False, NEW: True}
+    gone = recording(deleted=datetime(2026, 3, 5, tzinfo=UTC))
+    assert ticks(library.rows([gone], filtered=False, deleted=True)) == {}
+
+
+def test_of_two_the_older_is_base() -> None:
+    page = library.comparison([AFTER, BASE])
+    assert "BASE is “Before”, the older one; NEW is “After”." in text_of(page)
+    assert links(page) == {"Compare": f"/compare/{READY}/{NEW}"}
+
+
+def test_with_one_or_three_it_is_told_what_to_do() -> None:
+    assert library.comparison([]) is None
+    one, three = library.comparison([BASE]), library.comparison([BASE, AFTER, recording(BUSY)])
+    assert "“Before” is chosen. Choose one more to compare." in text_of(one)
+    assert "3 recordings are chosen. Two can be compared at a time." in text_of(three)
+    assert links(one) == links(three) == {}
+
+
+def test_what_was_deleted_or_is_read_anew_is_no_longer_chosen(web: Client) -> None:
+    held = web(BASE, recording(BUSY, state="reading")).library
+    assert [one.id for one in ready(held, [READY, BUSY, "e" * 32])] == [READY]
+
+
+# The routes -----------------------------------------------------------------------------------------------
+
+
+def test_the_sections_come_as_trees_without_scripts_or_pictures(web: Client) -> None:
+    tab = web()
+    place = f"/api/compare/{READY}/{NEW}/sections"
+    answer = tab.get(place, headers=HOST)
+    assert answer.get_json() == [[["section", {"id": "verdict"}, [["p", {}, ["Slower."]]]]]]
+    again = tab.get(place, headers={**HOST, "If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "kind"),
+    [
+        ("html", "comparison.html", "text/html"),
+        ("markdown", "comparison.md", "text/markdown"),
+        ("json", "comparison.json", "application/json"),
+    ],
+)
+def test_a_download_is_named_by_both_and_never_opened_here(
+    name: str, file: str, kind: str, web: Client
+) -> None:
+    answer = web().get(f"/compare/{READY}/{NEW}/download/{name}", headers=HOST, buffered=True)
+    assert (answer.status_code, answer.text, answer.mimetype) == (200, file, kind)
+    assert answer.headers["Content-Disposition"] == f"attachment; filename=Before-and-After.{file}"
+    assert answer.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"/api/compare/{NEW}/{READY}/sections",
+        f"/compare/{NEW}/{READY}/download/html",
+        f"/compare/{READY}/{NEW}/download/pdf",
+        f"/compare/{READY}/{NEW}/download/sections.json",
+        f"/api/compare/../{NEW}/sections",
+    ],
+)
+def test_what_is_not_there_is_told(place: str, web: Client) -> None:
+    answer = web().get(place, headers=HOST)
+    assert answer.status_code == 404
+    assert "Traceback" not in answer.text

@@ -1,0 +1,201 @@
+"""Two recordings compared in a real browser: from the ticks in the library to the aligned timelines."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dashboard_support import PATIENCE_MS, READY, SAMPLES, Running, Started, eventually, opened, pictures
+
+BASE, NEW = "ane-intervals-macos26", "fallback-midway-ios27"
+
+
+@pytest.fixture
+def started(running: Running) -> Started:
+    return running(str(SAMPLES / BASE), str(SAMPLES / NEW))
+
+
+def compared(tab: Any, started: Started) -> Any:
+    """Tick both, compare, and wait for the page."""
+    opened(tab, started.base, "#library .tick >> nth=1")
+    for name in (NEW, BASE):
+        tab.get_by_role("checkbox", name=f"Compare: {name}").click()
+    tab.get_by_role("link", name="Compare", exact=True).click()
+    tab.wait_for_url("**/compare/**")
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    return tab
+
+
+def axes(tab: Any) -> list[str]:
+    tab.wait_for_timeout(300)
+    drawn = (
+        "['base', 'new'].map((side) => document.querySelector(`#timeline-${side} canvas.axis`).toDataURL())"
+    )
+    found: list[str] = tab.evaluate(drawn)
+    return found
+
+
+def linked(tab: Any, *parts: str) -> None:
+    """Wait until the address names these."""
+    eventually(tab, f"{json.dumps(parts)}.every((part) => location.hash.includes(part))")
+
+
+def test_from_two_ticks_to_the_verdict(started: Started, tab: Any) -> None:
+    compared(tab, started)
+    assert [one.strip() for one in tab.locator(".sides a").all_inner_texts()] == [BASE, NEW]
+    assert "Other engines: ANE share 0.0 % → 50.0 %" in tab.locator("#verdict").inner_text()
+    assert "different devices" in tab.locator("#sides").inner_text()
+    assert tab.locator("#differences table caption", has_text="Model SpeechEncoder").count() == 1
+    assert tab.locator("#functions tbody tr").count() > 3
+    assert tab.locator("header h1, main h2").all_inner_texts() == [
+        "Comparison",
+        "Verdict",
+        "Compared",
+        "Timelines",
+        "Differences",
+        "Functions that changed beyond the noise",
+    ]
+    pictures(tab, "compare")
+
+
+def test_what_is_shown_or_selected_in_one_is_in_the_other_and_in_the_link(started: Started, tab: Any) -> None:
+    compared(tab, started)
+    before = axes(tab)
+    tab.get_by_role("button", name="Aligned windows").click()
+    linked(tab, "t=-")
+    near = axes(tab)
+    assert near[0] != before[0] and near[1] != before[1]
+    tab.locator("#timeline-new .timeline-pane").scroll_into_view_if_needed()
+    pane = tab.locator("#timeline-new .timeline-pane").bounding_box()
+    tab.mouse.move(pane["x"] + 200, pane["y"] + 20)
+    tab.mouse.down()
+    tab.mouse.move(pane["x"] + 400, pane["y"] + 20, steps=4)
+    tab.mouse.up()
+    linked(tab, "t=-", "s=")
+    told = tab.locator("#status").inner_text()
+    assert told.startswith("Selected ") and "BASE from 26" in told and "NEW from 5" in told
+    tab.locator("#timeline-new select").select_option("8")
+    linked(tab, "new=8")
+    shown = axes(tab)
+    assert shown[0] == near[0] and shown[1] != near[1]
+    link = tab.url
+    opened(tab, "about:blank", "html")
+    opened(tab, link)
+    assert tab.locator("#timeline-new select").input_value() == "8"
+    assert axes(tab) == shown
+    tab.get_by_role("button", name="Clear selection").click()
+    eventually(tab, "!location.hash.includes('s=')")
+    tab.get_by_role("button", name="Both runs whole").click()
+    eventually(tab, "!location.hash.includes('t=')")
+
+
+def test_swapped_sides_show_the_same_time(started: Started, tab: Any) -> None:
+    compared(tab, started)
+    tab.locator("#timeline-new select").select_option("8")
+    tab.get_by_role("button", name="Aligned windows").click()
+    linked(tab, "new=8", "t=-")
+    shown = axes(tab)
+    tab.get_by_role("link", name="Swap BASE and NEW").click()
+    tab.wait_for_selector("#timeline-base h3:has-text('fallback-midway')", timeout=PATIENCE_MS)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert tab.locator("#timeline-base select").input_value() == "8"
+    assert axes(tab) == shown[::-1]
+
+
+def test_keys_move_both_once_and_help_names_them(started: Started, tab: Any) -> None:
+    compared(tab, started)
+    tab.locator("#timeline-base .timeline-scroll").focus()
+    tab.keyboard.press("w")
+    linked(tab, "t=")
+    focused = axes(tab)
+    opened(tab, tab.url.partition("#")[0])
+    tab.evaluate("document.activeElement.blur()")
+    tab.keyboard.press("w")  # nothing has the focus: the key is for the timelines, once
+    linked(tab, "t=")
+    assert axes(tab) == focused
+    tab.keyboard.press("?")
+    assert "Zoom in" in tab.get_by_role("dialog", name="Help").inner_text()
+
+
+def test_downloads_are_of_this_comparison(started: Started, tab: Any) -> None:
+    compared(tab, started)
+    tab.locator("summary", has_text="Download").click()
+    for title, ending in (("HTML", "html"), ("Markdown", "md"), ("JSON", "json")):
+        with tab.expect_download() as download:
+            tab.get_by_role("link", name=f"Comparison ({title})").click()
+        assert download.value.suggested_filename == f"{BASE}-and-{NEW}.comparison.{ending}"
+        text = Path(download.value.path()).read_text("utf-8")
+        assert BASE in text and NEW in text
+
+
+def test_it_is_cancelled_and_begun_again(started: Started, tab: Any) -> None:
+    compared(tab, started)
+    tab.get_by_role("link", name="Swap BASE and NEW").click(no_wait_after=True)
+    tab.get_by_role("button", name="Cancel").click(timeout=PATIENCE_MS)
+    tab.get_by_text("was cancelled").wait_for(timeout=PATIENCE_MS)
+    pictures(tab, "compare-cancelled")
+    tab.get_by_role("button", name="Try again").click()
+    tab.wait_for_selector("#timeline-base h3:has-text('fallback-midway')", timeout=PATIENCE_MS)
+
+
+def test_a_recording_deleted_while_it_is_compared_with_is_told(started: Started, tab: Any) -> None:
+    compared(tab, started)
+    place = tab.url
+    opened(tab, started.base, "#library .tick")
+    tab.get_by_role("button", name=f"Delete: {NEW}").click()
+    tab.get_by_text("Deleted “").wait_for()
+    opened(tab, place, "main li")
+    assert f"NEW, {NEW}, was deleted." in tab.locator("main").inner_text()
+    tab.locator("main").get_by_role("link", name=NEW).click()
+    tab.get_by_role("button", name="Restore").click()
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    opened(tab, place)
+    assert "Other engines" in tab.locator("#verdict").inner_text()
+
+
+def test_a_source_file_that_is_gone_is_told(running: Running, tab: Any, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    shutil.copytree(SAMPLES / NEW, mine)
+    started = running(str(SAMPLES / BASE), str(mine))
+    opened(tab, started.base, "#library .tick >> nth=1")
+    shutil.rmtree(mine)
+    for name in ("mine", BASE):
+        tab.get_by_role("checkbox", name=f"Compare: {name}").click()
+    tab.get_by_role("link", name="Compare", exact=True).click()
+    problem = tab.locator("main .problem")
+    problem.wait_for(timeout=PATIENCE_MS)
+    assert "mine cannot be compared: its file is gone" in problem.inner_text()
+
+
+def test_ticks_stay_over_a_search_and_are_cleared(started: Started, tab: Any) -> None:
+    opened(tab, started.base, "#library .tick >> nth=1")
+    tab.get_by_role("checkbox", name=f"Compare: {BASE}").click()
+    tab.get_by_text("Choose one more to compare.").wait_for()
+    tab.locator("#library-search").fill("ios27")
+    eventually(tab, "document.querySelectorAll('#library tbody tr').length === 1")
+    tab.get_by_role("checkbox", name=f"Compare: {NEW}").click()
+    tab.get_by_role("link", name="Compare", exact=True).wait_for()
+    tab.locator("#library-search").fill("")
+    eventually(tab, "document.querySelectorAll('#library tbody tr').length === 2")
+    eventually(
+        tab, "[...document.querySelectorAll('#library .tick')].every((one) => one.ariaChecked === 'true')"
+    )
+    tab.get_by_role("button", name="Clear").click()
+    eventually(
+        tab, "![...document.querySelectorAll('#library .tick')].some((one) => one.ariaChecked === 'true')"
+    )
+    eventually(tab, "document.querySelector('#library-compare').textContent === ''")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_on_it_stands_in_the_way_of_assistive_technology(
+    started: Started, tab: Any, axe: str, scheme: str
+) -> None:
+    tab.emulate_media(color_scheme=scheme)
+    compared(tab, started)
+    tab.evaluate(axe)
+    found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

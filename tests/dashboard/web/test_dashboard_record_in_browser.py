@@ -1,0 +1,302 @@
+"""Recording from the page in a real browser, on a Mac that is a stand-in."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dashboard_support import PATIENCE_MS, READY, Running, opened, pictures, start
+from xctrace_support import StandIn, install
+
+PHONE = {"name": "My Phone", "os": "26.2", "udid": "00008101-000D482C1E78001E"}
+MAC = {"name": "Test Mac", "udid": "D283C622-DE11-5668-8E1F-E6234E85E6C8"}
+FORM = "#record-start"
+PROCESS = "select[data-store=record-process]"
+
+
+@pytest.fixture
+def xctrace(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """A Mac for the dashboards of one test; the browser runs already."""
+    found = install(tmp_path / "mac", devices=[MAC, PHONE])
+    for name, value in found.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("DEVELOPER_DIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    yield found
+    for pid in found.running():
+        os.kill(pid, signal.SIGKILL)
+
+
+def choose_app(tab: Any, seconds: float = 60) -> None:
+    tab.locator(PROCESS).select_option("SampleApp (pid 4215)")
+    tab.locator("#record-seconds").fill(str(seconds))
+
+
+def begin(tab: Any, base: str, seconds: float = 60) -> None:
+    """Start a recording of the app that runs."""
+    opened(tab, f"{base}record", FORM)
+    choose_app(tab, seconds)
+    tab.locator(FORM).click()
+
+
+def recording(tab: Any) -> Any:
+    found = tab.get_by_role("button", name="Stop and save")
+    found.wait_for(timeout=PATIENCE_MS)
+    return found
+
+
+def commands(xctrace: StandIn) -> list[list[str]]:
+    return [call for call in xctrace.calls("xctrace") if call[1] == "record"]
+
+
+def test_from_the_form_to_the_opened_recording(running: Running, tab: Any, xctrace: StandIn) -> None:
+    xctrace.configure(save_seconds=1.5)
+    base = running().base
+    opened(tab, base, "#upload .drop")
+    tab.get_by_role("link", name="Record", exact=True).click()
+    tab.locator(FORM).wait_for(timeout=PATIENCE_MS)
+    pictures(tab, "record")
+    choose_app(tab)
+    tab.locator(FORM).click()
+    stop = recording(tab)
+    tab.get_by_text("2 s of 60 s, ").wait_for(timeout=PATIENCE_MS)
+    assert not tab.locator(FORM).is_visible()
+    pictures(tab, "recording")
+    stop.click()
+    tab.get_by_text("This can take as long as the recording did.").wait_for(timeout=PATIENCE_MS)
+    pictures(tab, "saving")
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert "/recordings/" in tab.url
+    assert tab.locator("h1").inner_text().startswith("SampleApp-")
+    opened(tab, base, "#library tbody tr")
+    assert tab.locator("#library tbody tr").count() == 1
+
+
+def test_its_end_opens_it_also_when_nobody_stops_it(running: Running, tab: Any, xctrace: StandIn) -> None:
+    begin(tab, running().base, 0.3)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+
+
+def test_launched_with_a_template_once_per_setting(
+    running: Running, tab: Any, xctrace: StandIn, tmp_path: Path
+) -> None:
+    tool = tmp_path / "a tool"
+    tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    tool.chmod(0o755)
+    opened(tab, f"{running().base}record", FORM)
+    tab.get_by_role("button", name="Start an app or program").click()
+    tab.locator("#record-app").fill(str(tool))
+    tab.get_by_role("button", name="all", exact=True).click()
+    tab.get_by_role("button", name="cpuOnly").click()
+    tab.locator("[data-store=record-with]").select_option("Metal System Trace")
+    tab.locator("#record-seconds").fill("1")
+    pictures(tab, "record-launch")
+    tab.locator(FORM).click()
+    tab.get_by_text("Recording 2 of 2: cpuOnly").wait_for(timeout=PATIENCE_MS)
+    tab.locator("#library tbody tr").nth(1).wait_for(timeout=PATIENCE_MS)
+    tags = tab.locator("#library tbody .tag").all_inner_texts()
+    assert sorted(tags) == ["all", "cpuOnly"]
+    assert [one[one.index("--template") + 1] for one in commands(xctrace)] == ["Metal System Trace"] * 2
+    assert {one[-1] for one in commands(xctrace)} == {str(tool)}
+
+
+def test_a_device_takes_a_name_and_everything_takes_none(
+    running: Running, tab: Any, xctrace: StandIn
+) -> None:
+    xctrace.configure(processes=[{"pid": 9, "path": "/private/MyApp.app/MyApp", "device": PHONE["udid"]}])
+    base = running().base
+    opened(tab, f"{base}record", FORM)
+    tab.locator("[data-store=record-device]").select_option("My Phone (26.2)")
+    tab.locator("#record-name").fill("MyApp")
+    tab.locator("#record-seconds").fill("0.3")
+    tab.locator(FORM).click()
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    opened(tab, f"{base}record", FORM)
+    tab.get_by_role("button", name="All processes").click()
+    tab.locator("#record-seconds").fill("0.3")
+    tab.locator(FORM).click()
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    first, second = commands(xctrace)
+    assert first[first.index("--device") + 1] == PHONE["udid"]
+    assert first[-2:] == ["--attach", "MyApp"]
+    assert second[-1] == "--all-processes"
+
+
+def test_what_runs_is_listed_anew(running: Running, tab: Any, xctrace: StandIn) -> None:
+    opened(tab, f"{running().base}record", FORM)
+    choose_app(tab)
+    xctrace.configure(processes=[{"pid": 5, "path": "/bin/newcomer"}])
+    tab.get_by_role("button", name="List anew").click()
+    tab.get_by_text("newcomer (pid 5)").wait_for(state="attached", timeout=PATIENCE_MS)
+    assert tab.locator(PROCESS).input_value() == ""
+    tab.locator(FORM).click()  # what was chosen before is no longer
+    tab.get_by_text("Choose the process to record.").wait_for(timeout=PATIENCE_MS)
+
+
+def test_what_makes_no_recording_is_said_and_changes_nothing(
+    running: Running, tab: Any, xctrace: StandIn
+) -> None:
+    opened(tab, f"{running().base}record", FORM)
+    tab.locator(FORM).click()
+    tab.get_by_text("Choose the process to record.").wait_for(timeout=PATIENCE_MS)
+    tab.get_by_role("button", name="Start an app or program").click()
+    tab.locator("#record-app").fill("--output")
+    tab.locator(FORM).click()
+    tab.get_by_text("would be taken for an option").wait_for(timeout=PATIENCE_MS)
+    assert commands(xctrace) == []
+
+
+def test_discarded_it_is_gone(running: Running, tab: Any, xctrace: StandIn) -> None:
+    started = running()
+    begin(tab, started.base)
+    recording(tab)
+    tab.get_by_text("Discard …").click()
+    pictures(tab, "record-discard")
+    tab.get_by_role("button", name="Discard it").click()
+    tab.locator(FORM).wait_for(timeout=PATIENCE_MS)
+    assert tab.url.endswith("/record")
+    assert list((started.library / "recorded").iterdir()) == []
+
+
+def test_two_tabs_one_recording(running: Running, tab: Any, xctrace: StandIn) -> None:
+    base = running().base
+    other = tab.context.new_page()
+    opened(other, f"{base}record", FORM)
+    choose_app(other)
+    begin(tab, base)
+    recording(tab)
+    other.locator(FORM).dispatch_event("click")  # as if it had not heard of the other one yet
+    other.get_by_text("is being recorded already: only one recording can be made").wait_for(
+        timeout=PATIENCE_MS
+    )
+    pictures(other, "record-second")
+    recording(other).click()  # who is told can follow it, too
+    for one in (tab, other):
+        one.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert len(commands(xctrace)) == 1
+
+
+def test_a_closed_page_costs_nothing(running: Running, tab: Any, xctrace: StandIn) -> None:
+    base = running().base
+    page = tab.context.new_page()
+    begin(page, base, 1.5)
+    recording(page)
+    page.close()
+    opened(tab, base, "#library tbody tr")
+    assert tab.locator("#library tbody a").first.inner_text().startswith("SampleApp-")
+
+
+def test_the_dashboard_is_killed_and_started_anew_while_it_records(
+    running: Running, tab: Any, xctrace: StandIn
+) -> None:
+    xctrace.configure(save_seconds=8.0, second_interrupt="aborts")
+    first = running()
+    page = tab.context.new_page()
+    begin(page, first.base)
+    recording(page)
+    page.close()
+    first.process.kill()
+    first.process.wait(20)
+    second = start(first.library.parent)
+    try:
+        opened(tab, f"{second.base}record", "#record-attempt section")
+        tab.get_by_text("This can take as long as the recording did.").wait_for(timeout=PATIENCE_MS)
+        tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+        assert tab.locator("h1").inner_text().startswith("SampleApp-")
+    finally:
+        second.process.terminate()
+        second.process.wait(20)
+    assert "Traceback" not in second.log()
+    assert xctrace.running() == []
+
+
+def test_xctraces_refusal_and_what_is_left(running: Running, tab: Any, xctrace: StandIn) -> None:
+    xctrace.configure(attach="refused")
+    base = running().base
+    begin(tab, base)
+    tab.get_by_text("macOS refused to attach to this process").wait_for(timeout=PATIENCE_MS)
+    pictures(tab, "record-refused")
+    tab.get_by_role("button", name="Close").click()
+    tab.get_by_text("macOS refused").wait_for(state="detached", timeout=PATIENCE_MS)
+    xctrace.configure(attach="ok", disk="full")
+    choose_app(tab, 0.5)
+    tab.locator(FORM).click()
+    tab.get_by_text("The disk is full.").wait_for(timeout=PATIENCE_MS)
+    pictures(tab, "record-full")
+    tab.get_by_role("button", name="Open what there is").click()
+    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
+
+
+def test_who_insists_is_warned_first(running: Running, tab: Any, xctrace: StandIn) -> None:
+    xctrace.configure(hang="saving")
+    begin(tab, running().base)
+    recording(tab).click()
+    tab.get_by_role("button", name="Stop saving …").click()
+    tab.get_by_text("what is killed now can be lost").wait_for(timeout=PATIENCE_MS)
+    pictures(tab, "record-insist")
+    tab.get_by_role("button", name="Kill xctrace").click()
+    tab.get_by_text("xctrace was killed while it saved, as you insisted").wait_for(timeout=PATIENCE_MS)
+    pictures(tab, "record-unfinished")
+
+
+def test_without_xctrace_the_page_says_what_to_do(
+    running: Running, browser: Any, tab: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    opened(tab, f"{running().base}record", "#record-form h2")
+    assert "Nothing can be recorded here" in tab.locator("#record").inner_text()
+    pictures(tab, "record-nothing")
+    tab.get_by_role("button", name="Look again").click()
+    tab.locator("#record-form h2").wait_for(timeout=PATIENCE_MS)
+    tab.get_by_role("link", name="add it to the library").click()
+    tab.locator("#upload .drop").wait_for(timeout=PATIENCE_MS)
+
+
+def test_where_others_can_reach_it_the_page_says_so(running: Running, tab: Any, xctrace: StandIn) -> None:
+    opened(tab, f"{running('--allow-host', 'mac.example.org').base}record", "#page main pre")
+    assert "starts no programs on its machine" in tab.locator("#page main").inner_text()
+    pictures(tab, "record-remote")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_stands_in_the_way_of_assistive_technology(
+    axe: str, running: Running, tab: Any, xctrace: StandIn, scheme: str
+) -> None:
+    tab.emulate_media(color_scheme=scheme)
+    opened(tab, f"{running().base}record", FORM)
+    check(tab, axe)
+    tab.get_by_role("button", name="Start an app or program").click()
+    tab.locator("#record-app").wait_for()
+    check(tab, axe)
+    tab.get_by_role("button", name="What runs").click()
+    choose_app(tab)
+    tab.locator(FORM).click()
+    recording(tab)
+    check(tab, axe)
+    tab.get_by_role("button", name="Stop and save").click()
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+
+
+def check(tab: Any, axe: str) -> None:
+    tab.evaluate(axe)
+    found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_everything_can_be_done_by_keyboard(running: Running, tab: Any, xctrace: StandIn) -> None:
+    opened(tab, f"{running().base}record", FORM)
+    tab.locator(PROCESS).focus()
+    tab.keyboard.type("Sample")
+    tab.locator("#record-seconds").focus()
+    tab.keyboard.press("Control+A")
+    tab.keyboard.type("60")
+    tab.locator(FORM).focus()
+    tab.keyboard.press("Enter")
+    recording(tab).focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)

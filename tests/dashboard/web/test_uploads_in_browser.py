@@ -1,0 +1,212 @@
+"""Uploads in a real browser: as they should be, broken off, in two tabs, and of what is no recording."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dashboard_support import (
+    FALLBACK,
+    PATIENCE_MS,
+    READY,
+    ROOT,
+    SAMPLES,
+    VERDICT,
+    Running,
+    eventually,
+    export_of,
+    opened,
+    pictures,
+)
+
+FILE = "#upload input:not([webkitdirectory])"
+
+
+def test_from_an_upload_to_the_verdict(running: Running, tab: Any) -> None:
+    opened(tab, running().base, "#upload .drop")
+    assert "tracekit dashboard MyApp.trace" in tab.locator("main").inner_text()
+    tab.locator("#upload input[webkitdirectory]").set_input_files(FALLBACK)
+    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert VERDICT in tab.locator("#verdict").inner_text()
+    tab.get_by_role("link", name="Recordings").click()
+    tab.locator("#library tbody tr", has_text="uploaded").wait_for()
+
+
+def test_a_packed_recording_is_uploaded_as_one_file(running: Running, tab: Any, tmp_path: Path) -> None:
+    packed = tmp_path / "fallback.tracekit.zip"
+    command = [sys.executable, "-m", "tracekit", "pack", str(FALLBACK), "-o", str(packed)]
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, timeout=120)
+    opened(tab, running().base, "#upload .drop")
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(packed)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert VERDICT in tab.locator("#verdict").inner_text()
+
+
+def test_a_real_bundle_is_dropped_as_a_folder(running: Running, tab: Any, tmp_path: Path) -> None:
+    (bundle,) = (SAMPLES / "gpu-mpsgraph-macos15-bundle").glob("*.trace")
+    place = tmp_path / bundle.name
+    shutil.copytree(bundle, place)
+    opened(tab, running().base, "#upload .drop")
+    tab.locator("#upload input[webkitdirectory]").set_input_files(place)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert "GPU" in tab.locator("#verdict").inner_text()
+
+
+def test_what_is_no_recording_is_told_in_a_sentence(running: Running, tab: Any, tmp_path: Path) -> None:
+    wrong = tmp_path / "letter.txt"
+    wrong.write_text("Dear reader,\n")
+    opened(tab, running().base, "#upload .drop")
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(wrong)
+    problem = tab.locator("#upload .problem, #page main .problem")
+    problem.wait_for(timeout=PATIENCE_MS)
+    assert "letter.txt" in problem.inner_text()
+    pictures(tab, "refused")
+    tab.bad[:] = [one for one in tab.bad if "status of 4" not in one]  # the browser itself notes a refusal
+
+
+def test_an_upload_goes_on_after_a_reload(running: Running, tab: Any, tmp_path: Path) -> None:
+    large = tmp_path / "large.xml"
+    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
+    opened(tab, running().base, "#upload .drop")
+    sent: list[int] = []
+
+    def one_slice_only(route: Any) -> None:
+        if route.request.method == "PUT":
+            offset = int(route.request.headers["upload-offset"])
+            sent.append(offset)
+            if len(sent) == 2:
+                return  # never answered: the page is left meanwhile
+        route.continue_()
+
+    tab.route("**/api/uploads/*", one_slice_only)
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
+    tab.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
+    tab.wait_for_timeout(200)
+    pictures(tab, "uploading")
+    opened(tab, tab.url, "#upload .drop")
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert sent == [0, 8 << 20, 8 << 20, 16 << 20]
+
+
+def test_an_upload_is_cancelled_and_leaves_nothing(running: Running, tab: Any, tmp_path: Path) -> None:
+    large = tmp_path / "large.xml"
+    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
+    started = running()
+    opened(tab, started.base, "#upload .drop")
+    tab.route("**/api/uploads/*", lambda route: None if route.request.method == "PUT" else route.continue_())
+    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
+    tab.get_by_role("button", name="Cancel upload").click()
+    tab.get_by_text("Cancelled: nothing of it was kept.").wait_for()
+    eventually(tab, "Object.keys(localStorage).length === 0")
+    tab.wait_for_timeout(300)
+    left = [one for one in started.library.rglob("*") if one.is_file() and one.stat().st_size > 1 << 20]
+    assert left == []
+    assert not tab.get_by_role("button", name="Cancel upload").is_visible()
+
+
+def test_a_hostile_symbol_is_text(running: Running, tab: Any, tmp_path: Path) -> None:
+    content = export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes()
+    hostile = "<img src=x onerror=alert(1)>\u202e${7*7}</script>"
+    escaped = hostile.replace("<", "&lt;").replace(">", "&gt;").encode()
+    changed = re.sub(rb'(<frame [^>]*name=")[^"]*"', lambda at: at[1] + escaped + b'"', content)
+    assert changed != content
+    file = tmp_path / f"{hostile.partition('>')[0]}>.xml"
+    file.write_bytes(changed)
+    alerts: list[str] = []
+    tab.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+    opened(tab, running().base, "#upload .drop")
+    tab.locator(FILE).set_input_files(file)
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert "<img src=x onerror" in tab.locator("main").inner_text()
+    assert "\u202e" not in tab.locator("main").inner_text()
+    assert tab.locator("img[src=x]").count() == 0
+    assert alerts == []
+
+
+def large(folder: Path) -> Path:
+    path = folder / "large.xml"
+    path.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
+    return path
+
+
+def test_two_tabs_with_the_same_file_share_one_upload(running: Running, tab: Any, tmp_path: Path) -> None:
+    started, file = running(), large(tmp_path)
+    other = tab.context.new_page()
+    held: list[Any] = []
+
+    def hold_the_third(route: Any) -> None:
+        if route.request.method == "PUT" and route.request.headers["upload-offset"] == str(16 << 20):
+            held.append(route)
+        else:
+            route.continue_()
+
+    for page in (tab, other):
+        opened(page, started.base, "#upload .drop")
+    tab.route("**/api/uploads/*", hold_the_third)
+    tab.locator(FILE).set_input_files(file)
+    tab.get_by_text("16.8 of").or_(tab.get_by_text("17 of")).wait_for(timeout=PATIENCE_MS)
+    other.locator(FILE).set_input_files(file)
+    other.get_by_text("Another tab is sending large.xml").wait_for()
+    pictures(other, "another-tab")
+    eventually(other, "document.querySelector('#upload progress').value > 0.7")
+    held[0].continue_()
+    for page in (tab, other):
+        page.wait_for_selector(READY, timeout=PATIENCE_MS)
+    assert tab.url.split("#")[0] == other.url.split("#")[0]
+    other.goto(started.base)
+    other.wait_for_selector("#library tbody tr")
+    assert other.locator("#library tbody tr").count() == 1
+
+
+def test_a_tab_goes_on_with_what_another_left(running: Running, tab: Any, tmp_path: Path) -> None:
+    started, file = running(), large(tmp_path)
+    other = tab.context.new_page()
+    for page in (tab, other):
+        opened(page, started.base, "#upload .drop")
+    other.route(
+        "**/api/uploads/*",
+        lambda route: (
+            None if route.request.headers.get("upload-offset") == str(8 << 20) else route.continue_()
+        ),
+    )
+    other.locator(FILE).set_input_files(file)
+    other.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
+    tab.locator(FILE).set_input_files(file)
+    tab.get_by_text("Another tab is sending large.xml").wait_for()
+    other.close()
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are found in /proc")
+def test_a_worker_killed_in_its_work_is_told_on_the_page(running: Running, tab: Any, tmp_path: Path) -> None:
+    started = running()
+    opened(tab, started.base, "#upload .drop")
+    slow = tmp_path / "slow.xml"
+    slow.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (200 << 20))
+    tab.locator(FILE).set_input_files(slow)
+    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
+    for _ in range(400):
+        if pids := workers(started.process.pid):
+            break
+        tab.wait_for_timeout(10)
+    os.kill(pids[0], signal.SIGKILL)
+    tab.get_by_text("was ended from outside (signal 9)").wait_for(timeout=PATIENCE_MS)
+    pictures(tab, "killed")
+    tab.get_by_role("button", name="Try again: slow.xml").click()
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+
+
+def workers(server: int) -> list[int]:
+    done = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(server)], capture_output=True, text=True, check=False
+    )
+    return [int(line.split()[0]) for line in done.stdout.splitlines() if "library.worker" in line]

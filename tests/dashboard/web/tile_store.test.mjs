@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTileStore } from "../../../dashboard/assets/tile_store.js";
+
+/** A store whose tiles of ten bytes arrive when the test says so. */
+function stubbed(limits = {}) {
+  const log = { asked: [], aborted: [], arrived: 0, failed: [] };
+  const open = new Map();
+  const load = (address, signal) => {
+    log.asked.push(address);
+    return new Promise((resolve, reject) => {
+      open.set(address, { resolve: () => resolve(new Uint8Array(10)), reject });
+      signal.addEventListener("abort", () => {
+        log.aborted.push(address);
+        reject(signal.reason);
+      });
+    });
+  };
+  const arrived = () => {
+    log.arrived += 1;
+  };
+  const store = createTileStore({ load, arrived, failed: (error) => log.failed.push(error.message), ...limits });
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+  return {
+    ...store,
+    log,
+    come: (address) => (open.get(address).resolve(), settled()),
+    fail: (address, text) => (open.get(address).reject(new Error(text)), settled()),
+    settled,
+  };
+}
+
+test("what is not there is asked for once, and is there when it has come", async () => {
+  const store = stubbed();
+  assert.equal(store.want(["a", "b"]), false);
+  assert.equal(store.want(["a", "b"]), false);
+  assert.deepEqual(store.log.asked, ["a", "b"]);
+  assert.equal(store.get("a"), null);
+  await store.come("a");
+  assert.equal(store.get("a").length, 10);
+  await store.come("b");
+  assert.equal(store.want(["a", "b"]), true);
+  assert.equal(store.log.arrived, 2);
+});
+
+test("only a few are on their way at once", async () => {
+  const store = stubbed({ mostAtOnce: 2 });
+  store.want(["a", "b", "c", "d"]);
+  assert.deepEqual(store.log.asked, ["a", "b"]);
+  await store.come("b");
+  assert.deepEqual(store.log.asked, ["a", "b", "c"]);
+});
+
+test("what is no longer wanted makes way for what is: given up, or never asked for", async () => {
+  const store = stubbed({ mostAtOnce: 2 });
+  store.want(["a", "b", "c"]);
+  store.want(["b", "d"]);
+  await store.settled();
+  assert.deepEqual(store.log.asked, ["a", "b", "d"]);
+  assert.deepEqual(store.log.aborted, ["a"]);
+  assert.deepEqual(store.log.failed, []);
+});
+
+test("where nothing new is wanted, what is on its way may come", async () => {
+  const store = stubbed();
+  store.want(["a"]);
+  store.want([]);
+  await store.come("a");
+  assert.equal(store.get("a").length, 10);
+  assert.equal(store.log.arrived, 0);
+});
+
+test("what is given up and wanted again is asked for again", async () => {
+  const store = stubbed();
+  store.want(["a"]);
+  store.want(["b"]);
+  store.want(["a"]);
+  assert.deepEqual(store.log.asked, ["a", "b", "a"]);
+  await store.come("a");
+  assert.equal(store.get("a").length, 10);
+});
+
+test("spare ones come last, and make way", async () => {
+  const store = stubbed({ mostAtOnce: 1 });
+  store.want(["a"], ["s", "a", "t"]);
+  assert.deepEqual(store.log.asked, ["a"]);
+  await store.come("a");
+  assert.deepEqual(store.log.asked, ["a", "s"]);
+  store.want(["b"], ["s"]);
+  await store.settled();
+  assert.deepEqual([store.log.asked, store.log.aborted], [["a", "s", "b"], ["s"]]);
+  await store.come("b");
+  assert.deepEqual(store.log.asked, ["a", "s", "b", "s"]);
+  await store.come("s");
+  assert.equal(store.log.arrived, 2);
+});
+
+test("those looked at least make room, but never those that are wanted", async () => {
+  const store = stubbed({ mostBytes: 20 });
+  for (const address of ["a", "b"]) {
+    store.want([address]);
+    await store.come(address);
+  }
+  store.get("a");
+  store.want(["c"]);
+  await store.come("c");
+  assert.deepEqual(["a", "b", "c"].map((address) => store.get(address) !== null), [true, false, true]);
+  store.want(["a", "b", "c", "d"]);
+  await store.come("b");
+  await store.come("d");
+  assert.equal(store.want(["a", "b", "c", "d"]), true);
+});
+
+test("a failure is told once nothing wanted is on its way, and asked for at the next look only", async () => {
+  const store = stubbed();
+  store.want(["a", "b"]);
+  await store.fail("a", "no");
+  assert.deepEqual(store.log.failed, []);
+  await store.fail("b", "gone");
+  assert.deepEqual(store.log.failed, ["gone"]);
+  assert.equal(store.log.asked.length, 2);
+  store.want(["a"]);
+  await store.come("a");
+  assert.equal(store.get("a").length, 10);
+});
+
+test("a spare one that fails is no problem", async () => {
+  const store = stubbed();
+  store.want([], ["s"]);
+  await store.fail("s", "no");
+  assert.deepEqual(store.log.failed, []);
+});
