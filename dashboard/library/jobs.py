@@ -16,7 +16,7 @@ from dashboard.library.catalog import UNFINISHED, Catalog, Recording
 from dashboard.library.children import most_memory
 from dashboard.library.process import WorkerProcess
 from dashboard.library.store import WORK, Store
-from dashboard.library.worker import SUMMARY, Task
+from dashboard.library.worker import RESULTS, SUMMARY, Task
 from dashboard.settings import Limits
 
 _LOG = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class Jobs:
             if not self._adopt(recording.id):
                 self._give_back(recording)
         for recording in self._catalog.in_state("ready"):
-            if not (self._store.results(recording.id) / SUMMARY).exists():  # it was to be read again
+            if self._facts(recording.id) is None:  # it was to be read again, or an earlier version read it
                 self._catalog.change(recording.id, state="waiting")
         for thread in self._threads:
             thread.start()
@@ -196,10 +196,8 @@ class Jobs:
 
     def _adopt(self, recording_id: str) -> bool:
         """Make a recording ready whose results are there."""
-        try:
-            facts = json.loads((self._store.results(recording_id) / SUMMARY).read_bytes())
-            values = {name: facts[name] for name in _FACTS}
-        except (OSError, ValueError, KeyError, TypeError):
+        facts = self._facts(recording_id)
+        if facts is None:
             return False
         return self._catalog.change(
             recording_id,
@@ -209,8 +207,16 @@ class Jobs:
             progress=None,
             message="",
             starts=0,
-            **values,
+            **facts,
         )
+
+    def _facts(self, recording_id: str) -> dict[str, Any] | None:
+        """Return what the results say of a recording; None where there are none that we can show."""
+        try:
+            found = json.loads((self._store.results(recording_id) / SUMMARY).read_bytes())
+            return {name: found[name] for name in _FACTS} if found["results"] == RESULTS else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
 
 def _ended_by(name: str, code: int) -> str:

@@ -56,7 +56,7 @@ class Library:
         """Bring what an ended server left into order."""
         self.uploads.resume()
         for recording_id in self._catalog.deleted_before(now() - timedelta(seconds=limits.deleted_seconds)):
-            self._catalog.remove(recording_id)
+            self._forget(recording_id)
         self._store.collect(self._catalog.ids())
 
     def close(self) -> None:
@@ -142,13 +142,18 @@ class Library:
         return self._catalog.find(recording_id)
 
     def purge(self, recording_id: str) -> None:
-        """Remove a recording for good; of a local file only what was made of it."""
-        self._catalog.find(recording_id)
-        self._catalog.remove(recording_id)
+        """Remove a recording for good; a local file stays, unless it was recorded from the page."""
+        self._forget(recording_id)
         self._jobs.stop(recording_id)
         self.downloads.end(recording_id)
         self.comparisons.forget(recording_id)
         self._store.discard(self._store.recording(recording_id))
+
+    def _forget(self, recording_id: str) -> None:
+        found = self._catalog.find(recording_id)
+        self._catalog.remove(recording_id)
+        if found.origin == "file":
+            self._store.discard_recorded(Path(found.path))
 
     def cancel(self, recording_id: str) -> None:
         """Stop reading a recording; nothing happens when it is not being read and does not wait."""

@@ -9,6 +9,7 @@
                     worker.log
     uploads/<id>/              see ``uploads``
     comparisons/<id>-<id>/     see ``comparisons``
+    recorded/<attempt>/        what was recorded from the page, see ``dashboard.recording``
     trash/                     what is being removed
 """
 
@@ -23,6 +24,7 @@ from pathlib import Path
 from dashboard.errors import NotFound
 from dashboard.library.lock import Lock
 from tracekit.errors import UsageError
+from tracekit.xctrace.place import journal_path
 
 _ID = re.compile(r"[0-9a-f]{32}")
 UPLOADED_FILE = "recording"
@@ -71,6 +73,11 @@ class Store:
         return self.folder / "comparisons"
 
     @property
+    def recorded(self) -> Path:
+        """The folder of what was recorded from the page."""
+        return self.folder / "recorded"
+
+    @property
     def trash(self) -> Path:
         """Where folders go that are being removed."""
         return self.folder / "trash"
@@ -112,6 +119,16 @@ class Store:
         except FileNotFoundError:
             return
         _remove(grave)
+
+    def discard_recorded(self, path: Path) -> None:
+        """Remove a bundle that was recorded from the page, with its journal; other paths are left alone."""
+        folder = path.parent
+        if folder.parent != self.recorded.resolve():
+            return
+        self.discard(path)
+        journal_path(path).unlink(missing_ok=True)
+        if not any(folder.glob("*.trace")):
+            self.discard(folder)
 
     def collect(self, known: Collection[str]) -> None:
         """Remove what an ended server left: what was being removed or written, and what nothing lists."""

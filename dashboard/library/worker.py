@@ -29,6 +29,8 @@ from tracekit.errors import InputError, TracekitError
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
+RESULTS = 1
+"""Which form the results have: those of another form are made anew when the dashboard starts."""
 ANALYSIS, SECTIONS_FILE, SUMMARY, VIEW = "analysis.json", "sections.json", "summary.json", "view.bin.gz"
 _REPORT_SECONDS = 0.2
 _COMPRESSION = 5
@@ -173,6 +175,7 @@ def _summary(analysis: Analysis) -> bytes:
 
     info = analysis.trace.info
     facts = {
+        "results": RESULTS,
         "verdict": one_line(analysis.summary.sentence),
         "device": one_line(info.device or info.model),
         "system": one_line(info.os),

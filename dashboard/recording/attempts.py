@@ -26,7 +26,6 @@ from dashboard.recording.state import DISCARD, LIVE, LOCK, Made, State, forget_s
 from dashboard.recording.wanted import Wanted, what
 from tracekit.errors import TracekitError, UsageError
 
-FOLDER = "recorded"
 _LOG = logging.getLogger(__name__)
 _ROOT = Path(__file__).resolve().parents[2]
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
@@ -60,8 +59,8 @@ class Attempts:
     """``<library>/recorded/<id>/`` holds an attempt: its recordings, and its state until that is read."""
 
     def __init__(self, folder: Path, shelf: Shelf, min_free_bytes: int) -> None:
-        self._folder, self._shelf, self._min_free_bytes = folder / FOLDER, shelf, min_free_bytes
         self._store = Store(folder.expanduser().absolute())
+        self._folder, self._shelf, self._min_free_bytes = self._store.recorded, shelf, min_free_bytes
         self._mutex = threading.RLock()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._opened: dict[str, tuple[str, ...]] = {}

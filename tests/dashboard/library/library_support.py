@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import subprocess
 import tarfile
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
+from dashboard.library.worker import RESULTS
 from dashboard.settings import Limits
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,6 +26,9 @@ BUNDLE_VERDICT = "Handed work to the GPU (6 samples)"
 EXPORTS_VERDICT = "Handed work to the ANE (3 samples)"
 XML = b'<?xml version="1.0"?>\n<trace-query-result></trace-query-result>\n'
 CONTENT = XML + bytes(range(256)) * 40
+FACTS = {"verdict": "", "device": "", "system": "", "duration_ns": 1, "samples": 0, "windows": 0}
+SUMMARY = json.dumps({"results": RESULTS, **FACTS})
+"""What a worker says of a recording."""
 QUIET = Limits(workers=0, free_disk_bytes=0)
 """Nothing is read: for all that comes before that."""
 ONE_READER = Limits(free_disk_bytes=0)

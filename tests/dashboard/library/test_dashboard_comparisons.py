@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from library_support import BUNDLE, EXPORTS, QUIET, is_alive, opened, tree, upload, wait_for
+from library_support import BUNDLE, EXPORTS, QUIET, SUMMARY, is_alive, opened, tree, upload, wait_for
 
 import tracekit
 from dashboard.errors import Conflict, NotFound
@@ -47,8 +47,8 @@ def ready(library: Library, recording: Recording) -> str:
     """The recording as if a worker had read it."""
     results = library._store.results(recording.id)
     results.mkdir(parents=True)
-    for name in ("summary.json", "analysis.json"):
-        (results / name).write_text("{}")
+    (results / "summary.json").write_text(SUMMARY)
+    (results / "analysis.json").write_text("{}")
     library._catalog.change(recording.id, state="ready")
     return recording.id
 

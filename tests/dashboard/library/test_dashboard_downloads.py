@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from library_support import BUNDLE, EXPORTS, QUIET, ROOT, environment, is_alive, opened, upload, wait_for
+from library_support import (
+    BUNDLE,
+    EXPORTS,
+    QUIET,
+    ROOT,
+    SUMMARY,
+    environment,
+    is_alive,
+    opened,
+    upload,
+    wait_for,
+)
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library import children
@@ -47,8 +58,8 @@ def ready(library: Library, recording: Recording) -> str:
     """The recording as if a worker had read it."""
     results = library._store.results(recording.id)
     results.mkdir(parents=True)
-    for name in ("summary.json", "analysis.json"):
-        (results / name).write_text("{}")
+    (results / "summary.json").write_text(SUMMARY)
+    (results / "analysis.json").write_text("{}")
     library._catalog.change(recording.id, state="ready")
     return recording.id
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -233,6 +234,21 @@ def test_results_that_are_damaged_are_made_again(tmp_path: Path) -> None:
         (library._store.results(recording.id) / "summary.json").write_text("{")
     with opened(tmp_path, ONE) as library:
         assert settled(library, recording).state == "ready"
+
+
+def test_results_of_another_version_are_made_again(reading: Reading, tmp_path: Path) -> None:
+    facts = json.loads(
+        reading.library.view_path(reading["local bundle"].id).with_name("summary.json").read_text()
+    )
+    for results, state in ((facts["results"], "ready"), (facts["results"] - 1, "waiting"), (None, "waiting")):
+        with opened(tmp_path / str(results)) as library:
+            recording = library.add_file(BUNDLE)
+            library._store.results(recording.id).mkdir(parents=True)
+            told = json.dumps(facts | {"results": results})
+            (library._store.results(recording.id) / "summary.json").write_text(told)
+            library._catalog.change(recording.id, state="ready")
+        with opened(tmp_path / str(results)) as library:
+            assert library.recording(recording.id).state == state
 
 
 def test_results_that_someone_removed_are_made_again(tmp_path: Path) -> None:

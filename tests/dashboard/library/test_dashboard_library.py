@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from library_support import BUNDLE, QUIET, XML, environment, opened, tree, upload
+from library_support import BUNDLE, QUIET, SUMMARY, XML, environment, opened, tree, upload
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library.catalog import Recording
@@ -30,7 +31,7 @@ def export(tmp_path: Path) -> Path:
 def as_if_read(library: Library, recording: Recording, verdict: str = "") -> None:
     results = library._store.results(recording.id)
     results.mkdir(parents=True)
-    (results / "summary.json").write_text("{}")
+    (results / "summary.json").write_text(SUMMARY)
     (results / "view.bin.gz").write_bytes(b"x")
     library._catalog.change(recording.id, state="ready", verdict=verdict)
 
@@ -233,6 +234,27 @@ def test_what_was_deleted_long_ago_is_purged_at_the_next_start(tmp_path: Path) -
     with opened(tmp_path, Limits(workers=0, deleted_seconds=0)) as library:
         assert library.recordings(deleted=True) == []
     assert tree(tmp_path) == []
+
+
+def test_what_was_recorded_here_is_purged_with_its_journal(library: Library, tmp_path: Path) -> None:
+    """Two of one attempt: its folder stays until the second is purged."""
+    folder = library._store.recorded / "20260102-030405-0a1b2c3d"
+    for name in ("ane", "cpu"):
+        shutil.copytree(BUNDLE, folder / f"{name}.trace")
+        (folder / f"{name}.recording.json").write_text("{}")
+    first, second = (library.add_file(folder / f"{name}.trace") for name in ("ane", "cpu"))
+    library.delete(first.id)
+    assert (folder / "ane.trace").exists()
+    library.purge(first.id)
+    assert sorted(one.name for one in folder.iterdir()) == ["cpu.recording.json", "cpu.trace"]
+    library.purge(second.id)
+    assert not folder.exists()
+
+
+def test_a_local_recording_stays_where_it_is_when_it_is_purged(library: Library, tmp_path: Path) -> None:
+    place = shutil.copytree(BUNDLE, tmp_path / "recorded" / "mine" / "x.trace")
+    library.purge(library.add_file(place).id)
+    assert place.exists()
 
 
 def test_nothing_can_be_done_with_what_is_not_there(library: Library) -> None:
