@@ -37,7 +37,7 @@ demo: $(READY) ## analyse the sample recordings and say where the results are
 	done
 
 test: $(READY) ## run all tests
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(READY) ## ruff: rules and formatting
 	$(BIN)/ruff check .
@@ -60,6 +60,8 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/export_overlap.py --out bench-export.json
 	$(BIN)/python benchmarks/report_size.py --out bench-report.json
 	$(BIN)/python benchmarks/report_page.py --out bench-page.json
+	$(BIN)/python benchmarks/dashboard_page.py --out bench-dashboard.json
+	$(BIN)/python benchmarks/dashboard_upload.py --out bench-upload.json
 
 clean: ## remove .venv and everything that was generated
 	rm -rf .venv $(OUT) bench*.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -45,7 +45,7 @@ TARGETS = {
 }
 """At most so many milliseconds as median and as 95th percentile."""
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-_ZOOM_STEPS, _PAN_STEPS, _SELECTIONS, _OTHER_VIEWERS, _VIEWS_PER_SECOND = 14, 8, 4, 7, 10
+_SELECTIONS, _OTHER_VIEWERS, _VIEWS_PER_SECOND = 4, 7, 10
 # From an event's own time until after the frame in which nothing is being waited for any more.
 _WATCH = """([kind, busy]) => {
   window.watching?.abort();
@@ -88,6 +88,7 @@ def main() -> None:
     parser.add_argument("--windows", type=int, default=1_000)
     parser.add_argument("--threads", type=int, default=30)
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=14, help="of the wheel, in each direction")
     parser.add_argument("--keep", type=Path, help="keep the libraries in this folder, and use them again")
     parser.add_argument("--out", type=Path, help="write the figures as JSON, too")
     options = parser.parse_args()
@@ -100,7 +101,7 @@ def main() -> None:
             if not library.exists():
                 fill(library, samples, options)
             with served(library) as address:
-                runs = [measure(browser, address) for _ in range(options.repetitions)]
+                runs = [measure(browser, address, options.steps) for _ in range(options.repetitions)]
             figures.append(table(samples, runs))
         browser.close()
     if options.out:
@@ -127,7 +128,7 @@ def fill(library: Path, samples: int, options: argparse.Namespace) -> None:
     write_results(results, analysis)
     catalog = Catalog(store.catalog)
     catalog.add(recording, b"", "")
-    catalog.change(recording.id, state="ready", samples=samples)
+    catalog.change(recording.id, state="ready", samples=samples, windows=len(analysis.windows))
     catalog.close()
     lock.release()
     size = sum(file.stat().st_size for file in results.rglob("*") if file.is_file())
@@ -154,16 +155,16 @@ def served(library: Path) -> Iterator[str]:
             server.terminate()
 
 
-def measure(browser: Browser, address: str) -> dict[str, list[float]]:
+def measure(browser: Browser, address: str, steps: int) -> dict[str, list[float]]:
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
     tab.goto(address)
     first = tab.evaluate(_STANDS, f"{_BLURRED}, {_UNSUMMED}")
     select = _select(tab)
-    zoom = _zoom(tab)
-    pan = _pan(tab)
+    zoom = _zoom(tab, steps)
+    pan = _pan(tab, steps)
     tab.keyboard.press("0")
     with viewers(address):
-        crowded = _zoom(tab)
+        crowded = _zoom(tab, steps)
     tab.close()
     return {"first": [first], "zoom": zoom, "pan": pan, "select": select, "viewers": crowded}
 
@@ -186,27 +187,27 @@ def _select(tab: Page) -> list[float]:
     return _taken(tab)
 
 
-def _zoom(tab: Page) -> list[float]:
+def _zoom(tab: Page, steps: int) -> list[float]:
     box = _lanes(tab)
     tab.evaluate(_WATCH, ["wheel", _BLURRED])
     tab.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 250)
     tab.keyboard.down("Control")
-    for step in range(2 * _ZOOM_STEPS):
-        tab.mouse.wheel(0, -200 if step < _ZOOM_STEPS else 200)
+    for step in range(2 * steps):
+        tab.mouse.wheel(0, -200 if step < steps else 200)
         tab.wait_for_timeout(250)
     tab.keyboard.up("Control")
     return _taken(tab)
 
 
-def _pan(tab: Page) -> list[float]:
+def _pan(tab: Page, steps: int) -> list[float]:
     box = _lanes(tab)
     for _ in range(8):
         tab.keyboard.press("w")
     tab.wait_for_timeout(1_000)
     tab.evaluate(_WATCH, ["wheel", _BLURRED])
     tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 250)
-    for step in range(2 * _PAN_STEPS):
-        tab.mouse.wheel(200 if step < _PAN_STEPS else -300, 0)
+    for step in range(2 * steps):
+        tab.mouse.wheel(200 if step < steps else -300, 0)
         tab.wait_for_timeout(250)
     return _taken(tab)
 

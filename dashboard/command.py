@@ -37,6 +37,11 @@ from tracekit.export.text import printable
     help="Another name by which browsers call it, such as a proxy's; may be repeated.",
 )
 @click.option(
+    "--allow-recording",
+    is_flag=True,
+    help="Let recordings be started from the page also where others than this machine can reach it.",
+)
+@click.option(
     "--library", metavar="DIR", help="Where recordings are kept [default: the user's data folder, tracekit]."
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
@@ -45,13 +50,14 @@ def dashboard_command(
     port: int | None,
     host: str,
     allowed_hosts: tuple[str, ...],
+    allow_recording: bool,
     library: str | None,
     no_browser: bool,
 ) -> None:
     """Open recordings in the browser, or the library of those that were opened before.
 
     INPUT is what tracekit analyze takes; it is read where it lies, without a copy. Others can be uploaded in
-    the page. Nothing leaves this machine; Ctrl-C ends the dashboard.
+    the page, and recorded there on a Mac with Xcode. Nothing leaves this machine; Ctrl-C ends the dashboard.
 
     \b
     Examples:
@@ -60,6 +66,7 @@ def dashboard_command(
     """
     paths = [_existing(one) for one in inputs]
     from dashboard.library.library import Library
+    from dashboard.recording.state import being_saved
     from dashboard.serve import address, listening, serve
     from dashboard.settings import Settings, default_folder
 
@@ -68,7 +75,10 @@ def dashboard_command(
     kept = Library(folder)
     try:
         added = [kept.add_file(path) for path in paths]
-        listener, settings = listening(Settings(folder, host, port or 0, allowed_hosts=allowed_hosts))
+        wanted = Settings(
+            folder, host, port or 0, allowed_hosts=allowed_hosts, remote_recording=allow_recording
+        )
+        listener, settings = listening(wanted)
         start = f"/recordings/{added[0].id}" if len(added) == 1 else "/"
         shown = address(settings, start)
 
@@ -83,6 +93,8 @@ def dashboard_command(
         pass
     finally:
         kept.close()
+    for one in being_saved(kept.recorded):
+        click.echo(f"{printable(one)} is being saved; the next start of the dashboard has it.", err=True)
     click.echo("The dashboard has ended.", err=True)
 
 

@@ -67,6 +67,11 @@ class Library:
         self._catalog.close()
         self._lock.release()
 
+    @property
+    def recorded(self) -> Path:
+        """The folder of what was recorded from the page."""
+        return self._store.recorded
+
     def add_file(self, path: Path) -> Recording:
         """Add a recording that is read where it lies, and return it; the same file unchanged is the same one.
 

@@ -54,8 +54,8 @@ def not_allowed() -> Node:
                     [
                         html.P(
                             "This dashboard can be reached from elsewhere, so it starts no programs on its"
-                            " machine. Record there with the command, or with a dashboard that only this"
-                            " machine can reach:"
+                            " machine unless it was begun with --allow-recording. Record there with the"
+                            " command, or with a dashboard that only this machine can reach:"
                         ),
                         html.Pre("tracekit record --app MyApp\ntracekit dashboard", tabIndex=0),
                         _other_way(),

@@ -73,6 +73,12 @@ def read_state(folder: Path) -> State | None:
         return None
 
 
+def being_saved(recorded: Path) -> list[str]:
+    """Return what is still being recorded or saved below the folder of all attempts."""
+    found = (read_state(one) for one in sorted(recorded.glob("*")))
+    return [state.what for state in found if state is not None and state.phase in LIVE]
+
+
 def forget_state(folder: Path) -> None:
     """Remove the state: all that it tells is told."""
     with suppress(OSError):

@@ -1,15 +1,21 @@
-"""Libraries: one that reads nothing, one in which two workers read, and workers that do as told."""
+"""Libraries: one that reads nothing, one in which two workers read; workers that do as told; a Mac that records."""
 
 from __future__ import annotations
 
+import os
+import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from library_support import BUNDLE, EXPORTS, opened, upload, upload_folder
+from recording_support import desk_of
 from worker_support import FILES, FOLDERS, TWO, Reading, Workers
+from xctrace_support import StandIn, install
 
 from dashboard.library.library import Library
+from dashboard.recording.attempts import Attempts
 
 
 @pytest.fixture
@@ -30,3 +36,24 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reading]:
         added |= {name: upload(library, name, content) for name, content in FILES.items()}
         added |= {name: upload_folder(library, name, files) for name, files in FOLDERS.items()}
         yield Reading(library, added)
+
+
+@pytest.fixture
+def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """A Mac for the processes that record; at the end, nothing of it runs."""
+    found = install(tmp_path / "mac")
+    for name, value in found.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("DEVELOPER_DIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    yield found
+    left = found.running()
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+
+
+@pytest.fixture
+def desk(library: Library, tmp_path: Path, xctrace: StandIn) -> Attempts:
+    """Where recordings are started, as a server has it."""
+    return desk_of(library, tmp_path)

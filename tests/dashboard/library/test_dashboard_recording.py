@@ -7,85 +7,21 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from library_support import BUNDLE_VERDICT, ROOT, opened, settled, wait_for
-from xctrace_support import StandIn, install
+from recording_support import APP, LONG, desk_of, recorded, state_of, until, until_opened
+from xctrace_support import StandIn
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library.library import Library
 from dashboard.recording import attempts as attempts_module
-from dashboard.recording import machine
 from dashboard.recording.attempts import Attempts
-from dashboard.recording.state import State
-from dashboard.recording.wanted import Wanted, on_the_page
+from dashboard.recording.wanted import Wanted
 from dashboard.settings import Limits
-from tracekit.errors import UsageError
-from tracekit.xctrace import failures
-
-APP = Wanted("running", "SampleApp", 4215, seconds=0.2)
-LONG = Wanted("running", "SampleApp", 4215, seconds=60)
-
-
-@pytest.fixture
-def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    """A Mac for the processes that record; at the end, nothing of it runs."""
-    found = install(tmp_path / "mac")
-    for name, value in found.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("DEVELOPER_DIR", raising=False)
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    yield found
-    left = found.running()
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert left == []
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> Iterator[Library]:
-    with opened(tmp_path / "library") as one:
-        yield one
-
-
-@pytest.fixture
-def desk(library: Library, tmp_path: Path, xctrace: StandIn) -> Attempts:
-    """Where recordings are started, as a server has it."""
-    return desk_of(library, tmp_path)
-
-
-def desk_of(library: Library, tmp_path: Path) -> Attempts:
-    made = Attempts(tmp_path / "library", library, min_free_bytes=0)
-    made.resume()
-    return made
-
-
-def state_of(desk: Attempts, attempt: str) -> State:
-    return next(one.state for one in desk.all() if one.id == attempt)
-
-
-def until(desk: Attempts, attempt: str, phase: str) -> State:
-    wait_for(lambda: not desk.all() or state_of(desk, attempt).phase == phase)
-    return state_of(desk, attempt)
-
-
-def until_opened(desk: Attempts, attempt: str) -> tuple[str, ...]:
-    wait_for(lambda: desk.opened(attempt) is not None)
-    found = desk.opened(attempt)
-    assert found is not None
-    return found
-
-
-def recorded(tmp_path: Path) -> list[str]:
-    """Names of all that attempts left, without their ids."""
-    folder = tmp_path / "library" / "recorded"
-    return sorted(path.name for one in folder.iterdir() for path in one.iterdir())
-
 
 # To the end -----------------------------------------------------------------------------------------------
 
@@ -433,89 +369,3 @@ def test_an_attempt_that_is_none(desk: Attempts, name: str) -> None:
     for act in (desk.stop, desk.discard, desk.dismiss, desk.open_left):
         with pytest.raises(NotFound):
             act(name)
-
-
-# What is asked for ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changed", "told"),
-    [
-        ({"target": "--output"}, "taken for an option"),
-        ({"device": "-x"}, "taken for an option"),
-        ({"template": "-x"}, "taken for an option"),
-        ({"target": "a\0b"}, "holds what no name does"),
-        ({"target": "x" * 1001}, "too long"),
-        ({"target": ["x"]}, "too long, or"),
-        ({"target": " "}, "Choose or name"),
-        ({"seconds": 0}, "between 0.1 and 3600"),
-        ({"seconds": 3601}, "between 0.1 and 3600"),
-        ({"seconds": float("nan")}, "between 0.1 and 3600"),
-        ({"seconds": "10"}, "must be a number"),
-        ({"seconds": True}, "must be a number"),
-        ({"kind": "shell"}, "Choose what to record"),
-        ({"preset": "all of it"}, "Choose what to record"),
-        ({"compute_units": ("all",)}, "choose to launch it"),
-        ({"kind": "launch", "compute_units": ("gpu",)}, "The compute units are all, "),
-    ],
-)
-def test_values_that_make_no_recording(changed: dict[str, object], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        Wanted(**{"kind": "running", "target": "SampleApp", **changed})  # type: ignore[arg-type]
-
-
-def test_no_advice_names_an_option_of_the_command_line() -> None:
-    for _, failure in failures._KNOWN:
-        assert " --" not in on_the_page(str(failure))
-
-
-def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: StandIn, tmp_path: Path) -> None:
-    tool = tmp_path / "a tool; touch $(HOME)`x`'\""
-    tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
-    tool.chmod(0o755)
-    until_opened(desk, desk.start(Wanted("launch", str(tool), seconds=0.2)))
-    (command,) = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
-    assert command[-1] == str(tool)
-
-
-# What there is --------------------------------------------------------------------------------------------
-
-
-def test_the_machine_is_asked_once_and_in_the_background() -> None:
-    asked: list[int] = []
-
-    def look() -> machine.Found:
-        asked.append(1)
-        time.sleep(0.3)
-        return machine.Found(version="26.0")
-
-    one = machine.Machine(look)
-    began = time.monotonic()
-    assert [one.found() for _ in range(5)] == [None] * 5
-    assert time.monotonic() - began < 0.2
-    wait_for(lambda: one.found() == machine.Found(version="26.0"))
-    assert asked == [1]
-    one.found(anew=True)
-    wait_for(lambda: one.found() is not None)
-    assert asked == [1, 1]
-
-
-def test_what_this_xctrace_offers(xctrace: StandIn) -> None:
-    found = machine.look()
-    assert found.problem == ""
-    assert found.version == "26.0 (17C529), of Xcode 26"
-    assert "Core ML" in found.templates
-    assert [one.kind for one in found.devices] == ["mac", "simulator"]
-    assert [one.name for one in machine.processes()] == ["SampleApp"]
-
-
-def test_where_there_is_no_xctrace_the_doctor_is_heard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    found = machine.look()
-    assert (
-        "it comes with Xcode, on a Mac." in found.problem
-        or found.problem == "xctrace comes with Xcode, on a Mac."
-    )
-    assert [one.name for one in found.checks][:3] == ["tracekit", "readers", "system"]

@@ -77,6 +77,27 @@ def test_from_the_form_to_the_opened_recording(running: Running, tab: Any, xctra
     assert tab.locator("#library tbody tr").count() == 1
 
 
+def test_a_dashboard_that_ends_says_what_it_is_saving(running: Running, tab: Any, xctrace: StandIn) -> None:
+    xctrace.configure(save_seconds=2)
+    started = running()
+    begin(tab, started.base, 60)
+    recording(tab)
+    tab.goto("about:blank")
+    started.process.send_signal(signal.SIGINT)
+    started.process.wait(20)
+    assert "SampleApp (pid 4215) is being saved; the next start of the dashboard has it." in started.log()
+    for _ in range(200):
+        if not xctrace.running():
+            return
+        tab.wait_for_timeout(50)
+    raise AssertionError(xctrace.running())
+
+
+def test_others_may_record_where_that_was_asked_for(running: Running, tab: Any, xctrace: StandIn) -> None:
+    base = running("--allow-host", "mac.example.org", "--allow-recording").base
+    opened(tab, f"{base}record", FORM)
+
+
 def test_its_end_opens_it_also_when_nobody_stops_it(running: Running, tab: Any, xctrace: StandIn) -> None:
     begin(tab, running().base, 0.3)
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)

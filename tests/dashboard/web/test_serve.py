@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from dashboard_support import Running
+from dashboard_support import ROOT, Running
 
+from dashboard.command import dashboard_command
 from dashboard.serve import FIRST_PORT, address, listening
 from dashboard.settings import Settings, default_folder
 from tracekit.cli import main
@@ -122,3 +123,10 @@ def test_the_default_folder_is_the_user_s(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     assert default_folder() == Path("/data/tracekit")
+
+
+def test_the_documentation_names_every_option() -> None:
+    text = (ROOT / "docs" / "dashboard.md").read_text("utf-8")
+    options = {name for one in dashboard_command.params for name in one.opts if name.startswith("--")}
+    assert options > {"--port", "--allow-recording"}
+    assert {name for name in options if f"{name} " not in text and f"{name}]" not in text} == set()

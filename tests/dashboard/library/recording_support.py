@@ -1,0 +1,43 @@
+"""Attempts to record, as a server has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from library_support import wait_for
+
+from dashboard.library.library import Library
+from dashboard.recording.attempts import Attempts
+from dashboard.recording.state import State
+from dashboard.recording.wanted import Wanted
+
+APP = Wanted("running", "SampleApp", 4215, seconds=0.2)
+LONG = Wanted("running", "SampleApp", 4215, seconds=60)
+
+
+def desk_of(library: Library, tmp_path: Path) -> Attempts:
+    made = Attempts(tmp_path / "library", library, min_free_bytes=0)
+    made.resume()
+    return made
+
+
+def state_of(desk: Attempts, attempt: str) -> State:
+    return next(one.state for one in desk.all() if one.id == attempt)
+
+
+def until(desk: Attempts, attempt: str, phase: str) -> State:
+    wait_for(lambda: not desk.all() or state_of(desk, attempt).phase == phase)
+    return state_of(desk, attempt)
+
+
+def until_opened(desk: Attempts, attempt: str) -> tuple[str, ...]:
+    wait_for(lambda: desk.opened(attempt) is not None)
+    found = desk.opened(attempt)
+    assert found is not None
+    return found
+
+
+def recorded(tmp_path: Path) -> list[str]:
+    """Names of all that attempts left, without their ids."""
+    folder = tmp_path / "library" / "recorded"
+    return sorted(path.name for one in folder.iterdir() for path in one.iterdir())

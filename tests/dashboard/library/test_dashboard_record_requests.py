@@ -1,0 +1,102 @@
+"""Recording from the page: what may be asked for, and what the machine offers."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from library_support import wait_for
+from recording_support import until_opened
+from xctrace_support import StandIn
+
+from dashboard.recording import machine
+from dashboard.recording.attempts import Attempts
+from dashboard.recording.wanted import Wanted, on_the_page
+from tracekit.errors import UsageError
+from tracekit.xctrace import failures
+
+# What is asked for ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"target": "--output"}, "taken for an option"),
+        ({"device": "-x"}, "taken for an option"),
+        ({"template": "-x"}, "taken for an option"),
+        ({"target": "a\0b"}, "holds what no name does"),
+        ({"target": "x" * 1001}, "too long"),
+        ({"target": ["x"]}, "too long, or"),
+        ({"target": " "}, "Choose or name"),
+        ({"seconds": 0}, "between 0.1 and 3600"),
+        ({"seconds": 3601}, "between 0.1 and 3600"),
+        ({"seconds": float("nan")}, "between 0.1 and 3600"),
+        ({"seconds": "10"}, "must be a number"),
+        ({"seconds": True}, "must be a number"),
+        ({"kind": "shell"}, "Choose what to record"),
+        ({"preset": "all of it"}, "Choose what to record"),
+        ({"compute_units": ("all",)}, "choose to launch it"),
+        ({"kind": "launch", "compute_units": ("gpu",)}, "The compute units are all, "),
+    ],
+)
+def test_values_that_make_no_recording(changed: dict[str, object], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        Wanted(**{"kind": "running", "target": "SampleApp", **changed})  # type: ignore[arg-type]
+
+
+def test_no_advice_names_an_option_of_the_command_line() -> None:
+    for _, failure in failures._KNOWN:
+        assert " --" not in on_the_page(str(failure))
+
+
+def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: StandIn, tmp_path: Path) -> None:
+    tool = tmp_path / "a tool; touch $(HOME)`x`'\""
+    tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    tool.chmod(0o755)
+    until_opened(desk, desk.start(Wanted("launch", str(tool), seconds=0.2)))
+    (command,) = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
+    assert command[-1] == str(tool)
+
+
+# What there is --------------------------------------------------------------------------------------------
+
+
+def test_the_machine_is_asked_once_and_in_the_background() -> None:
+    asked: list[int] = []
+
+    def look() -> machine.Found:
+        asked.append(1)
+        time.sleep(0.3)
+        return machine.Found(version="26.0")
+
+    one = machine.Machine(look)
+    began = time.monotonic()
+    assert [one.found() for _ in range(5)] == [None] * 5
+    assert time.monotonic() - began < 0.2
+    wait_for(lambda: one.found() == machine.Found(version="26.0"))
+    assert asked == [1]
+    one.found(anew=True)
+    wait_for(lambda: one.found() is not None)
+    assert asked == [1, 1]
+
+
+def test_what_this_xctrace_offers(xctrace: StandIn) -> None:
+    found = machine.look()
+    assert found.problem == ""
+    assert found.version == "26.0 (17C529), of Xcode 26"
+    assert "Core ML" in found.templates
+    assert [one.kind for one in found.devices] == ["mac", "simulator"]
+    assert [one.name for one in machine.processes()] == ["SampleApp"]
+
+
+def test_where_there_is_no_xctrace_the_doctor_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = machine.look()
+    assert (
+        "it comes with Xcode, on a Mac." in found.problem
+        or found.problem == "xctrace comes with Xcode, on a Mac."
+    )
+    assert [one.name for one in found.checks][:3] == ["tracekit", "readers", "system"]
