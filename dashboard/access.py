@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import re
 import socket
 from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
@@ -14,11 +15,13 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.answers import answer
 from dashboard.settings import Settings
+from tracekit.errors import UsageError
 
 OWN_HEADER = "X-Tracekit"
 """A custom header makes a browser ask first when another site sends it: it never gets here unasked."""
 _OWN_API = "/api/"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 _LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -62,16 +65,37 @@ def is_every_address(host: str) -> bool:
     return number is not None and number.is_unspecified
 
 
+def is_private(settings: Settings) -> bool:
+    """True where nobody elsewhere can reach the dashboard.
+
+    Another name that it is called by is a proxy's: who comes through it may be anywhere.
+    """
+    return is_loopback(settings.host) and not settings.allowed_hosts
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise ``UsageError`` for what is no host's name or number, with or without a port."""
+    for name in names:
+        host, port = _parts(name)
+        if not ((_NAME.fullmatch(host) or _number(host)) and re.fullmatch(r"\d{0,5}", port)):
+            raise UsageError(
+                f"--allow-host {name}: not a host's name. Give it as browsers do, such as mac.local or"
+                " proxy.example:8443, without http:// and without a path."
+            )
+
+
 def allowed_hosts(settings: Settings) -> frozenset[str]:
     """Return the values of ``Host`` that are ours.
 
     A name that another site made to point at this machine (DNS rebinding) is none of them.
     """
-    own = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
-    names = {*_LOCAL_NAMES, own, *settings.allowed_hosts}
+    names = {*_LOCAL_NAMES, settings.host, *settings.allowed_hosts}
     if is_every_address(settings.host):
         names.add(socket.gethostname())
-    return frozenset(name.lower() if _has_port(name) else f"{name}:{settings.port}".lower() for name in names)
+    ours = {f"{host}:{port or settings.port}" for host, port in map(_parts, names)}
+    # A proxy at the usual ports passes on what browsers send it: the name without a port.
+    ours |= {host for host, port in map(_parts, settings.allowed_hosts) if port in ("", "80", "443")}
+    return frozenset(name.lower() for name in ours)
 
 
 def content_policy(script_hashes: Sequence[str]) -> str:
@@ -92,8 +116,10 @@ def content_policy(script_hashes: Sequence[str]) -> str:
     )
 
 
-def _has_port(name: str) -> bool:
-    return name.rpartition("]")[2].count(":") == 1
+def _parts(name: str) -> tuple[str, str]:
+    """Return host and port, "" where none is given; an IPv6 number in brackets."""
+    host, _, port = name.rpartition(":") if name.rpartition("]")[2].count(":") == 1 else (name, "", "")
+    return (f"[{host.strip('[]')}]" if ":" in host else host), port
 
 
 def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

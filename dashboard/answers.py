@@ -8,6 +8,7 @@ import logging
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+import tracekit
 from dashboard.errors import Conflict, NotFound, TooLarge
 from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.export.text import printable
@@ -21,6 +22,9 @@ _STATUS: tuple[tuple[type[TracekitError], int], ...] = (
     (UsageError, 400),
     (InputError, 422),
 )
+_SHEETS = ("/report-assets/page.css", "/assets/dashboard.css")
+_ICON = tag("link", rel="icon", href="/assets/favicon.svg", type="image/svg+xml")
+_BACK = {"recordings": "Back to the recording", "compare": "Back to the comparison"}
 UNKNOWN = "Something went wrong that is no fault of yours. The dashboard's terminal says more."
 _STYLE = Html(
     ":root{color-scheme:light dark}"
@@ -40,7 +44,7 @@ def answer(status: int, sentence: str) -> Response:
         response = Response(status=status, mimetype="application/json")
         response.set_data(json.dumps({"error": sentence}))
         return response
-    return Response(_page(sentence), status=status, mimetype="text/html")
+    return Response(_page(sentence, _is_let_in(status)), status=status, mimetype="text/html")
 
 
 def status_of(error: TracekitError) -> int:
@@ -72,13 +76,50 @@ def register(server: Flask) -> None:
         return answer(500, UNKNOWN)
 
 
-def _page(sentence: str) -> str:
+def _is_let_in(status: int) -> bool:
+    """False for who gets no other page and no style sheet either."""
+    return status not in (401, 403)
+
+
+def _page(sentence: str, is_let_in: bool) -> str:
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", "tracekit"),
-        tag("style", _STYLE),
+        tag("title", "Not possible – tracekit" if is_let_in else "tracekit"),
+        join([_ICON, *map(_sheet, _SHEETS)]) if is_let_in else tag("style", _STYLE),
     )
-    body = tag("body", tag("main", tag("h1", "tracekit"), tag("p", sentence)))
-    return join([Html("<!doctype html>"), tag("html", head, body, lang="en")])
+    body = _in_the_site(sentence) if is_let_in else tag("main", tag("h1", "tracekit"), tag("p", sentence))
+    return join([Html("<!doctype html>"), tag("html", head, tag("body", body), lang="en")])
+
+
+def _sheet(name: str) -> Html:
+    return tag("link", rel="stylesheet", href=f"{name}?v={tracekit.__version__}")
+
+
+def _in_the_site(sentence: str) -> Html:
+    """Return a page as the others are, with the way back to what it was asked of."""
+    place, is_download, _name = request.path.rpartition("/download/")
+    name = _BACK.get(place.split("/")[1]) if is_download else None
+    back = tag("a", name or "All recordings", href=place if name else "/")
+    return join(
+        [
+            tag(
+                "nav",
+                tag("a", "tracekit", href="/", class_="brand"),
+                tag("a", "Recordings", href="/", class_="place"),
+                tag("a", "Record", href="/record", class_="place"),
+                class_="site",
+                aria_label="Pages",
+            ),
+            tag(
+                "main",
+                tag("h1", "Not possible"),
+                tag(
+                    "section",
+                    tag("p", sentence, role="alert"),
+                    tag("p", back),
+                ),
+            ),
+        ]
+    )

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import dash
-from dash import Input, Output
+from dash import Input, Output, State
+from flask import Flask, Response, request
 
 import tracekit
 from dashboard import access, answers
@@ -15,14 +16,18 @@ from dashboard.callbacks import compare as compare_callbacks
 from dashboard.callbacks import library as library_callbacks
 from dashboard.callbacks import record as record_callbacks
 from dashboard.callbacks import trace as trace_callbacks
+from dashboard.errors import NotFound
 from dashboard.library.library import Library
 from dashboard.modules import ENTRY, preloads
+from dashboard.pages import compare
 from dashboard.pages.frame import frame, not_found, problem
-from dashboard.routes import compare, files, samples, uploads, views
+from dashboard.routes import compare as compare_routes
+from dashboard.routes import files, samples, uploads, views
 from dashboard.settings import Settings
 
 _log = logging.getLogger(__name__)
 _ASSETS = Path(__file__).parent / "assets"
+_ANY_PAGE = "/<path:path>"
 _INDEX = f"""<!doctype html>
 <html lang="en">
 <head>
@@ -72,24 +77,59 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     samples.register(app.server, library)
     uploads.register(app.server, library)
     files.register(app.server, library)
-    compare.register(app.server, library)
+    compare_routes.register(app.server, library)
     access.protect(app.server, settings, app.csp_hashes())
     return app
 
 
 def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
-    @app.callback(Output("page", "children"), Input("address", "pathname"))
-    def show(path: str | None) -> Any:
-        parts = [part for part in (path or "/").split("/") if part]
-        if not parts:
-            return library_callbacks.page()
-        if len(parts) == 2 and parts[0] == "recordings":
-            return trace_callbacks.page(library, parts[1])
-        if len(parts) == 3 and parts[0] == "compare":
-            return compare_callbacks.page(library, parts[1], parts[2])
-        if parts == ["record"]:
-            return record_callbacks.page(settings)
+    @app.callback(Output("page", "children"), Input("address", "pathname"), State("address", "search"))
+    def show(path: str | None, query: str | None) -> Any:
+        match _parts(path or "/"):
+            case []:
+                return library_callbacks.page(query or "")
+            case ["recordings", recording]:
+                return trace_callbacks.page(library, recording)
+            case ["compare"]:
+                return compare.how_page()
+            case ["compare", base, new]:
+                return compare_callbacks.page(library, base, new)
+            case ["record"]:
+                return record_callbacks.page(settings)
         return not_found("There is nothing at this address.")
+
+    server: Flask = app.server
+
+    @server.after_request
+    def say_what_is_not_there(response: Response) -> Response:
+        """Tell programs, too, what the page says: Dash sends its one page for every address."""
+        if request.endpoint == _ANY_PAGE and response.status_code == 200 and not _is_there(library):
+            response.status_code = 404
+        return response
+
+
+def _is_there(library: Library) -> bool:
+    """True where the address that is asked for leads to a page."""
+    match _parts(request.path):
+        case [] | ["compare"] | ["record"]:
+            return True
+        case ["recordings", recording]:
+            return _has(library, recording)
+        case ["compare", base, new]:
+            return _has(library, base) and _has(library, new)
+    return False
+
+
+def _has(library: Library, recording: str) -> bool:
+    try:
+        library.recording(recording)
+    except NotFound:
+        return False
+    return True
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
 
 
 def _tell(error: Exception) -> None:

@@ -34,7 +34,7 @@ from tracekit.export.text import printable
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="Another name by which browsers call it, such as a proxy's; may be repeated.",
+    help="Another name by which browsers call it, such as a proxy's; it needs the token, too. Repeatable.",
 )
 @click.option(
     "--allow-recording",
@@ -67,11 +67,11 @@ def dashboard_command(
     paths = [_existing(one) for one in inputs]
     from dashboard.library.library import Library
     from dashboard.recording.state import being_saved
-    from dashboard.serve import address, listening, serve
+    from dashboard.serve import address, listening, other_addresses, serve
     from dashboard.settings import Settings, default_folder
 
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    folder = Path(library) if library else default_folder()
+    folder = Path(library).expanduser().resolve() if library else default_folder()
     kept = Library(folder)
     try:
         added = [kept.add_file(path) for path in paths]
@@ -84,6 +84,10 @@ def dashboard_command(
 
         def ready() -> None:
             click.echo(f"The dashboard is at {shown}", err=True)
+            for one in other_addresses(settings, start):
+                click.echo(f"                 and at {one}", err=True)
+            for name in settings.allowed_hosts:
+                click.echo(f"By {printable(name)}, open {start}?token={settings.token} there once.", err=True)
             click.echo(f"Its library is {printable(str(folder))}. Ctrl-C ends it.", err=True)
             if not no_browser:
                 webbrowser.open(shown)

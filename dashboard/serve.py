@@ -6,9 +6,10 @@ import errno
 import secrets
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
-from dashboard.access import is_every_address, is_loopback
+from dashboard.access import check_names, is_every_address, is_loopback, is_private
 from dashboard.library.library import Library
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
@@ -24,17 +25,43 @@ def listening(settings: Settings) -> tuple[socket.socket, Settings]:
     """Return a socket that listens, and the settings with its port.
 
     Port 0 in the settings is the first free one from ``FIRST_PORT`` on. A host that others can reach gets a
-    token, unless it has one. Raises ``UsageError`` where nothing can listen.
+    token, unless it has one; so does another name, which is a proxy's: who comes through it may be anywhere.
+    Raises ``UsageError`` where nothing can listen, and for what is no name.
     """
+    check_names(settings.allowed_hosts)
     listener = _bind(settings)
     port = int(listener.getsockname()[1])
-    token = settings.token or ("" if is_loopback(settings.host) else secrets.token_urlsafe(24))
+    token = settings.token or ("" if is_private(settings) else secrets.token_urlsafe(24))
     return listener, replace(settings, port=port, token=token)
 
 
 def address(settings: Settings, path: str = "/") -> str:
     """Return where a browser finds the dashboard, the token included."""
     host = socket.gethostname() if is_every_address(settings.host) else settings.host
+    return _address(settings, host, path)
+
+
+def other_addresses(settings: Settings, path: str = "/") -> list[str]:
+    """Return where others find the dashboard by a number of this machine: not all can look up its name."""
+    if not is_every_address(settings.host):
+        return []
+    is_ipv6 = ":" in settings.host  # whose socket takes no IPv4, and the other way about
+    return [_address(settings, one, path) for one in own_numbers() if (":" in one) == is_ipv6]
+
+
+def own_numbers() -> list[str]:
+    """Return the addresses by which others reach this machine, as far as it knows them; nothing is sent."""
+    found: list[str] = []
+    for family, somewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((somewhere, 9))  # an address for documentation: only the way there is looked up
+            found.append(str(probe.getsockname()[0]))
+    with suppress(OSError):
+        found += [str(one[4][0]) for one in socket.getaddrinfo(socket.gethostname(), None)]
+    return [one for one in dict.fromkeys(found) if not is_loopback(one) and "%" not in one]
+
+
+def _address(settings: Settings, host: str, path: str) -> str:
     host = f"[{host.strip('[]')}]" if ":" in host else host
     return f"http://{host}:{settings.port}{path}{f'?token={settings.token}' if settings.token else ''}"
 
@@ -69,7 +96,7 @@ def _memory_per_body(settings: Settings) -> int:
     waitress takes the body before we know who sends it: strangers must not fill the memory, and a slice of
     one's own is twice as quick without the file.
     """
-    return settings.limits.slice_bytes if is_loopback(settings.host) else 1 << 19
+    return settings.limits.slice_bytes if is_private(settings) else 1 << 19
 
 
 def _bind(settings: Settings) -> socket.socket:

@@ -159,6 +159,8 @@ def _no_samples(source: Source, run: RunInfo, wanted: str | None, evidence: Evid
     elif source.has_toc:
         what = f"no '{wanted}'" if wanted else "no table of samples"
         advice = f"The recording has {what}: record again with the right template, such as Time Profiler."
+    if "is encrypted" in known:
+        return InputError(source.name, "is an archive with a password.", "Unpack it with that first.")
     if known:  # what is damaged or was not finished is the likelier reason
         return InputError(source.name, f"{problem.rstrip('.')}: {known.rstrip('.')}.")
     return InputError(source.name, problem, advice)

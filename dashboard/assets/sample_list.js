@@ -19,9 +19,11 @@ const NUMBERS = ["Time", "Weight"];
 export function showSampleList(container, { address, view, store }) {
   const list = createList(view, {
     show: (sample) => detail.show(sample),
-    goTo: (time) => {
-      store.set({ view: viewAround(time, store.state.view, view) });
+    point: ({ time_ns: time, lane }) => store.set({ cursor: { time, lane: lane ?? -1 } }),
+    goTo: ({ time_ns: time, lane }) => {
+      const closed = store.state.closed.filter((group) => !["threads", "pinned"].includes(group));
       document.getElementById("timeline").scrollIntoView({ block: "nearest" });
+      store.set({ view: viewAround(time, store.state.view, view), closed, cursor: { time, lane: lane ?? -1, isSought: true } });
     },
     more: () => feed.more(),
     retry: () => feed.retry(),
@@ -42,10 +44,11 @@ function followSelection(container, store, { wait, ask }) {
   let pause = 0;
   const askNow = () => {
     const { filter, range } = store.state;
-    if (isNear && range?.isDone !== false) ask(selectionQuery(store.state, filter.trim() === "" ? null : filter));
+    if (!isNear) wait(false); // nothing is on its way for a list that is out of sight
+    else if (range?.isDone !== false) ask(selectionQuery(store.state, filter.trim() === "" ? null : filter));
   };
   store.on(["range", "lanes", "filter"], () => {
-    wait();
+    if (isNear) wait(true);
     clearTimeout(pause);
     pause = setTimeout(askNow, PAUSE_MS);
   });
@@ -62,7 +65,7 @@ async function answerOf(place, signal) {
   return response.json();
 }
 
-/** The table, what is said above it, and the buttons below it. `to`: show(sample), goTo(time), more(), retry(). */
+/** The table, what is said above it, and the buttons below it. `to`: show(sample), point(sample), goTo(sample), more(), retry(). */
 function createList(view, to) {
   const summary = make("span", { role: "status" });
   const again = make("button", { type: "button", hidden: true }, "Try again");
@@ -90,12 +93,13 @@ function createList(view, to) {
       for (const button of row.querySelectorAll("button")) button.tabIndex = isChosen ? 0 : -1;
     });
     to.show(samples[place] ?? null);
+    if (samples[place]) to.point(samples[place]);
   }
 
   rows.addEventListener("click", (event) => {
     const place = [...rows.children].indexOf(event.target.closest("tr"));
     choose(place);
-    if (event.target.closest(".time")) to.goTo(samples[place].time_ns);
+    if (event.target.closest(".time")) to.goTo(samples[place]);
   });
   rows.addEventListener("keydown", (event) => {
     const row = event.target.closest("tr");
@@ -110,7 +114,7 @@ function createList(view, to) {
     head: make("p", { className: "note samples-head" }, summary, " ", again),
     body,
     /** What is listed is no longer what is selected. */
-    wait: () => body.setAttribute("aria-busy", "true"),
+    wait: (isOn) => body.setAttribute("aria-busy", String(isOn)),
     draw(state) {
       const hadFocus = document.activeElement === more;
       const isFirst = state.kind === "loading" && state.rows.length === 0;

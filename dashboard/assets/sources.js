@@ -3,11 +3,13 @@ import { resamplePlane } from "/report-assets/occupancy.js";
 import { parseFilter } from "/report-assets/filter.js";
 import { intervalsOf, memorySource } from "/report-assets/source.js";
 import { problemOf } from "./answer.js";
+import { createRetry } from "./retry.js";
 import { createSums } from "./sums.js";
 import { createTileStore } from "./tile_store.js";
 import { addPiece, coverage, tileBlocks, tileGrid } from "./tiles.js";
 
 const MOST_SPARE = 12;
+const PATIENCE_MS = 60_000;
 
 /** `address` is the recording's, below which its tiles and sums are. */
 export function sourceOf(view, address) {
@@ -15,36 +17,52 @@ export function sourceOf(view, address) {
 }
 
 /** A source (source.js) whose samples stay with the server. */
-export function remoteSource(view, address, { fetch = (...all) => globalThis.fetch(...all), ...limits } = {}) {
+export function remoteSource(view, address, { fetch = (...all) => globalThis.fetch(...all), pauses = {}, ...limits } = {}) {
   const grid = tileGrid(view.tiles, view.duration_ns);
   const blocks = tileBlocks(view, grid, view.tiles.lanes);
   const planeNs = view.duration_ns / view.bins;
   const listeners = [];
-  const tell = (what, text) => {
-    for (const listener of listeners) listener[what]?.(text);
+  const tell = (what, ...words) => {
+    for (const listener of listeners) listener[what]?.(...words);
   };
-  const load = async (path, signal) => {
+  const load = async (path, given) => {
+    const signal = AbortSignal.any([given, AbortSignal.timeout(PATIENCE_MS)]);
     const response = await fetch(`${address}/${path}`, { credentials: "same-origin", signal });
-    if (!response.ok) throw new Error(await problemOf(response));
-    return response.arrayBuffer();
+    if (response.ok) return response.arrayBuffer();
+    const isRefused = response.status >= 400 && response.status < 500; // and would be the next time
+    throw Object.assign(new Error(await problemOf(response)), { isRefused });
+  };
+  const pictureRetry = createRetry(() => tell("picture"), pauses);
+  const sumsRetry = createRetry(() => sums.forgive() && tell("sums"), pauses);
+  const sayWhy = (about, words, error, retry) => {
+    tell("problem", `${words}: ${inWords(error)}`, about);
+    if (!error.isRefused) retry.failed();
   };
   const tiles = createTileStore({
     ...limits,
     load: async (path, signal) => checkedTile(blocks, path, new Uint8Array(await load(path, signal))),
     arrived() {
       tell("picture");
-      if (isBroken) tell("mended");
-      isBroken = false;
+      pictureIsMended();
     },
     failed(error) {
       isBroken = true;
-      tell("problem", `This part of the timeline could not be fetched: ${inWords(error)}`);
+      sayWhy("picture", "This part of the timeline could not be fetched", error, pictureRetry);
     },
   });
+  function pictureIsMended() {
+    if (isBroken) tell("mended", "picture");
+    isBroken = false;
+    pictureRetry.mended();
+  }
+
   const sums = createSums(view, {
     load: (query, signal) => load(`sums?${query}`, signal),
-    arrived: () => tell("sums"),
-    failed: (error) => tell("problem", `The selection could not be added up: ${inWords(error)}`),
+    arrived() {
+      sumsRetry.mended();
+      tell("sums");
+    },
+    failed: (error) => sayWhy("sums", "The selection could not be added up", error, sumsRetry),
   });
   let isBroken = false;
   let shown = { pixelNs: Infinity, level: 0 };
@@ -95,12 +113,18 @@ export function remoteSource(view, address, { fetch = (...all) => globalThis.fet
     listen: (listener) => listeners.push(listener),
     mask: (text) => (parseFilter(text).length > 0 ? text : null),
     select: (state, mask) => sums.select(state, mask),
+    retry() {
+      if (sums.forgive()) tell("sums");
+      if (isBroken) tell("picture");
+    },
     prepare(look) {
       const pixelNs = (look.to - look.from) / look.columns;
       shown = { pixelNs, level: grid.levelFor(pixelNs) };
       if (sums.forgive()) queueMicrotask(() => tell("sums"));
       const spare = nearby(look).flatMap(addressesOf);
-      return tiles.want(addressesOf(look), spare.length > MOST_SPARE ? [] : spare);
+      const isSharp = tiles.want(addressesOf(look), spare.length > MOST_SPARE ? [] : spare);
+      if (isSharp) pictureIsMended();
+      return isSharp;
     },
     occupancy(lane, from, to, pixels, mask = null) {
       const { engines, occupancy } = view.lanes[lane];
@@ -148,5 +172,6 @@ function checkedTile(blocks, path, tile) {
 }
 
 function inWords(error) {
+  if (error.name === "TimeoutError") return `the dashboard did not answer within ${PATIENCE_MS / 1000} s.`;
   return error instanceof TypeError ? "the dashboard does not answer." : error.message;
 }

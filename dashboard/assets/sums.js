@@ -1,6 +1,7 @@
 // What is selected, added up by the server: the newest question counts.
 import { readView } from "/report-assets/decode.js";
 import { countSamples } from "/report-assets/selection.js";
+import { createBranches } from "./branches.js";
 
 const SUMS_FORMAT = "tracekit-sums/1";
 
@@ -23,16 +24,19 @@ export function selectionQuery({ range, lanes }, filter) {
  */
 export function createSums(view, { load, arrived, failed }) {
   const total = countSamples(view);
-  const selectionOf = (samples, { range, lanes }) => {
+  const nodesOf = createBranches(view);
+  const selectionOf = (answer, { range, lanes }) => {
+    const { samples } = answer;
     const rows = new Uint32Array(samples.node.length);
     for (let row = 0; row < rows.length; row += 1) rows[row] = row;
-    return { view: { ...view, samples }, rows, range, lanes, total };
+    return { view: { ...view, samples, nodes: nodesOf(answer) }, rows, range, lanes, total };
   };
-  const whole = { ...selectionOf(view.samples, { range: null, lanes: [] }), isWhole: true };
+  const whole = { ...selectionOf({ samples: view.samples }, { range: null, lanes: [] }), isWhole: true };
   let latest = { query: "", selection: whole };
   let running = null;
   let next = null;
-  let refused = null;
+  let refused = null; // what is not asked for again as it is
+  let failing = null; // what could not be had yet, also while it is asked for again
 
   function ask(question) {
     if (running?.query === question.query) {
@@ -61,15 +65,16 @@ export function createSums(view, { load, arrived, failed }) {
     let problem = null;
     let selection = null;
     try {
-      const { samples } = readView(await load(query, controller.signal), SUMS_FORMAT);
-      selection = { ...selectionOf(samples, state), isWhole: false };
+      const answer = readView(await load(query, controller.signal), SUMS_FORMAT);
+      selection = { ...selectionOf(answer, state), isWhole: false };
     } catch (error) {
       problem = error;
     }
     if (running !== mine) return;
     running = null;
-    if (problem) refused = query;
+    if (problem) refused = failing = query;
     else latest = { query, selection };
+    if (!problem) failing = null;
     const waiting = next;
     next = null;
     if (waiting) run(waiting);
@@ -83,14 +88,15 @@ export function createSums(view, { load, arrived, failed }) {
       if (query === "") latest = { query, selection: whole };
       if (query === latest.query) {
         stop();
-        refused = null;
+        refused = failing = null;
         return { selection: latest.selection, isCurrent: true };
       }
       if (query !== refused) {
         refused = null;
+        if (query !== failing) failing = null;
         ask({ query, state, isDragged: state.range?.isDone === false });
       }
-      return { selection: latest.selection, isCurrent: false };
+      return { selection: latest.selection, isCurrent: false, isRefused: failing !== null };
     },
     /** What failed may be asked for once more; true if there is such a thing. */
     forgive() {

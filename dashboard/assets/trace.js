@@ -2,6 +2,7 @@
 import { readView } from "/report-assets/decode.js";
 import { make } from "/report-assets/dom.js";
 import { showProblem, startPage } from "/report-assets/page.js";
+import { ANSWERS_AGAIN } from "./alive.js";
 import { asked } from "./answer.js";
 import { showSampleList } from "./sample_list.js";
 import { sourceOf } from "./sources.js";
@@ -19,7 +20,8 @@ export async function showRecording(element) {
     const block = await view;
     status.textContent = "";
     const read = readView(block);
-    const { store } = startPage(read, sourceOf(read, address));
+    const { store, source } = startPage(read, sourceOf(read, address));
+    addEventListener(ANSWERS_AGAIN, () => source.retry());
     addSampleList({ address, view: read, store });
   } catch (error) {
     showProblem(error);

@@ -8,6 +8,7 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.answers import sentence_of
+from dashboard.callbacks import polls
 from dashboard.callbacks.trace import forget_problem, was_pressed
 from dashboard.errors import Conflict, NotFound
 from dashboard.library.comparisons import Stand
@@ -19,13 +20,14 @@ from dashboard.pages.parts import Node
 
 def register(app: dash.Dash, library: Library) -> None:
     """Follow the comparing, and do what the page's buttons say."""
+    polls.ask_again_when_lost(app, "compare")
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
         Input("compare-poll", "n_intervals"),
         State("address", "pathname"),
         prevent_initial_call=True,
-        running=[(Output("compare-poll", "disabled"), True, False)],  # a late answer would be dropped
+        running=polls.asking("compare"),
     )
     def follow(_ticks: int | None, path: str) -> Node:
         return page(library, *path.strip("/").split("/")[1:3])

@@ -1,4 +1,4 @@
-"""What the library page does."""
+"""What the library page does. Its table is drawn by library.js, which keeps the rows that do not change."""
 
 from __future__ import annotations
 
@@ -10,32 +10,59 @@ from typing import Any
 import dash
 from dash import ALL, Input, Output, State, ctx
 
+from dashboard.answers import sentence_of
+from dashboard.callbacks import polls
 from dashboard.callbacks.trace import forget_problem, perform, was_pressed
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
+from dashboard.pages import editor
 from dashboard.pages import library as pages
 from dashboard.pages.compare import is_fit
+from dashboard.pages.frame import problem
 from dashboard.pages.parts import Node
+from tracekit.errors import TracekitError
 
-# In the browser, lest rows that are drawn anew meanwhile know nothing of it.
-_TICK = """(clicks, before) => {
-    const { triggered, triggered_id } = dash_clientside.callback_context;
-    if (!triggered[0]?.value) return dash_clientside.no_update;  // it merely appeared
-    const one = triggered_id.choose;
+_NO_UPDATE = dash.no_update
+_TELL = """(%s) => {
+    const rows = document.getElementById("library-rows");
+    if (!rows) return dash_clientside.no_update;
+    rows.told = { ...rows.told, %s };
+    rows.dispatchEvent(new CustomEvent("told", { detail: "%s" }));
+    return dash_clientside.no_update;
+}"""
+_DRAW = _TELL % ("table, chosen", "table, chosen", "table")
+_ANSWERED = _TELL % ("answered", "answered", "answered")
+_CLOSED = _TELL % ("closed", "closed", "closed")
+_TICK = """(ticked, before) => {
+    if (!ticked) return dash_clientside.no_update;
+    const one = ticked.choose;
     return before.includes(one) ? before.filter((each) => each !== one) : [...before, one];
 }"""
-_MARK = "(chosen, ids) => ids.map((id) => String(chosen.includes(id.choose)))"
+# In the browser, lest the press is lost when the tags are drawn anew before a server's answer.
+_TAG = """(clicks, chosen) => {
+    const { triggered, triggered_id } = dash_clientside.callback_context;
+    if (!triggered[0]?.value) return dash_clientside.no_update;  // it merely appeared
+    return triggered_id.tag === chosen ? "" : triggered_id.tag;
+}"""
+_NOTE = """(q, tag, pressed, chosen) => {
+    const shown = { q, tag, deleted: pressed === "true" ? "1" : "", chosen: chosen.join(".") };
+    const query = new URLSearchParams(Object.entries(shown).filter(([, value]) => value)).toString();
+    history.replaceState(history.state, "", location.pathname + (query && `?${query}`) + location.hash);
+    return dash_clientside.no_update;
+}"""
 
 
-def page() -> Node:
-    """Return the library page; its rows come by the callbacks below."""
-    return pages.library_page()
+def page(query: str = "") -> Node:
+    """Return the library page as its address's query asks for it; its rows come by the callbacks below."""
+    return pages.library_page(pages.asked(query))
 
 
 def register(app: dash.Dash, library: Library) -> None:
     """Fill the table and keep it up to date; do what the buttons say."""
+    polls.ask_again_when_lost(app, "library")
     _list(app, library)
+    _filter(app)
     _act(app, library)
     _choose(app, library)
     _edit(app, library)
@@ -43,92 +70,111 @@ def register(app: dash.Dash, library: Library) -> None:
 
 def _list(app: dash.Dash, library: Library) -> None:
     @app.callback(
-        Output("library-rows", "children"),
+        Output("library-table", "data"),
         Output("library-tags", "children"),
         Output("library-shown", "data"),
         Input("library-poll", "n_intervals"),
         Input("library-search", "value"),
         Input("library-tag", "data"),
         Input("library-deleted", "aria-pressed"),
-        Input("library-notice", "children"),
+        Input("library-answered", "data"),
         Input("library-edit", "children"),
         State("library-shown", "data"),
-        State("library-chosen", "data"),
-        # Dash drops an answer when the same is asked again meanwhile: with a slow server, at every tick.
-        running=[(Output("library-poll", "disabled"), True, False)],
+        running=polls.asking("library"),
     )
     def fill(
-        _tick: Any,
-        search: str | None,
-        tag: str,
-        pressed: str,
-        _notice: Any,
-        _edit: Any,
-        before: str | None,
-        chosen: list[str],
+        _tick: Any, search: str | None, tag: str, pressed: str, _answered: Any, _edit: Any, before: str | None
     ) -> Any:
         deleted = pressed == "true"
         found = library.recordings(search or "", tag, deleted)
         tags = [name for name, _count in library.tags()]
+        tags += [tag] if tag and tag not in tags else []  # else nobody could choose all again
         told = repr((found, tags, tag, bool(search), deleted))
         shown = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
-        if shown == before:  # nothing is drawn anew while somebody reads or points at it
-            return dash.no_update, dash.no_update, dash.no_update
-        table = pages.rows(found, filtered=bool(search or tag), deleted=deleted, chosen=chosen)
+        if shown == before:
+            return _NO_UPDATE, _NO_UPDATE, _NO_UPDATE
+        recorded = [one.id for one in found if library.is_recorded(one)]
+        table = pages.rows(found, filtered=bool(search or tag), deleted=deleted, recorded=recorded)
         return table, pages.tag_buttons(tags, tag), shown
 
-    @app.callback(
+    _in_browser(app, _DRAW, Output("library-drawn", "data"), "library-table", "library-chosen")
+
+
+def _in_browser(app: dash.Dash, code: str, told: Output, *stores: str) -> None:
+    inputs = [Input(store, "data") for store in stores]
+    app.clientside_callback(code, told, *inputs, prevent_initial_call=True)  # type: ignore[no-untyped-call]
+
+
+def _filter(app: dash.Dash) -> None:
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        _TAG,
         Output("library-tag", "data"),
         Input({"tag": ALL}, "n_clicks"),
         State("library-tag", "data"),
         prevent_initial_call=True,
     )
-    def choose(_clicks: list[int], chosen: str) -> Any:
-        if not was_pressed():
-            return dash.no_update
-        return "" if ctx.triggered_id["tag"] == chosen else ctx.triggered_id["tag"]
 
     @app.callback(
         Output("library-deleted", "aria-pressed"),
         Input("library-deleted", "n_clicks"),
+        State("library-deleted", "aria-pressed"),
         prevent_initial_call=True,
     )
-    def show_deleted(clicks: int) -> str:
-        return str(clicks % 2 == 1).lower()
+    def show_deleted(_clicks: int, pressed: str) -> Any:
+        return str(pressed != "true").lower() if was_pressed() else _NO_UPDATE
+
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        _NOTE,
+        Output("library-drawn", "data", allow_duplicate=True),
+        Input("library-search", "value"),
+        Input("library-tag", "data"),
+        Input("library-deleted", "aria-pressed"),
+        Input("library-chosen", "data"),
+        prevent_initial_call=True,
+    )
 
 
 def _act(app: dash.Dash, library: Library) -> None:
     @app.callback(
         Output("library-notice", "children"),
         Output("library-edited", "data"),
-        Input({"page": "library", "act": ALL, "recording": ALL}, "n_clicks"),
+        Output("library-answered", "data"),
+        Input("library-asked", "data"),
+        State("library-edited", "data"),
         prevent_initial_call=True,
     )
-    def do(_clicks: list[int]) -> Any:
-        if not was_pressed():
-            return dash.no_update, dash.no_update
+    def do(asked: dict[str, Any], edited: str) -> Any:
+        if not asked:
+            return _NO_UPDATE, _NO_UPDATE, _NO_UPDATE
         forget_problem()
-        act, recording = ctx.triggered_id["act"], ctx.triggered_id["recording"]
+        act, recording = asked["act"], asked["recording"]
+        try:
+            told = _done(library, act, recording)
+        except TracekitError as error:
+            dash.set_props("problem", {"children": problem(sentence_of(error))})
+            return None, _NO_UPDATE, asked
         if act == "edit":
-            return None, recording
-        told = pages.deleted_notice(library.recording(recording)) if act == "delete" else None
-        perform(library, act, recording)
-        return told, dash.no_update
+            return None, recording, asked
+        return told, "" if edited == recording and act == "delete" else _NO_UPDATE, asked
+
+    _in_browser(app, _ANSWERED, Output("library-drawn", "data", allow_duplicate=True), "library-answered")
+
+
+def _done(library: Library, act: str, recording_id: str) -> Node:
+    """Do what a button says; return what is said of it."""
+    recording = library.recording(recording_id)
+    perform(library, act, recording_id)
+    if act == "delete":
+        return pages.deleted_notice(recording)
+    return pages.purged_notice(recording) if act == "purge" else None
 
 
 def _choose(app: dash.Dash, library: Library) -> None:
     app.clientside_callback(  # type: ignore[no-untyped-call]
         _TICK,
         Output("library-chosen", "data"),
-        Input({"choose": ALL}, "n_clicks"),
+        Input("library-ticked", "data"),
         State("library-chosen", "data"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        _MARK,
-        Output({"choose": ALL}, "aria-checked"),
-        Input("library-chosen", "data"),
-        State({"choose": ALL}, "id"),
         prevent_initial_call=True,
     )
 
@@ -146,7 +192,7 @@ def _choose(app: dash.Dash, library: Library) -> None:
         prevent_initial_call=True,
     )
     def clear(_clicks: int) -> Any:
-        return [] if was_pressed() else dash.no_update
+        return [] if was_pressed() else _NO_UPDATE
 
 
 def ready(library: Library, chosen: Sequence[str]) -> list[Recording]:
@@ -163,11 +209,15 @@ def _edit(app: dash.Dash, library: Library) -> None:
         Output("library-edit", "children"), Input("library-edited", "data"), prevent_initial_call=True
     )
     def open_editor(recording: str) -> Node:
-        return pages.editor(library.recording(recording)) if recording else None
+        return editor.editor(library.recording(recording)) if recording else None
 
     @app.callback(
         Output("library-edited", "data", allow_duplicate=True),
+        Output("library-closed", "data"),
+        Output("edit-problem", "children"),
         Input("edit-save", "n_clicks"),
+        Input("edit-name", "n_submit"),
+        Input("edit-tags", "n_submit"),
         Input("edit-close", "n_clicks"),
         State("library-edited", "data"),
         State("edit-name", "value"),
@@ -176,11 +226,23 @@ def _edit(app: dash.Dash, library: Library) -> None:
         prevent_initial_call=True,
     )
     def close_editor(
-        _save: int, _close: int, recording: str, name: str | None, tags: str | None, note: str | None
+        _save: int,
+        _name: int,
+        _tags: int,
+        _close: int,
+        recording: str,
+        name: str | None,
+        tags: str | None,
+        note: str | None,
     ) -> Any:
         if not was_pressed():
-            return dash.no_update
+            return _NO_UPDATE, _NO_UPDATE, _NO_UPDATE
         forget_problem()
-        if ctx.triggered_id == "edit-save":
-            library.edit(recording, name=name or None, tags=pages.split_tags(tags or ""), note=note or "")
-        return ""
+        if ctx.triggered_id != "edit-close":
+            wanted = editor.split_tags(tags or "")
+            if wrong := editor.problem_of(library.recording(recording), name or "", wanted):
+                return _NO_UPDATE, _NO_UPDATE, wrong
+            library.edit(recording, name=name, tags=wanted, note=note or "")
+        return "", recording, _NO_UPDATE
+
+    _in_browser(app, _CLOSED, Output("library-drawn", "data", allow_duplicate=True), "library-closed")

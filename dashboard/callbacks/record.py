@@ -10,7 +10,7 @@ from typing import Any
 import dash
 from dash import ALL, MATCH, Input, Output, State, ctx
 
-from dashboard.access import is_loopback
+from dashboard.access import is_private
 from dashboard.callbacks.trace import forget_problem, was_pressed
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
@@ -19,17 +19,19 @@ from dashboard.pages import record_form
 from dashboard.pages.parts import Node
 from dashboard.recording.attempts import Attempt, Attempts
 from dashboard.recording.machine import Machine, processes
-from dashboard.recording.wanted import Wanted
+from dashboard.recording.wanted import LONGEST_SECONDS, SHORTEST_SECONDS, Wanted
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 
+TIME_LIMIT = (
+    f"Give the time limit as a number of seconds from {SHORTEST_SECONDS:g} to {LONGEST_SECONDS:,.0f}, such as"
+    " 10 or 2.5."
+)
+
 
 def may_record(settings: Settings) -> bool:
-    """True where nobody elsewhere can reach the dashboard, unless it was asked for.
-
-    Another name that it is called by is a proxy's: who comes through it may be anywhere.
-    """
-    return settings.remote_recording or (is_loopback(settings.host) and not settings.allowed_hosts)
+    """True where nobody elsewhere can reach the dashboard, unless it was asked for."""
+    return settings.remote_recording or is_private(settings)
 
 
 def page(settings: Settings) -> Node:
@@ -60,7 +62,9 @@ def _offer(app: dash.Dash, machine: Machine) -> None:
         found = None if shown else machine.found()  # nothing is drawn anew while somebody chooses
         if found is None:
             return dash.no_update, dash.no_update
-        return pages.unavailable(found) if found.problem else record_form.form(found, processes()), True
+        if found.problem:
+            return pages.unavailable(found, time.strftime("%H:%M:%S")), True
+        return record_form.form(found, processes()), True
 
     @app.callback(
         Output("record-processes", "children"),
@@ -192,7 +196,7 @@ def wanted(
         if not pid:
             raise UsageError("Choose the process to record.")
     if seconds is None:
-        raise UsageError("Give the time limit as a number of seconds, such as 10 or 2.5.")
+        raise UsageError(TIME_LIMIT)
     return Wanted(
         kind,
         target.strip(),
@@ -210,23 +214,24 @@ def _act(app: dash.Dash, attempts: Attempts, machine: Machine) -> None:
         Output("address", "pathname", allow_duplicate=True),
         Output("record-drawn", "data", allow_duplicate=True),
         Output("record-shown", "data", allow_duplicate=True),
+        Output("record-form", "children", allow_duplicate=True),
         Input({"record": ALL, "attempt": ALL}, "n_clicks"),
         prevent_initial_call=True,
     )
     def do(_clicks: list[int]) -> Any:
-        nothing = (dash.no_update, dash.no_update, dash.no_update)
+        nothing = (dash.no_update,) * 4
         if not was_pressed():
             return nothing
         forget_problem()
         asked = ctx.triggered_id
         if asked["record"] == "look":
             machine.found(anew=True)
-            return dash.no_update, dash.no_update, False
+            return dash.no_update, dash.no_update, False, pages.looking()
         try:
             opened = _perform(attempts, asked["record"], asked["attempt"])
         except NotFound:  # it has ended meanwhile, which the page tells
             return nothing
-        return f"/recordings/{opened}" if opened else dash.no_update, "done", dash.no_update
+        return f"/recordings/{opened}" if opened else dash.no_update, "done", dash.no_update, dash.no_update
 
 
 def _perform(attempts: Attempts, act: str, attempt_id: str) -> str:

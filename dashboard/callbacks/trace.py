@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import dash
 from dash import ALL, Input, Output, State, ctx
 
+from dashboard.callbacks import polls
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
@@ -18,16 +20,23 @@ from dashboard.pages.parts import Node
 
 def register(app: dash.Dash, library: Library) -> None:
     """Follow the reading of a recording, and do what the page's buttons say."""
+    polls.ask_again_when_lost(app, "trace")
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
+        Output("trace-progress", "children"),
         Input("trace-poll", "n_intervals"),
         State("address", "pathname"),
         prevent_initial_call=True,
-        running=[(Output("trace-poll", "disabled"), True, False)],  # a late answer would be dropped
+        running=polls.asking("trace"),
     )
-    def follow(_ticks: int | None, path: str) -> Node:
-        return page(library, path.rpartition("/")[2])
+    def follow(_ticks: int | None, path: str) -> Any:
+        recording_id = path.rpartition("/")[2]
+        with suppress(NotFound):
+            recording = library.recording(recording_id)
+            if recording.deleted is None and words.is_busy(recording):
+                return dash.no_update, trace.progress(recording)  # the page stays, and what is pressed on it
+        return page(library, recording_id), dash.no_update
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
@@ -83,16 +92,16 @@ def page(library: Library, recording_id: str) -> Node:
     """Return the page of a recording in its present state."""
     try:
         recording = library.recording(recording_id)
-        return _page(recording)
+        return _page(recording, library)
     except NotFound:
         return not_found("This recording is not in the library, or no longer.")
 
 
-def _page(recording: Recording) -> Node:
+def _page(recording: Recording, library: Library) -> Node:
     if recording.deleted is not None:
         return trace.deleted_page(recording)
     if words.is_busy(recording):
         return trace.busy_page(recording)
     if recording.state != "ready":
         return trace.failed_page(recording)
-    return trace.ready_page(recording)
+    return trace.ready_page(recording, library.downloads.processes(recording.id))

@@ -173,7 +173,7 @@ class Catalog:
         return found[0]
 
     def search(self, words: str, tag: str, deleted: bool) -> list[Recording]:
-        """Return those that have all the words in name, verdict, note or tags, newest first."""
+        """Return those that have all the words in their texts or tags, newest first."""
         wanted: list[ColumnElement[bool]] = [
             _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
         ]
@@ -297,7 +297,8 @@ def _speaks_of(word: str) -> ColumnElement[bool]:
         return func.casefold(column).contains(word.casefold(), autoescape=True)
 
     tagged = _ROW.id.in_(select(_TAGS.c.recording).where(has(_TAGS.c.tag)))
-    return or_(has(_ROW.name), has(_ROW.verdict), has(_ROW.note), tagged)
+    said = (_ROW.name, _ROW.verdict, _ROW.note, _ROW.device, _ROW.system, _ROW.message)
+    return or_(*map(has, said), tagged)
 
 
 def _recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:

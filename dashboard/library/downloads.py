@@ -9,6 +9,7 @@ it shares: reading the recording anew, or purging it, removes them together::
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -27,8 +28,9 @@ from dashboard.library.formats import Format
 from dashboard.library.inputs import openable
 from dashboard.library.names import one_line
 from dashboard.library.store import UPLOADED_FILE, WORK
+from dashboard.library.worker import PROCESSES
 from dashboard.settings import Limits
-from tracekit.errors import TracekitError
+from tracekit.errors import TracekitError, UsageError
 from tracekit.export.text import printable
 
 _LOG = logging.getLogger(__name__)
@@ -81,22 +83,33 @@ class Downloads:
         self._waiting = 0
         self._closing = False
 
-    def path(self, recording_id: str, what: Format, redact: bool = False) -> Path:
+    def processes(self, recording_id: str) -> list[tuple[int, str]]:
+        """Return pid and name of those of which one must be chosen to redact; none where it is known."""
+        try:
+            found = json.loads((self._library.analysis_path(recording_id).parent / PROCESSES).read_bytes())
+        except FileNotFoundError:
+            return []
+        return [(int(pid), str(name)) for pid, name in found]
+
+    def path(self, recording_id: str, what: Format, redact: bool = False, process: str = "") -> Path:
         """Return the file, made now unless it is there; who asks for one that is being made waits for it.
 
-        Raises ``NotFound`` when the recording is deleted or not ready, ``Conflict`` when its file is no
-        longer what was read, ``Busy``, ``NoSpace`` and ``NotMade``.
+        ``process`` is the pid to keep of those that ``processes`` gives. Raises ``NotFound`` when the
+        recording is deleted or not ready, ``UsageError`` for a process that is none of its, ``Conflict``
+        when its file is no longer what was read, ``Busy``, ``NoSpace`` and ``NotMade``.
         """
         analysis = self._library.analysis_path(recording_id)
         if what.name == "json" and not redact:
             return analysis
-        made = analysis.parent / _FOLDER / what.file_name(what.name, redact)
+        if redact:
+            self._check_process(recording_id, process)
+        made = analysis.parent / _FOLDER / what.file_name(what.name, redact, process)
         making, is_mine = self._joined(recording_id, made)
         if making is None:
             return made
         try:
             if is_mine:
-                self._make(making, what, redact, made)
+                self._make(making, what, redact, made, process)
                 making.done.set_result(None)
             making.done.result()
         except BaseException as error:
@@ -106,6 +119,17 @@ class Downloads:
         finally:
             self._left(made, is_mine)
         return made
+
+    def _check_process(self, recording_id: str, process: str) -> None:
+        known = {str(pid) for pid, _name in self.processes(recording_id)}
+        if known and not process:
+            name = self._library.recording(recording_id).name
+            raise UsageError(
+                f"{name} was recorded of all processes. Choose on its page, below Download, which one is kept"
+                " when it is redacted."
+            )
+        if process and process not in known:
+            raise UsageError("There is no choice of such a process for this recording.")
 
     def end(self, recording_id: str) -> None:
         """End what is being made of a recording, and wait until nothing of it is left."""
@@ -152,7 +176,7 @@ class Downloads:
             else:
                 self._waiting -= 1
 
-    def _make(self, making: _Making, what: Format, redact: bool, made: Path) -> None:
+    def _make(self, making: _Making, what: Format, redact: bool, made: Path, process: str) -> None:
         recording_id = making.recording_id
         analysis = self._library.analysis_path(recording_id)
         recording = self._unchanged(recording_id)
@@ -164,7 +188,7 @@ class Downloads:
         try:
             work.mkdir(mode=0o700)
             output = work / f"made{what.ending}"
-            options = ("--redact",) if redact else ()
+            options = (*(("--redact",) if redact else ()), *(("--process", process) if process else ()))
             inputs = _inputs(recording, folder, work)
             self._run(
                 [*what.command, *options, "-o", str(output), *map(str, inputs)], making, recording, work

@@ -28,9 +28,10 @@ class Format:
         """True where what it needs is installed."""
         return not self.needs or _is_installed(self.needs)
 
-    def file_name(self, stem: str, redact: bool) -> str:
-        """Return the name of the file."""
-        return f"{stem}{'.redacted' if redact else ''}{self.ending}"
+    def file_name(self, stem: str, redact: bool, process: str = "") -> str:
+        """Return the name of the file; ``process`` is the one that is kept where it had to be chosen."""
+        kept = f"-{process}" if process else ""
+        return f"{stem}{f'.redacted{kept}' if redact else ''}{self.ending}"
 
 
 def _report(name: str) -> tuple[str, ...]:

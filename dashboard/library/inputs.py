@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -80,6 +80,22 @@ def openable(folder: Path, name: str) -> list[Path]:
     if not whole and not exports:
         raise InputError(name, "is a folder without a recording.", _WHAT)
     return whole or sorted(exports)
+
+
+def left_out(folder: Path, found: Collection[Path]) -> list[str]:
+    """Return the files of an uploaded folder that are no part of what was ``found`` in it, by name."""
+    whole = set(found)
+    names = []
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        is_ours = bool(whole.intersection((path, *path.parents)))
+        if (
+            not is_ours
+            and not any(one.startswith(".") or one == "__MACOSX" for one in parts)
+            and path.is_file()
+        ):
+            names.append("/".join(parts))
+    return sorted(names)
 
 
 def size_of(path: Path) -> int:

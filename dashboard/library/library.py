@@ -72,6 +72,10 @@ class Library:
         """The folder of what was recorded from the page."""
         return self._store.recorded
 
+    def is_recorded(self, recording: Recording) -> bool:
+        """True for what was recorded from the page: the library has the only copy."""
+        return recording.origin == "file" and Path(recording.path).is_relative_to(self._store.recorded)
+
     def add_file(self, path: Path) -> Recording:
         """Add a recording that is read where it lies, and return it; the same file unchanged is the same one.
 
@@ -91,7 +95,7 @@ class Library:
         return self.retry(known.id) if known.state in ("failed", "cancelled") else known
 
     def recordings(self, search: str = "", tag: str = "", deleted: bool = False) -> list[Recording]:
-        """Return recordings, newest first: those with all the words in name, verdict, note or tags."""
+        """Return recordings, newest first: those with all the words in their texts or tags."""
         return self._catalog.search(search, tag, deleted)
 
     def tags(self) -> list[tuple[str, int]]:
@@ -206,7 +210,8 @@ class Library:
         if found.deleted:
             raise NotFound(f"{found.name} was deleted. The library page can restore it.")
         if found.state != "ready":
-            raise NotFound(f"{found.name} is not ready: {found.message or found.state}.")
+            why = found.message.removeprefix(f"{found.name}: ").rstrip(".") or found.state
+            raise NotFound(f"{found.name} is not ready: {why}.")
         path = self._store.results(recording_id) / name
         if not path.is_file():
             raise NotFound(f"What was read of {found.name} is gone. Read it again.")

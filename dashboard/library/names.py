@@ -10,8 +10,8 @@ from tracekit.errors import InputError
 
 _LONGEST_NAME = 200
 _LONGEST_NOTE = 20_000
-_LONGEST_TAG = 60
-_MOST_TAGS = 30
+LONGEST_TAG = 60
+MOST_TAGS = 30
 _LONGEST_PART_BYTES = 240  # 255 on every file system of ours; some leave less
 _LONGEST_PATH_BYTES = 900  # macOS has 1,024 for the whole path
 _DEEPEST = 24
@@ -36,10 +36,8 @@ def note_text(note: str) -> str:
 
 def tag_list(tags: Sequence[str]) -> tuple[str, ...]:
     """Return the tags that differ in more than case, in their order."""
-    lines = (one_line(tag)[:_LONGEST_TAG] for tag in tags)
-    return tuple({line.casefold(): line for line in reversed(list(lines)) if line}.values())[::-1][
-        :_MOST_TAGS
-    ]
+    lines = (one_line(tag)[:LONGEST_TAG] for tag in tags)
+    return tuple({line.casefold(): line for line in reversed(list(lines)) if line}.values())[::-1][:MOST_TAGS]
 
 
 def one_line(text: str) -> str:

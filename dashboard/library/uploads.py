@@ -31,6 +31,8 @@ from dashboard.library.store import UPLOADED_FILE, Store, new_id
 from dashboard.settings import Limits
 from tracekit.errors import InputError, UsageError
 
+_ACTIVE_SECONDS = 5 * 60
+"""An upload left alone for longer has no room kept for it: announcing keeps nobody out."""
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
@@ -42,6 +44,8 @@ class Unfinished:
     name: str
     size_bytes: int
     offset: int
+    idle_seconds: float
+    """How long ago something was added to it."""
 
 
 class Uploads:
@@ -103,8 +107,11 @@ class Uploads:
     def _require_room(self, size_bytes: int) -> None:
         unfinished = self.unfinished()
         if len(unfinished) >= self._limits.unfinished_uploads:
-            raise TooLarge("There are too many unfinished uploads. Cancel some, or let them end.")
-        promised = sum(one.size_bytes - one.offset for one in unfinished)
+            raise TooLarge(
+                "There are too many unfinished uploads. Discard some: the library page lists them."
+            )
+        active = [one for one in unfinished if one.idle_seconds < _ACTIVE_SECONDS]
+        promised = sum(one.size_bytes - one.offset for one in active)
         room = self._store.free_bytes() - promised - self._limits.free_disk_bytes
         if size_bytes > room:
             beside = " beside the other uploads" if promised else ""
@@ -120,8 +127,15 @@ class Uploads:
         for upload_id in self._store.upload_ids():
             with suppress(NotFound):
                 plan = self._plan(upload_id)
-                found.append(Unfinished(upload_id, plan.name, plan.size_bytes, self.offset(upload_id)))
+                offset, idle = self.offset(upload_id), self._idle_seconds(upload_id)
+                found.append(Unfinished(upload_id, plan.name, plan.size_bytes, offset, idle))
         return found
+
+    def _idle_seconds(self, upload_id: str) -> float:
+        try:
+            return max(0.0, time.time() - slices.offset_age(self._store.upload(upload_id)))
+        except OSError:
+            raise _gone() from None
 
     def offset(self, upload_id: str) -> int:
         """Return how many bytes are on the disk for good: where to go on; of one that was finished, all."""
@@ -305,6 +319,8 @@ def _gone() -> NotFound:
 
 
 def _amount(size_bytes: int) -> str:
+    if size_bytes >= 1e15:
+        return "more than 1,000,000 GB"
     if size_bytes >= 1e9:
         return f"{size_bytes / 1e9:,.1f} GB"
     return f"{size_bytes / 1e6:,.1f} MB"

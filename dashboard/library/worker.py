@@ -14,6 +14,7 @@ import re
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,21 +22,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dashboard.library import child
-from dashboard.library.inputs import openable, size_of
+from dashboard.library.inputs import left_out, openable, size_of
 from dashboard.library.names import one_line
 from dashboard.library.store import UPLOADED_FILE, Store
 from tracekit.errors import InputError, TracekitError
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
+    from tracekit.model import Issue
 
-RESULTS = 1
+RESULTS = 2
 """Which form the results have: those of another form are made anew when the dashboard starts."""
 ANALYSIS, SECTIONS_FILE, SUMMARY, VIEW = "analysis.json", "sections.json", "summary.json", "view.bin.gz"
+PROCESSES = "processes.json"
+"""Pid and name of those of which one is to be chosen before anything is redacted; none mostly."""
 _REPORT_SECONDS = 0.2
 _COMPRESSION = 5
 _STATIC_PICTURE = "timeline"
 _LONGEST_SENTENCE = 1_000
+_LISTED = 5
 TEMPORARY = "tmp"
 """Where libraries and tools put their temporary files, in the work folder."""
 
@@ -139,8 +144,19 @@ def analysed(path: Path, name: str, uploaded: bool, channel: Channel, which: str
     trace = tracekit.open_trace(found if len(found) > 1 else found[0], progress=channel)
     if uploaded:  # its name on the disk is ours
         trace = replace(trace, info=replace(trace.info, name=name))
+        trace = replace(trace, issues=(*trace.issues, *_left_out(path, found)))
     channel.stage(f"analysing{which}")
     return tracekit.analyze(trace)
+
+
+def _left_out(folder: Path, found: list[Path]) -> list[Issue]:
+    """Return what is to be known of files that were uploaded together with the recording."""
+    from tracekit.model import Issue
+
+    names = left_out(folder, found) if folder.is_dir() and folder / UPLOADED_FILE not in found else []
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    told = one_line(f"{', '.join(names[:_LISTED])}{more}")
+    return [Issue("info", "files-ignored", f"no part of the recording, so not read: {told}")] if names else []
 
 
 def _write_samples(folder: Path, analysis: Analysis) -> None:
@@ -170,6 +186,26 @@ def _sections(analysis: Analysis) -> bytes:
     return _utf8(json.dumps({one[0]: str(section(one, analysis, Extras())) for one in shown}))
 
 
+def _processes(analysis: Analysis) -> bytes:
+    """Return the processes of a recording of all of them, those with most samples first."""
+    import numpy as np
+
+    trace = analysis.trace
+    known = trace.threads[trace.threads["pid"] >= 0]
+    is_named = trace.info.pid is not None or (known["process"] == trace.info.process).any()
+    if is_named or known["pid"].nunique() < 2:
+        return _utf8("[]")
+    rows = trace.samples["thread_id"].to_numpy()
+    counts = np.bincount(rows[rows >= 0], minlength=len(trace.threads))
+    names: dict[int, str] = {}
+    sampled: Counter[int] = Counter()
+    for pid, name, count in zip(known["pid"], known["process"], counts[known.index], strict=True):
+        names.setdefault(int(pid), str(name))
+        sampled[int(pid)] += int(count)
+    most = sorted(names, key=lambda pid: (-sampled[pid], names[pid].casefold(), pid))
+    return _utf8(json.dumps([[pid, names[pid]] for pid in most]))
+
+
 def _summary(analysis: Analysis) -> bytes:
     from tracekit.report.view.view import duration_of
 
@@ -179,7 +215,7 @@ def _summary(analysis: Analysis) -> bytes:
         "verdict": one_line(analysis.summary.sentence),
         "device": one_line(info.device or info.model),
         "system": one_line(info.os),
-        "duration_ns": duration_of(analysis),
+        "duration_ns": info.duration_ns or duration_of(analysis),
         "samples": len(analysis.trace.samples),
         "windows": len(analysis.windows),
     }
@@ -190,6 +226,7 @@ _CONTENTS: dict[str, Callable[[Analysis], bytes]] = {
     VIEW: _view,
     ANALYSIS: _analysis,
     SECTIONS_FILE: _sections,
+    PROCESSES: _processes,
     SUMMARY: _summary,
 }
 

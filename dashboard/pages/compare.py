@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dash import dcc, html
+from dash import html
 
 from dashboard.library.catalog import Recording
 from dashboard.library.comparisons import Stand
 from dashboard.pages import words
-from dashboard.pages.parts import Node, aria
+from dashboard.pages.parts import Node, aria, poll
 from dashboard.pages.trace import POLL_MS
 
 SIDES = ("BASE", "NEW")
@@ -31,9 +31,20 @@ def in_order(recordings: Sequence[Recording]) -> list[Recording]:
     return sorted(recordings, key=lambda one: (one.added, one.id))
 
 
+def how_page() -> Node:
+    """Return the page of no recordings yet: how two are chosen."""
+    how = "Tick two recordings in the library, in the column Compare, and press Compare above the list."
+    return html.Div(
+        [
+            html.Header(html.H1("Comparison")),
+            html.Main(html.Section([html.P(how), html.P(_all())], **aria(label="How to compare"))),
+        ]
+    )
+
+
 def ready_page(base: Recording, new: Recording) -> Node:
     """Return the page of a comparison, whose sections compare.js fetches and brings to life."""
-    named: Any = {"data-base": base.id, "data-new": new.id}
+    named: Any = {"data-base": base.id, "data-new": new.id, "data-title": _title(base, new)}
     return html.Div(
         [
             html.Header([*_heading(base, new), _downloads(base, new)]),
@@ -59,7 +70,7 @@ def busy_page(base: Recording, new: Recording, stand: Stand) -> Node:
         html.Progress(className="wide", **known, **aria(label="Progress of the comparison")),
         html.P(stays, className="note"),
         html.P(_act("Cancel", "cancel", base, new)),
-        dcc.Interval(id="compare-poll", interval=POLL_MS),
+        *poll("compare", POLL_MS),
     )
 
 
@@ -84,7 +95,7 @@ def unfit_page(base: Recording, new: Recording) -> Node:
         new,
         html.Ul([html.Li(_why(side, one)) for side, one in sides], role="status"),
         html.P(_all()),
-        dcc.Interval(id="compare-poll", interval=POLL_MS) if waits else None,
+        *(poll("compare", POLL_MS) if waits else ()),
     )
 
 
@@ -154,4 +165,9 @@ def _all() -> Node:
 
 def _told(base: Recording, new: Recording, *children: Node) -> Node:
     main = html.Main(html.Section(list(children), **aria(label="State")))
-    return html.Div([html.Header(_heading(base, new)), main])
+    named: Any = {"data-title": _title(base, new)}
+    return html.Div([html.Header(_heading(base, new)), main], **named)
+
+
+def _title(base: Recording, new: Recording) -> str:
+    return f"{words.shown(base.name)} and {words.shown(new.name)}"

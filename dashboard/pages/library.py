@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
 
 from dash import dcc, html
 
@@ -11,20 +14,47 @@ from dashboard.pages import compare, parts, words
 from dashboard.pages.parts import Node, aria
 
 POLL_MS = 1_000
+_PLACES = {"file": "on this machine", "upload": "uploaded"}
 _HEADER = ("Recording", "State and verdict", "Device", "Length", "Windows", "Added")
 
 
-def library_page() -> Node:
-    """Return the page without its rows, which callbacks fill in and keep up to date."""
+@dataclass(frozen=True)
+class Asked:
+    """What the page's address asks to be shown; library.js writes it there."""
+
+    search: str = ""
+    tag: str = ""
+    deleted: bool = False
+    chosen: tuple[str, ...] = ()
+
+
+def asked(query: str) -> Asked:
+    """Return what an address's query asks for."""
+    found = parse_qs(query.removeprefix("?"))
+    search, tag, deleted, chosen = (found.get(name, [""])[0] for name in ("q", "tag", "deleted", "chosen"))
+    return Asked(search, tag, bool(deleted), tuple(one for one in chosen.split(".") if one))
+
+
+_PLAIN = Asked()
+
+
+def library_page(show: Asked = _PLAIN) -> Node:
+    """Return the page without its rows, which callbacks send and library.js draws."""
     return html.Div(
         [
             html.Header(html.H1("Recordings")),
-            html.Main([_adding(), _listing()], id="library"),
-            dcc.Interval(id="library-poll", interval=POLL_MS),
+            html.Main([_adding(), _listing(show)], id="library"),
+            *parts.poll("library", POLL_MS),
             dcc.Store(id="library-shown"),
-            dcc.Store(id="library-tag", data=""),
+            dcc.Store(id="library-table"),
+            dcc.Store(id="library-drawn"),
+            dcc.Store(id="library-tag", data=show.tag),
             dcc.Store(id="library-edited", data=""),
-            dcc.Store(id="library-chosen", data=[]),
+            dcc.Store(id="library-closed"),
+            dcc.Store(id="library-chosen", data=list(show.chosen)),
+            dcc.Store(id="library-ticked"),
+            dcc.Store(id="library-asked"),
+            dcc.Store(id="library-answered"),
         ]
     )
 
@@ -46,7 +76,7 @@ def _adding() -> Node:
     )
 
 
-def _listing() -> Node:
+def _listing(show: Asked) -> Node:
     return html.Section(
         [
             html.H2("In the library", id="list-heading"),
@@ -58,9 +88,9 @@ def _listing() -> Node:
                             dcc.Input(
                                 id="library-search",
                                 type="search",
-                                placeholder="Search names, verdicts, notes, tags",
+                                placeholder="Search names, devices, verdicts, notes, tags",
                                 debounce=0.2,
-                                value="",
+                                value=show.search,
                             ),
                         ],
                         className="search",
@@ -71,7 +101,7 @@ def _listing() -> Node:
                         id="library-deleted",
                         type="button",
                         n_clicks=0,
-                        **aria(pressed="false"),
+                        **aria(pressed=str(show.deleted).lower()),
                     ),
                 ],
                 className="controls",
@@ -79,25 +109,28 @@ def _listing() -> Node:
             html.Div(id="library-notice", role="status"),
             html.Div(id="library-edit"),
             html.Div(id="library-compare", role="status"),
-            html.Div(html.P("Loading …", className="note loading"), id="library-rows"),
+            html.Div(id="library-rows"),
         ],
         **aria(labelledby="list-heading"),
     )
 
 
 def rows(
-    recordings: Sequence[Recording], *, filtered: bool, deleted: bool, chosen: Sequence[str] = ()
+    recordings: Sequence[Recording], *, filtered: bool, deleted: bool, recorded: Collection[str] = ()
 ) -> Node:
-    """Return the table, ``chosen`` ticked; without recordings, what there is to do about it."""
+    """Return the table; without recordings, what there is to do about it.
+
+    ``recorded`` are those that were recorded from the page: there is no other copy of them.
+    """
     if not recordings:
         return _nothing(filtered, deleted)
     names: list[Node] = [
-        html.Span("Compare", className="unseen"),
+        "Compare",
         *_HEADER,
         html.Span("Actions", className="unseen"),
     ]
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in names]))
-    body = html.Tbody([_row(one, deleted, one.id in chosen) for one in recordings])
+    body = html.Tbody([_row(one, deleted, one.id in recorded) for one in recordings])
     return html.Div(
         html.Table([html.Caption("Recordings"), head, body]),
         className="table-scroll recordings",
@@ -116,15 +149,15 @@ def _nothing(filtered: bool, deleted: bool) -> Node:
     return html.P(told, className="empty")
 
 
-def _row(recording: Recording, deleted: bool, is_chosen: bool) -> Node:
+def _row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
     name = words.shown(recording.name)
     note = html.Div(words.shown(recording.note), className="note") if recording.note else None
-    place = "on this machine" if recording.origin == "file" else "uploaded"
+    place = "recorded here" if is_recorded else _PLACES[recording.origin]
     device: Node = [words.shown(recording.device), html.Div(words.shown(recording.system), className="note")]
     is_ready = recording.state == "ready"
     return html.Tr(
         [
-            html.Td(_tick(recording, is_chosen) if compare.is_fit(recording) else None, className="choose"),
+            html.Td(_tick(recording) if compare.is_fit(recording) else None, className="choose"),
             html.Th(
                 [
                     name if deleted else html.A(name, href=f"/recordings/{recording.id}"),
@@ -136,21 +169,25 @@ def _row(recording: Recording, deleted: bool, is_chosen: bool) -> Node:
             ),
             html.Td(_state(recording)),
             html.Td(device),
-            html.Td(words.duration(recording.duration_ns) if is_ready else "", className="number"),
-            html.Td(f"{recording.windows:,}" if is_ready else "", className="number"),
-            html.Td(words.when(recording.added), className="number"),
-            html.Td(html.Div(_actions(recording, deleted), className="actions")),
-        ]
+            _number("Length", words.duration(recording.duration_ns) if is_ready else ""),
+            _number("Windows", f"{recording.windows:,}" if is_ready else ""),
+            _number("Added", words.when(recording.added)),
+            html.Td(html.Div(_actions(recording, deleted, is_recorded), className="actions")),
+        ],
+        key=recording.id,
     )
 
 
-def _tick(recording: Recording, is_chosen: bool) -> Node:
-    """Return a checkbox; Dash has none that is a checkbox to assistive technology."""
-    name = f"Compare: {words.shown(recording.name)}"
-    state = aria(checked=str(is_chosen).lower(), label=name)
-    return html.Button(
-        id={"choose": recording.id}, type="button", role="checkbox", n_clicks=0, className="tick", **state
-    )
+def _number(label: str, text: str) -> Node:
+    """Return a cell that tells what it is also where the table is narrow, and has no header."""
+    named: Any = {"data-label": label}
+    return html.Td(text, className="number", **named)
+
+
+def _tick(recording: Recording) -> Node:
+    """Return a checkbox, which library.js ticks; Dash has none that is one to assistive technology."""
+    name = aria(label=f"Compare: {words.shown(recording.name)}")
+    return html.Button(id={"choose": recording.id}, type="button", role="checkbox", className="tick", **name)
 
 
 def comparison(chosen: Sequence[Recording]) -> Node:
@@ -183,12 +220,11 @@ def _state(recording: Recording) -> Node:
     return html.Span(words.shown(recording.message) or words.STATES[recording.state], className=kind)
 
 
-def _actions(recording: Recording, deleted: bool) -> list[Node]:
+def _actions(recording: Recording, deleted: bool, is_recorded: bool) -> list[Node]:
     if deleted:
-        return [
-            _act("Restore", "restore", recording),
-            _act("Delete for good", "purge", recording),
-        ]
+        for_good = _act("Delete for good", "purge", recording)
+        for_good.title = _loss(recording, is_recorded)
+        return [_act("Restore", "restore", recording), for_good]
     if words.is_busy(recording):
         return [_act("Cancel", "cancel", recording)]
     again = [] if recording.state == "ready" else [_act("Try again", "retry", recording)]
@@ -199,12 +235,18 @@ def _actions(recording: Recording, deleted: bool) -> list[Node]:
     ]
 
 
+def _loss(recording: Recording, is_recorded: bool) -> str:
+    """Return what goes when a recording is deleted for good; library.js asks with it."""
+    name = words.shown(recording.name)
+    if is_recorded:
+        return f"“{name}” was recorded here: the recording itself is removed, and there is no other copy."
+    if recording.origin == "upload":
+        return f"What was uploaded as “{name}” is removed with all that was read of it."
+    return f"What was read of “{name}” is removed. The file itself stays where it is."
+
+
 def _act(text: str, what: str, recording: Recording) -> Node:
     return parts.act(text, what, recording, "library")
-
-
-def _toggle(text: str, name: str) -> Node:
-    return html.Button(text, id=name, type="button", n_clicks=0, **aria(pressed="false"))
 
 
 def tag_buttons(tags: Sequence[str], chosen: str) -> list[Node]:
@@ -224,40 +266,11 @@ def tag_buttons(tags: Sequence[str], chosen: str) -> list[Node]:
 
 def deleted_notice(recording: Recording) -> Node:
     """Return what is said after a deletion, with the way back."""
-    return html.P(
-        [f"Deleted “{words.shown(recording.name)}”. ", _act("Undo", "undo", recording)],
-        className="notice",
-    )
+    undo = _act("Undo", "undo", recording)
+    undo.autoFocus = True  # the button that was pressed goes with its row
+    return html.P([f"Deleted “{words.shown(recording.name)}”. ", undo], className="notice", key=recording.id)
 
 
-def editor(recording: Recording) -> Node:
-    """Return the form in which name, tags and note are changed."""
-    fields = [
-        ("edit-name", "Name", recording.name, True),
-        ("edit-tags", "Tags, separated by commas", ", ".join(recording.tags), False),
-        ("edit-note", "Note", recording.note, False),
-    ]
-    return html.Div(
-        [
-            html.H3(f"Edit “{words.shown(recording.name)}”", id="edit-heading"),
-            *(
-                html.Label([html.Span(label), dcc.Input(id=name, value=value, type="text", autoFocus=first)])
-                for name, label, value, first in fields
-            ),
-            html.Div(
-                [
-                    html.Button("Save", id="edit-save", type="button", n_clicks=0),
-                    html.Button("Close", id="edit-close", type="button", n_clicks=0),
-                ],
-                className="actions",
-            ),
-        ],
-        className="editor",
-        role="group",
-        **aria(labelledby="edit-heading"),
-    )
-
-
-def split_tags(text: str) -> tuple[str, ...]:
-    """Return the tags of a line, each once, in their order."""
-    return tuple(dict.fromkeys(tag for part in text.split(",") if (tag := part.strip())))
+def purged_notice(recording: Recording) -> Node:
+    """Return what is said after a deletion for good."""
+    return html.P(f"Deleted “{words.shown(recording.name)}” for good.", className="notice")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import html
+from dash import dcc, html
 
 from dashboard.library.catalog import Recording
 from dashboard.pages import words
@@ -16,6 +16,28 @@ Node = Any
 def aria(**names: str) -> Any:
     """Return attributes for assistive technology: ``**aria(label="…")``."""
     return {f"aria-{name}": value for name, value in names.items()}
+
+
+LOST_MS = 8_000
+"""How long a question to the server may take before it is asked anew."""
+
+
+def poll(page: str, interval_ms: int) -> list[Node]:
+    """Return what asks the server at every tick; its callback is made with ``callbacks.polls``."""
+    return [
+        dcc.Interval(id=poll_id(page), interval=interval_ms),
+        dcc.Interval(id=lost_id(page), interval=LOST_MS, disabled=True),
+    ]
+
+
+def poll_id(page: str) -> str:
+    """Return the id of what ticks."""
+    return f"{page}-poll"
+
+
+def lost_id(page: str) -> str:
+    """Return the id of what ticks while an answer is awaited."""
+    return f"{page}-lost"
 
 
 def act(text: str, what: str, recording: Recording, page: str) -> Node:

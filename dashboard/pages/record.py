@@ -28,7 +28,7 @@ def record_page() -> Node:
                     html.Div(id="record-attempt", role="status"),
                     html.Div(id="record-live"),
                     html.Div(id="record-failed", role="status"),
-                    html.Div(_looking(), id="record-form"),
+                    html.Div(looking(), id="record-form"),
                 ],
                 id="record",
             ),
@@ -67,7 +67,8 @@ def not_allowed() -> Node:
     )
 
 
-def _looking() -> Node:
+def looking() -> Node:
+    """Return what is said while xctrace is asked."""
     return html.Section(
         html.P(
             "Looking for xctrace, and what it offers. Devices may take a while to answer …", className="note"
@@ -79,20 +80,26 @@ def _looking() -> Node:
 # Where there is nothing to record with --------------------------------------------------------------------
 
 
-def unavailable(found: Found) -> Node:
-    """Return what is missing, and the way that works on any system."""
+def unavailable(found: Found, looked: str = "") -> Node:
+    """Return what is missing, and the way that works on any system; ``looked`` is when."""
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in ("Looked at", "State", "Found")]))
     telling = [one for one in found.checks if one.state != "skipped"]
-    table = html.Table(
-        [html.Caption("What tracekit doctor says"), head, html.Tbody(list(map(_check, telling)))]
-    )
+    if all(one.state != "problem" for one in telling):  # reading works, which is what the doctor looks at
+        telling = [Check("recording", "problem", found.problem), *telling]
+    table = html.Table([head, html.Tbody(list(map(_check, telling)))], **aria(labelledby="doctor-heading"))
     return html.Section(
         [
             html.P(html.Strong(f"Nothing can be recorded here: {words.shown(found.problem)}")),
             _other_way(),
-            html.H2("What tracekit doctor says", id="doctor-heading") if telling else None,
-            html.Div(table, className="table-scroll") if telling else None,
-            html.P(_button("Look again", {"record": "look", "attempt": ""}), className="actions"),
+            html.H2("What tracekit doctor says", id="doctor-heading"),
+            html.Div(table, className="table-scroll"),
+            html.P(
+                [
+                    _button("Look again", {"record": "look", "attempt": ""}),
+                    html.Span(f"Last looked at {looked}." if looked else "", className="note", role="status"),
+                ],
+                className="actions",
+            ),
         ],
         **aria(label="Recording"),
     )
@@ -115,7 +122,7 @@ def _other_way() -> Node:
 def _check(check: Check) -> Node:
     sentence, *commands = check.advice.split("\n")
     advice = [html.Div(words.shown(sentence), className="note")] if sentence else []
-    pasted = html.Pre("\n".join(map(words.shown, commands)), tabIndex=0) if commands else None
+    pasted = _lines("\n".join(commands))
     state = html.Span(_STATES[check.state], className="problem" if check.state == "problem" else None)
     return html.Tr(
         [
@@ -235,7 +242,11 @@ def _failed(attempt: Attempt) -> Node:
 
 
 def _lines(text: str) -> Node:
-    return html.Pre("\n".join(map(words.shown, text.split("\n"))), tabIndex=0) if text else None
+    """Return commands to be pasted elsewhere; copy.js hears the button."""
+    if not text:
+        return None
+    shown = html.Pre("\n".join(map(words.shown, text.split("\n"))), tabIndex=0)
+    return html.Div([shown, html.Button("Copy", type="button", className="copy")], className="command")
 
 
 def _seconds(seconds: float) -> str:

@@ -58,7 +58,8 @@ def form(found: Found, processes: Sequence[Process]) -> Node:
                     max=LONGEST_SECONDS,
                     step="any",
                 ),
-                "It can be stopped earlier. Saving can take as long as the recording did.",
+                f"From {SHORTEST_SECONDS:g} to {LONGEST_SECONDS:,.0f}. It can be stopped earlier. Saving can"
+                " take as long as the recording did.",
             ),
             html.P(
                 html.Button("Start recording", id="record-start", type="button", n_clicks=0, className="main")

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from dash import dcc, html
+from dash import html
 
 from dashboard.library.catalog import Recording
 from dashboard.pages import words
-from dashboard.pages.downloads import menu
-from dashboard.pages.parts import Node, act, aria, progress_bar, tags
+from dashboard.pages.downloads import Process, menu
+from dashboard.pages.parts import Node, act, aria, poll, progress_bar, tags
 
 POLL_MS = 500
 
 
-def ready_page(recording: Recording) -> Node:
-    """Return the page of an analysed recording, whose sections trace.js fetches and brings to life."""
+def ready_page(recording: Recording, processes: Sequence[Process] = ()) -> Node:
+    """Return the page of an analysed recording, whose sections trace.js fetches and brings to life.
+
+    ``processes`` are those of which one is to be chosen to redact.
+    """
     named: Any = {"data-recording": recording.id}
     return html.Div(
         [
             html.Div(id="toolbar"),
-            html.Header([*_heading(recording), menu(recording)]),
-            html.Main([html.Div(id="sections"), _distributions()]),
+            html.Header([*_heading(recording), menu(recording, processes)]),
+            html.Main([html.Div(id="sections"), _distributions() if recording.windows else None]),
             html.Div(id="status", role="status", **aria(live="polite")),
         ],
         id="trace",
@@ -30,18 +34,22 @@ def ready_page(recording: Recording) -> Node:
 
 
 def busy_page(recording: Recording) -> Node:
-    """Return the page of a recording that waits or is read; it is asked for anew twice a second."""
-    is_waiting = recording.state == "waiting"
-    doing = "Waiting for its turn" if is_waiting else f"Reading the recording: {words.progress(recording)}"
+    """Return the page of a recording that waits or is read; ``progress`` is asked for twice a second."""
     stays = "You may close this page: the work goes on, and the recording stays in the library."
     return _told(
         recording,
-        html.P(html.Strong(doing)),
-        progress_bar(recording, "wide"),
+        html.Div(progress(recording), id="trace-progress"),
         html.P(stays, className="note"),
         html.P(act("Cancel", "cancel", recording, "trace")),
-        dcc.Interval(id="trace-poll", interval=POLL_MS),
+        *poll("trace", POLL_MS),
     )
+
+
+def progress(recording: Recording) -> list[Node]:
+    """Return how far the reading is."""
+    is_waiting = recording.state == "waiting"
+    doing = "Waiting for its turn" if is_waiting else f"Reading the recording: {words.progress(recording)}"
+    return [html.P(html.Strong(doing)), progress_bar(recording, "wide")]
 
 
 def failed_page(recording: Recording) -> Node:
@@ -53,8 +61,23 @@ def failed_page(recording: Recording) -> Node:
     return _told(
         recording,
         html.P(sentence, className="problem" if recording.state == "failed" else None, role="status"),
-        html.P([act("Try again", "retry", recording, "trace"), " ", html.A("All recordings", href="/")]),
+        html.P(
+            [
+                act("Try again", "retry", recording, "trace"),
+                " ",
+                _adding(recording),
+                " ",
+                html.A("All recordings", href="/"),
+            ]
+        ),
     )
+
+
+def _adding(recording: Recording) -> Node:
+    """Return the way to other files, where those that are there were not enough."""
+    if recording.state != "failed":
+        return None
+    return html.A("Add other files", href="/#upload", className="button")
 
 
 def deleted_page(recording: Recording) -> Node:

@@ -18,15 +18,19 @@ _RETRY_SECONDS = 10
 
 
 def register(server: Flask, library: Library) -> None:
-    """Add ``/recordings/<id>/download/<format>``, with ``?redact=1`` where the format can."""
+    """Add ``/recordings/<id>/download/<format>``, with ``?redact=1`` where the format can.
+
+    ``process=PID`` goes with it for a recording of all processes: the one that is kept.
+    """
 
     @server.get("/recordings/<recording>/download/<name>")
     def download(recording: str, name: str) -> Response:
         redact = _is_yes("redact")
         what = chosen(name, redact)
+        process = request.args.get("process", "") if redact else ""
         stem = file_stem(library.recording(recording).name)
         try:
-            path = library.downloads.path(recording, what, redact)
+            path = library.downloads.path(recording, what, redact, process)
         except Busy as error:
             refused = answer(503, sentence_of(error))
             refused.headers["Retry-After"] = str(_RETRY_SECONDS)
@@ -34,7 +38,7 @@ def register(server: Flask, library: Library) -> None:
         except NotMade as error:
             return answer(422, sentence_of(error))
         response = send_file(
-            path, what.media_type, as_attachment=True, download_name=what.file_name(stem, redact)
+            path, what.media_type, as_attachment=True, download_name=what.file_name(stem, redact, process)
         )
         response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"  # never in our origin
         response.headers["X-Content-Type-Options"] = "nosniff"

@@ -117,7 +117,7 @@ def _selection(shelf: Shelf, taken: Open) -> Selection:
 def _filter() -> str:
     text = request.args.get("filter", "")
     if len(text) > _LONGEST_FILTER:
-        raise UsageError(f"A filter has no more than {_LONGEST_FILTER} characters.")
+        raise UsageError(f"A filter has no more than {_LONGEST_FILTER:,} characters.")
     return text
 
 

@@ -2,6 +2,7 @@
 
 POST   /api/uploads              {"name", "size_bytes"} or {"name", "files": [{"path", "size_bytes"}]}
                                  → 201 {"id", "slice_bytes"}
+GET    /api/uploads              → {"uploads": [{"id", "name", "size_bytes", "offset", "idle_seconds"}]}
 HEAD   /api/uploads/<id>         → Upload-Offset: how much is here
 PUT    /api/uploads/<id>         Upload-Offset: where the body belongs → 204 or 409, with Upload-Offset
 POST   /api/uploads/<id>/finish  {"sha256"}, which may be left out → 200 {"recording", "address"}
@@ -10,6 +11,7 @@ DELETE /api/uploads/<id>         → 204
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, cast
 
 from flask import Flask, Response, jsonify, request
@@ -36,6 +38,12 @@ def register(server: Flask, library: Library) -> None:
         else:
             upload = uploads.begin(name, _count(asked, "size_bytes"))
         return jsonify(id=upload, slice_bytes=SLICE_BYTES), 201
+
+    @server.get("/api/uploads")
+    def unfinished() -> Response:
+        listed = jsonify(uploads=[asdict(one) for one in uploads.unfinished()])
+        listed.headers["Cache-Control"] = "no-store"
+        return listed
 
     @server.get("/api/uploads/<upload>")  # and with it HEAD
     def how_far(upload: str) -> Response:

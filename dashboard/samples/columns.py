@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from dashboard.errors import NotFound
 
-FORMAT = "tracekit-samples/1"
+FORMAT = "tracekit-samples/2"
 FOLDER, HEADER = "samples", "samples.json"
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -65,6 +65,8 @@ class Samples:
 
     ``length_ns`` is how long every sample stands for, 0 where that is its weight. ``spans`` names, for each
     lane of intervals that are too many to be sent, the arrays of the target's and of others' (or none).
+    The page has the first ``page_nodes`` of the call tree; ``levels`` are where the depths of the others
+    begin and end.
     """
 
     duration_ns: int
@@ -77,6 +79,8 @@ class Samples:
     binaries: tuple[str, ...]
     window_names: tuple[str, ...]
     spans: tuple[tuple[str, ...], ...]
+    page_nodes: int
+    levels: tuple[int, ...]
     arrays: dict[str, Array]
 
     def __getitem__(self, name: str) -> Array:
@@ -122,6 +126,8 @@ def open_samples(folder: Path, name: str) -> Samples:
             tuple(header["binaries"]),
             tuple(header["window_names"]),
             tuple(tuple(one) for one in header["spans"]),
+            header["page_nodes"],
+            tuple(header["levels"]),
             arrays,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:

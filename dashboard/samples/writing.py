@@ -3,8 +3,11 @@
 =================================  ==========================================================================
 per row                            ``time``, ``weight``, ``call``; ``end``: sorted in each group; ``time_sum``
                                    and ``end_sum``: the sums of all before, one more than rows
-per call (stack, engine, phase)    ``call_stack``, ``call_node`` (of the page's tree), ``call_engine``,
-                                   ``call_phase`` (-1 is none)
+per call (stack, engine, phase)    ``call_stack``, ``call_node``, ``call_engine``, ``call_phase`` (-1 is none)
+per node of the call tree          ``tree_parent``, ``tree_function`` (as the page numbers them: by text, in
+                                   the order of the nodes), ``tree_flags``; the header's ``page_nodes`` are
+                                   the page's, the others follow by depth, from each of ``levels`` to the next
+per function of the tree           ``text_of``: a row of ``symbols``, -1 for what was cut off
 per stack                          ``stack_offset`` (one more), ``stack_rule``, ``stack_deciding``,
                                    ``stack_engine``, ``stack_phase``
 per frame of a stack, leaf first   ``stack_function``: rows of the header's ``symbols``
@@ -38,8 +41,8 @@ from tracekit.report.view.lanes import (
 )
 from tracekit.report.view.occupancy import running_sums
 from tracekit.report.view.payload import shown_text
-from tracekit.report.view.samples import calls_of, page_tree
-from tracekit.report.view.tree import functions_of
+from tracekit.report.view.samples import calls_of, server_tree
+from tracekit.report.view.tree import WholeTree, functions_of, node_flags
 from tracekit.report.view.view import duration_of
 
 
@@ -79,7 +82,7 @@ def _settle(file: BinaryIO) -> None:
 
 
 def _rows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
-    trace, calls = analysis.trace, calls_of(analysis)
+    trace, calls, tree = analysis.trace, calls_of(analysis), server_tree(analysis)
     threads = lane_threads(analysis)
     lane = lanes_of_threads(analysis, threads)[trace.samples["thread_id"].to_numpy(np.int64)]
     key = lane * len(ENGINES) + analysis.labels.engine
@@ -100,14 +103,31 @@ def _rows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     writer.add("weight", weight.astype(np.uint32) if _fit(weight) else weight)
     writer.add("call", calls.of_samples[order].astype(np.int32))
     writer.add("call_stack", calls.stack.astype(np.int32))
-    writer.add("call_node", np.append(page_tree(analysis).leaf, -1)[calls.stack].astype(np.int32))
+    writer.add("call_node", np.append(tree.nodes.leaf, -1)[calls.stack].astype(np.int32))
     writer.add("call_engine", calls.engine.astype(np.int8))
     writer.add("call_phase", calls.phase.astype(np.int8))
     return {
         "length_ns": 0 if trace.weight_unit == "ns" else int(length[0]) if len(length) else 1,
         "groups": [[one.lane, one.engine, one.first, one.end, one.longest_ns] for one in groups],
         "lanes": [_lane(analysis, thread) for thread in threads.tolist()],
+        **_tree(writer, tree, trace.stacks),
     }
+
+
+def _tree(writer: _Writer, tree: WholeTree, stacks: StackTable) -> dict[str, Any]:
+    nodes, binaries = tree.nodes, stacks.binaries
+    symbol = pd.factorize(np.array([*map(shown_text, nodes.symbols), ""], object))[0]
+    binary, names = pd.factorize(np.array(_binary_names(stacks), object))
+    text = symbol.astype(np.int64) * len(names) + binary[np.append(nodes.binaries, -1)]
+    text[-1] = -2  # what was cut off is no function of that name
+    number, distinct = pd.factorize(text[nodes.function])
+    text_of = np.zeros(len(distinct), np.int64)
+    text_of[number[::-1]] = nodes.function[::-1]
+    writer.add("tree_parent", nodes.parent.astype(np.int32))
+    writer.add("tree_function", number.astype(np.int32))
+    writer.add("tree_flags", node_flags(nodes, binaries["path"].to_numpy(object)).astype(np.uint8))
+    writer.add("text_of", text_of.astype(np.int32))
+    return {"page_nodes": tree.page, "levels": list(tree.levels)}
 
 
 def _lane(analysis: Analysis, thread: int) -> list[str | None]:

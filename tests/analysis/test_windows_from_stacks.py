@@ -185,6 +185,15 @@ def test_no_ml_work_gives_no_window() -> None:
     assert analysis.summary.sentence.startswith("No model was seen running: none of the 2 samples")
 
 
+def test_one_sample_without_symbols_has_none_and_several_have_none() -> None:
+    sentences = [
+        analyze(trace_of([(at, "main", stack) for at, stack in enumerate(stacks)])).summary.sentence
+        for stacks in ([UI, None], [UI, None, None])
+    ]
+    assert sentences[0].endswith(" 1 of them has no symbolicated stack.")
+    assert sentences[1].endswith(" 2 of them have no symbolicated stack.")
+
+
 def test_no_samples_at_all() -> None:
     analysis = analyze(trace_of([]))
     assert len(analysis.windows) == 0

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  baseTree, dominantEngine, functionSums, invertTree, weighTree, withoutSystem,
+  baseTree, dominantEngine, functionSums, invertTree, nodesWith, weighTree, withoutSystem,
 } from "../../tracekit/report/assets/calltree.js";
 import { boxAt, flameHeight, neighbourBox } from "../../tracekit/report/assets/flame_draw.js";
 import { layoutFlame, linkChildren, matchedWeight, nodeOfPath, pathOfNode } from "../../tracekit/report/assets/flame_layout.js";
+import { framesOf } from "../../tracekit/report/assets/stacks.js";
 import { smallView, STRINGS } from "./small_view.mjs";
 
 const ALL = [0, 1, 2, 3, 4, 5];
@@ -127,6 +128,43 @@ test("the weight of highlighted functions counts stacks once", () => {
   const tree = weighed();
   const wanted = Uint8Array.from(tree.names, (name) => (["main", "kernel"].includes(STRINGS[name]) ? 1 : 0));
   assert.equal(matchedWeight(tree, wanted), 4e6);
+});
+
+test("with a focus only what is below it counts, whole where a caller is highlighted", () => {
+  const tree = weighed();
+  const only = (...all) => Uint8Array.from(tree.names, (name) => (all.includes(STRINGS[name]) ? 1 : 0));
+  const predict = 1;
+  assert.equal(tree.total[predict], 3e6);
+  const found = [only("kernel"), only("draw", "worker"), only("main"), only("predict")].map((wanted) => matchedWeight(tree, wanted, predict));
+  assert.deepEqual(found, [2e6, 0, 3e6, 3e6]);
+});
+
+test("nodes of an answer stand behind the view's, with its functions or with new ones", () => {
+  const view = smallView();
+  const known = baseTree(view);
+  const extra = { parent: Int32Array.of(3, 5, -1), function: Uint32Array.of(2, 7, 0), flags: Uint8Array.of(1, 0, 0) };
+  const functions = { number: Uint32Array.of(7), name: Uint32Array.of(8), binary: Uint32Array.of(1) };
+  const nodes = nodesWith(view, extra, functions);
+  const tree = baseTree({ ...view, nodes });
+  const paths = pathNames(tree);
+  assert.deepEqual(paths.slice(5), ["main/draw/kernel", "main/draw/kernel/Detect", "main"]);
+  assert.deepEqual(paths.slice(0, 5), pathNames(known));
+  assert.deepEqual(framesOf({ nodes }, 6), [[8, 1], [4, 5], [6, 1], [0, 1]]);
+  assert.equal(withoutSystem(tree).place[5], withoutSystem(tree).place[3]);
+  assert.equal(baseTree(view), known);
+  assert.equal(known.parent.length, 5);
+});
+
+test("what was cut off is one function, also upside down", () => {
+  const view = smallView();
+  const nodes = { ...view.nodes, name: view.nodes.name.slice(), flags: Uint8Array.of(0, 1, 2, 2, 0) };
+  nodes.name.fill(8, 2, 4);
+  nodes.binary = nodes.binary.slice().fill(0, 2, 4);
+  const cut = { ...view, nodes };
+  const tree = weighTree(baseTree(cut), cut, ALL);
+  const isLess = Uint8Array.from(tree.names, (_, func) => Number(func === tree.less));
+  assert.deepEqual([tree, invertTree(tree)].map((each) => matchedWeight(each, isLess)), [3e6, 3e6]);
+  assert.equal(baseTree(view).less, -1);
 });
 
 test("pointer and arrow keys find boxes", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  cleanText, formatCount, formatDuration, formatPercent, formatTime, formatWeight,
+  cleanText, countOf, formatCount, formatDuration, formatPercent, formatTime, formatTrack, formatWeight,
 } from "../../tracekit/report/assets/numbers.js";
 
 test("durations have three digits and a unit", () => {
@@ -39,4 +39,13 @@ test("other people's text stays on one line, in one direction, and has an end", 
   assert.equal(cleanText("x".repeat(1000), 5), "xxxxx…");
   assert.equal(cleanText("xx😀", 3), "xx…");
   assert.equal(cleanText("😀 naïve</script>"), "😀 naïve</script>");
+});
+
+test("one of a thing is no plural", () => {
+  assert.deepEqual([0, 1, 1200].map((count) => countOf(count, "sample")), ["0 samples", "1 sample", "1,200 samples"]);
+});
+
+test("thermal levels have names, other tracks numbers and units", () => {
+  assert.deepEqual([0, 1, 2, 3].map((level) => formatTrack(level, "level", 3)), ["nominal", "fair", "serious", "critical"]);
+  assert.deepEqual([formatTrack(7, "level", 3), formatTrack(1234.5, "W", 3), formatTrack(1, "", 3)], ["7 level", "1230 W", "1"]);
 });

@@ -12,7 +12,7 @@ test("a link reproduces what was chosen", () => {
   const state = {
     ...INITIAL_STATE, view: { from: 10, to: 20 }, range: { from: 12, to: 15, isDone: true }, lanes: [0, 3],
     filter: 'thread:"a b" & c#d', invert: true, hideSystem: true, colourBy: "binary", search: "ü", focus: [4, 0],
-    theme: "dark", allThreads: true, closed: ["tracks"],
+    theme: "dark", allThreads: true, closed: ["tracks"], cursor: { time: 14, lane: 3 }, namesWidth: 320,
   };
   assert.deepEqual({ ...INITIAL_STATE, ...readHash(`#${writeHash(state, 100)}`, 100, 4) }, state);
 });
@@ -25,6 +25,12 @@ test("nonsense in a link is ignored", () => {
   const text = "#t=9-3&s=a-b&lanes=0.77&theme=pink&focus=x&what=1&t=&__proto__=1";
   assert.deepEqual(readHash(text, 100, 4), { lanes: [0], theme: "auto" });
   assert.deepEqual(readHash("#s=10-900", 100, 4), {});
+  for (const at of ["5", "5.4", "101.0", "5.0.0", "x.0", "5.-1"]) assert.deepEqual(readHash(`#at=${at}`, 100, 4), {});
+  for (const width of ["", "9", "-50", "12345", "1e3"]) assert.deepEqual(readHash(`#width=${width}`, 100, 4), {});
+});
+
+test("a thread named twice counts once", () => {
+  assert.deepEqual(readHash("#lanes=0.3.0.0", 100, 4), { lanes: [0, 3] });
 });
 
 test("the store tells those who asked, and only of changes", () => {
@@ -49,6 +55,13 @@ test("of many threads the first twelve are shown, all on demand", () => {
   assert.equal(count(rowsOf(40).rows), 12);
   assert.equal(count(rowsOf(40, { allThreads: true }).rows), 40);
   assert.equal(rowsOf(12).rows.some(({ kind }) => kind === "more"), false);
+});
+
+test("the thread of a chosen sample is shown, also beyond the first twelve or not found by name", () => {
+  const threads = (options) => rowsOf(40, { cursor: { time: 5, lane: 30 }, ...options }).rows.filter(({ kind }) => kind === "thread");
+  assert.deepEqual(threads({}).map(({ index }) => index), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 30]);
+  assert.deepEqual(threads({ shownLanes: "nowhere" }).map(({ index }) => index), [30]);
+  assert.equal(threads({ allThreads: true }).length, 40);
 });
 
 test("a folded group keeps its heading; rows lie below each other without gaps", () => {

@@ -16,6 +16,7 @@ from tracekit.parsers.xml.store import QueryResult
 from tracekit.parsers.xml.stream import Scan, scan_file, split_documents
 
 COLUMNS = [("n", "uint64")]
+DEEP = one_table("s", COLUMNS, f'<uint64 id="1">{"<a>" * 300}1{"</a>" * 300}</uint64>')
 FIRST = one_table("s", COLUMNS, '<uint64 id="1">1</uint64>', '<uint64 id="2">2</uint64>')
 SECOND = document(node(schema("s", COLUMNS) + '<row><uint64 id="1">3</uint64></row>', table=2))
 TOC = """<?xml version="1.0"?>
@@ -176,3 +177,9 @@ def test_progress_tells_bytes_of_the_file(tmp_path: Path) -> None:
     seen: list[tuple[int, int | None]] = []
     XmlFile(path, lambda done, total: seen.append((done, total))).documents()
     assert seen[-1] == (Path(path).stat().st_size, Path(path).stat().st_size)
+
+
+def test_what_libxml_says_of_its_own_options_is_not_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a text or a nesting larger than any that xctrace writes") as caught:
+        source_of(write(tmp_path, DEEP))
+    assert "XML_PARSE_HUGE" not in str(caught.value)

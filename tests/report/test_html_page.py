@@ -367,6 +367,14 @@ def test_the_sections_say_what_was_found() -> None:
     assert "Input literal, run 1" in section_of(text, "recording")
 
 
+def test_from_a_second_on_engines_and_stacks_have_the_lengths_of_the_bars() -> None:
+    lengths = {250: "250.000 ms", 4_200: "4.20 s", 45_093: "45.1 s", 251_362: "4 min 11.4 s"}
+    for length, told in lengths.items():
+        text = to_html(analyze(trace_of([(0, "main", BNNS, length * MS)])))
+        assert f"CPU not measured 1 {told} execute" in section_of(text, "engines")
+        assert f"CPU {told}, 1 sample, execute" in section_of(text, "stacks")
+
+
 def test_the_deciding_frame_is_marked_in_every_heavy_stack() -> None:
     text = to_html(literal())
     marks = re.findall(r"<li><mark>([^<]*)</mark><small> ([^<]*)</small><small> ← decides</small></li>", text)

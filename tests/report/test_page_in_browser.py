@@ -6,7 +6,10 @@ import re
 
 import pytest
 from page_support import Opened, at, breadcrumb, chosen, drag, flame_note, lanes_box, shown_range, summary
+from test_view_reader import MS, analyze, trace_of
 from view_fixture import big_view
+
+from tracekit.report.view.view import view_block
 
 
 def test_opening_shows_everything(opened: Opened) -> None:
@@ -123,7 +126,7 @@ def test_pointing_tells_what_is_there(opened: Opened) -> None:
         (44, "ANE", "another process's work"),
         (54, "com.apple.main-thread", "CPU 100 %"),
         (15, "app", "frame"),
-        (40, "thermal state", "2 level"),
+        (40, "thermal state", "serious"),
         (80, "thermal state", "not known"),
     ):
         tab.mouse.move(*at(tab, time, label))
@@ -192,6 +195,46 @@ def test_the_flame_graph(opened: Opened) -> None:
     assert flame_note(tab).startswith("main · Camera")
     tab.get_by_label("Colour by").select_option("binary")
     assert "colour=binary" in chosen(tab)
+
+
+def test_the_zoom_of_the_flame_graph_outlasts_turning_it(opened: Opened) -> None:
+    tab = opened()
+    canvas = tab.locator("#flame canvas")
+    canvas.scroll_into_view_if_needed()
+    canvas.click(position={"x": 200, "y": 28})
+    told = flame_note(tab)
+    invert = tab.get_by_role("button", name="Invert")
+    invert.click()
+    assert "What was zoomed to is not in this picture" in flame_note(tab)
+    assert "focus=" in chosen(tab)
+    invert.click()
+    assert breadcrumb(tab) == ["all", "main", "predict"]
+    assert flame_note(tab) == told
+
+
+def test_what_a_report_cannot_tell_apart_is_told(opened: Opened) -> None:
+    """4,000 branches of two functions each, of which 6,000 nodes are kept; every leaf but one weighs the same."""
+    stacks = [(f"App | leaf {at}", f"App | branch {at}", "App | main") for at in range(4_000)]
+    rows = [(at / 10, "main", stack, MS if at else 1_000 * MS) for at, stack in enumerate(stacks)]
+    tab = opened(view_block(analyze(trace_of(rows))))
+    assert re.search(r"in all\. 40 % is in branches too light to tell apart here\.$", flame_note(tab))
+    tab.get_by_text("Functions as a table").click()
+    assert tab.get_by_text("The 2,000 heaviest by self time of 6,001 functions.").is_visible()
+    assert "too light" not in flame_note(opened())
+
+
+def test_highlights_are_shares_of_what_the_flame_graph_shows(opened: Opened) -> None:
+    tab = opened()
+    tab.get_by_label("Highlight functions").fill("bnns")
+    all_of_it = flame_note(tab)
+    canvas = tab.locator("#flame canvas")
+    canvas.scroll_into_view_if_needed()
+    canvas.click(position={"x": 200, "y": 28})
+    inside = flame_note(tab)
+    assert "in all" in all_of_it
+    assert " of " in inside
+    whole, part = (int(re.search(r"Highlighted: (\d+) %", text)[1]) for text in (all_of_it, inside))  # type: ignore[index]
+    assert part > whole
 
 
 def test_the_theme_is_chosen_and_kept_in_the_link(opened: Opened) -> None:

@@ -99,3 +99,12 @@ def test_weights_beyond_32_bits_are_summed_exactly() -> None:
     view = view_of(analyze(trace_of(rows, unit="cycles")), tiles=True)
     assert list(sums(view).values()) == [(1_000_000_000_200.0, 200)]
     assert view.header["duration_ns"] >= 199 * MS
+
+
+def test_of_few_samples_a_page_with_a_server_has_more_of_the_call_tree() -> None:
+    """3,500 branches of two functions each."""
+    stacks = [(f"App | leaf {at}", f"App | branch {at}", "App | main") for at in range(3_500)]
+    analysis = analyze(trace_of([(float(at), "main", stack) for at, stack in enumerate(stacks)]))
+    views = [view_of(analysis, tiles=tiles) for tiles in (False, True)]
+    cut = [(view.arrays[view.header["nodes"]["flags"]] == 2).sum() for view in views]
+    assert cut == [1_001, 0]

@@ -180,7 +180,9 @@ def _no_model_sentence(labels: Labels, prepared: bool) -> str:
         return f"None of the {total} samples has a symbolicated stack, so no engine can be told."
     sentence = f"No model was seen running: none of the {total} samples shows Core ML or another ML runtime."
     if idle:
-        sentence += f" {idle} samples are a parked Neural Engine service thread, which is no work."
+        are = "sample is" if idle == 1 else "samples are"
+        sentence += f" {idle} {are} a parked Neural Engine service thread, which is no work."
     if unknown:
-        sentence += f" {unknown} of them have no symbolicated stack."
+        have = "has" if unknown == 1 else "have"
+        sentence += f" {unknown} of them {have} no symbolicated stack."
     return sentence

@@ -112,7 +112,8 @@ def _stack(stack: HeavyStack, unit: str) -> str:
     left = max(0, len(stack.frames) - first - _MOST_FRAMES) + stack.below
     lines += [f"    … {left} more below"] if left > 0 else []
     phase = f" {stack.phase}" if stack.phase else ""
-    return f"{stack.engine}{phase}, {weight}, {stack.samples:,} samples{rule}:\n\n" + "\n".join(lines) + "\n"
+    noun = "sample" if stack.samples == 1 else "samples"
+    return f"{stack.engine}{phase}, {weight}, {stack.samples:,} {noun}{rule}:\n\n" + "\n".join(lines) + "\n"
 
 
 def _issues(analysis: Analysis) -> str:

@@ -27,12 +27,14 @@ from library_support import (
     wait_for,
 )
 
+import tracekit
 from dashboard.errors import Conflict, NoSpace, NotFound
-from dashboard.library import children
+from dashboard.library import children, worker
 from dashboard.library.catalog import Recording
 from dashboard.library.downloads import Busy, NotMade
 from dashboard.library.formats import FORMATS, available, chosen
 from dashboard.library.library import Library
+from dashboard.library.worker import PROCESSES
 from tracekit.errors import UsageError
 
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
@@ -46,7 +48,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     def use(script: str) -> None:
         path = tmp_path / "program"
         path.write_text(
-            f'#!/bin/sh\nwhile [ $# -gt 0 ]; do if [ "$1" = -o ]; then OUT=$2; fi; shift; done\n{script}\n'
+            f'#!/bin/sh\nALL="$*"\nwhile [ $# -gt 0 ]; do if [ "$1" = -o ]; then OUT=$2; fi; shift; done\n{script}\n'
         )
         path.chmod(0o700)
         monkeypatch.setattr(sys, "executable", str(path))
@@ -115,6 +117,42 @@ def test_a_redacted_report_is_another_file(library: Library) -> None:
     assert (plain.name, redacted.name) == ("markdown.md", "markdown.redacted.md")
     found = json.loads(made.path(recording, FORMATS["json"], redact=True).read_bytes())
     assert "redacted" in [issue["code"] for issue in found["issues"]]
+
+
+def test_a_recording_of_all_processes_is_redacted_to_the_one_that_is_chosen(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    recording = ready(library, library.add_file(BUNDLE))
+    (library.analysis_path(recording).parent / PROCESSES).write_text('[[751, "Finder"], [42, "App"]]')
+    program(f'echo "$ALL" > "$OUT"; echo made >> {tmp_path}/times')
+    for process, problem in (
+        ("", "was recorded of all processes. Choose on its page"),
+        ("43", "no choice of"),
+    ):
+        with pytest.raises(UsageError, match=problem):
+            library.downloads.path(recording, MARKDOWN, True, process)
+    found = [library.downloads.path(recording, MARKDOWN, True, one) for one in ("751", "42", "42")]
+    assert [one.name for one in found] == [
+        "markdown.redacted-751.md", "markdown.redacted-42.md", "markdown.redacted-42.md",
+    ]  # fmt: skip
+    assert "--redact --process 751 " in found[0].read_text()
+    assert (tmp_path / "times").read_text() == "made\nmade\n"
+
+
+def test_who_did_most_is_offered_first() -> None:
+    trace = tracekit.open_trace(BUNDLE)
+    busiest = trace.samples["thread_id"].value_counts().idxmax()
+    threads = trace.threads.assign(pid=42, process="The app")
+    threads.loc[(busiest + 1) % len(threads), ["pid", "process"]] = [7, "Finder"]
+    of_all = replace(trace, info=replace(trace.info, pid=None, process=""), threads=threads)
+    assert offered(of_all) == [[42, "The app"], [7, "Finder"]]
+    assert offered(replace(of_all, info=replace(of_all.info, pid=42))) == []
+    assert offered(replace(of_all, info=replace(of_all.info, process="The app"))) == []
+    assert offered(replace(of_all, threads=threads.assign(pid=7))) == []
+
+
+def offered(trace: tracekit.Trace) -> Any:
+    return json.loads(worker._processes(tracekit.analyze(trace)))
 
 
 def test_what_was_made_is_kept_until_the_recording_is_read_anew(

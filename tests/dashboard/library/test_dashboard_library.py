@@ -8,13 +8,14 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from library_support import BUNDLE, QUIET, SUMMARY, XML, environment, opened, tree, upload
 
 from dashboard.errors import Conflict, NoSpace, NotFound
-from dashboard.library.catalog import Recording
+from dashboard.library.catalog import Recording, new_recording
 from dashboard.library.library import Library
 from dashboard.library.names import shown_name
 from dashboard.settings import Limits, Settings, default_folder
@@ -174,6 +175,15 @@ def test_search_looks_at_name_verdict_note_and_tags_for_every_word(library: Libr
     assert [one.name for one in library.recordings(tag="rel")] == ["other"]
     assert library.recordings("whisper", tag="rel") == []
     assert library.tags() == [("rel", 1), ("release", 2)]
+
+
+@pytest.mark.parametrize("word", ["iphone17", "27.1", "damaged"])
+def test_search_looks_at_device_system_and_what_failed(library: Library, word: str) -> None:
+    for number, told in enumerate(
+        ({"device": "iPhone17,1"}, {"system": "iOS 27.1"}, {"message": "Damaged."})
+    ):
+        library._catalog.add(replace(new_recording(f"{number:032x}", "x.xml", "upload", 1), **told))
+    assert len(library.recordings(word)) == 1
 
 
 @pytest.mark.parametrize(

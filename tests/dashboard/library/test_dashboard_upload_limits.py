@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,19 @@ def test_ten_gigabytes_are_refused_before_a_byte_is_sent(
     with pytest.raises(NoSpace, match=r"2\.0 GB beside the other uploads: it can take 1\.0 GB"):
         library.uploads.begin("y", 2_000_000_000)
     assert len(library.uploads.unfinished()) == 1
+
+
+def test_what_was_announced_and_is_not_sent_keeps_nobody_out(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "free_bytes", lambda _store: 9_000_000_000)
+    idle = library.uploads.begin("x", 8_000_000_000)
+    with pytest.raises(NoSpace):
+        library.uploads.begin("y", 2_000_000_000)
+    before = time.time() - 400
+    os.utime(library._store.upload(idle) / "offset", (before, before))
+    library.uploads.begin("y", 2_000_000_000)
+    assert [round(one.idle_seconds, -2) for one in library.uploads.unfinished() if one.id == idle] == [400]
 
 
 def test_a_claim_beyond_the_limit_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from library_support import (
     BUNDLE_VERDICT,
+    EXPORTS,
     EXPORTS_VERDICT,
     opened,
     settled,
@@ -18,7 +19,9 @@ from library_support import (
 )
 from worker_support import EXPORT, ONE, RESULTS, Reading, Workers, left_of
 
+import tracekit
 from dashboard.errors import NotFound
+from dashboard.library import worker
 
 
 def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
@@ -29,6 +32,18 @@ def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
     assert (recording.samples, recording.windows, recording.duration_ns) == (289, 12, 550_258_000)
     left = {"/".join(one.split("/")[:2]) for one in left_of(reading.library, recording)}
     assert left == {"results/samples", *(f"results/{name}" for name in RESULTS)}
+
+
+def test_the_length_is_the_recording_s_own_whatever_lies_behind_its_end() -> None:
+    analysis = tracekit.analyze(tracekit.open_trace(EXPORTS))
+
+    def told(duration_ns: int | None) -> int:
+        info = replace(analysis.trace.info, duration_ns=duration_ns)
+        summary = worker._summary(replace(analysis, trace=replace(analysis.trace, info=info)))
+        return int(json.loads(summary)["duration_ns"])
+
+    assert told(1_000) == 1_000
+    assert told(None) == 707_258_041  # the end of what lies last
 
 
 def test_what_the_pages_need_is_there(reading: Reading) -> None:
@@ -65,6 +80,26 @@ def test_an_upload_is_read_whatever_its_names_say(reading: Reading, name: str, v
     assert json.loads(reading.library.analysis_path(recording.id).read_bytes())["input"]["name"] == name
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("zip", ["drop/notes.txt"]), ("exports", ["d/truth.json"]), ("renamed", []), ("x.csv", [])],
+)
+def test_what_was_uploaded_beside_it_and_not_read_is_told(
+    reading: Reading, name: str, told: list[str]
+) -> None:
+    issues = json.loads(reading.library.analysis_path(reading[name].id).read_bytes())["issues"]
+    prefix = "no part of the recording, so not read: "
+    found = [one["message"] for one in issues if one["code"] == "files-ignored"]
+    assert found == [f"{prefix}{one}" for one in told]
+
+
+def test_a_recording_that_failed_is_named_once(reading: Reading) -> None:
+    with pytest.raises(NotFound) as caught:
+        reading.library.view_path(reading["cut.gz"].id)
+    assert str(caught.value).startswith("cut.gz is not ready: is a damaged or cut-off gzip file")
+    assert str(caught.value).count("cut.gz") == 1 and not str(caught.value).endswith("..")
+
+
 def test_a_real_bundle_that_was_uploaded_is_read(reading: Reading, shared: Path) -> None:
     place = shared / "traces" / "bundles" / "shadi-gamal__uniprof"
     bundle = (place / "test-simple.trace.zip").read_bytes()
@@ -79,7 +114,7 @@ def test_a_real_bundle_that_was_uploaded_is_read(reading: Reading, shared: Path)
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("cut.zip", "cut.zip: cannot be unpacked: it is cut off or damaged"),
+        ("cut.zip", "cut.zip: cannot be unpacked: it is cut off or damaged. Make or fetch"),
         (
             "exports.zip",
             "exports.zip: is an archive without a .trace bundle in it. Unpack it and add the folder of exports.",

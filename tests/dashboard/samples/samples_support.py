@@ -192,7 +192,7 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         else:
             groups.append([one["lane"], calls[at][0], row, row + 1, 1])
     header = {
-        "format": "tracekit-samples/1",
+        "format": "tracekit-samples/2",
         "duration_ns": 10,
         "length_ns": 1,
         "groups": groups,
@@ -200,6 +200,8 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         "rules": [],
         "window_names": [window[name] for name in ("label", "model") for window in windows],
         "spans": [],
+        "page_nodes": 0,
+        "levels": [0],
     }
     arrays = {
         "time": np.array([one["time"] for one in samples], np.int64),

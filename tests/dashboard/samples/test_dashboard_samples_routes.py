@@ -188,7 +188,7 @@ def test_results_that_are_no_longer_whole_ask_to_be_read_again(
     if harm == "gone":
         shutil.rmtree(folder)
     elif harm == "other format":
-        header.write_text(header.read_text().replace("tracekit-samples/1", "tracekit-samples/9"))
+        header.write_text(header.read_text().replace("tracekit-samples/2", "tracekit-samples/9"))
     elif harm == "no header":
         header.write_text("[]")
     elif harm == "cut off":

@@ -13,6 +13,7 @@ from typing import Any
 from dashboard.errors import Conflict, NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.downloads import Downloads
+from dashboard.library.uploads import Unfinished
 from dashboard.settings import Limits
 
 READY = "a" * 32
@@ -43,6 +44,10 @@ class FakeUploads:
     def __init__(self) -> None:
         self.begun: list[tuple[str, Any]] = []
         self.content = b""
+        self.left: list[Unfinished] = []
+
+    def unfinished(self) -> list[Unfinished]:
+        return self.left
 
     def begin(self, name: str, size_bytes: int = 0, *, files: Any = None) -> str:
         self.begun.append((name, size_bytes if files is None else files))
@@ -86,6 +91,9 @@ class FakeLibrary:
 
     def tags(self) -> list[tuple[str, int]]:
         return sorted(Counter(tag for one in self.recordings() for tag in one.tags).items())
+
+    def is_recorded(self, recording: Recording) -> bool:
+        return False
 
     def recording(self, recording_id: str) -> Recording:
         if recording_id not in self.held:

@@ -125,6 +125,45 @@ test("what the server refuses is told in its words; the picture stays, and the n
   assert.equal(source.occupancy(0, 0, 1e6, 4).planes[0], 10);
 });
 
+const SELECTED = { range: { from: 1, to: 9, isDone: true }, lanes: [] };
+
+/** A source whose every answer is what `answer(address)` gives; `sums` counts how often those were asked for. */
+function failing(answer) {
+  const told = [];
+  const asked = [];
+  const fetch = async (address) => {
+    asked.push(address);
+    return answer(address);
+  };
+  const source = remoteSource(largeView(), "/x", { fetch, pauses: { first: 30, longest: 60 } });
+  source.listen({ sums: () => source.select(SELECTED, null), problem: (text, about) => told.push([about, text]) });
+  return { source, told, sums: () => asked.filter((address) => address.includes("/sums?")).length };
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+test("sums that could not be had are asked for again by themselves, at longer intervals", async () => {
+  const { source, told, sums } = failing(() => {
+    throw new TypeError("Failed to fetch");
+  });
+  source.select(SELECTED, null);
+  await pause(15);
+  assert.deepEqual([sums(), told], [1, [["sums", "The selection could not be added up: the dashboard does not answer."]]]);
+  await pause(200);
+  assert.ok(sums() >= 3 && sums() <= 5, `${sums()} times`);
+  source.select({ range: null, lanes: [] }, null);
+});
+
+test("what the server refuses is asked for again only when the reader says so", async () => {
+  const { source, told, sums } = failing(() => new Response(JSON.stringify({ error: "Too long." }), { status: 400 }));
+  source.select(SELECTED, null);
+  await pause(120);
+  assert.deepEqual([sums(), told], [1, [["sums", "The selection could not be added up: Too long."]]]);
+  source.retry();
+  await pause(15);
+  assert.equal(sums(), 2);
+});
+
 test("a tile that does not fit the view is refused", async () => {
   const { source, told, settled } = opened({ planes: { 0: 3 } });
   source.prepare(look(0, 1e6, 4));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { smallView } from "../../js/small_view.mjs";
 import "./report_assets.mjs";
 
 const { createSums, selectionQuery } = await import("../../../dashboard/assets/sums.js");
@@ -8,13 +9,13 @@ const VIEW = { samples: { node: Int32Array.of(0, 1), number: Uint32Array.of(3, 4
 const state = (from, to, isDone = true, lanes = []) => ({ range: { from, to, isDone }, lanes });
 
 /** A block as the server sends it: `numbers` of samples, one row each. */
-function block(numbers, format = "tracekit-sums/1") {
+function block(numbers, format = "tracekit-sums/1", more = {}) {
   const count = numbers.length;
   const arrays = { n: ["u32", 0, count] };
   const samples = { count, node: "n", weight: "n", number: "n", kind: "n" };
   const written = (offset) => {
     arrays.n[1] = offset;
-    return new TextEncoder().encode(JSON.stringify({ format, samples, arrays }));
+    return new TextEncoder().encode(JSON.stringify({ format, samples, arrays, ...more }));
   };
   const offset = 512;
   const header = written(offset);
@@ -25,7 +26,7 @@ function block(numbers, format = "tracekit-sums/1") {
   return bytes;
 }
 
-function stubbed() {
+function stubbed(view = VIEW) {
   const log = { asked: [], aborted: [], arrived: 0, failed: [] };
   const open = new Map();
   const load = (query, signal) => {
@@ -41,7 +42,7 @@ function stubbed() {
   const arrived = () => {
     log.arrived += 1;
   };
-  const sums = createSums(VIEW, { load, arrived, failed: (error) => log.failed.push(error.message) });
+  const sums = createSums(view, { load, arrived, failed: (error) => log.failed.push(error.message) });
   const settled = () => new Promise((resolve) => setTimeout(resolve));
   const ends = (how) => (query, value) => (open.get(query)[how](value), settled());
   return { ...sums, log, come: ends("resolve"), fail: ends("reject") };
@@ -83,6 +84,17 @@ test("of several choices the last one counts; the others are given up", async ()
   assert.equal(sums.select({ range: null, lanes: [2] }, null).isCurrent, true);
 });
 
+test("the branches that an answer brings are the selection's", async () => {
+  const view = smallView();
+  const sums = stubbed(view);
+  const names = { extra: { parent: "n", function: "n", flags: "n" }, functions: { number: "n", name: "n", binary: "n" } };
+  sums.select(state(1, 9), null);
+  await sums.come("from=1&to=9", block([0], "tracekit-sums/1", { ...names, strings: ["of the answer"] }));
+  const { nodes, strings } = sums.select(state(1, 9), null).selection.view;
+  assert.deepEqual([nodes.parent.length, nodes.parent[5], strings[nodes.name[5]]], [6, 0, "of the answer"]);
+  assert.equal(sums.select({ range: null, lanes: [] }, null).selection.view.nodes, view.nodes);
+});
+
 test("the same question is not asked twice", () => {
   const sums = stubbed();
   sums.select(state(1, 9), null);
@@ -115,12 +127,28 @@ test("a failure is told, and asked for again only when it is forgiven", async ()
   sums.select(state(1, 9), null);
   await sums.fail("from=1&to=9", new Error("no"));
   assert.deepEqual(sums.log.failed, ["no"]);
-  assert.equal(sums.select(state(1, 9), null).isCurrent, false);
+  const { isCurrent, isRefused } = sums.select(state(1, 9), null);
+  assert.deepEqual([isCurrent, isRefused], [false, true]);
   assert.equal(sums.log.asked.length, 1);
   assert.equal(sums.forgive(), true);
   assert.equal(sums.forgive(), false);
   sums.select(state(1, 9), null);
   assert.equal(sums.log.asked.length, 2);
+});
+
+test("what fails is refused until it is there or something else is chosen, also while it is asked for again", async () => {
+  const sums = stubbed();
+  assert.equal(sums.select(state(1, 9), null).isRefused, false);
+  await sums.fail("from=1&to=9", new Error("no"));
+  sums.forgive();
+  assert.equal(sums.select(state(1, 9), null).isRefused, true);
+  assert.equal(sums.log.asked.length, 2);
+  assert.equal(sums.select(state(1, 8), null).isRefused, false);
+  await sums.fail("from=1&to=8", new Error("no"));
+  assert.equal(sums.select({ range: null, lanes: [] }, null).isRefused, undefined);
+  assert.equal(sums.select(state(1, 8), null).isRefused, false);
+  await sums.come("from=1&to=8", block([1]));
+  assert.equal(sums.select(state(1, 8), null).isCurrent, true);
 });
 
 test("an answer of another kind is a failure", async () => {

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_library import READY
 
-from dashboard.access import allowed_hosts, content_policy, is_loopback
+from dashboard.access import allowed_hosts, check_names, content_policy, is_loopback
 from dashboard.settings import Settings
+from tracekit.errors import UsageError
 
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
@@ -25,6 +27,7 @@ EVERY_ROUTE = [
     "/nonsense",
 ]
 TOKEN = "an-open-secret"
+FROM_HERE = {"HTTP_ORIGIN": "http://127.0.0.1:8127"}
 
 
 def body_of(answer: Any) -> str:
@@ -77,10 +80,23 @@ def test_where_all_addresses_listen_any_number_is_ours_and_no_name_is(
     assert client(host="0.0.0.0").get("/_dash-layout", headers={"Host": host}).status_code == expected
 
 
+NAMES = ("mac.local", "proxy.example:443", "inner.example:8443", "fd00::3")
+
+
+@pytest.mark.parametrize(
+    "name", ["http://x/", "http://x", "x/y", "x y", "", "x:port", "*", "x:1:2", "[x]:1", "é.example", "x\n"]
+)
+def test_what_is_no_name_is_not_taken_for_one(name: str) -> None:
+    check_names(NAMES)
+    with pytest.raises(UsageError, match=r"not a host's name. Give it as browsers do, such as mac\.local"):
+        check_names([name])
+
+
 def test_the_configured_host_and_further_names_are_ours() -> None:
-    settings = Settings(Path(), host="fd00::2", port=9, allowed_hosts=("mac.local", "proxy.example:443"))
+    settings = Settings(Path(), host="fd00::2", port=9, allowed_hosts=NAMES)
     assert allowed_hosts(settings) == {
-        "127.0.0.1:9", "localhost:9", "[::1]:9", "[fd00::2]:9", "mac.local:9", "proxy.example:443",
+        "127.0.0.1:9", "localhost:9", "[::1]:9", "[fd00::2]:9",
+        "mac.local", "mac.local:9", "proxy.example", "proxy.example:443", "inner.example:8443", "[fd00::3]", "[fd00::3]:9",
     }  # fmt: skip
 
 
@@ -153,6 +169,7 @@ def test_our_own_api_wants_its_header_and_dash_does_not(client: Client) -> None:
         "output": "page.children",
         "outputs": {"id": "page", "property": "children"},
         "inputs": [{"id": "address", "property": "pathname", "value": "/"}],
+        "state": [{"id": "address", "property": "search", "value": ""}],
         "changedPropIds": ["address.pathname"],
     }
     assert client().post(CALLBACK, headers=headers, json=asked).status_code == 200
@@ -199,6 +216,21 @@ def test_a_token_in_the_address_of_a_write_is_not_enough(client: Client) -> None
 def test_the_way_back_from_the_token_leads_nowhere_else(path: str, client: Client) -> None:
     answer = client(token=TOKEN).get(f"/?token={TOKEN}", headers=HOST, environ_overrides={"PATH_INFO": path})
     assert (answer.status_code, answer.headers["Location"]) == (302, "/evil.example")
+
+
+def test_who_is_not_let_in_gets_a_page_that_needs_nothing_more(client: Client) -> None:
+    text = body_of(client(token=TOKEN).get("/", headers=HOST))
+    assert "<style>" in text and "<link" not in text and "<nav" not in text
+
+
+def test_a_refusal_leads_nowhere_but_home(client: Client) -> None:
+    answer = client().get(
+        "/",
+        headers=HOST,
+        environ_overrides={"PATH_INFO": "//evil.example/download/x", "REQUEST_METHOD": "PUT", **FROM_HERE},
+    )
+    assert (answer.status_code, "evil" in body_of(answer)) == (405, False)
+    assert '<a href="/">All recordings</a>' in body_of(answer)
 
 
 # Headers and errors ---------------------------------------------------------------------------------------
@@ -256,12 +288,37 @@ def test_an_error_in_a_callback_is_a_sentence_on_the_page(
         "output": "page.children",
         "outputs": {"id": "page", "property": "children"},
         "inputs": [{"id": "address", "property": "pathname", "value": "/recordings/x"}],
+        "state": [{"id": "address", "property": "search", "value": ""}],
         "changedPropIds": ["address.pathname"],
     }
     answer = tab.post(CALLBACK, headers=OURS, json=asked)
     assert "Something went wrong" in body_of(answer)
     assert "secret detail" not in body_of(answer) and "Traceback" not in body_of(answer)
     assert "secret detail" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", 200),
+        ("/record", 200),
+        ("/compare", 200),
+        (f"/recordings/{READY}", 200),
+        (f"/recordings/{READY}/", 200),
+        (f"/compare/{READY}/{READY}", 200),
+        ("/nonsense", 404),
+        ("/record/x", 404),
+        ("/recordings", 404),
+        ("/recordings/nonsense", 404),
+        (f"/recordings/{READY}/x", 404),
+        (f"/compare/{READY}", 404),
+        (f"/compare/{READY}/nonsense", 404),
+    ],
+)
+def test_what_is_no_page_is_not_found_by_programs_either(path: str, expected: int, client: Client) -> None:
+    answer = client().get(path, headers=HOST)
+    assert (answer.status_code, answer.mimetype) == (expected, "text/html")
+    assert "/assets/start.js" in body_of(answer)  # which draws the page that says so
 
 
 @pytest.mark.parametrize("path", ["/_mcp", "/_alive_0", "/_dash-dev-tools"])

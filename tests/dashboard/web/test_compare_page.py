@@ -172,6 +172,19 @@ def test_a_recording_and_itself(web: Client) -> None:
     assert held.comparisons.asked == []
 
 
+def test_without_recordings_it_says_how_two_are_chosen(web: Client) -> None:
+    asked = {
+        "output": "page.children",
+        "outputs": {"id": "page", "property": "children"},
+        "inputs": [{"id": "address", "property": "pathname", "value": "/compare"}],
+        "state": [{"id": "address", "property": "search", "value": ""}],
+        "changedPropIds": ["address.pathname"],
+    }
+    headers = {"Host": "127.0.0.1:8127", "Origin": "http://127.0.0.1:8127"}
+    answer = web().post("/_dash-update-component", headers=headers, json=asked)
+    assert "Tick two recordings in the library" in answer.get_data(as_text=True)
+
+
 def test_a_recording_that_is_not_there(web: Client) -> None:
     held = web().library
     for pair in ((READY, "e" * 32), ("..", NEW)):
@@ -181,20 +194,16 @@ def test_a_recording_that_is_not_there(web: Client) -> None:
 # The library's page ---------------------------------------------------------------------------------------
 
 
-def ticks(page: Any) -> dict[str, bool]:
-    return {
-        one.id["choose"]: getattr(one, "aria-checked") == "true"
-        for one in parts_of(page)
-        if getattr(one, "role", "") == "checkbox"
-    }
+def ticks(page: Any) -> list[str]:
+    return [one.id["choose"] for one in parts_of(page) if getattr(one, "role", "") == "checkbox"]
 
 
 def test_recordings_that_are_ready_can_be_ticked() -> None:
     waits, failed = recording(BUSY, state="waiting"), recording(FAILED, state="failed")
-    page = library.rows([BASE, AFTER, waits, failed], filtered=False, deleted=False, chosen=[NEW])
-    assert ticks(page) == {READY: False, NEW: True}
+    page = library.rows([BASE, AFTER, waits, failed], filtered=False, deleted=False)
+    assert ticks(page) == [READY, NEW]
     gone = recording(deleted=datetime(2026, 3, 5, tzinfo=UTC))
-    assert ticks(library.rows([gone], filtered=False, deleted=True)) == {}
+    assert ticks(library.rows([gone], filtered=False, deleted=True)) == []
 
 
 def test_of_two_the_older_is_base() -> None:

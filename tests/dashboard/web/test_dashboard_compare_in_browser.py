@@ -199,3 +199,28 @@ def test_nothing_on_it_stands_in_the_way_of_assistive_technology(
     tab.evaluate(axe)
     found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_says_so(
+    running: Running, tab: Any
+) -> None:
+    long, short = "ane-intervals-macos26", "text-addresses-ios16"
+    started = running(str(SAMPLES / long), str(SAMPLES / short))
+    opened(tab, started.base, "#library .tick >> nth=1")
+    for name in (long, short):
+        tab.get_by_role("checkbox", name=f"Compare: {name}").click()
+    tab.get_by_role("link", name="Compare", exact=True).click()
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    tab.wait_for_timeout(500)
+    pictures(tab, "compared-strips")
+    assert tab.locator(".aligned-at").last.inner_text() == "Without windows, so it is aligned at its start."
+    assert tab.locator(".aligned-at select").count() == 1
+    shares = [tab.locator("canvas.overview").nth(side).evaluate(DRAWN) for side in (0, 1)]
+    assert shares[0] == 1 and 0.6 < shares[1] < 0.66  # 0.85 s, and of them 0.53 s
+
+
+# The part of the strip's columns in which anything is drawn.
+DRAWN = """canvas => {
+  const { data } = canvas.getContext("2d").getImageData(0, canvas.height / 2, canvas.width, 1);
+  return Array.from({ length: canvas.width }, (_, x) => data[4 * x + 3] > 0).filter(Boolean).length / canvas.width;
+}"""

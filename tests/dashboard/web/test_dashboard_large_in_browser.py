@@ -190,8 +190,77 @@ def test_without_an_answer_the_page_says_so_and_goes_on(shown: Callable[..., Any
     tab.keyboard.press("]")
     tab.wait_for_timeout(500)
     assert "could not be added up" in tab.locator("#status").inner_text()
-    assert tab.locator("#flame").get_attribute("aria-busy") == "true"
+    assert tab.locator("#flame").get_attribute("aria-busy") == "false"
     tab.unroute_all()
     tab.keyboard.press("w")
     assert " of " in summary(tab)
     tab.bad[:] = [one for one in tab.bad if "ERR_FAILED" not in one]
+
+
+def test_a_failure_is_seen_marks_what_is_old_and_mends_itself(
+    shown: Callable[..., Any], samples: list[Sample]
+) -> None:
+    tab = shown("#q=thread:alpha")
+    alpha, beta = (sum(one.thread == name for one in samples) for name in ("alpha", "beta"))
+    assert summary(tab).startswith(f"{alpha:,} of")
+    tab.route("**/api/recordings/*/sums?*", lambda route: route.abort())
+    tab.get_by_label("Filter samples").fill("thread:beta")
+    line = tab.locator("#toolbar .problem-line")
+    line.wait_for()
+    assert "could not be added up: the dashboard does not answer." in line.inner_text()
+    assert "The figures below are of the selection before." in tab.locator("#toolbar .summary").inner_text()
+    for section in ("engines", "flame", "stacks"):
+        assert tab.locator(f"#{section}").get_attribute("aria-busy") == "false"
+        assert tab.locator(f"#{section} > .old-figures").is_visible()
+    tab.unroute_all()
+    line.wait_for(state="hidden", timeout=10_000)  # asked for again without a word
+    assert summary(tab).startswith(f"{beta:,} of")
+    assert tab.locator(".outdated").count() == 0
+    assert not tab.locator("#flame > .old-figures").is_visible()
+    tab.bad[:] = [one for one in tab.bad if "ERR_FAILED" not in one]
+
+
+def test_a_failure_is_mended_by_trying_again(shown: Callable[..., Any]) -> None:
+    tab = shown()
+    tab.route(
+        "**/api/recordings/*/sums?*", lambda route: route.fulfill(status=404, json={"error": "Not now."})
+    )
+    tab.get_by_label("Filter samples").fill("thread:beta")
+    line = tab.locator("#toolbar .problem-line")
+    line.wait_for()
+    assert "could not be added up: Not now." in at_rest(tab).locator("#toolbar .problem-line").inner_text()
+    tab.unroute_all()
+    line.get_by_role("button", name="Try again").click()
+    line.wait_for(state="hidden")
+    assert " of " in summary(tab)
+    tab.bad[:] = [one for one in tab.bad if "404" not in one]
+
+
+def test_a_dashboard_that_is_there_again_is_asked_again(shown: Callable[..., Any]) -> None:
+    tab = shown()
+    tab.route("**/api/alive", lambda route: route.abort())
+    tab.route(
+        "**/api/recordings/*/sums?*", lambda route: route.fulfill(status=404, json={"error": "Not now."})
+    )
+    tab.get_by_label("Filter samples").fill("thread:beta")
+    line = tab.locator("#toolbar .problem-line")
+    line.wait_for()
+    tab.locator(".gone").wait_for(timeout=15_000)
+    tab.unroute_all()
+    line.wait_for(state="hidden", timeout=15_000)
+    assert " of " in summary(tab)
+    tab.bad[:] = [one for one in tab.bad if "404" not in one and "ERR_FAILED" not in one]
+
+
+def test_a_filter_that_is_too_long_is_told(shown: Callable[..., Any]) -> None:
+    tab = shown()
+    tab.get_by_label("Filter samples").fill("x" * 2_001)
+    line = tab.locator("#toolbar .problem-line")
+    line.wait_for()
+    tab.wait_for_timeout(300)
+    assert "A filter has no more than 2,000 characters." in line.inner_text()
+    assert tab.locator("#flame > .old-figures").is_visible()
+    tab.get_by_label("Filter samples").fill("thread:beta")
+    line.wait_for(state="hidden")
+    assert not tab.locator("#flame > .old-figures").is_visible()
+    tab.bad[:] = [one for one in tab.bad if "400" not in one]

@@ -94,8 +94,8 @@ def test_a_dashboard_that_ends_says_what_it_is_saving(running: Running, tab: Any
 
 
 def test_others_may_record_where_that_was_asked_for(running: Running, tab: Any, xctrace: StandIn) -> None:
-    base = running("--allow-host", "mac.example.org", "--allow-recording").base
-    opened(tab, f"{base}record", FORM)
+    started = running("--allow-host", "mac.example.org", "--allow-recording")
+    opened(tab, started.address.replace("/?", "/record?"), FORM)
 
 
 def test_its_end_opens_it_also_when_nobody_stops_it(running: Running, tab: Any, xctrace: StandIn) -> None:
@@ -263,6 +263,13 @@ def test_who_insists_is_warned_first(running: Running, tab: Any, xctrace: StandI
     tab.get_by_role("button", name="Kill xctrace").click()
     tab.get_by_text("xctrace was killed while it saved, as you insisted").wait_for(timeout=PATIENCE_MS)
     pictures(tab, "record-unfinished")
+    command = tab.locator("#record-failed pre")
+    assert command.evaluate("one => one.scrollWidth <= one.clientWidth")
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.get_by_role("button", name="Copy").click()
+    tab.get_by_role("button", name="Copied").wait_for()
+    assert tab.evaluate("navigator.clipboard.readText()") == command.inner_text()
+    tab.get_by_role("button", name="Copy", exact=True).wait_for()
 
 
 def test_without_xctrace_the_page_says_what_to_do(
@@ -272,14 +279,21 @@ def test_without_xctrace_the_page_says_what_to_do(
     opened(tab, f"{running().base}record", "#record-form h2")
     assert "Nothing can be recorded here" in tab.locator("#record").inner_text()
     pictures(tab, "record-nothing")
+    before = tab.get_by_text("Last looked at").inner_text()
+    tab.wait_for_timeout(1_000)
     tab.get_by_role("button", name="Look again").click()
+    tab.get_by_text("Looking for xctrace").wait_for(timeout=PATIENCE_MS)
     tab.locator("#record-form h2").wait_for(timeout=PATIENCE_MS)
+    assert tab.get_by_text("Last looked at").inner_text() != before
+    assert tab.locator("#record").inner_text().count("What tracekit doctor says") == 1
+    assert tab.locator("#record-form tbody .problem").count() >= 1
     tab.get_by_role("link", name="add it to the library").click()
     tab.locator("#upload .drop").wait_for(timeout=PATIENCE_MS)
 
 
 def test_where_others_can_reach_it_the_page_says_so(running: Running, tab: Any, xctrace: StandIn) -> None:
-    opened(tab, f"{running('--allow-host', 'mac.example.org').base}record", "#page main pre")
+    started = running("--allow-host", "mac.example.org")
+    opened(tab, started.address.replace("/?", "/record?"), "#page main pre")
     assert "starts no programs on its machine" in tab.locator("#page main").inner_text()
     pictures(tab, "record-remote")
 

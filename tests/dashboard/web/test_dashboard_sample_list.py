@@ -83,9 +83,11 @@ def test_the_list_follows_range_threads_and_filter(listed: Listed) -> None:
     tab.fill("#toolbar input[type=search]", "")
     said(tab, "384 of 384 samples")
     thread = tab.locator(".timeline-labels .thread").first
-    name, count = thread.locator("span").inner_text(), thread.locator("small").inner_text()
+    name, count = thread.locator("span").first.inner_text(), thread.locator("small").inner_text()
     thread.click()
-    assert tab.locator("#samples .sample-rows").get_attribute("aria-busy") == "true"
+    tab.wait_for_timeout(300)
+    assert tab.locator("#samples").bounding_box()["y"] > tab.viewport_size["height"] + 300  # out of sight
+    assert tab.locator("#samples .sample-rows").get_attribute("aria-busy") == "false"
     tab.locator("#samples").scroll_into_view_if_needed()
     said(tab, f"{re.search(r'([0-9,]+) samples', count)[1]} of 384 samples")  # type: ignore[index]
     assert set(tab.locator("#samples tr td:nth-child(2)").all_inner_texts()) == {name}
@@ -146,6 +148,29 @@ def test_a_time_in_the_list_leads_there_in_the_timeline(listed: Listed) -> None:
     assert start < time < end
     assert end - start <= 110
     assert "384 of 384" in tab.locator("#samples .samples-head").inner_text()
+
+
+def test_a_chosen_sample_is_marked_in_the_timeline_and_its_lane_comes_into_sight(listed: Listed) -> None:
+    tab = listed("#closed=threads")
+    timeline = tab.locator("#timeline")
+    marked = timeline.locator("[aria-current=true]")
+    rows(tab).nth(3).locator(".leaf").press("Enter")
+    tab.wait_for_timeout(100)
+    assert marked.count() == 0  # the group stays folded until the time is asked for
+    thread = rows(tab).nth(50).locator("td").nth(1).inner_text()
+    rows(tab).nth(50).locator(".time").press("Enter")
+    marked.wait_for()
+    assert marked.locator("span").first.inner_text() == thread
+    scroll = timeline.locator(".timeline-scroll").bounding_box()
+    box = marked.bounding_box()
+    assert scroll["y"] <= box["y"] and box["y"] + box["height"] <= scroll["y"] + scroll["height"] + 1
+    for _ in range(40):
+        if found := re.search(r"at=(\d+)\.(\d+)", tab.url):
+            break
+        tab.wait_for_timeout(50)
+    assert int(found[1]) / 1e6 == pytest.approx(milliseconds(tab)[50], rel=0.01)  # type: ignore[index]
+    tab.get_by_role("button", name="Clear selection").click()
+    assert marked.count() == 0
 
 
 def test_a_refusal_is_told_and_can_be_tried_again(listed: Listed) -> None:

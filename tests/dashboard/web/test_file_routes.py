@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dash import html
 from dashboard_support import SAMPLES
 from fake_library import BUSY, READY, recording
 
@@ -28,8 +29,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, st
     made.write_bytes(b"<script>alert(1)</script>")
     calls: list[tuple[str, str, bool]] = []
 
-    def path(_self: Downloads, recording_id: str, what: Any, redact: bool) -> Path:
-        calls.append((recording_id, what.name, redact))
+    def path(_self: Downloads, recording_id: str, what: Any, redact: bool, process: str) -> Path:
+        calls.append((recording_id, f"{what.name}{process and f' of {process}'}", redact))
         return made
 
     monkeypatch.setattr(Downloads, "path", path)
@@ -67,6 +68,34 @@ def test_redacted_is_said_in_the_name(client: Client, asked: list[Any]) -> None:
     assert answer.headers["Content-Disposition"] == "attachment; filename=Camera.trace.redacted.html"
     get(client(), "html?redact=0")
     assert asked == [(READY, "html", True), (READY, "html", False)]
+
+
+def test_the_process_that_is_kept_is_in_the_name(client: Client, asked: list[Any]) -> None:
+    answer = get(client(), "html?redact=1&process=751")
+    assert answer.headers["Content-Disposition"] == "attachment; filename=Camera.trace.redacted-751.html"
+    get(client(), "html?process=751")
+    assert asked == [(READY, "html of 751", True), (READY, "html", False)]
+
+
+def test_the_menu_asks_which_process_is_kept() -> None:
+    parts = flat(menu(recording(), [(751, "Finder"), (42, "App\u202e")]))
+    assert [one.href for one in parts if hasattr(one, "href") and "redact" in one.href] == []
+    choice = next(one for one in parts if isinstance(one, html.Select))
+    assert choice.name == "process"
+    assert [(one.value, one.children) for one in choice.children] == [
+        ("751", "Finder (751)"), ("42", "App\\u202e (42)"),
+    ]  # fmt: skip
+    buttons = [one for one in parts if isinstance(one, html.Button)]
+    assert [(one.name, one.value, one.type, one.formAction.rpartition("/")[2]) for one in buttons] == [
+        ("redact", "1", "submit", name) for name in ("html", "markdown", "png", "svg", "json")
+    ]
+
+
+def flat(layout: Any) -> list[Any]:
+    """All parts of a layout, in order."""
+    if isinstance(layout, list):
+        return [part for one in layout for part in flat(one)]
+    return [layout, *flat(getattr(layout, "children", []) or [])] if layout is not None else []
 
 
 @pytest.mark.parametrize("what", ["html?redact=yes", "html?redact=", "samples?redact=1"])
@@ -114,7 +143,10 @@ def test_what_goes_wrong_is_a_page_with_a_sentence(
     assert (answer.status_code, answer.mimetype) == (status, "text/html")
     assert "Content-Disposition" not in answer.headers
     assert ("Retry-After" in answer.headers) == (status == 503)
-    assert (str(error) in answer.get_data(as_text=True)) == (status != 500)
+    text = answer.get_data(as_text=True)
+    assert (str(error) in text) == (status != 500)
+    assert f'<a href="/recordings/{READY}">Back to the recording</a>' in text
+    assert '<link rel="stylesheet" href="/assets/dashboard.css' in text
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from dash import html
 from fake_library import READY, recording
 
-from dashboard.pages import figures, library, trace, words
+from dashboard.pages import editor, figures, library, trace, words
 
 
 def plain(layout: Any) -> Any:
@@ -85,6 +86,17 @@ def test_failed_and_cancelled() -> None:
     assert buttons(failed) == ["retry"]
     assert "was cancelled" in text_of(trace.failed_page(recording(state="cancelled")))
     assert buttons(trace.deleted_page(recording())) == ["restore"]
+
+
+def test_a_recording_that_lacks_files_leads_to_where_they_are_added() -> None:
+    failed = json.dumps(plain(trace.failed_page(recording(state="failed", message="Add the files of one."))))
+    assert '"href": "/#upload"' in failed and "Add other files" in failed
+    assert "/#upload" not in json.dumps(plain(trace.failed_page(recording(state="cancelled"))))
+
+
+def test_without_windows_no_distributions_are_offered() -> None:
+    assert "Draw distributions" in text_of(trace.ready_page(recording(windows=1)))
+    assert "Distributions" not in text_of(trace.ready_page(recording(windows=0)))
 
 
 @pytest.mark.parametrize("page", [trace.busy_page, trace.failed_page, trace.deleted_page, trace.ready_page])
@@ -216,7 +228,63 @@ def test_the_first_offer_is_to_read_a_file_where_it_lies() -> None:
     [("a, b", ("a", "b")), (" a ,, a ", ("a",)), ("", ()), ("two words", ("two words",))],
 )
 def test_tags_of_a_line(line: str, tags: tuple[str, ...]) -> None:
-    assert library.split_tags(line) == tags
+    assert editor.split_tags(line) == tags
+
+
+@pytest.mark.parametrize(
+    ("name", "tags", "told"),
+    [
+        ("Speech", ("ios", "slow"), ""),
+        (" \t", (), "A recording needs a name."),
+        ("Speech", ("ios", "iOS"), "“ios” and “iOS” are the same tag: keep one of them."),
+        ("Speech", ("x" * 61,), "A tag has at most 60 characters; “xxxxxxxxxxxxxxxxxxxx…” has 61."),
+        ("Speech", tuple(map(str, range(31))), "A recording has at most 30 tags; these are 31."),
+    ],
+)
+def test_what_cannot_be_kept_as_it_was_typed_is_told(name: str, tags: tuple[str, ...], told: str) -> None:
+    assert editor.problem_of(recording(), name, tags) == told
+
+
+def test_a_recording_that_was_deleted_meanwhile_is_not_edited() -> None:
+    gone = recording(deleted=datetime(2026, 1, 1, tzinfo=UTC))
+    assert editor.problem_of(gone, "Speech", ()).startswith("This recording was deleted")
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("", library.Asked()),
+        ("?q=a+b%26&tag=slow", library.Asked("a b&", "slow")),
+        ("?deleted=1&chosen=ab.cd", library.Asked("", "", True, ("ab", "cd"))),
+        ("?nonsense", library.Asked()),
+    ],
+)
+def test_the_address_says_what_is_shown(query: str, asked: library.Asked) -> None:
+    assert library.asked(query) == asked
+
+
+def test_before_a_recording_is_gone_for_good_it_is_said_what_goes() -> None:
+    deleted = datetime(2026, 1, 1, tzinfo=UTC)
+    table = library.rows(
+        [
+            recording("a" * 32, name="file", deleted=deleted),
+            recording("b" * 32, name="sent", deleted=deleted, origin="upload"),
+            recording("c" * 32, name="made", deleted=deleted),
+        ],
+        filtered=False,
+        deleted=True,
+        recorded=["c" * 32],
+    )
+    losses = re.findall(
+        r"What was read of .file. is|What was uploaded as .sent.|no other copy",
+        json.dumps(plain(table), ensure_ascii=False),
+    )
+    assert [one.replace("“", "").replace("”", "") for one in losses] == [
+        "What was read of file is",
+        "What was uploaded as sent",
+        "no other copy",
+    ]
+    assert "recorded here" in text_of(table)
 
 
 # Words ----------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def test_the_fields_make_a_request(fields: tuple[Any, ...], made: Wanted) -> Non
         (("mac", "all", "", "", "", "template:-x", 5, []), "taken for an option"),
         (("mac", "all", "", "", "", "preset:all", 5, []), "Choose what to record"),
         (("mac", "all", "", "", "", None, 5, []), "Choose what to record"),
-        (("mac", "all", "", "", "", "preset:coreml", None, []), "Give the time limit"),
+        (("mac", "all", "", "", "", "preset:coreml", None, []), "from 0.1 to 3,600, such as"),
         (("mac", ["all"], "", "", "", "preset:coreml", 5, []), "Choose what to record"),
     ],
 )
@@ -206,7 +206,14 @@ def test_without_xctrace_the_doctor_speaks_and_another_way_is_named() -> None:
     assert "not foundSelect one:sudo xcode-select" in text
     assert "devices" not in text
     assert "add it to the library" in text
+    assert text.count("What tracekit doctor says") == 1 and "Last looked" not in text
     assert acts(page) == ["look"]
+
+
+def test_where_the_doctor_finds_nothing_wrong_the_table_says_what_is() -> None:
+    page = record.unavailable(Found("No Mac.", (Check("python", "ok", "3.12"),)), "21:03:04")
+    assert "recordingproblemNo Mac.pythonok3.12" in text_of(page)
+    assert "Last looked at 21:03:04." in text_of(page)
 
 
 # Who may --------------------------------------------------------------------------------------------------

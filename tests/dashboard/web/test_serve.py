@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import signal
 import socket
@@ -15,8 +16,9 @@ import pytest
 from click.testing import CliRunner
 from dashboard_support import ROOT, Running
 
+from dashboard import serve
 from dashboard.command import dashboard_command
-from dashboard.serve import FIRST_PORT, address, listening
+from dashboard.serve import FIRST_PORT, address, listening, other_addresses, own_numbers
 from dashboard.settings import Settings, default_folder
 from tracekit.cli import main
 from tracekit.errors import UsageError
@@ -46,6 +48,34 @@ def test_a_host_that_others_reach_gets_a_token(host: str, tmp_path: Path) -> Non
     again, others = listening(Settings(tmp_path, host=host))
     again.close()
     assert settings.token != others.token
+
+
+def test_another_name_needs_the_token_too(tmp_path: Path) -> None:
+    listener, settings = listening(Settings(tmp_path, allowed_hosts=("proxy.example",)))
+    listener.close()
+    assert len(settings.token) >= 32
+    with pytest.raises(UsageError, match="--allow-host http://x/: not a host's name"):
+        listening(Settings(tmp_path, allowed_hosts=("http://x/",)))
+
+
+def test_the_numbers_of_this_machine_are_printed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "own_numbers", lambda: ["192.168.1.2", "fd00::1"])
+    for host, number in (("0.0.0.0", "192.168.1.2"), ("::", "[fd00::1]")):
+        settings = Settings(Path(), host=host, port=5, token="abc")
+        assert other_addresses(settings, "/x") == [f"http://{number}:5/x?token=abc"]
+    assert other_addresses(Settings(Path(), host="192.168.1.2", port=5, token="abc")) == []
+
+
+def test_no_number_of_this_machine_is_its_own_alone() -> None:
+    assert [one for one in own_numbers() if ipaddress.ip_address(one).is_loopback] == []
+
+
+def test_what_is_said_at_the_start(running: Running, tmp_path: Path) -> None:
+    started = running("--allow-host", "proxy.example", "--library", os.path.relpath(tmp_path / "here", ROOT))
+    token = started.address.partition("?token=")[2]
+    assert len(token) >= 32
+    assert f"By proxy.example, open /?token={token} there once.\n" in started.log()
+    assert f"Its library is {tmp_path / 'here'}. Ctrl-C ends it." in started.log()
 
 
 def test_a_host_that_is_not_this_machine_s_is_told(tmp_path: Path) -> None:

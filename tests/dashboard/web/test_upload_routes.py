@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from fake_library import READY
 
+from dashboard.library.uploads import Unfinished
+
 Client = Callable[..., Any]
 OURS = {"Host": "127.0.0.1:8127", "Origin": "http://127.0.0.1:8127", "X-Tracekit": "1"}
 UPLOAD = f"/api/uploads/{'f' * 32}"
@@ -29,6 +31,16 @@ def test_a_file_in_two_slices(client: Client) -> None:
     assert tab.library.uploads.content == b"abcde"
     done = tab.post(f"{UPLOAD}/finish", headers=OURS, json={})
     assert done.get_json() == {"recording": READY, "address": f"/recordings/{READY}"}
+
+
+def test_the_unfinished_are_listed(client: Client) -> None:
+    tab = client()
+    tab.library.uploads.left = [Unfinished("f" * 32, "x.zip", 5, 3, 60.0)]
+    answer = tab.get("/api/uploads", headers=OURS)
+    assert answer.get_json() == {
+        "uploads": [{"id": "f" * 32, "name": "x.zip", "size_bytes": 5, "offset": 3, "idle_seconds": 60.0}]
+    }
+    assert answer.headers["Cache-Control"] == "no-store"
 
 
 def test_a_folder_is_begun_with_its_files(client: Client) -> None:

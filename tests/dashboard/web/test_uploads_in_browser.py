@@ -97,6 +97,77 @@ def test_an_upload_goes_on_after_a_reload(running: Running, tab: Any, tmp_path: 
     assert sent == [0, 8 << 20, 8 << 20, 16 << 20]
 
 
+def stopped_at_the_second_slice(tab: Any, base: str, file: Path) -> None:
+    """Leave a tab whose upload waits for an answer to its second slice."""
+    opened(tab, base, "#upload .drop")
+
+    def hold(route: Any) -> None:
+        if route.request.headers.get("upload-offset") != str(8 << 20):
+            route.continue_()
+
+    tab.route("**/api/uploads/*", hold)
+    tab.locator(FILE).set_input_files(file)
+    tab.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
+
+
+def test_who_leaves_in_the_midst_of_an_upload_is_asked(idle: Any, tab: Any, tmp_path: Path) -> None:
+    stopped_at_the_second_slice(tab, idle[0], large(tmp_path))
+    asked: list[str] = []
+    tab.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    tab.get_by_role("link", name="Record", exact=True).click(no_wait_after=True)
+    for _ in range(100):
+        if asked:
+            break
+        tab.wait_for_timeout(50)
+    assert asked == ["beforeunload"]
+    assert tab.get_by_role("button", name="Cancel upload").is_visible()
+    tab.get_by_role("button", name="Cancel upload").click()
+    tab.get_by_text("Cancelled: nothing of it was kept.").wait_for()
+    opened(tab, f"{idle[0]}record", "h1")  # unasked
+
+
+def test_what_was_left_is_listed_and_can_be_discarded(idle: Any, tab: Any, tmp_path: Path) -> None:
+    base, library = idle
+    stopped_at_the_second_slice(tab, base, large(tmp_path))
+    assert not tab.get_by_text("Unfinished uploads").is_visible()  # it is under way here
+    tab.unroute("**/api/uploads/*")
+    tab.once("dialog", lambda dialog: dialog.accept())
+    opened(tab, base, ".unfinished li")
+    told = tab.locator(".unfinished li").inner_text()
+    assert re.match(r"large\.xml, [\d.]+ of 2\d MB\. Choose the same file or folder again to go on\.", told)
+    pictures(tab, "unfinished")
+    tab.once("dialog", lambda dialog: dialog.accept())
+    tab.get_by_role("button", name="Discard: large.xml").click()
+    tab.locator(".unfinished li").wait_for(state="detached")
+    assert library.uploads.unfinished() == []
+    assert tab.evaluate("Object.keys(localStorage).filter(key => key.startsWith('tracekit-upload:'))") == []
+
+
+def test_an_upload_goes_on_by_itself_when_the_dashboard_answers_again(
+    idle: Any, tab: Any, tmp_path: Path
+) -> None:
+    base, library = idle
+    opened(tab, base, "#upload .drop")
+    is_away = [True]
+
+    def lose(route: Any) -> None:
+        is_slice = route.request.headers.get("upload-offset") == str(8 << 20)
+        if is_away[0] and (is_slice or "alive" in route.request.url):
+            route.abort()
+        else:
+            route.continue_()
+
+    tab.route("**/api/**", lose)
+    tab.locator(FILE).set_input_files(large(tmp_path))
+    tab.get_by_text("goes on by itself").wait_for(timeout=30_000)
+    assert tab.get_by_role("button", name="Try again").is_visible()
+    pictures(tab, "lost")
+    is_away[0] = False
+    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
+    assert [one.name for one in library.recordings()] == ["large.xml"]
+    tab.bad[:] = [one for one in tab.bad if "ERR_FAILED" not in one]  # the browser itself notes it
+
+
 def test_an_upload_is_cancelled_and_leaves_nothing(running: Running, tab: Any, tmp_path: Path) -> None:
     large = tmp_path / "large.xml"
     large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))

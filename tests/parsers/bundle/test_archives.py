@@ -17,6 +17,7 @@ from bundle_support import codes, small_bundle, symbols_of, write_as
 from bundle_writer import Files, tarred, write_folder, zipped
 from support import column, one_table
 
+from tracekit import open_trace
 from tracekit.errors import InputError, UsageError
 from tracekit.parsers.source import Source
 from tracekit.sources import open_source
@@ -185,6 +186,8 @@ def test_an_encrypted_zip(tmp_path: Path) -> None:
     assert set(codes(source.issues())) >= {"document-damaged", "table-damaged"}
     assert "is encrypted: unpack the archive with its password" in source.issues()[0].message
     assert all(table.row_count is None for table in source.toc()[0].tables)
+    with pytest.raises(InputError, match=r"is an archive with a password\. Unpack it with that first"):
+        open_trace(tmp_path / "x.zip")
 
 
 def test_a_zip_of_an_unknown_compression(tmp_path: Path) -> None:

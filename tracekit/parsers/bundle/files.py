@@ -99,7 +99,7 @@ def open_bundle_files(path: str, shown: str) -> BundleFiles:
     except zipfile.BadZipFile as error:  # its list of files, at the end, is not there
         raise InputError(
             path,
-            f"cannot be unpacked: it is cut off or damaged ({error}).",
+            "cannot be unpacked: it is cut off or damaged.",
             "Make or fetch the archive again.",
         ) from error
     except _ARCHIVE_ERRORS as error:

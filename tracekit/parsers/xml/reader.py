@@ -225,6 +225,10 @@ class DocumentReader:
     def _not_well_formed(self, error: etree.XMLSyntaxError) -> InputError:
         if self._root_name() not in _ROOTS:
             return self._not_an_export()
+        if "XML_PARSE_HUGE" in (error.msg or ""):  # libxml's bound on one text, on depth, on entities
+            return self._error(
+                f"holds in line {error.lineno} a text or a nesting larger than any that xctrace writes."
+            )
         return self._error(
             f"is not well-formed XML in line {error.lineno} ({error.msg}).", "Export the table again."
         )

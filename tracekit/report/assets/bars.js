@@ -1,7 +1,7 @@
 // Horizontal bars: how the selection's samples are shared among engines, and what the system measured. The two are
 // of different kinds and stand apart; neither need sum to the whole.
 import { make } from "./dom.js";
-import { cleanText, formatCount, formatDuration, formatPercent, formatWeight } from "./numbers.js";
+import { cleanText, countOf, formatDuration, formatPercent, formatWeight } from "./numbers.js";
 
 /** `sums` as sumSamples gives them, `measured` as measuredTime does, `length` of the range in ns. */
 export function showBars(container, view, sums, measured, length) {
@@ -10,7 +10,7 @@ export function showBars(container, view, sums, measured, length) {
     .filter(({ samples }) => samples > 0)
     .map(({ name, samples, weight }) => {
       const share = weight / sums.weight;
-      const words = `${formatPercent(share)} · ${formatWeight(weight, view.unit)} · ${formatCount(samples)} samples`;
+      const words = `${formatPercent(share)} · ${formatWeight(weight, view.unit)} · ${countOf(samples, "sample")}`;
       return { name, label: name, share, words };
     });
   const busy = measured.map(({ span, length: time, isRough }) => {

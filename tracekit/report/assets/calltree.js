@@ -3,30 +3,79 @@
 
 const SYSTEM = 1;
 
-/** The view's call tree, with its functions: { parent, func, flags, names, binaries }, the latter by function. */
+const CUT_OFF = 2;
+const MOST_STRINGS = 2 ** 26;
+const ofNodes = new WeakMap();
+const ofTrees = new WeakMap();
+
+/**
+ * The view's call tree, with its functions: { parent, func, flags, names, binaries, less }, names and binaries by
+ * function; `less` is the function that stands for what was cut off, -1 is none. It is made once.
+ */
 export function baseTree(view) {
-  const { parent, name, binary, flags } = view.nodes;
+  if (!ofNodes.has(view.nodes)) ofNodes.set(view.nodes, numberFunctions(view.nodes));
+  return ofNodes.get(view.nodes);
+}
+
+function numberFunctions({ parent, name, binary, flags }) {
   const numbers = new Map();
+  let less = -1;
   const func = Uint32Array.from(parent, (_, node) => {
-    const key = binary[node] * view.strings.length + name[node];
+    const key = binary[node] * MOST_STRINGS + name[node];
     if (!numbers.has(key)) numbers.set(key, numbers.size);
+    if (flags[node] & CUT_OFF) less = numbers.get(key);
     return numbers.get(key);
   });
   const keys = [...numbers.keys()];
-  return {
-    parent,
-    func,
-    flags,
-    names: keys.map((key) => key % view.strings.length),
-    binaries: keys.map((key) => Math.floor(key / view.strings.length)),
+  const names = Uint32Array.from(keys, (key) => key % MOST_STRINGS);
+  const binaries = Uint32Array.from(keys, (key) => Math.floor(key / MOST_STRINGS));
+  return { parent, func, flags, names, binaries, less };
+}
+
+/**
+ * The view's nodes with more behind them: `extra` = { parent, function, flags }; `functions` = { number, name, binary }
+ * are those that the view has no node of.
+ */
+export function nodesWith(view, extra, functions) {
+  const base = baseTree(view);
+  const known = base.names.length;
+  const count = functions.number.reduce((most, number) => Math.max(most, number + 1), known);
+  const names = new Uint32Array(count); // of functions in no node: any
+  const binaries = new Uint32Array(count);
+  names.set(base.names);
+  binaries.set(base.binaries);
+  functions.number.forEach((number, at) => {
+    names[number] = functions.name[at];
+    binaries[number] = functions.binary[at];
+  });
+  const nodes = {
+    parent: joined(base.parent, extra.parent),
+    name: joined(view.nodes.name, extra.function.map((func) => names[func])),
+    binary: joined(view.nodes.binary, extra.function.map((func) => binaries[func])),
+    flags: joined(base.flags, extra.flags),
   };
+  const func = joined(base.func, extra.function);
+  ofNodes.set(nodes, { parent: nodes.parent, func, flags: nodes.flags, names, binaries, less: base.less });
+  return nodes;
+}
+
+function joined(first, second) {
+  const both = new first.constructor(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
 }
 
 /**
  * The tree without system libraries: their frames are gone and their weight is their caller's. `place` says where a
- * node of the old tree went; -1 is above the roots.
+ * node of the old tree went; -1 is above the roots. It is made once of each tree.
  */
 export function withoutSystem(tree) {
+  if (!ofTrees.has(tree)) ofTrees.set(tree, folded(tree));
+  return ofTrees.get(tree);
+}
+
+function folded(tree) {
   const place = new Int32Array(tree.parent.length);
   const parent = [];
   const func = [];

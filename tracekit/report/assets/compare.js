@@ -1,10 +1,11 @@
 // A comparison's timelines, in the report as in the dashboard: one below the other, aligned at a window of each.
 import { readAligned, shifted, warmWindow, wholeOfBoth, writeAligned } from "./align.js";
 import { make } from "./dom.js";
-import { KEY_NAMES, MOUSE_HELP, TIMELINE_KEYS } from "./keys.js";
+import { createHelpSheet } from "./help_sheet.js";
 import { createLegend } from "./legend.js";
 import { formatDuration, formatTime } from "./numbers.js";
 import { readPalette } from "./palette.js";
+import { createProblems } from "./problems.js";
 import { createStore } from "./store.js";
 import { createTimeline } from "./timeline.js";
 import { createTooltip } from "./tooltip.js";
@@ -20,9 +21,14 @@ export function startComparison(sources) {
   const link = readAligned(location.hash, Object.fromEntries(counts));
   document.documentElement.classList.add("live");
   const tooltip = createTooltip();
-  const help = comparisonHelp();
-  const sides = sources.map((source, index) => showSide(SIDES[index], source, link, { tooltip, help }));
+  const help = createHelpSheet({
+    where: "Keys are heard in a timeline that has the focus, and in the first wherever nothing else has it.",
+    without: ["/"], // a comparison has no filter
+  });
+  const both = { whole: null };
+  const sides = sources.map((source, index) => showSide(SIDES[index], source, link, { tooltip, help, both }));
   const whole = () => wholeOfBoth(sides.map((side) => ({ anchor: side.anchor(), duration: side.duration })));
+  both.whole = whole;
   const joint = createStore({ view: link.view ?? whole(), range: link.range });
   followEachOther(sides, joint);
   showControls(sides, joint, whole);
@@ -31,36 +37,45 @@ export function startComparison(sources) {
 }
 
 /** A side's timeline with its choice of the window that both are aligned at. */
-function showSide(name, source, link, { tooltip, help }) {
+function showSide(name, source, link, { tooltip, help, both }) {
   const { view } = source;
   const store = createStore({ view: { from: 0, to: view.duration_ns } });
+  const { windows } = view;
+  const chosen = () => (windows.count > 0 ? Number(choice.value) : null);
+  const anchor = () => (windows.count > 0 ? windows.start[chosen()] : 0);
   let palette = readPalette(view.engines);
   const page = {
     palette: () => palette,
     mask: () => null,
     tooltip,
-    help: () => help.showModal(),
+    help,
     filter() {},
     say: sayOfSides,
+    /** The strips above both timelines are as long as both runs together, so that they can be compared, too. */
+    extent: () => (both.whole ? shifted(both.whole(), anchor()) : { from: 0, to: view.duration_ns }),
   };
   const live = document.getElementById(`timeline-${name}`).appendChild(make("div", { className: "live-only" }));
   const choice = windowChoice(view, link.windows[name]);
-  live.append(make("label", { className: "aligned-at" }, "Aligned at window ", choice));
+  live.append(
+    windows.count > 0
+      ? make("label", { className: "aligned-at" }, "Aligned at window ", choice)
+      : make("p", { className: "aligned-at note" }, "Without windows, so it is aligned at its start."),
+  );
   const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
   live.append(createLegend(view));
+  const problems = createProblems(live, () => source.retry());
+  source.listen({ problem: (text, about) => problems.tell(about, text), mended: (about) => problems.mend(about) });
   const recolour = () => {
     palette = readPalette(view.engines);
     timeline.recolour();
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
-  const windows = view.windows;
-  const chosen = () => (windows.count > 0 ? Number(choice.value) : null);
   return {
     name,
     store,
     choice,
     duration: view.duration_ns,
-    anchor: () => (windows.count > 0 ? windows.start[chosen()] : 0),
+    anchor,
     length: () => (windows.count > 0 ? windows.end[chosen()] - windows.start[chosen()] : 0),
     /** The window's number, null where it is the one chosen at the start. */
     number: () => (chosen() === warmWindow(windows, MOST_CHOICES) ? null : chosen()),
@@ -81,9 +96,7 @@ function windowChoice(view, given) {
     const start = formatTime(windows.start[index], view.duration_ns / 1000);
     choice.append(make("option", { value: String(index) }, `${index}: ${model.slice(0, 60)}, ${length} at ${start}`));
   }
-  if (count === 0) choice.append(make("option", {}, "none: aligned at the start"));
   choice.value = String(given ?? warmWindow(windows, MOST_CHOICES));
-  choice.disabled = count === 0;
   return choice;
 }
 
@@ -159,18 +172,6 @@ function keepLink(sides, joint, whole) {
     pause = setTimeout(write, LINK_PAUSE_MS);
   });
   addEventListener("hashchange", () => location.reload());
-}
-
-function comparisonHelp() {
-  const list = make("dl");
-  for (const { keys, help } of TIMELINE_KEYS) {
-    if (keys.includes("/")) continue; // a comparison has no filter
-    list.append(make("dt", {}, ...keys.map((key) => make("kbd", {}, KEY_NAMES[key] ?? key))), make("dd", {}, help));
-  }
-  for (const [gesture, text] of MOUSE_HELP) list.append(make("dt", {}, gesture), make("dd", {}, text));
-  const close = make("form", { method: "dialog" }, make("button", { type: "submit" }, "Close"));
-  const heading = make("h2", {}, "Keys, while a timeline has the focus");
-  return document.body.appendChild(make("dialog", { "aria-label": "Help" }, heading, list, close));
 }
 
 /** Says why there is only what stands in the markup. */

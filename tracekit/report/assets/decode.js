@@ -24,6 +24,8 @@ const ARRAY_FIELDS = {
   signposts: ["start", "end", "name"],
   samples: ["time", "edges", "lane", "node", "weight", "number", "kind"],
   nodes: ["parent", "name", "binary", "flags"],
+  extra: ["parent", "function", "flags"],
+  functions: ["number", "name", "binary"],
 };
 
 /** The header with every array in the place of its name. */

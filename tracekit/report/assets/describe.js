@@ -1,9 +1,28 @@
 // What lies under the pointer, in words.
 import { intervalAt } from "./intervals.js";
-import { cleanText, formatDuration, formatPercent, formatTime } from "./numbers.js";
+import { cleanText, countOf, formatCount, formatDuration, formatPercent, formatTime, formatTrack } from "./numbers.js";
 import { lowerBound } from "./scale.js";
 
 const NEAR_PX = 3;
+
+/** What the timeline holds, for those who do not see it: which of it is told elsewhere, and how to get at the rest. */
+export function describeTimeline({ lanes, windows, spans, signposts, tracks }) {
+  const parts = [
+    [lanes.length, "thread"],
+    [windows.count, "inference window"],
+    [spans.length, "measured lane"],
+    [signposts.length, "lane of signposts", "lanes of signposts"],
+    [tracks.length, "track"],
+  ];
+  const named = parts
+    .filter(([count]) => count > 0)
+    .map(([count, noun, plural]) => (plural && count !== 1 ? `${formatCount(count)} ${plural}` : countOf(count, noun)));
+  const list = [named.slice(0, -1).join(", "), named.at(-1)].filter(Boolean).join(" and ");
+  if (list === "") return "Timeline without anything to show";
+  const below = windows.count > 0 || spans.length > 0 || lanes.length > 0;
+  const told = windows.count > 0 ? "the windows and what is selected" : "what is selected";
+  return `Timeline of ${list}${below ? `; the tables and figures below hold ${told}` : ""}`;
+}
 
 /** { lines, range }: the lines of a tooltip, and the interval that a click would select, or null. */
 export function describeAt(source, row, time, y, view, width) {
@@ -82,7 +101,7 @@ function describeTrack({ source, row, time }) {
   const track = source.view.tracks[row.index];
   const place = lowerBound(track.time, time + 1) - 1;
   const value = place < 0 ? NaN : track.value[place];
-  return { lines: [row.label, Number.isNaN(value) ? "not known" : `${Number(value.toPrecision(4))} ${row.unit}`] };
+  return { lines: [row.label, Number.isNaN(value) ? "not known" : formatTrack(value, row.unit, 4)] };
 }
 
 function rangeOf(index, place) {

@@ -1,6 +1,6 @@
 // Draws the timeline's rows, its axis, and what lies over them.
 import { drawSignposts, drawSpan, drawWindows } from "./draw_intervals.js";
-import { formatTime } from "./numbers.js";
+import { formatTime, formatTrack } from "./numbers.js";
 import { paintStack } from "./paint.js";
 import { mixColours, packPixel, parseColour } from "./palette.js";
 import { lowerBound, niceTicks } from "./scale.js";
@@ -98,7 +98,7 @@ function drawTrack({ context, source, view, width, palette }, row) {
   }
   context.stroke();
   context.fillStyle = palette.muted;
-  context.fillText(`${compact(high)} ${row.unit}`, 4, row.y + 8);
+  context.fillText(formatTrack(high, row.unit, 3), 4, row.y + 8);
 }
 
 function limits(values) {
@@ -109,10 +109,6 @@ function limits(values) {
     if (value > high) high = value;
   }
   return high >= low ? [Math.min(0, low), high] : [0, 1];
-}
-
-function compact(value) {
-  return Number(value.toPrecision(3)).toString();
 }
 
 function drawGrid({ context, view, width, height, palette }) {

@@ -3,20 +3,20 @@ import { baseTree, dominantEngine, functionSums, invertTree, weighTree, withoutS
 import { fitCanvas, make } from "./dom.js";
 import { boxAt, drawFlame, flameHeight, neighbourBox } from "./flame_draw.js";
 import { layoutFlame, linkChildren, matchedWeight, nodeOfPath, pathOfNode } from "./flame_layout.js";
-import { cleanText, formatPercent, formatWeight } from "./numbers.js";
+import { cleanText, formatCount, formatPercent, formatWeight } from "./numbers.js";
 import { oncePerFrame } from "./store.js";
 import { createTable } from "./table.js";
 
 const MOST_FUNCTIONS = 2000;
+const LEAST_TOLD = 0.0005;
 
 /** `page` = { palette(), selection(), tooltip, say(text) }. */
 export function createFlame(container, view, store, page) {
-  const base = baseTree(view);
-  let folded = null;
   let tree = null;
   let links = null;
   let boxes = [];
   let cursor = -1;
+  let focused = -1;
   let size = { width: 1, height: 1 };
   const canvas = make("canvas", { tabIndex: 0, role: "img" });
   const crumbs = make("div", { className: "breadcrumb" });
@@ -32,9 +32,9 @@ export function createFlame(container, view, store, page) {
 
   function weigh() {
     const { hideSystem, invert } = store.state;
-    if (hideSystem) folded ??= withoutSystem(base);
     const { view: selected, rows } = page.selection();
-    const weighed = weighTree(hideSystem ? folded : base, selected, rows);
+    const base = baseTree(selected);
+    const weighed = weighTree(hideSystem ? withoutSystem(base) : base, selected, rows);
     tree = invert ? invertTree(weighed) : weighed;
     links = linkChildren(tree.parent);
     cursor = -1;
@@ -44,15 +44,15 @@ export function createFlame(container, view, store, page) {
 
   function draw() {
     const { focus, search: wantedText, colourBy } = store.state;
-    const node = focus ? nodeOfPath(tree, links, focus) : -1;
+    focused = focus ? nodeOfPath(tree, links, focus) : -1;
     const width = Math.max(60, canvas.parentElement.clientWidth);
-    boxes = layoutFlame(tree, links, node, width);
+    boxes = layoutFlame(tree, links, focused, width);
     size = { width, height: flameHeight(boxes) };
     const { context } = fitCanvas(canvas, size.width, size.height);
     const wanted = wantedText ? wantedFunctions(view, tree, wantedText) : null;
     const look = { palette: page.palette(), strings: view.strings, engines: view.engines, colourBy, wanted, cursor };
     drawFlame(context, tree, boxes, size.width, size.height, look);
-    showCrumbs(crumbs, view, tree, focus && node >= 0 ? focus : [], (path) => store.set({ focus: path }));
+    showCrumbs(crumbs, view, tree, focused >= 0 ? focus : [], (path) => store.set({ focus: path }));
     const text = summary(wanted);
     message.textContent = cursor < 0 ? text : describeNode(view, tree, cursor).join(" · ");
     canvas.setAttribute("aria-label", `Flame graph; ${text} Arrow keys move, Enter zooms, Escape goes back.`);
@@ -61,10 +61,23 @@ export function createFlame(container, view, store, page) {
 
   function summary(wanted) {
     if (!(tree.weight > 0)) return "No samples in the selection.";
-    const parts = [`${formatWeight(tree.weight, view.unit)} in all.`];
-    if (wanted) parts.push(`Highlighted: ${formatPercent(matchedWeight(tree, wanted) / tree.weight)}.`);
-    if (tree.rootless > 0) parts.push(`${formatPercent(tree.rootless / tree.weight)} has no frame to show.`);
+    const whole = focused < 0 ? tree.weight : tree.total[focused];
+    const share = (weight) => formatPercent(whole > 0 ? weight / whole : 0);
+    const all = formatWeight(tree.weight, view.unit);
+    const parts = [focused < 0 ? `${all} in all.` : `${formatWeight(whole, view.unit)} of ${all}.`];
+    if (store.state.focus && focused < 0) parts.push("What was zoomed to is not in this picture, which shows all of the selection.");
+    if (wanted) parts.push(`Highlighted: ${share(matchedWeight(tree, wanted, focused))}.`);
+    if (tree.rootless > 0 && focused < 0) parts.push(`${share(tree.rootless)} has no frame to show.`);
+    const less = cutOff();
+    if (less > LEAST_TOLD * whole) parts.push(`${share(less)} is in branches too light to tell apart here${view.tiles ? "; a smaller selection tells them" : ""}.`);
     return parts.join(" ");
+  }
+
+  function cutOff() {
+    if (tree.less < 0) return 0;
+    const isLess = new Uint8Array(tree.names.length);
+    isLess[tree.less] = 1;
+    return matchedWeight(tree, isLess, focused);
   }
 
   const redraw = oncePerFrame(draw);
@@ -72,7 +85,7 @@ export function createFlame(container, view, store, page) {
     const path = node < 0 ? null : pathOfNode(tree, node);
     store.set({ focus: path });
   };
-  const back = () => store.set({ focus: store.state.focus?.length > 1 ? store.state.focus.slice(0, -1) : null });
+  const back = () => store.set({ focus: focused >= 0 && store.state.focus.length > 1 ? store.state.focus.slice(0, -1) : null });
 
   listen(canvas, {
     at: (x, y) => boxAt(boxes, x, y),
@@ -93,10 +106,7 @@ export function createFlame(container, view, store, page) {
     choose: () => cursor >= 0 && focusOn(cursor),
   });
   details.addEventListener("toggle", () => details.open && table.refresh());
-  store.on(["hideSystem", "invert"], () => {
-    if (store.state.focus) store.set({ focus: null });
-    weigh();
-  });
+  store.on(["hideSystem", "invert"], weigh); // the focus stays: the other way back it is there again
   store.on(["search"], () => {
     cursor = -1;
   });
@@ -178,6 +188,7 @@ function listen(canvas, to) {
 
 function createFunctionTable(view, treeNow, page, choose) {
   let sums = [];
+  const note = make("p", { className: "note", hidden: true });
   const text = (index) => cleanText(view.strings[index], 300);
   const weight = (value) => `${formatWeight(value, view.unit)} (${formatPercent(value / treeNow().weight)})`;
   const table = createTable({
@@ -194,9 +205,12 @@ function createFunctionTable(view, treeNow, page, choose) {
     chooseLabel: (row) => `${text(treeNow().names[sums[row].func])}: highlight`,
   });
   return {
-    element: table.element,
+    element: make("div", {}, note, table.element),
     refresh() {
-      sums = functionSums(treeNow()).slice(0, MOST_FUNCTIONS);
+      const all = functionSums(treeNow());
+      sums = all.slice(0, MOST_FUNCTIONS);
+      note.hidden = sums.length === all.length;
+      note.textContent = `The ${formatCount(sums.length)} heaviest by self time of ${formatCount(all.length)} functions.`;
       table.refresh();
     },
   };

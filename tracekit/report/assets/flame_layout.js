@@ -69,17 +69,21 @@ export function layoutFlame(tree, links, focus, width, smallest = 0.5) {
   return boxes;
 }
 
-/** How much of the weight has a function that is wanted (1) anywhere in its stack. */
-export function matchedWeight(tree, wanted) {
-  const found = new Uint8Array(tree.parent.length);
+/**
+ * How much of the weight has a function that is wanted (1) anywhere in its stack. With a focus only what is below it
+ * counts, which its callers may make wanted as a whole.
+ */
+export function matchedWeight(tree, wanted, focus = -1) {
+  for (let node = focus; node >= 0; node = tree.parent[node]) if (wanted[tree.func[node]]) return tree.total[focus];
+  const state = new Uint8Array(tree.parent.length); // 1: inside, 2: found
+  if (focus >= 0) state[focus] = 1;
   let sum = 0;
-  for (let node = 0; node < found.length; node += 1) {
+  for (let node = focus + 1; node < state.length; node += 1) {
     const above = tree.parent[node];
-    if (above >= 0 && found[above]) found[node] = 1;
-    else if (wanted[tree.func[node]]) {
-      found[node] = 1;
-      sum += tree.total[node];
-    }
+    state[node] = above >= 0 ? state[above] : Number(focus < 0);
+    if (state[node] !== 1 || !wanted[tree.func[node]]) continue;
+    state[node] = 2;
+    sum += tree.total[node];
   }
   return sum;
 }

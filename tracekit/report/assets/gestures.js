@@ -4,6 +4,9 @@ const CLICK_PX = 4;
 const STRONGEST_STEP = 0.6;
 const MIDDLE_BUTTON = 1;
 
+/** A finger that has been held this long drags; one that moves before scrolls or moves the picture. */
+export const HOLD_MS = 350;
+
 /** `to` has zoom(factor, x), pan(pixels), select(x, x, isDone), click(x, y), doubleClick(x, y), hover(x, y), leave(). */
 export function listenToGestures(element, to) {
   const pointers = new Map();
@@ -20,7 +23,9 @@ export function listenToGestures(element, to) {
     element.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, place(event));
     const pans = event.button === MIDDLE_BUTTON || event.shiftKey || event.pointerType === "touch";
-    drag = { start: place(event), last: place(event), pans, moved: false };
+    clearTimeout(drag?.timer);
+    drag = { start: place(event), last: place(event), pans, moved: false, held: false };
+    if (event.pointerType === "touch") drag.timer = setTimeout(hold, HOLD_MS, drag);
     if (event.button === MIDDLE_BUTTON) event.preventDefault();
   });
   element.addEventListener("pointermove", (event) => {
@@ -30,13 +35,20 @@ export function listenToGestures(element, to) {
       return;
     }
     if (pointers.size === 2) {
+      clearTimeout(drag.timer);
       drag.moved = true;
       drag.pans = true;
       pinch(pointers, event.pointerId, now, to);
     } else onDrag(drag, now, to);
     pointers.set(event.pointerId, now);
   });
+  const hold = (held) => {
+    if (held !== drag || held.moved || pointers.size > 1) return;
+    Object.assign(held, { held: true, pans: false });
+    to.hover(held.start.x, held.start.y); // the finger learns that it was noticed
+  };
   const finish = (event) => {
+    clearTimeout(drag?.timer);
     if (!pointers.delete(event.pointerId) || pointers.size > 0 || !drag) return;
     const now = place(event);
     if (!drag.moved && event.type === "pointerup") to.click(now.x, now.y);
@@ -46,6 +58,8 @@ export function listenToGestures(element, to) {
   element.addEventListener("pointerup", finish);
   element.addEventListener("pointercancel", finish);
   element.addEventListener("pointerleave", () => to.leave());
+  element.addEventListener("touchmove", (event) => drag?.held && event.preventDefault(), { passive: false });
+  element.addEventListener("contextmenu", (event) => drag?.held && event.preventDefault());
 }
 
 function onWheel(event, { x }, to) {

@@ -7,7 +7,8 @@ const NUMBERS = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/;
 const FIELDS = [
   ["t", "view", writeRange, readRange],
   ["s", "range", writeRange, readRange],
-  ["lanes", "lanes", (list) => list.join("."), readNumbers],
+  ["lanes", "lanes", (list) => list.join("."), readLanes],
+  ["at", "cursor", writeCursor, readCursor],
   ["q", "filter", String, String],
   ["invert", "invert", Number, (text) => text === "1"],
   ["hide", "hideSystem", Number, (text) => text === "1"],
@@ -20,6 +21,7 @@ const FIELDS = [
   ["pin", "pinned", (list) => list.join("."), readLaneIds],
   ["order", "order", (list) => list.join("."), readLaneIds],
   ["names", "shownLanes", String, String],
+  ["width", "namesWidth", String, (text) => (/^\d{2,4}$/.test(text) ? Number(text) : null)],
 ];
 
 export function writeHash(state, duration) {
@@ -43,6 +45,7 @@ export function readHash(text, duration, lanes) {
     if (value !== null) state[field] = value;
   }
   for (const field of ["view", "range"]) if (state[field] && state[field].to > duration * 1.001) delete state[field];
+  if (state.cursor && (state.cursor.time > duration || state.cursor.lane >= lanes)) delete state.cursor;
   if (state.lanes) state.lanes = state.lanes.filter((lane) => lane < lanes);
   if (state.range) state.range.isDone = true;
   return state;
@@ -61,6 +64,20 @@ function readRange(text) {
   if (parts.length !== 2 || !parts.every((part) => NUMBERS.test(part))) return null;
   const [from, to] = parts.map(Number);
   return from < to ? { from, to } : null;
+}
+
+function readLanes(text) {
+  const lanes = readNumbers(text);
+  return lanes && [...new Set(lanes)];
+}
+
+function writeCursor({ time, lane }) {
+  return `${Math.round(time)}.${lane}`;
+}
+
+function readCursor(text) {
+  const [time, lane, ...more] = readNumbers(text) ?? [];
+  return lane === undefined || more.length > 0 ? null : { time, lane };
 }
 
 function readNumbers(text) {

@@ -1,11 +1,12 @@
 // How long the windows took, as a histogram: first against warm, with the percentiles marked.
 import { make, makeSvg } from "./dom.js";
-import { cleanText, formatCount, formatDuration } from "./numbers.js";
+import { cleanText, countOf, formatCount, formatDuration } from "./numbers.js";
 
 const WIDTH = 760;
-const HEIGHT = 190;
+const HEIGHT = 198;
 const LEFT = 34;
-const TOP = 34;
+const RIGHT = 92; // room for the last percentile's name
+const TOP = 42;
 const BOTTOM = 26;
 const LOGARITHMIC_FROM = 20;
 
@@ -58,11 +59,11 @@ export function createLatency(container, view) {
 
 function caption(bins, values) {
   const scale = bins.isLogarithmic ? " (logarithmic scale)" : "";
-  return `Length of ${formatCount(values.length)} windows${scale}. Dashed boxes: the first window of a model.`;
+  return `Length of ${countOf(values.length, "window")}${scale}. Dashed boxes: the first window of a model.`;
 }
 
 function drawHistogram({ warm, first, place, edge, low, high }, marks) {
-  const plot = { width: WIDTH - LEFT - 10, height: HEIGHT - TOP - BOTTOM };
+  const plot = { width: WIDTH - LEFT - RIGHT, height: HEIGHT - TOP - BOTTOM };
   const most = Math.max(1, ...warm.map((count, bin) => count + first[bin]));
   const svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", role: "img" });
   svg.setAttribute("aria-label", `Histogram from ${formatDuration(low)} to ${formatDuration(high)}`);
@@ -87,15 +88,14 @@ function drawHistogram({ warm, first, place, edge, low, high }, marks) {
   return svg;
 }
 
+/** Names stand at the right of their lines, the larger the lower: so no line runs through another one's name. */
 function markPercentiles(svg, marks, xOf, ground) {
   const named = [["p50", marks.p50_ns], ["p90", marks.p90_ns], ["p99", marks.p99_ns]];
   named.forEach(([name, value], index) => {
     if (!Number.isFinite(value)) return;
     const x = xOf(value);
-    const y = 10 + index * 11;
+    const y = 10 + index * 14;
     svg.append(makeSvg("line", { class: "mark", x1: x, x2: x, y1: y + 2, y2: ground }));
-    const anchor = x > WIDTH - 110 ? "end" : "start";
-    const label = `${name} ${formatDuration(value)}`;
-    svg.append(makeSvg("text", { x: anchor === "end" ? x - 4 : x + 4, y, "text-anchor": anchor }, label));
+    svg.append(makeSvg("text", { class: "mark-name", x: x + 4, y }, `${name} ${formatDuration(value)}`));
   });
 }

@@ -11,9 +11,16 @@ export const TIMELINE_KEYS = [
   { keys: ["a", "ArrowLeft"], help: "Earlier", run: (actions) => actions.pan(-PAN_PART) },
   { keys: ["d", "ArrowRight"], help: "Later", run: (actions) => actions.pan(PAN_PART) },
   { keys: ["0"], help: "The whole run", run: (actions) => actions.fit() },
+  { keys: ["r"], help: "Select what is shown", run: (actions) => actions.selectShown() },
   { keys: ["f"], help: "Zoom to the selection", run: (actions) => actions.fitSelection() },
   { keys: ["["], help: "Previous inference window", run: (actions) => actions.stepWindow(-1) },
   { keys: ["]"], help: "Next inference window", run: (actions) => actions.stepWindow(1) },
+  {
+    keys: [","],
+    help: "Previous interval or signpost of the lane whose name has the focus, or where one was last",
+    run: (actions) => actions.stepInterval(-1),
+  },
+  { keys: ["."], help: "Next interval or signpost of that lane", run: (actions) => actions.stepInterval(1) },
   { keys: ["Escape"], help: "Clear the selection", run: (actions) => actions.clear() },
   { keys: ["/"], help: "Filter", run: (actions) => actions.filter() },
   { keys: ["l"], help: "Find lanes by name", run: (actions) => actions.findLanes() },
@@ -27,12 +34,15 @@ export const MOUSE_HELP = [
   ["Ctrl or ⌘ + wheel, pinch", "Zoom at the pointer"],
   ["Drag", "Select a range of time"],
   ["Shift + drag, middle button, one finger", "Move"],
+  ["Hold a finger, then drag", "Select a range of time"],
   ["Click on a window or interval", "Select its time"],
   ["Double click", "Zoom to it, or to the selection"],
   ["Click on a thread's name", "Select or deselect the thread"],
+  ["Click on the name of a lane of intervals", "Select the next one"],
   ["Drag a lane's name (on a touch screen: hold, then drag)", "Move the lane within its group"],
   ["Alt + ↑, Alt + ↓ on a lane's name or pin", "Move the lane up or down"],
   ["Pin beside a lane's name", "Keep the lane at the top"],
+  ["Drag the edge of the names, or ← and → on it", "Make room for long names; double click takes it back"],
 ];
 
 /** Runs what a key stands for; says whether there was something. */

@@ -1,8 +1,8 @@
 // Dragging a lane by its name, with the mouse or, after holding it for a moment, with a finger.
 import { make } from "./dom.js";
+import { HOLD_MS } from "./gestures.js";
 
 const START_PX = 5;
-const HOLD_MS = 350;
 const EDGE_PX = 26;
 const SCROLL_PX = 12;
 

@@ -40,6 +40,7 @@ export function createLaneFinder(source, store) {
     /** Says how many of the lanes are shown, where that is asked for. */
     show(rows) {
       const { pinned, order, shownLanes } = store.state;
+      if (document.activeElement !== box) box.value = shownLanes;
       const shown = rows.filter(({ group }) => group !== undefined).length;
       found.textContent = shownLanes.trim() ? `${formatCount(shown)} of ${formatCount(all)} lanes` : "";
       if (shownLanes.trim()) tell(found.textContent);

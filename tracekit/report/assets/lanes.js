@@ -8,6 +8,12 @@ export function laneId(kind, index) {
   return `${LANE_LETTERS[kind]}${index}`;
 }
 
+/** What an id stands for: { kind, index }. */
+export function readLaneId(id) {
+  const kind = Object.keys(LANE_LETTERS).find((each) => LANE_LETTERS[each] === id[0]);
+  return { kind, index: Number(id.slice(1)) };
+}
+
 /** The lanes that a link names, each once; what names none is left out. */
 export function readLaneIds(text) {
   return [...new Set(text.split("."))].filter((id) => LANE_ID.test(id));
@@ -23,6 +29,11 @@ export function viewLanes(view) {
     signposts: ids("signposts", view.signposts.length),
     tracks: ids("track", view.tracks.length),
   };
+}
+
+/** The group that a lane belongs to by its kind. */
+export function groupOfLane(view, id) {
+  return Object.entries(viewLanes(view)).find(([, ids]) => ids.includes(id))?.[0];
 }
 
 /** Those that `order` names first, in that order; then the others as they were. */

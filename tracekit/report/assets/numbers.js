@@ -41,6 +41,19 @@ export function formatCount(value) {
   return COUNT_FORMAT.format(value);
 }
 
+/** `1 sample`, `12 samples`. */
+export function countOf(value, noun) {
+  return `${formatCount(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+const LEVELS = ["nominal", "fair", "serious", "critical"];
+
+/** A track's value with its unit; thermal levels have names. */
+export function formatTrack(value, unit, digits) {
+  if (unit === "level" && LEVELS[value] !== undefined) return LEVELS[value];
+  return `${Number(value.toPrecision(digits))} ${unit}`.trim();
+}
+
 export function formatPercent(share) {
   if (!Number.isFinite(share)) return "–";
   const percent = share * 100;

@@ -1,15 +1,22 @@
 // The strip above the timeline: the whole run, and the part of it that the timeline shows.
+import { shifted } from "./align.js";
 import { fitCanvas, make } from "./dom.js";
+import { coverPixels } from "./occupancy.js";
 import { paintStack } from "./paint.js";
 import { packPixel } from "./palette.js";
 import { clampRange } from "./scale.js";
 
 export const OVERVIEW_HEIGHT = 40;
 
-/** The busy time of all lanes in each pixel of the whole run, a plane per engine that serves inference or runs it. */
+/**
+ * The busy time of all lanes in each pixel of the whole run, a plane per engine that serves inference or runs it. Where
+ * no lane shows any, other work is better than an empty strip.
+ */
 export function overviewPlanes(source, columns) {
   const { view } = source;
-  const engines = view.engines.map((_, engine) => engine).filter((engine) => !isIdleKind(view.engines[engine]));
+  const used = [...new Set(view.lanes.flatMap((lane) => lane.engines))].sort((left, right) => left - right);
+  const serving = used.filter((engine) => !isIdleKind(view.engines[engine]));
+  const engines = serving.length > 0 ? serving : used;
   const planes = new Float32Array(engines.length * columns);
   view.lanes.forEach((_, lane) => {
     const answer = source.occupancy(lane, 0, view.duration_ns, columns);
@@ -20,6 +27,20 @@ export function overviewPlanes(source, columns) {
     });
   });
   return { engines, planes: scaledToFit(planes, engines.length, columns) };
+}
+
+/** Without threads: how much of each pixel what was measured and the signposts cover. */
+export function overviewCover(source, columns) {
+  const { duration_ns: duration } = source.view;
+  const plane = new Float32Array(columns);
+  if (source.view.lanes.length > 0) return plane;
+  const step = duration / columns;
+  for (const index of [...source.spans, ...source.signposts]) {
+    index?.start.forEach((start, place) => {
+      coverPixels(plane, 0, columns, 0, step, start, Math.max(index.end[place], start + step / 2), 1);
+    });
+  }
+  return scaledToFit(plane, 1, columns);
 }
 
 function isIdleKind(name) {
@@ -37,13 +58,16 @@ function scaledToFit(planes, count, columns) {
   return highest > 0 ? planes.map((value) => (value / highest) * 255) : planes;
 }
 
-/** `onView` gets the range that the reader drags or clicks. `draw` shows a view and a selection. */
-export function createOverview(source, onView) {
+/**
+ * `onView` gets the range that the reader drags or clicks. `draw` shows a view and a selection. `extent` says what the
+ * strip is as long as: the run, or more of the time where two runs are on one scale.
+ */
+export function createOverview(source, onView, extent = () => ({ from: 0, to: source.view.duration_ns })) {
   const canvas = make("canvas", { className: "overview", role: "img" });
   canvas.setAttribute("aria-label", "The whole run; drag to choose the part that the timeline shows");
   let picture = null;
   let width = 0;
-  const dragged = listenToDrag(canvas, source.view.duration_ns, source.smallestSpan, onView);
+  const dragged = listenToDrag(canvas, extent, source.smallestSpan, onView);
   return {
     element: canvas,
     /** Draws the strip anew when the width or the colours have changed. */
@@ -54,8 +78,10 @@ export function createOverview(source, onView) {
     },
     draw(view, range, palette) {
       const { context } = fitCanvas(canvas, width, OVERVIEW_HEIGHT);
-      context.drawImage(picture, 0, 0, width, OVERVIEW_HEIGHT);
-      const xOf = (time) => (time / source.view.duration_ns) * width;
+      const { from, to } = extent();
+      const xOf = (time) => ((time - from) / (to - from)) * width;
+      context.clearRect(0, 0, width, OVERVIEW_HEIGHT);
+      context.drawImage(picture, xOf(0), 0, xOf(source.view.duration_ns) - xOf(0), OVERVIEW_HEIGHT);
       if (range) {
         context.fillStyle = palette.selection;
         context.fillRect(xOf(range.from), 0, Math.max(1.5, xOf(range.to) - xOf(range.from)), OVERVIEW_HEIGHT);
@@ -75,6 +101,10 @@ function overviewPicture(source, columns, ratio, palette) {
   const shades = engines.map((engine) => palette.rgb[engine]);
   paintStack(new Uint32Array(image.data.buffer), columns, lines, planes, shades, packPixel(palette.surfaceRgb));
   context.putImageData(image, 0, 0);
+  context.fillStyle = palette.muted;
+  overviewCover(source, columns).forEach((level, pixel) => {
+    if (level > 0) context.fillRect(pixel, lines * (1 - level / 255), 1, (lines * level) / 255);
+  });
   context.fillStyle = palette.text;
   const { start, end } = source.windows;
   let drawnTo = -1;
@@ -99,11 +129,17 @@ function drawFrame(context, left, width, whole, palette) {
   context.strokeRect(left + 1, 1, Math.max(1, width - 2), OVERVIEW_HEIGHT - 2);
 }
 
-function listenToDrag(canvas, duration, smallest, onView) {
+function listenToDrag(canvas, extent, smallest, onView) {
   const drag = { active: false, start: 0 };
   const timeOf = (event) => {
     const box = canvas.getBoundingClientRect();
-    return (Math.min(1, Math.max(0, (event.clientX - box.left) / box.width))) * duration;
+    const { from, to } = extent();
+    return from + Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * (to - from);
+  };
+  const isClick = (now) => Math.abs(now - drag.start) < (extent().to - extent().from) / 500;
+  const clamped = (left, right) => {
+    const { from, to } = extent();
+    return shifted(clampRange({ from: left - from, to: right - from }, to - from, smallest), from);
   };
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
@@ -114,14 +150,13 @@ function listenToDrag(canvas, duration, smallest, onView) {
   canvas.addEventListener("pointermove", (event) => {
     if (!drag.active) return;
     const now = timeOf(event);
-    if (Math.abs(now - drag.start) < duration / 500) return;
-    onView(clampRange({ from: Math.min(drag.start, now), to: Math.max(drag.start, now) }, duration, smallest));
+    if (!isClick(now)) onView(clamped(Math.min(drag.start, now), Math.max(drag.start, now)));
   });
   const finish = (event) => {
     if (!drag.active) return;
     drag.active = false;
     const now = timeOf(event);
-    if (Math.abs(now - drag.start) < duration / 500) onView(null, now);
+    if (isClick(now)) onView(null, now);
   };
   canvas.addEventListener("pointerup", finish);
   canvas.addEventListener("pointercancel", finish);

@@ -7,10 +7,12 @@ import { createLatency } from "./histogram.js";
 import { createLegend } from "./legend.js";
 import { formatCount, formatDuration, formatTime } from "./numbers.js";
 import { readPalette } from "./palette.js";
+import { createOldMarks, createProblems } from "./problems.js";
 import { haveEdges, measuredTime, sumSamples } from "./selection.js";
 import { memorySource } from "./source.js";
 import { showStacks } from "./stacks.js";
 import { createStore, oncePerFrame } from "./store.js";
+import { rememberedTheme, rememberTheme, setTheme } from "./theme.js";
 import { createTimeline } from "./timeline.js";
 import { createToolbar } from "./toolbar.js";
 import { createTooltip } from "./tooltip.js";
@@ -18,12 +20,13 @@ import { createWindowsTable } from "./windows_table.js";
 
 const HASH_PAUSE_MS = 400;
 const SUMMED = ["engines", "flame", "stacks"];
+const NOT_ADDED_UP = "The figures below are of the selection before.";
 
 /** Brings the sections to life with what `readView` returned; the answer's `store` holds what the reader chose. */
 export function startPage(view, source = memorySource(view)) {
   const duration = view.duration_ns;
   const fromHash = () => readHash(location.hash, duration, view.lanes.length);
-  const store = createStore({ view: { from: 0, to: duration }, ...fromHash() });
+  const store = createStore({ view: { from: 0, to: duration }, ...rememberedTheme(), ...fromHash() });
   const page = createPage(source, store);
   document.documentElement.classList.add("live");
   fillSections(source, store, page);
@@ -47,6 +50,7 @@ function createPage(source, store) {
     mask: () => mask,
     selection: () => selected.selection,
     isCurrent: () => selected.isCurrent,
+    isRefused: () => selected.isRefused === true,
     tooltip: createTooltip(),
     say: (text) => {
       status.textContent = text;
@@ -71,7 +75,7 @@ function fillSections(source, store, page) {
   const live = section("timeline").appendChild(make("div", { id: "timeline-live" }));
   const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
   live.append(createLegend(view));
-  const toolbar = createToolbar(section("toolbar"), store, timeline.actions);
+  const toolbar = createToolbar(section("toolbar"), view, store, timeline.actions);
   page.help = toolbar.showHelp;
   page.filter = toolbar.focusFilter;
   const choose = (range) => {
@@ -85,6 +89,9 @@ function fillSections(source, store, page) {
   createLatency(section("latency"), view);
   const flame = createFlame(section("flame"), view, store, page);
   const stacks = stackSwitch(section("stacks"));
+  const problems = createProblems(section("toolbar"), () => source.retry());
+  const list = section("stacks").querySelector("h2").nextElementSibling; // the whole run's, or the selection's
+  const markOld = createOldMarks([bars, section("flame").querySelector(".flame"), list]);
 
   /** The quick part, which follows the pointer. */
   function showSums() {
@@ -109,7 +116,12 @@ function fillSections(source, store, page) {
   }
 
   function markBusy() {
-    for (const id of SUMMED) section(id).setAttribute("aria-busy", String(!page.isCurrent()));
+    const isRefused = page.isRefused();
+    const isBusy = !page.isCurrent() && !isRefused;
+    for (const id of SUMMED) section(id).setAttribute("aria-busy", String(isBusy));
+    markOld(isRefused);
+    if (isRefused) toolbar.setSummary(NOT_ADDED_UP);
+    else problems.mend("sums");
   }
 
   let shown = page.selection();
@@ -128,7 +140,14 @@ function fillSections(source, store, page) {
     timeline.redraw();
   });
   store.on(["range", "lanes", "filter"], follow);
-  source.listen({ sums: follow });
+  source.listen({
+    sums: follow,
+    problem(text, about) {
+      problems.tell(about, text);
+      if (about === "sums") follow();
+    },
+    mended: (about) => problems.mend(about),
+  });
   page.redraw = () => {
     timeline.recolour();
     flame.redraw();
@@ -164,11 +183,6 @@ function stackSwitch(section) {
   };
 }
 
-function setTheme(theme) {
-  if (theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-}
-
 function followTheme(store, page) {
   const recolour = () => {
     setTheme(store.state.theme);
@@ -176,6 +190,7 @@ function followTheme(store, page) {
     page.redraw();
   };
   store.on(["theme"], recolour);
+  store.on(["theme"], ({ theme }) => rememberTheme(theme));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
 }
 

@@ -1,6 +1,6 @@
 // The timeline's rows from top to bottom: what there is to draw, and where.
 import { laneId, orderedLanes, viewLanes } from "./lanes.js";
-import { cleanText, formatCount } from "./numbers.js";
+import { cleanText, countOf, formatCount } from "./numbers.js";
 
 export const MOST_THREADS = 12;
 /** Pinned rows stay in sight while the others scroll, unless they would leave these too little room. */
@@ -14,10 +14,11 @@ const GROUPS = { windows: "Windows", measured: "Measured", threads: "Threads", s
  * list and the `group` that they can be moved in. `chosen`: the state's fields that say which rows there are.
  */
 export function timelineRows(source, chosen = {}) {
-  const { closed = [], allThreads = false, pinned = [], order = [], shownLanes = "" } = chosen;
+  const { closed = [], allThreads = false, pinned = [], order = [], shownLanes = "", cursor = null } = chosen;
   const lanes = laneRows(source);
   const wanted = shownLanes.trim().toLowerCase();
-  const fits = ({ words }) => words.toLowerCase().includes(wanted);
+  const sought = cursor && laneId("thread", cursor.lane);
+  const fits = ({ id, words }) => id === sought || words.toLowerCase().includes(wanted);
   const take = (ids, group) => ids.map((id) => ({ ...lanes.get(id), group })).filter(fits);
   const rows = [];
   const isFoldable = wanted === ""; // what was found is shown
@@ -26,7 +27,7 @@ export function timelineRows(source, chosen = {}) {
     const folded = isFoldable && closed.includes(key);
     rows.push({ kind: "group", id: key, key, label, folded, count, isFoldable });
     if (folded) return;
-    if (key === "threads" && isFoldable) rows.push(...firstThreads(members, allThreads));
+    if (key === "threads" && isFoldable) rows.push(...firstThreads(members, allThreads, sought));
     else rows.push(...members);
   };
   const own = new Set(pinned.filter((id) => lanes.has(id)));
@@ -54,7 +55,7 @@ function laneRows(source) {
   view.spans.forEach((span, index) => add("span", index, text(span.label)));
   view.lanes.forEach((lane, index) => {
     const process = text(lane.process);
-    const detail = `${cleanText(process, 60)} · ${formatCount(lane.samples)} samples`;
+    const detail = `${cleanText(process, 60)} · ${countOf(lane.samples, "sample")}`;
     add("thread", index, text(lane.label), { process, detail });
   });
   view.signposts.forEach((lane, index) => add("signposts", index, text(lane.label)));
@@ -67,10 +68,12 @@ function withGroupName(row) {
   return row.kind === "windows" ? { ...row, label: `windows of ${row.label}` } : row;
 }
 
-function firstThreads(threads, isAll) {
+/** The first ones, and the one that is `sought`, unless all are wanted. */
+function firstThreads(threads, isAll, sought) {
   if (threads.length <= MOST_THREADS) return threads;
   const label = isAll ? `only the first ${MOST_THREADS}` : `show all ${formatCount(threads.length)} threads`;
-  return [...(isAll ? threads : threads.slice(0, MOST_THREADS)), { kind: "more", id: "more", label }];
+  const shown = threads.filter(({ id }, place) => isAll || place < MOST_THREADS || id === sought);
+  return [...shown, { kind: "more", id: "more", label }];
 }
 
 function placed(rows, pinned) {

@@ -33,15 +33,20 @@ export function memorySource(view) {
     ...intervalsOf(view),
     /** False where samples are known to their bin only. */
     isExact: view.exact,
-    /** Tells { picture(), sums(), problem(text), mended() } what came or went wrong; here everything is there at once. */
+    /**
+     * Tells { picture(), sums(), problem(text, about), mended(about) } what came or went wrong, about the "picture" or
+     * the "sums"; here everything is there at once.
+     */
     listen() {},
+    /** Asks once more for what could not be had. */
+    retry() {},
     /** Says what is about to be drawn, and learns whether all of it is there. */
     prepare: () => true,
     /** What a filter's text lets through, for `occupancy` and `select`: null is everything. */
     mask: (text) => sampleMask(view, parseFilter(text)),
     /**
      * What is selected: `rows` of `view.samples` add up to it, `total` is the number of samples of the whole run. It
-     * `isCurrent` unless what was asked for is still on its way: then it is the selection before.
+     * `isCurrent` unless what was asked for is still on its way, or `isRefused`: then it is the selection before.
      */
     select({ range, lanes }, mask) {
       const isWhole = !range && lanes.length === 0 && !mask;

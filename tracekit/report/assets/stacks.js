@@ -1,6 +1,6 @@
 // The heaviest stacks of the selection, deciding frames marked where the analysis named them.
 import { make } from "./dom.js";
-import { cleanText, formatCount, formatPercent, formatWeight } from "./numbers.js";
+import { cleanText, countOf, formatCount, formatPercent, formatWeight } from "./numbers.js";
 
 const MOST_FRAMES = 60;
 
@@ -37,7 +37,7 @@ export function showStacks(container, view, rows, weight) {
     const badge = make("span", { className: `badge engine-${view.engines[leaf.engine]}`, "aria-hidden": "true" });
     const head = [
       `${formatPercent(leaf.weight / weight)} · ${formatWeight(leaf.weight, view.unit)}`,
-      `${formatCount(leaf.samples)} samples`,
+      countOf(leaf.samples, "sample"),
       view.engines[leaf.engine],
       ...(stack?.rule ? [`rule ${stack.rule}`] : []),
     ];

@@ -2,7 +2,8 @@
 
 export const INITIAL_STATE = {
   view: null, // { from, to }: what the timeline shows
-  range: null, // { from, to }: the selected time, or null
+  range: null, // { from, to }: the selected time, or null; `lane` and `place` say which interval it is (steps.js)
+  cursor: null, // { time, lane }: the sample that was chosen from a list; `isSought`: its lane is to be brought into sight
   lanes: [], // the selected lanes; none means all
   filter: "",
   invert: false,
@@ -16,6 +17,7 @@ export const INITIAL_STATE = {
   pinned: [], // lanes (lanes.js says how they are named) that stand at the top, in this order
   order: [], // lanes that come first in their groups, in this order
   shownLanes: "", // only lanes with this in their name or process are shown
+  namesWidth: 0, // of the column of lanes' names in pixels; 0: as the page is made
 };
 
 export function createStore(initial) {

@@ -35,12 +35,14 @@ export function filteredRows(rows, text, wanted) {
 
 /**
  * `columns`: { key, title, isNumber, value(row), show(row) → text or element }. `onChoose(row)` makes rows
- * choosable: the first cell is then a button named by `chooseLabel(row)`. `marked(row)` highlights.
+ * choosable: the first cell is then a button named by `chooseLabel(row)`, Tab reaches one of them and arrows the others.
+ * `marked(row)` highlights; the one that is `current()` is marked as such.
  */
-export function createTable({ caption, columns, rowCount, sort, onChoose, chooseLabel, marked, filterLabel }) {
+export function createTable({ caption, columns, rowCount, sort, onChoose, chooseLabel, marked, current = () => -1, filterLabel }) {
   let order = sort ?? { key: columns[0].key, descending: false };
   let page = 0;
   let elements = new Map();
+  let stop = -1; // the row whose button Tab reaches
   const body = make("tbody");
   const heads = columns.map((column) => headOf(column, () => sortBy(column)));
   const filter = make("input", { type: "search", placeholder: filterLabel ?? "", "aria-label": filterLabel ?? caption });
@@ -65,23 +67,32 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
     refresh();
   }
 
-  function refresh() {
+  function allRows() {
+    return Array.from({ length: rowCount() }, (_, row) => row);
+  }
+
+  /** The rows that the filter lets through, in order. */
+  function keptRows() {
     const column = columns.find(({ key }) => key === order.key);
-    const all = Array.from({ length: rowCount() }, (_, row) => row);
-    const kept = filterLabel ? filteredRows(all, (row) => rowText(columns, row), filter.value) : all;
-    const rows = sortedRows(kept, column.value, order.descending);
+    const kept = filterLabel ? filteredRows(allRows(), (row) => rowText(columns, row), filter.value) : allRows();
+    return sortedRows(kept, column.value, order.descending);
+  }
+
+  function refresh() {
+    const rows = keptRows();
     const last = Math.max(0, Math.ceil(rows.length / PAGE_ROWS) - 1);
     page = Math.min(last, Math.max(0, page));
     const shown = rows.slice(page * PAGE_ROWS, (page + 1) * PAGE_ROWS);
     elements = new Map(shown.map((row) => [row, rowElement(row)]));
     body.replaceChildren(...elements.values());
     mark();
+    moveStop(elements.has(stop) ? stop : shown[0]);
     heads.forEach((head, index) => {
       const isSorted = columns[index].key === order.key;
       if (isSorted) head.setAttribute("aria-sort", order.descending ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    found.textContent = kept.length < all.length ? `${formatCount(kept.length)} of ${formatCount(all.length)}` : "";
+    found.textContent = rows.length < rowCount() ? `${formatCount(rows.length)} of ${formatCount(rowCount())}` : "";
     pages.show(page, last);
   }
 
@@ -90,7 +101,7 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
       const content = column.show ? column.show(row) : column.value(row);
       const isButton = onChoose && index === 0;
       const inside = isButton
-        ? make("button", { type: "button", className: "plain", "aria-label": chooseLabel(row) }, String(content))
+        ? make("button", { type: "button", className: "plain", tabIndex: -1, "aria-label": chooseLabel(row) }, String(content))
         : content;
       return make("td", { className: column.isNumber ? "number" : "text" }, inside);
     });
@@ -102,9 +113,44 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
   /** Highlights anew, without making the rows anew. */
   function mark() {
     if (marked) elements.forEach((element, row) => element.classList.toggle("inside", marked(row)));
+    elements.forEach((element, row) => {
+      if (row === current()) element.setAttribute("aria-current", "true");
+      else element.removeAttribute("aria-current");
+    });
   }
 
-  return { element: make("div", {}, controls, scroll), refresh, mark };
+  /** Turns to the page on which a row is, unless the filter hides it. */
+  function reveal(row) {
+    const place = elements.has(row) ? -1 : keptRows().indexOf(row);
+    if (place >= 0) {
+      page = Math.floor(place / PAGE_ROWS);
+      refresh();
+    }
+    if (elements.has(row)) moveStop(row);
+  }
+
+  const buttonOf = (row) => elements.get(row)?.querySelector("td button");
+
+  function moveStop(row) {
+    if (!onChoose) return;
+    for (const each of [stop, row]) buttonOf(each)?.setAttribute("tabindex", each === row ? "0" : "-1");
+    stop = row;
+  }
+
+  body.addEventListener("focusin", (event) => {
+    const row = [...elements].find(([, element]) => element.contains(event.target))?.[0];
+    if (row !== undefined) moveStop(row);
+  });
+  body.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || !buttonOf(stop)?.contains(event.target)) return;
+    const rows = [...elements.keys()];
+    const place = { ArrowUp: rows.indexOf(stop) - 1, ArrowDown: rows.indexOf(stop) + 1, Home: 0, End: rows.length - 1 }[event.key];
+    if (place === undefined) return;
+    event.preventDefault();
+    buttonOf(rows[place])?.focus();
+  });
+
+  return { element: make("div", {}, controls, scroll), refresh, mark, reveal };
 }
 
 function rowText(columns, row) {

@@ -1,10 +1,13 @@
 // The timeline: overview, axis, lanes. It knows a source (source.js) and a store (store.js), not where data come from.
-import { describeAt } from "./describe.js";
+import { describeAt, describeTimeline } from "./describe.js";
+import { drawCursor } from "./cursor.js";
 import { fitCanvas, make } from "./dom.js";
 import { drawAxis, drawOverlay, drawRows } from "./draw.js";
 import { listenToGestures } from "./gestures.js";
 import { runKey } from "./keys.js";
 import { createLabels } from "./labels.js";
+import { laneId } from "./lanes.js";
+import { createNamesWidth } from "./names_width.js";
 import { createOverview } from "./overview.js";
 import { rowAt, scrolledRows, timelineRows } from "./rows.js";
 import { panRange } from "./scale.js";
@@ -14,17 +17,18 @@ import { timelineActions } from "./timeline_actions.js";
 const AXIS_HEIGHT = 22;
 const MOST_OF_THE_SCREEN = 0.7;
 
-/** `page` = { palette(), mask(), tooltip, help(), filter(), say(text) }; the answer's `redraw` follows the colours. */
+/** `page` = { palette(), mask(), tooltip, help(), filter(), say(text), extent() or none }; the answer's `redraw` follows the colours. */
 export function createTimeline(container, source, store, page) {
   const actions = timelineActions(source, store, page);
-  const overview = createOverview(source, (view, middle) => actions.show(view, middle));
+  const overview = createOverview(source, (view, middle) => actions.show(view, middle), page.extent);
   const axis = make("canvas", { className: "axis", "aria-hidden": "true" });
-  const lanes = make("canvas", { role: "img", "aria-label": laneSummary(source.view) });
+  const lanes = make("canvas", { role: "img", "aria-label": describeTimeline(source.view) });
   const overlay = make("canvas", { className: "overlay", "aria-hidden": "true" });
   const pane = make("div", { className: "timeline-pane" }, lanes, overlay);
-  const labels = createLabels(source, store);
-  actions.findLanes = labels.find;
-  const inner = make("div", { className: "timeline-rows" }, labels.element, pane);
+  const labels = createLabels(source, store, (id) => actions.stepIn(id, 1));
+  Object.assign(actions, { findLanes: labels.find, laneInFocus: labels.inFocus, tell: labels.tell });
+  const namesWidth = createNamesWidth(container, store);
+  const inner = make("div", { className: "timeline-rows" }, labels.element, namesWidth.element, pane);
   const scroll = make("div", { className: "timeline-scroll", tabIndex: 0, role: "group" }, inner);
   scroll.setAttribute("aria-label", "Timeline; press ? for its keys");
   container.replaceChildren(
@@ -40,6 +44,7 @@ export function createTimeline(container, source, store, page) {
   function arrange() {
     laid = timelineRows(source, store.state);
     labels.show(laid.rows);
+    namesWidth.apply();
     inner.style.height = `${laid.height}px`;
     const height = Math.min(laid.height, Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN)));
     scroll.style.height = `${height}px`;
@@ -80,8 +85,11 @@ export function createTimeline(container, source, store, page) {
 
   function drawOver() {
     const { context } = fitCanvas(overlay, size.width, size.height);
-    const { view, range } = store.state;
-    drawOverlay({ context, ...size, view, palette: page.palette(), range, pointer: pointer?.x ?? null });
+    const { view, range, cursor } = store.state;
+    const palette = page.palette();
+    drawOverlay({ context, ...size, view, palette, range, pointer: pointer?.x ?? null });
+    const top = cursor ? scroll.scrollTop : 0;
+    drawCursor({ context, ...size, rows: scrolledRows(laid.rows, top), top, view, palette, cursor });
     if (pointer) hover(pointer);
   }
 
@@ -93,7 +101,8 @@ export function createTimeline(container, source, store, page) {
     const height = y + scroll.scrollTop;
     const row = rowAt(scrolledRows(laid.rows, scroll.scrollTop), height);
     const inside = row ? height - row.y : 0;
-    return describeAt(source, row, timeAt(x), inside, store.state.view, size.width);
+    const found = describeAt(source, row, timeAt(x), inside, store.state.view, size.width);
+    return { ...found, range: found.range && { ...found.range, lane: row.id } };
   }
 
   function hover({ x, y }) {
@@ -142,7 +151,11 @@ export function createTimeline(container, source, store, page) {
     },
     mended: () => page.say(""),
   });
-  store.on(["closed", "allThreads", "pinned", "order", "shownLanes"], arrange);
+  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth"], arrange);
+  store.on(["cursor"], ({ cursor }) => {
+    arrange();
+    if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));
+  });
   store.on(["lanes"], () => labels.mark());
   arrange();
   drawAll();
@@ -154,11 +167,4 @@ export function createTimeline(container, source, store, page) {
       redraw();
     },
   };
-}
-
-function laneSummary(view) {
-  return (
-    `Timeline of ${view.lanes.length} threads, ${view.windows.count} inference windows and ` +
-    `${view.spans.length} measured lanes; the tables below hold the same figures`
-  );
 }

@@ -1,6 +1,8 @@
 // What the timeline's gestures and keys do to the page's state.
 import { pannedView, zoomedView } from "./keys.js";
-import { clampRange, lowerBound } from "./scale.js";
+import { laneId } from "./lanes.js";
+import { clampRange } from "./scale.js";
+import { firstLaneOfIntervals, intervalRange, intervalWords, laneIntervals, nextPlace } from "./steps.js";
 
 const MARGIN = 0.1;
 const BLURRED = "Samples are known only to their bin, which is longer than what is shown; windows and intervals are exact.";
@@ -40,7 +42,7 @@ export function timelineActions(source, store, page) {
     },
     /** Selects an interval; null clears the selection. */
     choose(range) {
-      store.set({ range: range && { ...range, isDone: true } });
+      store.set(range ? { range: { ...range, isDone: true } } : { range: null, cursor: null });
     },
     zoomTo(range) {
       const target = range ?? store.state.range;
@@ -48,20 +50,33 @@ export function timelineActions(source, store, page) {
       const margin = (target.to - target.from) * MARGIN;
       show({ from: target.from - margin, to: target.to + margin });
     },
-    stepWindow(direction) {
-      const { start, end } = source.windows;
-      if (start.length === 0) return;
-      const { range, view } = store.state;
-      const at = range ? range.from : middle(view);
-      const next = direction > 0 ? lowerBound(start, at + 1) : lowerBound(start, at) - 1;
-      const place = Math.min(start.length - 1, Math.max(0, next));
-      const chosen = { from: start[place], to: Math.max(end[place], start[place] + 1), isDone: true };
-      store.set({ range: chosen });
-      if (chosen.from < view.from || chosen.to > view.to) actions.show(null, middle(chosen));
+    /** Selects all the time that is shown: with the zoom, any range can be chosen without a pointer. */
+    selectShown() {
+      actions.select(Math.floor(store.state.view.from), Math.ceil(store.state.view.to), true);
+    },
+    /** Selects the next (1) or previous (-1) interval of a lane. */
+    stepIn(id, direction) {
+      const intervals = laneIntervals(source, id);
+      if (!intervals) return actions.tell("This lane has no intervals to step through.");
+      const place = nextPlace(intervals, id, store.state, direction);
+      if (place < 0) return actions.tell(direction > 0 ? "There is no later one." : "There is no earlier one.");
+      const range = intervalRange(intervals, id, place);
+      const { view } = store.state;
+      store.set({ range });
+      if (range.from < view.from || range.to > view.to) actions.show(null, middle(range));
+      return actions.tell(intervalWords(source, id, place));
+    },
+    stepWindow: (direction) => actions.stepIn(laneId("windows", 0), direction),
+    /** In the lane whose name has the focus, else in the one where one has been. */
+    stepInterval(direction) {
+      actions.stepIn(actions.laneInFocus() ?? store.state.range?.lane ?? firstLaneOfIntervals(source), direction);
     },
     clear() {
-      store.set({ range: null, lanes: [] });
+      store.set({ range: null, lanes: [], cursor: null });
     },
+    /** The labels put their own in the place of these. */
+    laneInFocus: () => null,
+    tell() {},
     help: () => page.help(),
     filter: () => page.filter(),
   };

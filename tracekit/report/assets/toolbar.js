@@ -1,16 +1,17 @@
 // The bar at the top: filter, selection, zoom, theme, help.
 import { make } from "./dom.js";
 import { FILTER_KEYS } from "./filter.js";
-import { KEY_NAMES, MOUSE_HELP, TIMELINE_KEYS } from "./keys.js";
+import { createFilterNote } from "./filter_advice.js";
+import { createHelpSheet } from "./help_sheet.js";
 
 const FILTER_PAUSE_MS = 120;
 
 /** `actions` are the timeline's. The answer: { setSummary, focusFilter, showHelp }. */
-export function createToolbar(container, store, actions) {
+export function createToolbar(container, view, store, actions) {
   const filter = make("input", {
     type: "search",
     value: store.state.filter,
-    placeholder: "Filter samples: words, thread:, engine:, window:, binary:",
+    placeholder: `Filter samples: words, ${FILTER_KEYS.map((key) => `${key}:`).join(", ")}`,
     "aria-label": "Filter samples",
   });
   let pause = 0;
@@ -28,22 +29,25 @@ export function createToolbar(container, store, actions) {
   const theme = make("select", { "aria-label": "Theme", onchange: () => store.set({ theme: theme.value }) });
   for (const name of ["auto", "light", "dark"]) theme.append(make("option", { value: name }, `${name} theme`));
   theme.value = store.state.theme;
-  const help = helpSheet();
-  document.body.append(help);
-  const showHelp = () => help.showModal();
+  const showHelp = createHelpSheet({
+    where: "Keys are heard in the timeline, and wherever nothing else has the focus.",
+    more: [make("h2", {}, "Filter"), make("p", { className: "note" }, FILTER_HELP)],
+  });
   const wholeRun = button("Whole run", () => actions.fit());
   const zoomIn = button("Zoom to selection", () => actions.fitSelection());
+  const shown = button("Select what is shown", () => actions.selectShown());
   const question = button("?", showHelp);
   question.setAttribute("aria-label", "Keys and filter: help");
   container.setAttribute("role", "region");
   container.setAttribute("aria-label", "Selection and view");
-  container.append(make("div", { className: "controls" }, filter, wholeRun, zoomIn, clear, theme, question, summary));
+  container.append(make("div", { className: "controls" }, filter, question, wholeRun, zoomIn, shown, clear, theme, summary));
+  container.firstChild.append(createFilterNote(filter, store, view));
   const mark = () => {
-    const { range, lanes } = store.state;
+    const { range, lanes, cursor } = store.state;
     zoomIn.disabled = !range;
-    clear.disabled = !range && lanes.length === 0;
+    clear.disabled = !range && lanes.length === 0 && !cursor;
   };
-  store.on(["range", "lanes"], mark);
+  store.on(["range", "lanes", "cursor"], mark);
   mark();
   return {
     setSummary: (text) => summary.replaceChildren(text),
@@ -54,23 +58,6 @@ export function createToolbar(container, store, actions) {
 
 function button(text, run) {
   return make("button", { type: "button", onclick: run }, text);
-}
-
-function helpSheet() {
-  const entry = (keys, text) => [make("dt", {}, ...keys.map((key) => make("kbd", {}, key))), make("dd", {}, text)];
-  const list = make("dl");
-  for (const { keys, help } of TIMELINE_KEYS) list.append(...entry(keys.map((key) => KEY_NAMES[key] ?? key), help));
-  for (const [gesture, text] of MOUSE_HELP) list.append(make("dt", {}, gesture), make("dd", {}, text));
-  const close = make("button", { type: "submit" }, "Close");
-  return make(
-    "dialog",
-    { "aria-label": "Help" },
-    make("h2", {}, "Keys, while the timeline has the focus"),
-    list,
-    make("h2", {}, "Filter"),
-    make("p", { className: "note" }, FILTER_HELP),
-    make("form", { method: "dialog" }, close),
-  );
 }
 
 const FILTER_HELP =

@@ -1,21 +1,28 @@
 // The table of inference windows: sorts, filters, and leads to the timeline.
 import { make } from "./dom.js";
+import { indexIntervals } from "./intervals.js";
+import { laneId } from "./lanes.js";
 import { cleanText, formatCount, formatDuration, formatPercent } from "./numbers.js";
 import { windowsInside } from "./selection.js";
+import { intervalRange, selectedWindow } from "./steps.js";
 import { createTable } from "./table.js";
 
 /** `choose(range)` gets the window that the reader picked. */
 export function createWindowsTable(container, view, store, choose) {
   const { windows } = view;
+  if (windows.count === 0) return { refresh() {} }; // the markup says that there are none
+  const ordered = indexIntervals(windows.start, windows.end);
   let inside = windowsInside(view, store.state.range);
+  let selected = -1;
   const table = createTable({
     caption: "Inference windows",
     columns: windowColumns(view),
     rowCount: () => windows.count,
     sort: { key: "number", descending: false },
-    onChoose: (row) => choose({ from: windows.start[row], to: windows.end[row] }),
+    onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row))),
     chooseLabel: (row) => `${row}: show this window in the timeline`,
     marked: (row) => inside[row] === 1,
+    current: () => selected,
     filterLabel: "Filter windows by text",
   });
   const note = make("p", { className: "note" });
@@ -23,9 +30,13 @@ export function createWindowsTable(container, view, store, choose) {
   table.refresh();
   const follow = () => {
     inside = windowsInside(view, store.state.range);
+    selected = selectedWindow(ordered, store.state.range);
     const count = inside.reduce((sum, each) => sum + each, 0);
-    note.textContent = store.state.range ? `${formatCount(count)} of ${formatCount(windows.count)} in the selection.` : NOTE;
+    const said = selected < 0 ? "" : `Window ${selected} is selected: `;
+    const counted = `${said}${formatCount(count)} of ${formatCount(windows.count)} in the selection.`;
+    note.textContent = store.state.range ? counted : NOTE;
     table.mark();
+    if (selected >= 0) table.reveal(selected);
   };
   follow();
   return { refresh: follow };

@@ -18,6 +18,7 @@ from tracekit.report.view.view import Extras, counter_table, engine_rows, window
 MOST_WINDOWS = 60
 _LABEL_WIDTH = 60
 _SHOWN_STACKS = 8
+_SECOND_NS, _MINUTE_NS = 1_000_000_000, 60_000_000_000
 
 
 def section(one: tuple[str, str, Content], analysis: Analysis, extras: Extras) -> Html:
@@ -106,9 +107,9 @@ def _engines(analysis: Analysis, _extras: Extras) -> Html:
     rows = [
         [
             _badge(one["engine"]),
-            "not measured" if one["busy_ns"] is None else _ms(one["busy_ns"]),
+            "not measured" if one["busy_ns"] is None else _duration(one["busy_ns"]),
             f"{one['samples']:,}",
-            _ms(one["weight"]) if unit == "ns" else f"{one['weight']:,}",
+            _duration(one["weight"]) if unit == "ns" else f"{one['weight']:,}",
             ", ".join(f"{phase} {count:,}" for phase, count in one["phases"].items()),
             one["meaning"],
         ]
@@ -136,7 +137,10 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
         [
             name,
             f"{one.windows:,}",
-            *map(_ms, (one.first_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.warm_p50_ns, one.warm_p90_ns)),
+            *map(
+                _duration,
+                (one.first_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.warm_p50_ns, one.warm_p90_ns),
+            ),
         ]
         for name, one in models.items()
         if one.p50_ns is not None
@@ -162,9 +166,10 @@ def _stacks(analysis: Analysis, _extras: Extras) -> Html:
 
 
 def _stack(stack: HeavyStack, unit: str) -> Html:
-    weight = _ms(stack.weight) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
+    weight = _duration(stack.weight) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
     phase = f", {stack.phase}" if stack.phase else ""
     rule = f"; rule {stack.rule}" if stack.rule else ""
+    samples = f"{stack.samples:,} sample{'' if stack.samples == 1 else 's'}"
     frames = [
         tag(
             "li",
@@ -178,7 +183,7 @@ def _stack(stack: HeavyStack, unit: str) -> Html:
         frames.insert(0, tag("li", f"… {stack.above:,} more"))
     if stack.below:
         frames.append(tag("li", f"… {stack.below:,} more"))
-    head = tag("summary", _badge(stack.engine), f" {weight}, {stack.samples:,} samples{phase}{rule}")
+    head = tag("summary", _badge(stack.engine), f" {weight}, {samples}{phase}{rule}")
     return tag("details", head, tag("ol", *frames, class_="frames"))
 
 
@@ -220,6 +225,20 @@ def _busy(busy_ns: float, length_ns: int) -> str:
     if busy_ns != busy_ns:  # noqa: PLR0124 - not a number: nothing tells
         return ""
     return f"{_ms(busy_ns)} ({100 * busy_ns / max(length_ns, 1):.0f} %)" if busy_ns else "0"
+
+
+def _duration(length_ns: float | None) -> str:
+    """Return a length; from a second on, as the bars below the table write it."""
+    if length_ns is None or length_ns < _SECOND_NS:
+        return _ms(length_ns)
+    if length_ns < _MINUTE_NS:
+        return f"{_three_digits(length_ns / _SECOND_NS)} s"
+    minutes, rest = divmod(length_ns, _MINUTE_NS)
+    return f"{minutes:.0f} min {_three_digits(rest / _SECOND_NS)} s"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
 
 
 def _ms(time_ns: float | None) -> str:

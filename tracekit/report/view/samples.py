@@ -13,7 +13,7 @@ import pandas as pd
 
 from tracekit.analysis.result import Analysis
 from tracekit.engines import ENGINES, PHASES
-from tracekit.report.view.tree import CallTree, build_tree, prune
+from tracekit.report.view.tree import CallTree, WholeTree, behind_pruned, build_tree, prune
 
 MOST_EXACT = 120_000
 """Up to so many samples, each is kept: a page of them weighs a megabyte."""
@@ -131,9 +131,13 @@ def are_many(analysis: Analysis) -> bool:
 
 
 def page_tree(analysis: Analysis) -> CallTree:
-    """Return the call tree of a page that has a server to ask: of few samples it is that of the report."""
-    most = _MOST_NODES_FULL if are_many(analysis) else _DETAILS[0][1]
-    return prune(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), most)
+    """Return the call tree of a page that has a server to ask."""
+    return prune(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), _MOST_NODES_FULL)
+
+
+def server_tree(analysis: Analysis) -> WholeTree:
+    """Return the nodes of ``page_tree`` and behind them those that it lacks."""
+    return behind_pruned(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), _MOST_NODES_FULL)
 
 
 def _weight_of_stacks(analysis: Analysis) -> Floats:

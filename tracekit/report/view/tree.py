@@ -11,6 +11,8 @@ import numpy.typing as npt
 from tracekit.model import StackTable
 
 ROOT = -1
+SYSTEM, CUT_OFF = 1, 2
+"""Flags of nodes: in a system library; what was cut off below its parent."""
 _SYSTEM = re.compile(
     r"(?:.*/Symbols|.*/RuntimeRoot|.*/Cryptexes/OS)?/(?:System|usr/lib|usr/libexec|Library/Apple)/"
 )
@@ -34,6 +36,18 @@ class CallTree:
 
     def __len__(self) -> int:
         return len(self.parent)
+
+
+@dataclass(frozen=True)
+class WholeTree:
+    """A whole tree whose first ``page`` nodes are those of ``prune``, with what stands for the others.
+
+    These follow depth by depth; the first of each depth and their end are ``levels``.
+    """
+
+    nodes: CallTree
+    page: int
+    levels: tuple[int, ...]
 
 
 def build_tree(stacks: StackTable) -> CallTree:
@@ -87,9 +101,7 @@ def prune(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> CallTr
     """
     if len(tree) <= most:
         return tree
-    order = np.lexsort((np.arange(len(tree)), -totals(tree, weights)))
-    kept = np.zeros(len(tree), bool)
-    kept[order[:most]] = True
+    kept = _heaviest(tree, weights, most)
     number = np.cumsum(kept) - 1
     last = np.full(len(tree) + 1, ROOT, np.int64)  # the last kept node on the way to each; -1 at the end
     for start, end in _levels(tree):
@@ -111,6 +123,31 @@ def prune(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> CallTr
     )
 
 
+def behind_pruned(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> WholeTree:
+    """Return the nodes of ``prune`` and behind them those that it cut off, which ``leaf`` points to."""
+    page = prune(tree, weights, most)
+    if page is tree:
+        return WholeTree(tree, len(tree), (len(tree),))
+    kept = _heaviest(tree, weights, most)
+    number = np.append(np.where(kept, np.cumsum(kept) - 1, len(page) + np.cumsum(~kept) - 1), ROOT)
+    cut = [int((~kept[start:end]).sum()) for start, end in _levels(tree)]
+    nodes = CallTree(
+        np.concatenate([page.parent, number[tree.parent[~kept]]]),
+        np.concatenate([page.function, tree.function[~kept]]),
+        number[tree.leaf],
+        tree.symbols,
+        tree.binaries,
+    )
+    return WholeTree(nodes, len(page), tuple((len(page) + np.cumsum([0, *cut])).tolist()))
+
+
+def _heaviest(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.bool_]:
+    order = np.lexsort((np.arange(len(tree)), -totals(tree, weights)))
+    kept = np.zeros(len(tree), np.bool_)
+    kept[order[:most]] = True
+    return kept
+
+
 def _levels(tree: CallTree) -> list[tuple[int, int]]:
     """Return the rows of each depth: a whole tree's nodes are numbered depth by depth, parents in order."""
     levels = [(0, int(np.searchsorted(tree.parent, 0)))]
@@ -123,3 +160,10 @@ def _levels(tree: CallTree) -> list[tuple[int, int]]:
 def are_system(paths: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
     """Return which binaries came with the system, by where macOS and its kin keep them."""
     return np.array([bool(_SYSTEM.match(str(path))) for path in paths], bool)
+
+
+def node_flags(tree: CallTree, paths: npt.NDArray[np.object_]) -> Ints:
+    """Return the flags of each node; ``paths`` are those of the binaries."""
+    system = np.append(are_system(paths), False)[np.append(tree.binaries, -1)]
+    flags: Ints = np.where(tree.function < 0, CUT_OFF, np.where(system[tree.function], SYSTEM, 0))
+    return flags

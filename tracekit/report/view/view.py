@@ -40,14 +40,12 @@ from tracekit.report.view.samples import (
     view_samples,
 )
 from tracekit.report.view.tiles import TILE_BINS, TILE_LANES, levels
-from tracekit.report.view.tree import CallTree, are_system
+from tracekit.report.view.tree import CallTree, node_flags
 
 _MOST_BINS = 8_192
 _PHASES_AND_NONE = len(PHASES) + 1
 _FEWEST_BINS = 256
 _WEB = re.compile(r"https?://[^\s<>]+", re.IGNORECASE)
-_PRUNED = 2
-_SYSTEM = 1
 _MOST_EVENTS = 8
 _PLANE_BYTES = 6_000_000
 """How much occupancy may weigh before it is compressed; with many threads, bins get longer."""
@@ -82,7 +80,8 @@ def view_block(
 ) -> bytes:
     """Return the view as one block; with ``full`` every sample is in it, however many there are.
 
-    With ``tiles`` the page can ask a server for what it shows: of many samples only the run's sums are in it.
+    With ``tiles`` the page can ask a server for what it shows: of many samples only the run's sums are in it,
+    and of few far more of the call tree.
     """
     return _Builder(analysis, full, tiles).block(extras)
 
@@ -103,7 +102,7 @@ def duration_of(analysis: Analysis) -> int:
 
 class _Builder:
     def __init__(self, analysis: Analysis, full: bool, tiles: bool) -> None:
-        self._analysis, self._full = analysis, full
+        self._analysis, self._full = analysis, full or tiles
         self._has_tiles = tiles and are_many(analysis)
         self._arrays, self._strings = Arrays(), Strings()
         self._duration_ns = duration_of(analysis)
@@ -255,11 +254,9 @@ class _Builder:
     def _nodes(self, tree: CallTree) -> dict[str, Any]:
         binaries = self._analysis.trace.stacks.binaries
         names = np.append(binaries["name"].to_numpy(object), "")
-        system = np.append(are_system(binaries["path"].to_numpy(object)), False)
-        pruned = tree.function < 0
         symbols = np.append(tree.symbols, "(less)")[tree.function]
         binary = np.append(tree.binaries, -1)[tree.function]
-        flags = np.where(pruned, _PRUNED, np.where(system[binary], _SYSTEM, 0))
+        flags = node_flags(tree, binaries["path"].to_numpy(object))
         return {
             "count": len(tree),
             "parent": self._arrays.add(tree.parent, "i4"),

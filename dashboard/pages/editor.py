@@ -1,0 +1,67 @@
+"""The form in which a recording's name, tags and note are changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from dash import dcc, html
+
+from dashboard.library.catalog import Recording
+from dashboard.library.names import LONGEST_TAG, MOST_TAGS
+from dashboard.pages import words
+from dashboard.pages.parts import Node, aria
+
+
+def editor(recording: Recording) -> Node:
+    """Return the form in which name, tags and note are changed."""
+    name, tags, note = recording.name, ", ".join(recording.tags), recording.note
+    was: Any = {"data-was": json.dumps([name, tags, note])}
+    return html.Div(
+        [
+            html.H3(f"Edit “{words.shown(recording.name)}”", id="edit-heading"),
+            _field("Name", dcc.Input(id="edit-name", value=name, type="text", autoFocus=True)),
+            _field("Tags, separated by commas", dcc.Input(id="edit-tags", value=tags, type="text")),
+            _field("Note", dcc.Textarea(id="edit-note", value=note, rows=3)),
+            html.P(id="edit-problem", className="problem", role="alert"),
+            html.Div(
+                [
+                    html.Button("Save", id="edit-save", type="button", n_clicks=0),
+                    html.Button("Close", id="edit-close", type="button", n_clicks=0),
+                ],
+                className="actions",
+            ),
+        ],
+        className="editor",
+        role="group",
+        **was,
+        **aria(labelledby="edit-heading"),
+    )
+
+
+def _field(label: str, field: Node) -> Node:
+    return html.Label([html.Span(label), field])
+
+
+def problem_of(recording: Recording, name: str, tags: Sequence[str]) -> str:
+    """Return what is wrong with what was typed, in a sentence; nothing where it can be kept as it is."""
+    if recording.deleted is not None:
+        return "This recording was deleted meanwhile. Restore it first."
+    if not name.strip():
+        return "A recording needs a name."
+    known: dict[str, str] = {}
+    for tag in tags:
+        if len(tag) > LONGEST_TAG:
+            return f"A tag has at most {LONGEST_TAG} characters; “{words.shown(tag[:20])}…” has {len(tag)}."
+        same = known.setdefault(tag.casefold(), tag)
+        if same != tag:
+            return f"“{words.shown(same)}” and “{words.shown(tag)}” are the same tag: keep one of them."
+    if len(tags) > MOST_TAGS:
+        return f"A recording has at most {MOST_TAGS} tags; these are {len(tags)}."
+    return ""
+
+
+def split_tags(text: str) -> tuple[str, ...]:
+    """Return the tags of a line, each once, in their order."""
+    return tuple(dict.fromkeys(tag for part in text.split(",") if (tag := part.strip())))

@@ -1,0 +1,257 @@
+"""The library's page in a real browser: rows that stay while others change, and what is asked for twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dashboard_support import FALLBACK, SAMPLES, Running, eventually, opened, pictures
+
+from dashboard.library.catalog import new_recording
+from dashboard.library.library import Library
+
+COUNTERS = SAMPLES / "counters-bnns-macos15"
+Idle = tuple[str, Library]
+BROKEN = "**/_dash-update-component*"
+
+
+def quiet(tab: Any) -> None:
+    """Forget what the browser and Dash note of requests that fail."""
+    noted = ("ERR_FAILED", "ERR_CONNECTION", "the server did not respond")
+    tab.bad[:] = [one for one in tab.bad if not any(each in one for each in noted)]
+
+
+def cancelled(library: Library, path: Any) -> Any:
+    recording = library.add_file(path)
+    library.cancel(recording.id)
+    return recording
+
+
+def progress(library: Library, recording: Any, share: float) -> None:
+    library._catalog.change(recording.id, state="reading", stage="opening", progress=share)
+
+
+# A question without an answer -----------------------------------------------------------------------------
+
+
+def test_the_list_goes_on_after_a_question_that_got_no_answer(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    opened(tab, base, ".empty")
+    tab.route(BROKEN, lambda route: route.abort())
+    tab.wait_for_timeout(1_500)
+    tab.unroute(BROKEN)
+    library.add_file(FALLBACK)
+    tab.locator("#library tbody tr", has_text="fallback").wait_for(timeout=15_000)
+    quiet(tab)
+
+
+def test_a_recording_s_page_goes_on_after_a_question_that_got_no_answer(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    recording = library.add_file(FALLBACK)
+    opened(tab, f"{base}recordings/{recording.id}", "text=Waiting for its turn")
+    tab.route(BROKEN, lambda route: route.abort())
+    tab.wait_for_timeout(1_500)
+    tab.unroute(BROKEN)
+    library.cancel(recording.id)
+    tab.get_by_text("was cancelled").wait_for(timeout=15_000)
+    quiet(tab)
+
+
+def test_the_list_goes_on_after_a_restart_of_the_dashboard(running: Running, tab: Any) -> None:
+    started = running()
+    opened(tab, started.base, ".empty")
+    started.process.terminate()
+    started.process.wait(20)
+    tab.wait_for_timeout(1_500)
+    running("--port", str(started.port), str(FALLBACK))
+    tab.locator("#library tbody tr", has_text="fallback").wait_for(timeout=15_000)
+    quiet(tab)
+
+
+def test_what_is_pressed_while_a_recording_is_read_is_not_lost(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    recording = library.add_file(FALLBACK)
+    opened(tab, f"{base}recordings/{recording.id}", "text=Waiting for its turn")
+    tab.get_by_role("button", name="Cancel: fallback").hover()
+    tab.mouse.down()
+    progress(library, recording, 0.3)
+    tab.get_by_text("opening, 30 %").wait_for()
+    tab.mouse.up()
+    tab.get_by_text("was cancelled").wait_for()
+
+
+# Rows that stay -------------------------------------------------------------------------------------------
+
+
+def test_a_row_stays_while_others_change(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    cancelled(library, FALLBACK)
+    opened(tab, base, "#library tbody tr")
+    edit = tab.get_by_role("button", name="Edit: fallback")
+    edit.focus()
+    tab.evaluate("window.before = document.activeElement")
+    other = library.add_file(COUNTERS)
+    tab.locator("#library tbody tr >> nth=1").wait_for()
+    for share in (0.1, 0.2):
+        progress(library, other, share)
+        tab.get_by_text(f"opening, {100 * share:.0f} %").wait_for()
+    library.delete(other.id)
+    tab.locator("#library tbody tr >> nth=1").wait_for(state="detached")
+    assert tab.evaluate("document.activeElement === window.before && window.before.isConnected")
+
+
+def test_a_click_that_takes_its_time_is_not_lost(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    cancelled(library, FALLBACK)
+    opened(tab, base, "#library tbody tr")
+    tab.get_by_role("button", name="Edit: fallback").hover()
+    tab.mouse.down()
+    progress(library, library.add_file(COUNTERS), 0.3)
+    tab.locator("#library tbody tr >> nth=1").wait_for()
+    box = tab.get_by_role("button", name="Edit: fallback").bounding_box()
+    tab.mouse.move(box["x"] + 5, box["y"] + 5)  # the row above has moved it
+    tab.mouse.up()
+    tab.get_by_role("heading", name="Edit “fallback").wait_for()
+
+
+def test_the_focus_is_where_one_goes_on(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    cancelled(library, FALLBACK)
+    opened(tab, base, "#library tbody tr")
+    tab.get_by_role("button", name="Edit: fallback").click()
+    tab.locator("#edit-name").fill("Speech")
+    tab.locator("#edit-name").press("Enter")  # saves
+    tab.get_by_role("link", name="Speech").wait_for()
+    eventually(tab, "document.activeElement.ariaLabel === 'Edit: Speech'")
+    tab.get_by_role("button", name="Delete: Speech").click()
+    eventually(tab, "document.activeElement.ariaLabel === 'Undo: Speech'")
+    tab.keyboard.press("Enter")
+    tab.get_by_role("link", name="Speech").wait_for()
+
+
+# What is said ---------------------------------------------------------------------------------------------
+
+
+def test_undo_is_in_sight_wherever_one_deletes(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    for number in range(22):
+        library._catalog.add(new_recording(f"{number:032x}", f"{number}.xml", "upload", 1))
+        library.cancel(f"{number:032x}")
+    opened(tab, base, "#library tbody tr >> nth=21")
+    tab.set_viewport_size({"width": 1280, "height": 700})
+    tab.get_by_role("button", name="Delete:").last.click()
+    undo = tab.get_by_role("button", name="Undo:")
+    undo.wait_for()
+    pictures(tab, "undo")
+    assert tab.evaluate("scrollY") > 300
+    assert 0 < undo.bounding_box()["y"] < 700
+
+
+def test_an_undo_that_comes_too_late_is_not_offered_again(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    recording = cancelled(library, FALLBACK)
+    opened(tab, base, "#library tbody tr")
+    tab.get_by_role("button", name="Delete: fallback").click()
+    tab.get_by_role("button", name="Undo: fallback").wait_for()
+    library.purge(recording.id)
+    tab.get_by_role("button", name="Undo: fallback").click()
+    tab.get_by_text("There is no such recording").wait_for()
+    tab.get_by_role("button", name="Undo: fallback").wait_for(state="detached")
+
+
+def test_what_was_pressed_in_vain_is_told(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    recording = cancelled(library, FALLBACK)
+    opened(tab, base, "#library tbody tr")
+    tab.route(BROKEN, lambda route: route.abort())
+    tab.get_by_role("button", name="Delete: fallback").click()
+    told = tab.get_by_text("“Delete: fallback-midway-ios27” was not answered")
+    told.wait_for(timeout=10_000)
+    pictures(tab, "unanswered")
+    assert library.recording(recording.id).deleted is None
+    tab.unroute(BROKEN)
+    tab.get_by_role("button", name="Delete: fallback").click()
+    tab.get_by_role("button", name="Undo: fallback").wait_for()
+    assert not told.is_visible()
+    quiet(tab)
+
+
+# The form -------------------------------------------------------------------------------------------------
+
+
+def test_what_was_typed_is_not_lost_unasked(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    cancelled(library, FALLBACK)
+    cancelled(library, COUNTERS)
+    opened(tab, base, "#library tbody tr >> nth=1")
+    tab.get_by_role("button", name="Edit: fallback").click()
+    note = tab.locator("#edit-note")
+    note.fill("one\ntwo")
+    asked: list[str] = []
+    tab.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    tab.get_by_role("button", name="Edit: counters").click()
+    note.press("Escape")
+    assert len(asked) == 2 and "not saved" in asked[0]
+    assert note.input_value() == "one\ntwo"
+    pictures(tab, "editor")
+    tab.get_by_role("button", name="Save").click()
+    note.wait_for(state="detached")
+    assert sorted(one.note for one in library.recordings()) == ["", "one\ntwo"]
+    tab.get_by_role("button", name="Edit: fallback").click()
+    note.press("Escape")  # nothing was changed: nothing is asked
+    note.wait_for(state="detached")
+    assert len(asked) == 2
+
+
+def test_a_name_of_blanks_is_told_and_a_deleted_recording_s_form_closes(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    recording = cancelled(library, FALLBACK)
+    opened(tab, base, "#library tbody tr")
+    tab.get_by_role("button", name="Edit: fallback").click()
+    tab.locator("#edit-name").fill("  ")
+    tab.get_by_role("button", name="Save").click()
+    tab.get_by_text("A recording needs a name.").wait_for()
+    assert library.recording(recording.id).name == "fallback-midway-ios27"
+    tab.get_by_role("button", name="Delete: fallback").click()
+    tab.locator("#edit-name").wait_for(state="detached")
+
+
+# What is shown --------------------------------------------------------------------------------------------
+
+
+def test_what_is_shown_stays_over_a_reload_and_the_way_back(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    gone, stays = cancelled(library, FALLBACK), cancelled(library, COUNTERS)
+    library.delete(gone.id)
+    library.edit(stays.id, tags=["slow"])
+    opened(tab, base, "#library tbody tr")
+    tab.locator("#library-tags button", has_text="slow").click()
+    tab.locator("#library-tags button[aria-pressed=true]").wait_for()
+    tab.locator("#library-search").fill("count")
+    eventually(tab, "location.search === '?q=count&tag=slow'")
+    tab.get_by_role("link", name="counters").click()
+    tab.get_by_text("was cancelled").wait_for()
+    tab.go_back()
+    tab.locator("#library tbody tr").wait_for()
+    assert tab.locator("#library-search").input_value() == "count"
+    assert tab.locator("#library-tags button[aria-pressed=true]").inner_text() == "slow"
+    opened(tab, f"{base}?deleted=1", "#library tbody tr")
+    assert tab.get_by_role("button", name="Restore: fallback").is_visible()
+    tab.get_by_role("button", name="Show deleted").click()
+    tab.get_by_role("button", name="Edit: counters").wait_for()
+    eventually(tab, "location.search === ''")
+
+
+def test_the_form_and_the_notices_are_open_to_assistive_technology(idle: Idle, tab: Any, axe: str) -> None:
+    base, library = idle
+    cancelled(library, FALLBACK)
+    cancelled(library, COUNTERS)
+    library.uploads.begin("left.xml", 5)
+    opened(tab, base, ".unfinished li")
+    tab.get_by_role("button", name="Delete: counters").click()
+    tab.get_by_role("button", name="Undo: counters").wait_for()
+    tab.evaluate(axe)
+    for _ in range(2):
+        found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        tab.get_by_role("button", name="Edit: fallback").click()
+        tab.locator("#edit-note").wait_for()

@@ -1,0 +1,37 @@
+// What is said of a filter that can find nothing.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { filterAdvice } from "../../tracekit/report/assets/filter_advice.js";
+import { smallView } from "./small_view.mjs";
+
+const advice = (text, changes) => filterAdvice(smallView(changes), text);
+
+test("what can be found needs no advice", () => {
+  const texts = [
+    "", "kernel", "nothing like it", "engine:cpu,a", "-engine:GPU", "phase:exe,none", "window:1", "window:0-99",
+    "window:detect", "thread:31", "thread:work", "thread:app", "std::vector", "binary:nothing",
+  ];
+  for (const text of texts) assert.deepEqual(advice(text), [], text);
+});
+
+test("an engine, a phase or a thread that there is not", () => {
+  assert.deepEqual(advice("engine:XYZ"), ["No engine is called “XYZ”: ANE, GPU, CPU, OTHER."]);
+  assert.deepEqual(advice("-Engine:gpu,NPU"), ["No engine is called “NPU”: ANE, GPU, CPU, OTHER."]);
+  assert.deepEqual(advice("phase:run"), ["No phase is called “run”: execute, dispatch, none."]);
+  assert.deepEqual(advice("thread:99"), ["No thread or process is called “99”."]);
+});
+
+test("a window that there is not", () => {
+  assert.deepEqual(advice("window:99"), ["There is no window “99”: they go from 0 to 1."]);
+  assert.deepEqual(advice("window:2-3"), ["There is no window “2-3”: they go from 0 to 1."]);
+  assert.deepEqual(advice("window:9-3"), ["Windows “9-3”: the smaller number comes first."]);
+  assert.deepEqual(advice("window:Faces"), ["No window or model is called “Faces”."]);
+  const windows = { count: 0, start: [], end: [], label: [], model: [] };
+  assert.deepEqual(advice("window:0", { windows }), ["This recording has no windows."]);
+});
+
+test("a key that there is not, unless something is called like it", () => {
+  const told = "There is no key foo:, so “foo:bar” is looked for as a word. Keys: thread: engine: phase: window: binary:";
+  assert.deepEqual(advice("foo:bar"), [told]);
+  assert.deepEqual(advice("foo:bar", { strings: [...smallView().strings, "-[Foo:bar:]"] }), []);
+});

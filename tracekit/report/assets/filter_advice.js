@@ -1,0 +1,72 @@
+// Why a filter finds nothing: names and numbers in it that this recording does not have.
+import { make } from "./dom.js";
+import { FILTER_KEYS, parseFilter } from "./filter.js";
+import { cleanText, formatCount } from "./numbers.js";
+
+const MOST_SENTENCES = 2;
+const QUOTED_LENGTH = 40;
+
+/** A sentence for each value of the filter that cannot be found; what may be found gets none. */
+export function filterAdvice(view, text) {
+  const advisers = { "": adviseWord, thread: adviseThread, engine: adviseEngine, phase: advisePhase, window: adviseWindow };
+  return parseFilter(text).flatMap(({ key, values }) =>
+    values.map((value) => advisers[key]?.(view, value, quoted(text, value))).filter(Boolean),
+  );
+}
+
+/** What is wrong with the filter stands below it and belongs to it. */
+export function createFilterNote(input, store, view) {
+  const note = make("p", { className: "note problem filter-note", id: "filter-note", role: "status" });
+  input.setAttribute("aria-describedby", note.id);
+  const show = () => {
+    const sentences = filterAdvice(view, store.state.filter);
+    note.textContent = sentences.slice(0, MOST_SENTENCES).join(" ");
+    input.setAttribute("aria-invalid", String(sentences.length > 0));
+  };
+  store.on(["filter"], show);
+  show();
+  return note;
+}
+
+/** A value as it was typed, where it stands in one piece. */
+function quoted(text, value) {
+  const at = text.toLowerCase().indexOf(value);
+  return `“${cleanText(at < 0 ? value : text.slice(at, at + value.length), QUOTED_LENGTH)}”`;
+}
+
+/** Also `std::vector` is a word; a key that there is not is told only where nothing is called like it. */
+function adviseWord(view, value, name) {
+  const key = /^([a-z]+):(?!:)/u.exec(value)?.[1];
+  if (!key || view.strings.some((text) => text.toLowerCase().includes(value))) return null;
+  return `There is no key ${key}:, so ${name} is looked for as a word. Keys: ${FILTER_KEYS.map((each) => `${each}:`).join(" ")}`;
+}
+
+function adviseThread({ lanes, strings }, value, name) {
+  const isThere = lanes.some(
+    ({ label, process, tid }) => tid === value || [label, process].some((each) => strings[each].toLowerCase().includes(value)),
+  );
+  return isThere ? null : `No thread or process is called ${name}.`;
+}
+
+function adviseEngine({ engines }, value, name) {
+  if (engines.some((engine) => engine.toLowerCase().startsWith(value))) return null;
+  return `No engine is called ${name}: ${engines.join(", ")}.`;
+}
+
+function advisePhase({ phases }, value, name) {
+  const names = phases.map((phase) => phase ?? "none");
+  if (names.some((phase) => phase.startsWith(value))) return null;
+  return `No phase is called ${name}: ${names.join(", ")}.`;
+}
+
+function adviseWindow({ windows, strings }, value, name) {
+  const count = windows.start.length;
+  if (count === 0) return "This recording has no windows.";
+  const names = new Set([...windows.label, ...windows.model]);
+  if ([...names].some((each) => strings[each].toLowerCase().includes(value))) return null;
+  const known = count === 1 ? "the only one is 0" : `they go from 0 to ${formatCount(count - 1)}`;
+  const [, low, high] = /^(\d+)(?:-(\d+))?$/u.exec(value) ?? [];
+  if (low === undefined) return `No window or model is called ${name}.`;
+  if (Number(high ?? low) < Number(low)) return `Windows ${name}: the smaller number comes first.`;
+  return Number(low) < count ? null : `There is no window ${name}: ${known}.`;
+}
