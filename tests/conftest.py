@@ -16,6 +16,13 @@ settings.register_profile("here", deadline=None, max_examples=50)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A real browser on a busy machine may be late once: such a test is run again, and that is told."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture
 def shared() -> Path:
     """The collection of real recordings beside the checkout."""
