@@ -81,7 +81,7 @@ def test_the_distributions_are_drawn_when_asked_for(running: Running, tab: Any) 
 def test_a_recording_that_is_not_there(running: Running, tab: Any) -> None:
     opened(tab, f"{running().base}recordings/{'0' * 32}", "h1")
     tab.get_by_role("heading", name="Not found").wait_for()
-    tab.bad[:] = [one for one in tab.bad if "404" not in one]
+    tab.expected.append("404")
     pictures(tab, "not-found")
 
 
@@ -131,12 +131,12 @@ def test_the_list_follows_what_happens_elsewhere(idle: tuple[str, Library], tab:
 def test_the_end_of_the_dashboard_is_told(running: Running, tab: Any) -> None:
     started = running(str(FALLBACK))
     opened(tab, started.address)
+    tab.expected.append("ERR_CONNECTION")
     started.process.terminate()
     tab.get_by_text("The dashboard does not answer").wait_for(timeout=15_000)
     tab.locator(".timeline-scroll").focus()
     tab.keyboard.press("w")  # what is here goes on
     eventually(tab, "location.hash.includes('t=')")
-    tab.bad[:] = [one for one in tab.bad if "ERR_CONNECTION" not in one]  # the browser itself notes it
 
 
 def test_a_problem_is_forgotten_when_something_else_succeeds(idle: tuple[str, Library], tab: Any) -> None:
@@ -166,7 +166,7 @@ def test_a_view_that_does_not_come_is_told(running: Running, tab: Any) -> None:
     assert "The tables and pictures below stand." in tab.locator("#status").inner_text()
     assert VERDICT in tab.locator("#verdict").inner_text()
     pictures(tab, "no-view")
-    tab.bad[:] = [one for one in tab.bad if "ERR_FAILED" not in one]  # the browser itself notes it
+    tab.expected.append("ERR_FAILED")  # the browser itself notes it
 
 
 # The library ----------------------------------------------------------------------------------------------
