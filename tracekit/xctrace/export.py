@@ -166,7 +166,7 @@ def _stop(child: subprocess.Popen[bytes], pipes: _Pipes) -> None:
 
 
 def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal the session of a child that still runs: Ctrl-C does not reach it there."""
+    """Signal the process group of a child that still runs: Ctrl-C does not reach it there."""
     if child.poll() is None:
         with suppress(OSError):  # it ended in this moment
             os.killpg(child.pid, number)

@@ -12,13 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from library_support import BUNDLE, EXPORTS, QUIET, SUMMARY, is_alive, opened, tree, upload, wait_for
+from library_support import BUNDLE, EXPORTS, QUIET, is_alive, opened, ready, tree, upload, wait_for
 
 import tracekit
 from dashboard.errors import Conflict, NotFound
 from dashboard.library import comparing
 from dashboard.library import comparisons as module
-from dashboard.library.catalog import Recording
 from dashboard.library.comparisons import Stand
 from dashboard.library.library import Library
 from dashboard.library.worker import Channel
@@ -41,16 +40,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
         monkeypatch.setattr(sys, "executable", str(path))
 
     return use
-
-
-def ready(library: Library, recording: Recording) -> str:
-    """The recording as if a worker had read it."""
-    results = library._store.results(recording.id)
-    results.mkdir(parents=True)
-    (results / "summary.json").write_text(SUMMARY)
-    (results / "analysis.json").write_text("{}")
-    library._catalog.change(recording.id, state="ready")
-    return recording.id
 
 
 def both(library: Library) -> tuple[str, str]:

@@ -19,10 +19,10 @@ from library_support import (
     EXPORTS,
     QUIET,
     ROOT,
-    SUMMARY,
     environment,
     is_alive,
     opened,
+    ready,
     upload,
     wait_for,
 )
@@ -30,7 +30,6 @@ from library_support import (
 import tracekit
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library import children, worker
-from dashboard.library.catalog import Recording
 from dashboard.library.downloads import Busy, NotMade
 from dashboard.library.formats import FORMATS, available, chosen
 from dashboard.library.library import Library
@@ -54,16 +53,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
         monkeypatch.setattr(sys, "executable", str(path))
 
     return use
-
-
-def ready(library: Library, recording: Recording) -> str:
-    """The recording as if a worker had read it."""
-    results = library._store.results(recording.id)
-    results.mkdir(parents=True)
-    (results / "summary.json").write_text(SUMMARY)
-    (results / "analysis.json").write_text("{}")
-    library._catalog.change(recording.id, state="ready")
-    return recording.id
 
 
 def left(library: Library, recording: str) -> list[str]:
