@@ -31,7 +31,8 @@ class StoreBuilder:
     Values are copied out, so the caller may clear the elements afterwards.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, begun: ValueStore | None = None) -> None:
+        """Begin anew, or go on from a store in which every slot is an id."""
         self._tag_codes: dict[str, int] = {"sentinel": 0}
         self._string_ids: dict[str, int] = {}
         # While ids are dense, id == slot and needs no table; the first odd id makes one.
@@ -40,11 +41,24 @@ class StoreBuilder:
         self._form = array("B", [Form.NONE])
         self._value = array("Q", [0])
         self._fmt = array("i", [-1])
-        self._child_start = array("q", [0])
+        self._child_start = array("i", [0])
         self._child_count = array("i", [0])
-        self._children = array("q")
-        self._frames: tuple[array[int], ...] = tuple(array(code) for code in "qqQBiqq")
-        self._binaries: tuple[array[int], ...] = tuple(array(code) for code in "qqqqqQ")
+        self._children = array("i")
+        self._frames: tuple[array[int], ...] = tuple(array(code) for code in "iiQBiii")
+        self._binaries: tuple[array[int], ...] = tuple(array(code) for code in "iiiiiQ")
+        if begun is not None:
+            self._go_on_from(begun)
+
+    def _go_on_from(self, begun: ValueStore) -> None:
+        self._tag_codes = {tag: code for code, tag in enumerate(begun.tags)}
+        self._string_ids = {text: row for row, text in enumerate(begun.strings)}
+        slots = ("tag", "form", "value", "fmt", "child_start", "child_count", "children")
+        for name in slots:
+            column = getattr(self, f"_{name}")
+            setattr(self, f"_{name}", array(column.typecode, getattr(begun, name).tobytes()))
+        for columns, read in ((self._frames, begun.frames), (self._binaries, begun.binaries)):
+            for column, name in zip(columns, read.__dataclass_fields__, strict=True):
+                column.frombytes(getattr(read, name).tobytes())
 
     def add(self, element: etree._Element) -> int:
         """Store ``element`` and everything below it; return its slot.
@@ -169,7 +183,7 @@ class StoreBuilder:
         """Return the store; the builder must not be used afterwards."""
         slot, name, address, inlined, line, path, binary = self._frames
         binary_slot, binary_name, binary_path, uuid, arch, load_address = self._binaries
-        i64 = np.int64
+        i32 = np.int32
         return ValueStore(
             tags=tuple(self._tag_codes),
             strings=tuple(self._string_ids),
@@ -177,24 +191,24 @@ class StoreBuilder:
             form=as_array(self._form, np.uint8),
             value=as_array(self._value, np.uint64),
             fmt=as_array(self._fmt, np.int32),
-            child_start=as_array(self._child_start, i64),
-            child_count=as_array(self._child_count, i64),
-            children=as_array(self._children, i64),
+            child_start=as_array(self._child_start, i32),
+            child_count=as_array(self._child_count, i32),
+            children=as_array(self._children, i32),
             frames=FrameColumns(
-                slot=as_array(slot, i64),
-                name=as_array(name, i64),
+                slot=as_array(slot, i32),
+                name=as_array(name, i32),
                 address=as_array(address, np.uint64),
                 inlined=as_array(inlined, np.bool_),
-                source_line=as_array(line, i64),
-                source_path=as_array(path, i64),
-                binary=as_array(binary, i64),
+                source_line=as_array(line, i32),
+                source_path=as_array(path, i32),
+                binary=as_array(binary, i32),
             ),
             binaries=BinaryColumns(
-                slot=as_array(binary_slot, i64),
-                name=as_array(binary_name, i64),
-                path=as_array(binary_path, i64),
-                uuid=as_array(uuid, i64),
-                arch=as_array(arch, i64),
+                slot=as_array(binary_slot, i32),
+                name=as_array(binary_name, i32),
+                path=as_array(binary_path, i32),
+                uuid=as_array(uuid, i32),
+                arch=as_array(arch, i32),
                 load_address=as_array(load_address, np.uint64),
             ),
         )

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from lxml import etree
@@ -40,6 +40,14 @@ _ROOT = re.compile(
 )
 _EVENT_TAGS = ("trace-query-result", "trace-toc", "node", "schema", "row")
 _EXPORT_AGAIN = "The export was cut off: export the table again."
+
+_PARSER_OPTIONS: dict[str, Any] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "remove_comments": True,
+    "remove_pis": True,
+}
 
 Parsed: TypeAlias = "QueryResult | etree._Element"
 """A finished document: a query result, or the root element of a table of contents."""
@@ -64,19 +72,12 @@ class DocumentReader:
     def __init__(self, name: str, listed: Mapping[int, str] | None = None) -> None:
         self._name = name
         self._listed = listed or {}
-        self._parser = etree.XMLPullParser(
-            events=("start", "end"),
-            tag=_EVENT_TAGS,
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
+        self._parser = etree.XMLPullParser(events=("start", "end"), tag=_EVENT_TAGS, **_PARSER_OPTIONS)
         self._head = b""
         self._builder = StoreBuilder()
         self._schemas: list[Schema] = []
-        self._open: _OpenNode | None = None
+        self._open: OpenNode | None = None
+        self._resumed: OpenNode | None = None
         self._nodes: list[Node] = []
         self._toc: etree._Element | None = None
         self._bytes_since_row = 0
@@ -97,6 +98,24 @@ class DocumentReader:
             self._take_events()  # a more telling problem may have come first
             raise self._not_well_formed(error) from error
         self._take_events()
+
+    def resume(
+        self, before: bytes, read: QueryResult, schemas: Sequence[Schema], node: OpenNode | None
+    ) -> None:
+        """Go on in a document that another reader began.
+
+        ``before`` opens the elements that are open, as many lines long as what was ``read``; ``node`` is the
+        table that is open among them.
+        """
+        self._builder = StoreBuilder(read.store)
+        self._nodes = list(read.nodes)
+        self._schemas = list(schemas)
+        self._resumed = node
+        self.feed(before)
+
+    def count(self, size_bytes: int) -> None:
+        """Say how many bytes came since the last row."""
+        self._bytes_since_row = size_bytes
 
     def close(self) -> Parsed:
         """Return the finished document."""
@@ -152,26 +171,12 @@ class DocumentReader:
                     """Export one with --xpath '/trace-toc/run/data/table[@schema="time-profile"]'.""",
                 )
             run, index = table_place(xpath)
-            self._open = _OpenNode(run, index, self._schema_before(index))
-
-    def _schema_before(self, index: int) -> Schema | None:
-        """Return the schema of a table that brings none of its own."""
-        name = self._listed.get(index)
-        named = [schema for schema in self._schemas if name in (None, schema.name)]
-        fitting = named or self._schemas
-        return fitting[-1] if fitting else None
+            begun = OpenNode(run, index, schema_before(index, self._schemas, self._listed))
+            self._open, self._resumed = self._resumed or begun, None
 
     def _end_schema(self, element: etree._Element) -> None:
-        columns = tuple(
-            ColumnDefinition(
-                column.findtext("mnemonic") or "",
-                column.findtext("name") or "",
-                column.findtext("engineering-type") or "",
-            )
-            for column in element.iterchildren("col")
-        )
-        schema = Schema(element.get("name", ""), columns)
-        if self._open is None or not schema.name or not columns:
+        schema = read_schema(element)
+        if self._open is None or schema is None:
             raise self._error("it has a <schema> without a name, without columns, or outside a <node>.")
         self._schemas.append(schema)
         self._open.schema = schema
@@ -233,7 +238,34 @@ class DocumentReader:
         return InputError(self._name, problem, advice)
 
 
-class _OpenNode:
+def parser() -> etree.XMLParser[Any]:
+    """Return what reads one element alone, as carefully as ``DocumentReader`` reads documents."""
+    return etree.XMLParser(**_PARSER_OPTIONS)
+
+
+def read_schema(element: etree._Element) -> Schema | None:
+    """Return what a ``<schema>`` declares; None without a name or columns."""
+    columns = tuple(
+        ColumnDefinition(
+            column.findtext("mnemonic") or "",
+            column.findtext("name") or "",
+            column.findtext("engineering-type") or "",
+        )
+        for column in element.iterchildren("col")
+    )
+    name = element.get("name", "")
+    return Schema(name, columns) if name and columns else None
+
+
+def schema_before(index: int, schemas: Sequence[Schema], listed: Mapping[int, str]) -> Schema | None:
+    """Return the schema of a table that brings none of its own."""
+    name = listed.get(index)
+    named = [schema for schema in schemas if name in (None, schema.name)]
+    fitting = named or schemas
+    return fitting[-1] if fitting else None
+
+
+class OpenNode:
     """The ``<node>`` that is being read."""
 
     def __init__(self, run: int, index: int, schema: Schema | None) -> None:

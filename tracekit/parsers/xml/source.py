@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from lxml import etree
@@ -12,8 +14,17 @@ from tracekit.errors import InputError
 from tracekit.model import Issue, RunInfo, Table, TableInfo, TraceInfo
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.reader import DocumentReader, NotAnExportError, Parsed
+from tracekit.parsers.xml.scanner import ScanningReader, reader_in_use
 from tracekit.parsers.xml.store import QueryResult
-from tracekit.parsers.xml.stream import STDIN, NodeCount, Scan, open_bytes, scan_file, split_documents
+from tracekit.parsers.xml.stream import (
+    STDIN,
+    NodeCount,
+    Scan,
+    is_blank,
+    open_bytes,
+    scan_file,
+    split_documents,
+)
 from tracekit.parsers.xml.table import build_table
 from tracekit.parsers.xml.toc import read_toc
 
@@ -32,6 +43,7 @@ class Documents:
         self._listed = listed
         self._reader = DocumentReader(name, listed)
         self._scan = Scan()
+        self._scanning: ScanningReader | None = None
 
     def read(self, chunks: Iterator[bytes]) -> list[Parsed]:
         """Read to the end and return every document.
@@ -41,20 +53,63 @@ class Documents:
         """
         finished: list[Parsed] = []
         begun = False
-        for fresh, data in split_documents(chunks):
+        if reader_in_use() == "compiled":
+            finished, chunks, begun = self._scan_documents(chunks)
+        for fresh, data in split_documents(chunks, fresh=not begun):
             if fresh and begun:
                 finished.append(self._finish())
                 self._reader, self._scan = DocumentReader(self._name, self._listed), Scan()
             begun = True
             self._scan.feed(data)
             self._reader.feed(data)
-        if not begun:
+        if begun:
+            finished.append(self._finish())
+        elif not finished:
             raise NotAnExportError(self._name, "is empty.", "Export the table again.")
-        finished.append(self._finish())
         return finished
+
+    def _scan_documents(self, chunks: Iterator[bytes]) -> tuple[list[Parsed], Iterator[bytes], bool]:
+        """Read documents with the compiled scanner for as long as it can.
+
+        Returns them, the bytes from there on, and whether these begin in the middle of a document.
+        """
+        finished: list[Parsed] = []
+        for chunk in chain(chunks, [b""]):  # nothing: the end
+            data = chunk
+            while True:
+                if self._scanning is None:
+                    if is_blank(data):
+                        break
+                    self._scanning = ScanningReader(self._name, self._listed)
+                self._scanning.feed(data)
+                if not chunk:
+                    self._scanning.close()
+                if self._scanning.strange:
+                    begun = self._scanning.begun
+                    return finished, chain([self._hand_over()], chunks), begun
+                if not self._scanning.ended:
+                    break
+                finished.append(self._scanning.so_far())
+                data = self._scanning.rest()
+                self._scanning = None
+        return finished, iter(()), False
+
+    def _hand_over(self) -> bytes:
+        """Let the reference reader go on where the scanner is; return what it is to be fed first."""
+        assert self._scanning is not None
+        scanning, self._scanning = self._scanning, None
+        self._scan = Scan(scanning.counts())
+        rest = scanning.rest()
+        self._reader = scanning.hand_over()
+        return rest
 
     def whole_tables(self) -> QueryResult:
         """Return the tables that came whole of a document that was cut off, or could not be read further."""
+        if self._scanning is not None:
+            rest = self._hand_over()
+            with suppress(InputError):
+                self._scan.feed(rest)
+                self._reader.feed(rest)
         came = self._reader.so_far()
         counted = zip(came.nodes, self._scan.nodes, strict=False)  # the scan knows the unfinished one, too
         trusted = self._scan.exact and not self._scan.closed

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ import numpy.typing as npt
 from tracekit.model import IntArray
 
 SENTINEL = 0
+
+Rows: TypeAlias = npt.NDArray[np.int32]
 
 
 class Form(IntEnum):
@@ -48,24 +50,24 @@ class DamagedCellError(ValueError):
 class FrameColumns:
     """The attributes of every ``<frame>``, in slot order. ``name`` and so on are rows of ``strings``."""
 
-    slot: IntArray
-    name: IntArray
+    slot: Rows
+    name: Rows
     address: npt.NDArray[np.uint64]
     inlined: npt.NDArray[np.bool_]
-    source_line: IntArray  # -1 = none
-    source_path: IntArray  # slot, 0 = none
-    binary: IntArray  # slot, 0 = none
+    source_line: Rows  # -1 = none
+    source_path: Rows  # slot, 0 = none
+    binary: Rows  # slot, 0 = none
 
 
 @dataclass(frozen=True)
 class BinaryColumns:
     """The attributes of every ``<binary>``, in slot order, as rows of ``strings``."""
 
-    slot: IntArray
-    name: IntArray
-    path: IntArray
-    uuid: IntArray
-    arch: IntArray
+    slot: Rows
+    name: Rows
+    path: Rows
+    uuid: Rows
+    arch: Rows
     load_address: npt.NDArray[np.uint64]
 
 
@@ -83,9 +85,9 @@ class ValueStore:
     form: npt.NDArray[np.uint8]
     value: npt.NDArray[np.uint64]
     fmt: npt.NDArray[np.int32]
-    child_start: IntArray
-    child_count: IntArray
-    children: IntArray
+    child_start: Rows
+    child_count: Rows
+    children: Rows
     frames: FrameColumns
     binaries: BinaryColumns
 

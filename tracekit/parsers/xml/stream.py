@@ -107,12 +107,12 @@ class _CountingReader(io.RawIOBase):
         return len(data)
 
 
-def split_documents(chunks: Iterator[bytes]) -> Iterator[tuple[bool, bytes]]:
+def split_documents(chunks: Iterator[bytes], *, fresh: bool = True) -> Iterator[tuple[bool, bytes]]:
     """Yield (starts a new document, bytes): the same bytes, cut between one document and the next.
 
     White space between documents is dropped. A boundary that lies across two chunks is found as well.
+    Without ``fresh`` the first bytes are the middle of a document.
     """
-    fresh = True
     held = b""
     for chunk in chunks:
         data = held + chunk
@@ -122,21 +122,22 @@ def split_documents(chunks: Iterator[bytes]) -> Iterator[tuple[bool, bytes]]:
             cut = match.start() if declaration else match.end()
             piece = data[at:cut]
             at = cut
-            if not _blank(piece):
+            if not is_blank(piece):
                 yield fresh, piece
             fresh = True
         keep = max(at, _safe_end(data))
         if fresh and keep - at < _BOUNDARY_BYTES:  # too short to tell a byte order mark from a document
             keep = at
         piece, held = data[at:keep], data[keep:]
-        if piece and not (fresh and _blank(piece)):
+        if piece and not (fresh and is_blank(piece)):
             yield fresh, piece
             fresh = False
-    if held and not (fresh and _blank(held)):
+    if held and not (fresh and is_blank(held)):
         yield fresh, held
 
 
-def _blank(piece: bytes) -> bool:
+def is_blank(piece: bytes) -> bool:
+    """Return whether there is only white space, or a byte order mark."""
     return not piece.replace(b"\xef\xbb\xbf", b"").strip()
 
 
