@@ -77,7 +77,9 @@ class _Export:
         self._frames: list[int] = []
         self._stacks: list[int] = []
         words = self._dice.integers(0, len(_WORDS), (4000, 4))
-        self._names = ["::".join(_WORDS[at] for at in row) + "(int, float const&amp;)" for row in words.tolist()]
+        self._names = [
+            "::".join(_WORDS[at] for at in row) + "(int, float const&amp;)" for row in words.tolist()
+        ]
 
     def head(self) -> bytes:
         columns = "".join(

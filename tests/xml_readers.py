@@ -61,7 +61,9 @@ def plain_store(store: ValueStore) -> dict[str, list[Any]]:
         "value": values,
         "fmt": strings[store.fmt],
         "child_count": store.child_count,
-        "children": [store.children_of(np.array([slot]))[1].tolist() for slot in np.flatnonzero(store.child_count)],
+        "children": [
+            store.children_of(np.array([slot]))[1].tolist() for slot in np.flatnonzero(store.child_count)
+        ],
     }
     for prefix, group in (("frame", store.frames), ("binary", store.binaries)):
         for name in group.__dataclass_fields__:

@@ -38,6 +38,7 @@ _ROOTS = ("trace-query-result", "trace-toc")
 _ROOT = re.compile(
     rb"(?:\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->|<![^\[>]*(?:\[.*?\])?\s*>)*<([A-Za-z_][\w.:-]*)", re.DOTALL
 )
+_PLACE = re.compile(r", line \d+, column \d+\Z")
 _EVENT_TAGS = ("trace-query-result", "trace-toc", "node", "schema", "row")
 _EXPORT_AGAIN = "The export was cut off: export the table again."
 
@@ -73,7 +74,8 @@ class DocumentReader:
         self._name = name
         self._listed = listed or {}
         self._parser = etree.XMLPullParser(events=("start", "end"), tag=_EVENT_TAGS, **_PARSER_OPTIONS)
-        self._head = b""
+        self._head = b""  # at least _HEAD_BYTES, if there are as many
+        self._parsed_head = False
         self._builder = StoreBuilder()
         self._schemas: list[Schema] = []
         self._open: OpenNode | None = None
@@ -83,9 +85,22 @@ class DocumentReader:
         self._bytes_since_row = 0
 
     def feed(self, data: bytes) -> None:
-        """Parse the next block."""
+        """Parse the next block; the first few are put together, so that errors can tell what the input is."""
         if len(self._head) < _HEAD_BYTES:
-            self._head += data[:_HEAD_BYTES]
+            self._head += data
+            if len(self._head) < _HEAD_BYTES:
+                return
+            data, self._parsed_head = self._head, True
+            self._head = self._head[:_HEAD_BYTES]
+        self._parse(data)
+
+    def flush(self) -> None:
+        """Parse what was held back."""
+        if not self._parsed_head:
+            self._parsed_head = True
+            self._parse(self._head)
+
+    def _parse(self, data: bytes) -> None:
         self._bytes_since_row += len(data)
         if self._bytes_since_row > MAX_ELEMENT_BYTES:
             raise self._error(
@@ -119,6 +134,7 @@ class DocumentReader:
 
     def close(self) -> Parsed:
         """Return the finished document."""
+        self.flush()
         try:
             root = self._parser.close()
         except etree.XMLSyntaxError as error:
@@ -230,8 +246,9 @@ class DocumentReader:
     def _not_well_formed(self, error: etree.XMLSyntaxError) -> InputError:
         if self._root_name() not in _ROOTS:
             return self._not_an_export()
+        what = _PLACE.sub("", error.msg or "")
         return self._error(
-            f"is not well-formed XML in line {error.lineno} ({error.msg}).", "Export the table again."
+            f"is not well-formed XML in line {error.lineno} ({what}).", "Export the table again."
         )
 
     def _error(self, problem: str, advice: str = "") -> InputError:

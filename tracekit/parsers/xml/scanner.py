@@ -78,7 +78,8 @@ class ScanningReader:
         self._scanner = _scan.Scanner(secrets.randbits(63))
         self._head = b""
         self._leading_lines = 0
-        self._node = b""  # the start tag of the open table
+        self._node = b""  # the start tag of the open table …
+        self._node_lines = 0  # … and how many newlines are before it
         self._open: OpenNode | None = None
         self._schemas: list[Schema] = []
         self._nodes: list[Node] = []
@@ -140,7 +141,8 @@ class ScanningReader:
         if self._open is not None:
             self._open.cells.frombytes(self._scanner.end_rows())
         if self._head or not _DECLARATION.match(rest):  # white space before that is dropped
-            before = b"\n" * self._leading_lines + self._head + self._node
+            before = b"\n" * self._leading_lines + self._head
+            before += _newlines(self._node_lines - before.count(b"\n")) + self._node
             before += _newlines(lines - before.count(b"\n"))
             reader.resume(before, self.so_far(), self._schemas, self._open)
         reader.count(self._bytes_since_row - len(rest))
@@ -183,7 +185,7 @@ class ScanningReader:
             return False
         xpath = element.get("xpath", "")
         run, index = table_place(xpath)
-        self._node = tag
+        self._node, self._node_lines = tag, self._scanner.lines
         self._open = OpenNode(run, index, schema_before(index, self._schemas, self._listed))
         self._begin_rows()
         return "/detail" not in xpath
@@ -229,8 +231,8 @@ def _parsed(markup: bytes) -> etree._Element | None:
 
 
 def _newlines(count: int) -> bytes:
-    """Return so many newlines; libxml2 refuses a text of ten megabytes."""
-    whole, left = divmod(count, 1_000_000)
+    """Return so many newlines, none if negative; libxml2 refuses a text of ten megabytes."""
+    whole, left = divmod(max(count, 0), 1_000_000)
     return (b"\n" * 1_000_000 + b"<x/>") * whole + b"\n" * left
 
 

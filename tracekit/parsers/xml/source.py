@@ -105,11 +105,12 @@ class Documents:
 
     def whole_tables(self) -> QueryResult:
         """Return the tables that came whole of a document that was cut off, or could not be read further."""
-        if self._scanning is not None:
-            rest = self._hand_over()
-            with suppress(InputError):
+        with suppress(InputError):
+            if self._scanning is not None:
+                rest = self._hand_over()
                 self._scan.feed(rest)
                 self._reader.feed(rest)
+            self._reader.flush()
         came = self._reader.so_far()
         counted = zip(came.nodes, self._scan.nodes, strict=False)  # the scan knows the unfinished one, too
         trusted = self._scan.exact and not self._scan.closed
