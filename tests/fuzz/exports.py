@@ -91,7 +91,10 @@ def other_number(dice: random.Random, data: bytearray) -> None:
         place = dice.choice(places)
         known = int(place.group()[:30])
         number = dice.choice((*NUMBERS, known + 1, known - 1, known * 2))
-        data[slice(*place.span())] = dice.choice((b"%d", b"0%d", b" %d", b"+%d", b"-%d", b"%d") if dice.random() < 0.3 else (b"%d",)) % number
+        data[slice(*place.span())] = (
+            dice.choice((b"%d", b"0%d", b" %d", b"+%d", b"-%d", b"%d") if dice.random() < 0.3 else (b"%d",))
+            % number
+        )
 
 
 def element_moved(dice: random.Random, data: bytearray) -> None:
@@ -106,7 +109,9 @@ def attribute_moved(dice: random.Random, data: bytearray) -> None:
     places = list(_ATTRIBUTE.finditer(data))
     if places:
         one, other = dice.choice(places), dice.choice(places)
-        data[slice(*other.span())] = dice.choice((b"", one.group(), one.group() + other.group(), other.group() + one.group()))
+        data[slice(*other.span())] = dice.choice(
+            (b"", one.group(), one.group() + other.group(), other.group() + one.group())
+        )
 
 
 def deep_nesting(dice: random.Random, data: bytearray) -> None:
@@ -140,9 +145,11 @@ def case(number: int, seed: int = 1) -> tuple[bytes, tuple[int, ...]]:
     if dice.random() < 0.1:
         data += dice.choice((b"", b"\n", b"\xef\xbb\xbf")) + dice.choice(SEEDS)
     for _ in range(dice.choice((1, 1, 1, 2, 3, 8))):
-        if data:
+        if len(data) > 1:
             dice.choice(MUTATIONS)(dice, data)
-    return bytes(data), dice.choice(((1 << 18,), (dice.randrange(1, 5000),), (1,), (dice.randrange(1, 50), 700)))
+    return bytes(data), dice.choice(
+        ((1 << 18,), (dice.randrange(1, 5000),), (1,), (dice.randrange(1, 50), 700))
+    )
 
 
 def main() -> None:
@@ -154,8 +161,8 @@ def main() -> None:
     chosen = arguments.parse_args()
     if chosen.sanitize and SCANNER_VARIABLE not in os.environ:
         raise SystemExit(with_sanitizers(sys.argv))
-    use_scanner(os.environ.get(SCANNER_VARIABLE, ""))
     sys.path[:0] = [str(ROOT), str(HERE.parent)]
+    use_scanner(os.environ.get(SCANNER_VARIABLE, ""))
     raise SystemExit(1 if search(range(chosen.first, chosen.first + chosen.cases), chosen.seed) else 0)
 
 
@@ -176,7 +183,10 @@ def search(numbers: range, seed: int) -> int:
         if found:
             keep(number, seed, data, sizes, found)
         if number % 10_000 == 9_999:
-            print(f"{number + 1 - numbers.start:>8} cases, {time.monotonic() - begun:.0f} s: {dict(seen)}", flush=True)
+            print(
+                f"{number + 1 - numbers.start:>8} cases, {time.monotonic() - begun:.0f} s: {dict(seen)}",
+                flush=True,
+            )
     print(f"{len(numbers)} cases, {time.monotonic() - begun:.0f} s: {dict(seen)}", flush=True)
     return seen["different"] + seen["failed"]
 
@@ -216,7 +226,10 @@ def with_sanitizers(command: list[str]) -> int:
     """Compile the scanner with sanitizers and run the same command with it."""
     compiler = os.environ.get("CC", "gcc")
     with tempfile.TemporaryDirectory() as folder:
-        source, library = Path(folder, "_scan.c"), Path(folder, f"_scan{sysconfig.get_config_var('EXT_SUFFIX')}")
+        source, library = (
+            Path(folder, "_scan.c"),
+            Path(folder, f"_scan{sysconfig.get_config_var('EXT_SUFFIX')}"),
+        )
         module = ROOT / "tracekit" / "parsers" / "xml" / "_scan.pyx"
         subprocess.run([sys.executable, "-m", "cython", "-3", str(module), "-o", str(source)], check=True)
         flags = "-O1 -g -fPIC -shared -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
@@ -227,7 +240,9 @@ def with_sanitizers(command: list[str]) -> int:
         ).stdout.strip()
         options = f"detect_leaks=0:hard_rss_limit_mb={MEMORY_MB}:allocator_may_return_null=1"
         environment = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": options, SCANNER_VARIABLE: str(library)}
-        return subprocess.run([sys.executable, *command], env=os.environ | environment, check=False).returncode
+        return subprocess.run(
+            [sys.executable, *command], env=os.environ | environment, check=False
+        ).returncode
 
 
 def use_scanner(library: str) -> None:

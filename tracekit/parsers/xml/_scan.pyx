@@ -1178,3 +1178,50 @@ cdef class Scanner:
         """
         cdef State *s = &self.s
         return give_all(&s.slots), give_all(&s.frames), give_all(&s.binaries), give_all(&s.children)[0]
+
+
+# ---- equal runs --------------------------------------------------------------------------------------------
+
+cdef void number_runs(
+    Bytes data, int64_t *ends, size_t count, int32_t *ids, uint32_t *table, size_t mask, uint64_t seed
+) noexcept nogil:
+    cdef size_t at, place, length, other
+    for at in range(count):
+        length = <size_t>(ends[at + 1] - ends[at])
+        place = hash_of(seed, data + ends[at], length) & mask
+        ids[at] = <int32_t>at
+        while table[place]:
+            other = table[place] - 1
+            if (
+                <size_t>(ends[other + 1] - ends[other]) == length
+                and memcmp(data + ends[other], data + ends[at], length) == 0
+            ):
+                ids[at] = <int32_t>other
+                break
+            place = (place + 1) & mask
+        else:
+            table[place] = <uint32_t>(at + 1)
+
+
+def distinct(const uint8_t[::1] data, int64_t[::1] ends, int32_t[::1] ids, uint64_t seed):
+    """Set each of ``ids`` to the first run ``data[ends[i]:ends[i + 1]]`` that equals the one at its place."""
+    cdef size_t count = ids.shape[0]
+    cdef size_t size = 16
+    cdef uint32_t *table
+    if <size_t>ends.shape[0] != count + 1 or count >= 0x7fffffff:
+        raise ValueError("one end more than there are runs")
+    if count == 0:
+        return
+    if ends[0] < 0 or ends[count] > data.shape[0]:
+        raise ValueError("runs beyond the data")
+    for at in range(count):
+        if ends[at] > ends[at + 1]:
+            raise ValueError("a run that ends before it begins")
+    while size < 2 * count:
+        size *= 2
+    table = <uint32_t *>calloc(size, sizeof(uint32_t))
+    if table == NULL:
+        raise MemoryError
+    with nogil:
+        number_runs(&data[0] if data.shape[0] else NULL, &ends[0], count, &ids[0], table, size - 1, seed)
+    free(table)

@@ -236,7 +236,7 @@ class DocumentReader:
         if root.lower() == "html" or self._head.lstrip()[:14].lower() == b"<!doctype html":
             problem = "is a web page, not an export (a download that failed?)."
         elif root:
-            problem = f"is XML with the root <{root}>, not an export of xctrace."
+            problem = f"is XML with the root <{root[:40]}>, not an export of xctrace."
         else:
             problem = "is not XML, so not an export of xctrace."
         return NotAnExportError(

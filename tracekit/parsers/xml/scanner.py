@@ -181,7 +181,7 @@ class ScanningReader:
     def _begin_node(self) -> bool:
         tag = self._scanner.peek()
         element = _parsed(tag[:-1] + b"/>")
-        if not self._head or self._open or element is None:
+        if not self._head or self._open is not None or element is None:
             return False
         xpath = element.get("xpath", "")
         run, index = table_place(xpath)

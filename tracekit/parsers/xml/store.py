@@ -95,12 +95,25 @@ class ValueStore:
         """Return the code of ``tag``, or -1 when the document has no such element."""
         return self.tags.index(tag) if tag in self.tags else -1
 
-    def children_of(self, slots: IntArray) -> tuple[IntArray, IntArray]:
+    def children_of(self, slots: IntArray) -> tuple[IntArray, Rows]:
         """Return (position in ``slots``, child slot) for every child of ``slots``, in order."""
-        counts = self.child_count[slots]
-        owners = np.repeat(np.arange(len(slots)), counts)
-        first = np.repeat(self.child_start[slots] - np.cumsum(counts) + counts, counts)
-        return owners, self.children[first + np.arange(len(owners))]
+        return np.repeat(np.arange(len(slots)), self.child_count[slots]), self.every_child(slots)
+
+    def every_child(self, slots: IntArray) -> Rows:
+        """Return the children of the first of ``slots``, then those of the second, and so on."""
+        counts, starts = self.child_count[slots], self.child_start[slots]
+        if not counts.any():
+            return self.children[:0]
+        if (starts[1:] == starts[:-1] + counts[:-1]).all():  # as a table's own backtraces lie
+            return self.children[starts[0] : starts[-1] + counts[-1]]
+        first = np.repeat(starts - np.cumsum(counts) + counts, counts)
+        return self.children[first + np.arange(len(first))]
+
+    def row_of_slot(self, slots: Rows, rows: Rows | None = None) -> Rows:
+        """Return a map from every slot of the store to its row, or position, among ``slots``; -1 elsewhere."""
+        row_of = np.full(len(self.tag), -1, np.int32)
+        row_of[slots] = np.arange(len(slots), dtype=np.int32) if rows is None else rows
+        return row_of
 
     def text(self, slot: int) -> str:
         """Return the element's text as it was written; "" for none."""
