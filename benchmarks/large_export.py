@@ -160,9 +160,9 @@ class _Export:
         new = max(1, round(depth * NEW_FRAMES)) if len(self._frames) > 100 else depth
         number = self._number()
         self._stacks.append(number)
-        picks = self._dice.integers(0, 2**31, 3 * new).tolist()
+        picks = self._dice.integers(0, 2**31, 2 * new).tolist()
         name = self._names[picks[0] % len(self._names)]
-        leaf = [self._frame(*picks[at * 3 : at * 3 + 3]) for at in range(new)]
+        leaf = [self._frame(*picks[at * 2 : at * 2 + 2]) for at in range(new)]
         parts = [f'<backtrace id="{number}" fmt="{name} ← ({depth - 1} other frames)">', *leaf]
         if depth > new:
             start = picks[-1] % max(1, len(self._frames) - (depth - new))
@@ -170,12 +170,12 @@ class _Export:
         parts.append("</backtrace>")
         return "".join(parts)
 
-    def _frame(self, name: int, image: int, address: int) -> str:
+    def _frame(self, name: int, address: int) -> str:
         number = self._number()
         self._frames.append(number)
         return (
             f'<frame id="{number}" name="{self._names[name % len(self._names)]}" addr="{0x180000000 + address * 4 + 1:#x}">'
-            f"{self._binary(image % len(_IMAGES))}</frame>"
+            f"{self._binary(name % len(self._names) % len(_IMAGES))}</frame>"
         )
 
     def _binary(self, at: int) -> str:

@@ -54,18 +54,15 @@ def plain_store(store: ValueStore) -> dict[str, list[Any]]:
     is_text = store.form == Form.TEXT
     values = store.value.astype(object)
     values[is_text] = strings[store.value[is_text].astype(np.int64)]
-    names = {"name", "path", "uuid", "arch"}
+    names = {"name", "path", "uuid", "arch", "fmt"}
     columns = {
         "tag": np.array(store.tags, object)[store.tag],
         "form": store.form,
         "value": values,
-        "fmt": strings[store.fmt],
-        "child_count": store.child_count,
-        "children": [
-            store.children_of(np.array([slot]))[1].tolist() for slot in np.flatnonzero(store.child_count)
-        ],
+        "children": [store.child_slots(slot) for slot in np.flatnonzero(store.form == Form.CHILDREN)],
     }
-    for prefix, group in (("frame", store.frames), ("binary", store.binaries)):
+    values[store.form == Form.CHILDREN] = 0
+    for prefix, group in (("fmt", store.fmts), ("frame", store.frames), ("binary", store.binaries)):
         for name in group.__dataclass_fields__:
             column = getattr(group, name)
             columns[f"{prefix} {name}"] = strings[column] if name in names else column

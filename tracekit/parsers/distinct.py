@@ -1,9 +1,11 @@
-"""Equal runs of bytes get equal numbers, in the order of their first appearance."""
+"""Numbers equal things alike, in the order of their first appearance."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,25 +13,34 @@ import numpy.typing as npt
 from tracekit.model import IntArray
 
 try:
-    from tracekit.parsers.xml._scan import distinct as _compiled
+    from tracekit.parsers.xml import _scan
 except ImportError:  # installed without a compiler
-    _compiled = None
+    _scan = None
+
+Rows = npt.NDArray[np.int32]
 
 
-def distinct_runs(values: npt.NDArray[np.generic], offsets: IntArray) -> npt.NDArray[np.int32]:
-    """Return for each run ``values[offsets[i]:offsets[i + 1]]`` the number of the first run that equals it."""
-    size = values.dtype.itemsize
+def distinct_runs(values: Rows, offsets: IntArray) -> Rows:
+    """Return for each run ``values[offsets[i]:offsets[i + 1]]`` the position of the first that equals it."""
     ids = np.empty(len(offsets) - 1, np.int32)
-    if _compiled is not None:
-        _compiled(
-            np.ascontiguousarray(values).view(np.uint8),
-            offsets.astype(np.int64) * size,
-            ids,
-            secrets.randbits(63),
-        )
+    if _scan is not None:
+        _scan.distinct_runs(np.ascontiguousarray(values), offsets, ids, secrets.randbits(63))
         return ids
     raw = values.tobytes()
     first: dict[bytes, int] = {}
-    for at, (start, end) in enumerate(pairwise((offsets * size).tolist())):
+    for at, (start, end) in enumerate(pairwise((offsets * values.itemsize).tolist())):
         ids[at] = first.setdefault(raw[start:end], at)
+    return ids
+
+
+def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> Rows:
+    """Return for each row of ``columns`` the position of the first row that equals it."""
+    ids = np.empty(len(columns[0]), np.int32)
+    if _scan is not None:
+        raw = [np.ascontiguousarray(column).view(np.uint8) for column in columns]
+        _scan.distinct_rows(raw, ids, secrets.randbits(63))
+        return ids
+    first: dict[tuple[Any, ...], int] = {}
+    for at, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        ids[at] = first.setdefault(row, at)
     return ids

@@ -92,6 +92,7 @@ cdef enum:
     INT = 1
     NEGATIVE = 2
     TEXT = 3
+    CHILDREN = 4
     PLAIN = 0
     SENTINEL = 1
     FRAME = 2
@@ -101,9 +102,9 @@ cdef enum:
     V_TAG = 0
     V_FORM = 1
     V_VALUE = 2
-    V_FMT = 3
-    V_CHILD_START = 4
-    V_CHILD_COUNT = 5
+    # … `fmts` …
+    N_SLOT = 0
+    N_FMT = 1
     # … `frames` …
     F_SLOT = 0
     F_NAME = 1
@@ -130,6 +131,10 @@ cdef enum:
     PATH = 128
 
 cdef uint64_t SECRET = 0x9e3779b97f4a7c15
+cdef uint8_t HEX[256]  # the value of a digit, 255 for anything else
+memset(HEX, 255, 256)
+for _digit, _value in zip(b"0123456789abcdefABCDEF", (*range(16), *range(10, 16)), strict=True):
+    HEX[<int>_digit] = _value
 
 ctypedef const uint8_t *Bytes
 
@@ -149,13 +154,14 @@ cdef struct Span:
 cdef struct Tag:
     uint64_t head  # the name's first eight bytes
     uint64_t mask
+    uint64_t tail  # its last eight
     uint8_t name[MAX_NAME]
     size_t length
     uint16_t code
     int kind
 
 cdef struct Marks:  # how much there was before a row, to take it back
-    size_t slots, children, frames, binaries, cells, strings, arena, lines
+    size_t slots, fmts, children, frames, binaries, cells, strings, arena, lines
     int tags
 
 cdef struct State:
@@ -167,7 +173,7 @@ cdef struct State:
     size_t lines  # newlines consumed
     bint no_memory
     # The store.
-    Table slots, frames, binaries, children
+    Table slots, fmts, frames, binaries, children
     Table pending  # children of elements that are still open
     # The open table.
     Table cells
@@ -175,8 +181,8 @@ cdef struct State:
     size_t width
     size_t rows, rows_ever
     # Strings, each once.
-    Table arena, offsets, hashes, scratch
-    uint32_t *table
+    Table arena, offsets, scratch
+    uint64_t *table  # hash << 32 | row + 1
     size_t table_mask
     # Tags.
     Tag *tags
@@ -232,9 +238,6 @@ cdef inline size_t new_slot(State *s, uint16_t tag) noexcept nogil:
     set16(&s.slots, V_TAG, slot, tag)
     s.slots.data[V_FORM][slot] = NONE
     set64(&s.slots, V_VALUE, slot, 0)
-    set32(&s.slots, V_FMT, slot, -1)
-    set32(&s.slots, V_CHILD_START, slot, 0)
-    set32(&s.slots, V_CHILD_COUNT, slot, 0)
     s.slots.count += 1
     return slot
 
@@ -244,6 +247,7 @@ cdef int reserve_for(State *s, size_t size) noexcept nogil:
     cdef size_t most = size // LEAST_ELEMENT + 16
     return (
         reserve(&s.slots, most)
+        and reserve(&s.fmts, most)
         and reserve(&s.frames, most)
         and reserve(&s.binaries, most)
         and reserve(&s.children, most)
@@ -256,66 +260,71 @@ cdef int reserve_for(State *s, size_t size) noexcept nogil:
 
 # ---- strings -----------------------------------------------------------------------------------------------
 
-cdef uint64_t hash_of(uint64_t seed, Bytes text, size_t length) noexcept nogil:
+cdef inline uint64_t hash_of(uint64_t seed, Bytes text, size_t length) noexcept nogil:
+    """Hash bytes, which are followed by as many as are loaded beyond them."""
     cdef uint64_t result = seed ^ length
-    cdef uint64_t word = 0
     while length >= 8:
         result = mix(result ^ load64(text), SECRET ^ seed)
         text += 8
         length -= 8
     if length:
-        memcpy(&word, text, length)
-        result = mix(result ^ word, SECRET ^ seed)
+        result = mix(result ^ (load64(text) << (64 - 8 * length)), SECRET ^ seed)
     return mix(result, SECRET)
 
 
 cdef int grow_table(State *s) noexcept nogil:
     cdef size_t size = (s.table_mask + 1) * 2
-    cdef uint32_t *table = <uint32_t *>calloc(size, sizeof(uint32_t))
-    cdef uint32_t *hashes = <uint32_t *>s.hashes.data[0]
+    cdef uint64_t *table = <uint64_t *>calloc(size, sizeof(uint64_t))
     cdef size_t at, place
     if table == NULL:
         return 0
-    for at in range(s.hashes.count):
-        place = hashes[at] & (size - 1)
-        while table[place]:
-            place = (place + 1) & (size - 1)
-        table[place] = <uint32_t>(at + 1)
+    for at in range(s.table_mask + 1):
+        if s.table[at]:
+            place = (s.table[at] >> 32) & (size - 1)
+            while table[place]:
+                place = (place + 1) & (size - 1)
+            table[place] = s.table[at]
     free(s.table)
     s.table = table
     s.table_mask = size - 1
     return 1
 
 
+cdef inline bint same_bytes(Bytes one, Bytes other, size_t length) noexcept nogil:
+    """Compare bytes; both are followed by as many as are loaded beyond them."""
+    while length >= 8:
+        if load64(one) != load64(other):
+            return False
+        one, other, length = one + 8, other + 8, length - 8
+    return length == 0 or (load64(one) ^ load64(other)) << (64 - 8 * length) == 0
+
+
 cdef int32_t intern(State *s, Bytes text, size_t length) noexcept nogil:
     """Return the string's row; -1 when there is no memory, or no room for another string."""
-    cdef uint32_t hashed = <uint32_t>hash_of(s.seed, text, length)
+    cdef uint64_t hashed = hash_of(s.seed, text, length) >> 32
     cdef size_t place = hashed & s.table_mask
-    cdef uint32_t *hashes = <uint32_t *>s.hashes.data[0]
     cdef int64_t *offsets = <int64_t *>s.offsets.data[0]
     cdef size_t found
     while s.table[place]:
-        found = s.table[place] - 1
-        if (
-            hashes[found] == hashed
-            and <size_t>(offsets[found + 1] - offsets[found]) == length
-            and memcmp(s.arena.data[0] + offsets[found], text, length) == 0
-        ):
-            return <int32_t>found
+        if s.table[place] >> 32 == hashed:
+            found = (s.table[place] & 0xffffffffu) - 1
+            if (
+                <size_t>(offsets[found + 1] - offsets[found]) == length
+                and same_bytes(s.arena.data[0] + offsets[found], text, length)
+            ):
+                return <int32_t>found
         place = (place + 1) & s.table_mask
-    found = s.hashes.count
+    found = s.offsets.count - 1
     if found >= 0x40000000:
         return -1
-    if not (reserve(&s.hashes, 1) and reserve(&s.offsets, 2) and reserve(&s.arena, length)):
+    if not (reserve(&s.offsets, 1) and reserve(&s.arena, length + 8)):
         s.no_memory = True
         return -1
     memcpy(s.arena.data[0] + s.arena.count, text, length)
     s.arena.count += length
-    (<uint32_t *>s.hashes.data[0])[found] = hashed
-    s.hashes.count += 1
-    (<int64_t *>s.offsets.data[0])[s.offsets.count] = <int64_t>s.arena.count
+    set64(&s.offsets, 0, s.offsets.count, s.arena.count)
     s.offsets.count += 1
-    s.table[place] = <uint32_t>(found + 1)
+    s.table[place] = hashed << 32 | (found + 1)
     if found * 2 > s.table_mask and not grow_table(s):
         s.no_memory = True
         return -1
@@ -377,7 +386,11 @@ cdef inline bint is_named(Tag *tag, Bytes p) noexcept nogil:
     """Does the name of ``tag`` begin at ``p``? What follows it is for the caller to look at."""
     if (load64(p) ^ tag.head) & tag.mask:
         return False
-    return tag.length <= 8 or memcmp(p + 8, tag.name + 8, tag.length - 8) == 0
+    if tag.length <= 8:
+        return True
+    if tag.length <= 16:
+        return load64(p + tag.length - 8) == tag.tail
+    return memcmp(p + 8, tag.name + 8, tag.length - 8) == 0
 
 
 cdef inline bint ends_name(uint8_t c) noexcept nogil:
@@ -433,6 +446,8 @@ cdef Tag *new_tag(State *s, Bytes p, size_t length) noexcept nogil:
     memcpy(tag.name, p, length)
     memset(&tag.mask, 0xff, min(length, <size_t>8))
     tag.head = load64(tag.name)
+    if length >= 8:
+        tag.tail = load64(tag.name + length - 8)
     tag.length = length
     tag.code = <uint16_t>s.tag_count
     tag.kind = kind_of(p, length)
@@ -613,7 +628,9 @@ cdef Bytes element(State *s, Bytes p, int depth, int32_t *slot, Tag **which) noe
         fmt = intern_span(s, &spans[0])
         if fmt < 0:
             return NULL
-        set32(&s.slots, V_FMT, own, fmt)
+        set32(&s.fmts, N_SLOT, s.fmts.count, <int32_t>own)
+        set32(&s.fmts, N_FMT, s.fmts.count, fmt)
+        s.fmts.count += 1
     if p[0] == c' ':
         p += 1
     if p[0] == c'/' and p[1] == c'>':
@@ -708,8 +725,8 @@ cdef Bytes inside(State *s, Tag *tag, size_t own, Bytes p, int depth) noexcept n
             return NULL
         append(&s.pending, child)
         p = blank(s, p)
-    set32(&s.slots, V_CHILD_START, own, <int32_t>s.children.count)
-    set32(&s.slots, V_CHILD_COUNT, own, <int32_t>(s.pending.count - first))
+    s.slots.data[V_FORM][own] = CHILDREN
+    set64(&s.slots, V_VALUE, own, <uint64_t>s.children.count << 32 | (s.pending.count - first))
     memcpy(
         s.children.data[0] + 4 * s.children.count,
         s.pending.data[0] + 4 * first,
@@ -753,21 +770,15 @@ cdef bint hexadecimal(Span *span, uint64_t *result) noexcept nogil:
     """Read ``0x1f``; False for anything else."""
     cdef uint64_t value = 0
     cdef size_t at
-    cdef uint8_t c
+    cdef uint8_t digit, all_digits = 0
     if not (2 < span.length <= 18 and span.start[0] == c'0' and span.start[1] == c'x'):
         return False
     for at in range(2, span.length):
-        c = span.start[at]
-        if c'0' <= c <= c'9':
-            value = value << 4 | (c - c'0')
-        elif c'a' <= c <= c'f':
-            value = value << 4 | (c - c'a' + 10u)
-        elif c'A' <= c <= c'F':
-            value = value << 4 | (c - c'A' + 10u)
-        else:
-            return False
+        digit = HEX[span.start[at]]
+        all_digits |= digit
+        value = value << 4 | (digit & 15u)
     result[0] = value
-    return True
+    return all_digits < 16
 
 
 cdef int32_t intern_or_empty(State *s, Span *spans, int has, int bit, int at) noexcept nogil:
@@ -892,16 +903,16 @@ cdef Bytes row(State *s, Bytes p) noexcept nogil:
 
 cdef void mark(State *s, Marks *marks) noexcept nogil:
     marks.slots, marks.children, marks.cells = s.slots.count, s.children.count, s.cells.count
-    marks.frames, marks.binaries = s.frames.count, s.binaries.count
-    marks.strings, marks.arena, marks.lines = s.hashes.count, s.arena.count, s.lines
+    marks.fmts, marks.frames, marks.binaries = s.fmts.count, s.frames.count, s.binaries.count
+    marks.strings, marks.arena, marks.lines = s.offsets.count, s.arena.count, s.lines
     marks.tags = s.tag_count
 
 
 cdef void take_back(State *s, Marks *marks) noexcept nogil:
     """Forget everything since ``marks``. The table of strings still knows those: nothing may be added afterwards."""
     s.slots.count, s.children.count, s.cells.count = marks.slots, marks.children, marks.cells
-    s.frames.count, s.binaries.count = marks.frames, marks.binaries
-    s.hashes.count, s.offsets.count, s.arena.count = marks.strings, marks.strings + 1, marks.arena
+    s.fmts.count, s.frames.count, s.binaries.count = marks.fmts, marks.frames, marks.binaries
+    s.offsets.count, s.arena.count = marks.strings, marks.arena
     s.lines, s.tag_count = marks.lines, marks.tags
 
 
@@ -1012,7 +1023,8 @@ cdef class Scanner:
         cdef State *s = &self.s
         memset(s, 0, sizeof(State))
         s.seed = seed
-        prepare(&s.slots, "218444")
+        prepare(&s.slots, "218")
+        prepare(&s.fmts, "44")
         prepare(&s.frames, "4481444")
         prepare(&s.binaries, "444448")
         prepare(&s.children, "4")
@@ -1021,9 +1033,8 @@ cdef class Scanner:
         prepare(&s.arena, "1")
         prepare(&s.scratch, "1")
         prepare(&s.offsets, "8")
-        prepare(&s.hashes, "4")
         s.table_mask = 4095
-        s.table = <uint32_t *>calloc(4096, sizeof(uint32_t))
+        s.table = <uint64_t *>calloc(4096, sizeof(uint64_t))
         s.tags = <Tag *>malloc(MAX_TAGS * sizeof(Tag))
         if s.table == NULL or s.tags == NULL or not reserve(&s.offsets, 1) or not reserve_for(s, 0):
             raise MemoryError
@@ -1038,6 +1049,7 @@ cdef class Scanner:
         free(s.table)
         free(s.tags)
         release(&s.slots)
+        release(&s.fmts)
         release(&s.frames)
         release(&s.binaries)
         release(&s.children)
@@ -1046,7 +1058,6 @@ cdef class Scanner:
         release(&s.arena)
         release(&s.scratch)
         release(&s.offsets)
-        release(&s.hashes)
 
     def feed(self, data):
         """Take the next bytes; mark up to where every row is whole."""
@@ -1168,46 +1179,54 @@ cdef class Scanner:
         cdef size_t at
         return [
             PyUnicode_DecodeUTF8(arena + offsets[at], offsets[at + 1] - offsets[at], NULL)
-            for at in range(self.s.hashes.count)
+            for at in range(self.s.offsets.count - 1)
         ]
 
     def columns(self):
-        """Give away what was read: the columns of slots, frames and binaries, and the children's slots.
+        """Give away what was read: the columns of slots, kept fmts, frames, binaries, and the children's slots.
 
         The scanner cannot be used afterwards.
         """
         cdef State *s = &self.s
-        return give_all(&s.slots), give_all(&s.frames), give_all(&s.binaries), give_all(&s.children)[0]
+        tables = [give_all(&s.slots), give_all(&s.fmts), give_all(&s.frames), give_all(&s.binaries)]
+        return *tables, give_all(&s.children)[0]
 
 
 # ---- equal runs --------------------------------------------------------------------------------------------
 
 cdef void number_runs(
-    Bytes data, int64_t *ends, size_t count, int32_t *ids, uint32_t *table, size_t mask, uint64_t seed
+    const int32_t *data, int64_t *ends, size_t count, int32_t *ids, uint64_t *table, size_t mask, uint64_t seed
 ) noexcept nogil:
-    cdef size_t at, place, length, other
+    cdef size_t at, place, length, other, step
+    cdef uint64_t hashed
     for at in range(count):
         length = <size_t>(ends[at + 1] - ends[at])
-        place = hash_of(seed, data + ends[at], length) & mask
+        hashed = seed ^ length
+        for step in range(length):
+            hashed = mix(hashed ^ <uint32_t>data[<size_t>ends[at] + step], SECRET ^ seed)
+        hashed = mix(hashed, SECRET) >> 32
+        place = hashed & mask
         ids[at] = <int32_t>at
         while table[place]:
-            other = table[place] - 1
+            other = (table[place] & 0xffffffffu) - 1
             if (
-                <size_t>(ends[other + 1] - ends[other]) == length
-                and memcmp(data + ends[other], data + ends[at], length) == 0
+                table[place] >> 32 == hashed
+                and <size_t>(ends[other + 1] - ends[other]) == length
+                and memcmp(data + ends[other], data + ends[at], 4 * length) == 0
             ):
                 ids[at] = <int32_t>other
                 break
             place = (place + 1) & mask
         else:
-            table[place] = <uint32_t>(at + 1)
+            table[place] = hashed << 32 | (at + 1)
 
 
-def distinct(const uint8_t[::1] data, int64_t[::1] ends, int32_t[::1] ids, uint64_t seed):
+def distinct_runs(const int32_t[::1] data, int64_t[::1] ends, int32_t[::1] ids, uint64_t seed):
     """Set each of ``ids`` to the first run ``data[ends[i]:ends[i + 1]]`` that equals the one at its place."""
     cdef size_t count = ids.shape[0]
     cdef size_t size = 16
-    cdef uint32_t *table
+    cdef size_t at
+    cdef uint64_t *table
     if <size_t>ends.shape[0] != count + 1 or count >= 0x7fffffff:
         raise ValueError("one end more than there are runs")
     if count == 0:
@@ -1219,9 +1238,73 @@ def distinct(const uint8_t[::1] data, int64_t[::1] ends, int32_t[::1] ids, uint6
             raise ValueError("a run that ends before it begins")
     while size < 2 * count:
         size *= 2
-    table = <uint32_t *>calloc(size, sizeof(uint32_t))
+    table = <uint64_t *>calloc(size, sizeof(uint64_t))
     if table == NULL:
         raise MemoryError
     with nogil:
         number_runs(&data[0] if data.shape[0] else NULL, &ends[0], count, &ids[0], table, size - 1, seed)
+    free(table)
+
+
+cdef bint same_rows(const uint8_t **columns, size_t *widths, int count, size_t one, size_t other) noexcept nogil:
+    cdef int at
+    for at in range(count):
+        if memcmp(columns[at] + one * widths[at], columns[at] + other * widths[at], widths[at]) != 0:
+            return False
+    return True
+
+
+cdef void number_rows(
+    const uint8_t **columns, size_t *widths, int columns_count, size_t count, int32_t *ids, uint64_t *table,
+    size_t mask, uint64_t seed,
+) noexcept nogil:
+    cdef size_t at, place, other
+    cdef int column
+    cdef uint64_t hashed, word
+    for at in range(count):
+        hashed = seed
+        for column in range(columns_count):
+            word = 0
+            memcpy(&word, columns[column] + at * widths[column], widths[column])
+            hashed = mix(hashed ^ word, SECRET ^ seed)
+        hashed = mix(hashed, SECRET) >> 32
+        place = hashed & mask
+        ids[at] = <int32_t>at
+        while table[place]:
+            other = (table[place] & 0xffffffffu) - 1
+            if table[place] >> 32 == hashed and same_rows(columns, widths, columns_count, at, other):
+                ids[at] = <int32_t>other
+                break
+            place = (place + 1) & mask
+        else:
+            table[place] = hashed << 32 | (at + 1)
+
+
+def distinct_rows(list columns, int32_t[::1] ids, uint64_t seed):
+    """Set each of ``ids`` to the first row that equals the one at its place; ``columns`` are bytes, row by row."""
+    cdef const uint8_t *data[16]
+    cdef size_t widths[16]
+    cdef const uint8_t[::1] column
+    cdef size_t count = ids.shape[0]
+    cdef size_t size = 16
+    cdef int at
+    cdef uint64_t *table
+    if count == 0:
+        return
+    if len(columns) > 16 or count >= 0x7fffffff:
+        raise ValueError("too many columns or rows")
+    for at in range(len(columns)):
+        column = columns[at]
+        widths[at] = column.shape[0] // count
+        if not 0 < widths[at] <= 8 or column.shape[0] != <Py_ssize_t>(widths[at] * count):
+            raise ValueError("columns of different lengths")
+        data[at] = &column[0]
+    while size < 2 * count:
+        size *= 2
+    table = <uint64_t *>calloc(size, sizeof(uint64_t))
+    if table == NULL:
+        raise MemoryError
+    at = <int>len(columns)
+    with nogil:
+        number_rows(data, widths, at, count, &ids[0], table, size - 1, seed)
     free(table)

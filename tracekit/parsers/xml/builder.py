@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -11,6 +12,7 @@ from tracekit.parsers.xml.store import (
     FMT_TAGS,
     SENTINEL,
     BinaryColumns,
+    FmtColumns,
     Form,
     FrameColumns,
     ValueStore,
@@ -40,9 +42,7 @@ class StoreBuilder:
         self._tag = array("H", [0])
         self._form = array("B", [Form.NONE])
         self._value = array("Q", [0])
-        self._fmt = array("i", [-1])
-        self._child_start = array("i", [0])
-        self._child_count = array("i", [0])
+        self._fmts = (array("i"), array("i"))
         self._children = array("i")
         self._frames: tuple[array[int], ...] = tuple(array(code) for code in "iiQBiii")
         self._binaries: tuple[array[int], ...] = tuple(array(code) for code in "iiiiiQ")
@@ -52,11 +52,15 @@ class StoreBuilder:
     def _go_on_from(self, begun: ValueStore) -> None:
         self._tag_codes = {tag: code for code, tag in enumerate(begun.tags)}
         self._string_ids = {text: row for row, text in enumerate(begun.strings)}
-        slots = ("tag", "form", "value", "fmt", "child_start", "child_count", "children")
-        for name in slots:
+        for name in ("tag", "form", "value", "children"):
             column = getattr(self, f"_{name}")
             setattr(self, f"_{name}", array(column.typecode, getattr(begun, name).tobytes()))
-        for columns, read in ((self._frames, begun.frames), (self._binaries, begun.binaries)):
+        groups: tuple[tuple[tuple[array[int], ...], Any], ...] = (
+            (self._fmts, begun.fmts),
+            (self._frames, begun.frames),
+            (self._binaries, begun.binaries),
+        )
+        for columns, read in groups:
             for column, name in zip(columns, read.__dataclass_fields__, strict=True):
                 column.frombytes(getattr(read, name).tobytes())
 
@@ -104,9 +108,9 @@ class StoreBuilder:
         self._form.append(form)
         self._value.append(value)
         fmt = element.get("fmt") if tag in FMT_TAGS else None
-        self._fmt.append(-1 if fmt is None else self._intern(fmt))
-        self._child_start.append(0)
-        self._child_count.append(0)
+        if fmt is not None:
+            self._fmts[0].append(slot)
+            self._fmts[1].append(self._intern(fmt))
         return slot
 
     def _register(self, identifier: str | None, slot: int) -> None:
@@ -145,8 +149,8 @@ class StoreBuilder:
         return self._string_ids.setdefault(text, len(self._string_ids))
 
     def _set_children(self, slot: int, children: list[int]) -> None:
-        self._child_start[slot] = len(self._children)
-        self._child_count[slot] = len(children)
+        self._form[slot] = Form.CHILDREN
+        self._value[slot] = len(self._children) << 32 | len(children)
         self._children.extend(children)
 
     def _add_frame(self, slot: int, element: etree._Element) -> None:
@@ -190,9 +194,7 @@ class StoreBuilder:
             tag=as_array(self._tag, np.uint16),
             form=as_array(self._form, np.uint8),
             value=as_array(self._value, np.uint64),
-            fmt=as_array(self._fmt, np.int32),
-            child_start=as_array(self._child_start, i32),
-            child_count=as_array(self._child_count, i32),
+            fmts=FmtColumns(*(as_array(column, i32) for column in self._fmts)),
             children=as_array(self._children, i32),
             frames=FrameColumns(
                 slot=as_array(slot, i32),

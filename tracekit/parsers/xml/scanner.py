@@ -28,6 +28,7 @@ from tracekit.parsers.xml.reader import (
 )
 from tracekit.parsers.xml.store import (
     BinaryColumns,
+    FmtColumns,
     FrameColumns,
     Node,
     QueryResult,
@@ -238,19 +239,16 @@ def _newlines(count: int) -> bytes:
 
 def _store_of(scanner: Any) -> ValueStore:
     tags, strings = tuple(scanner.tags()), tuple(scanner.strings())
-    slots, frames, binaries, children = scanner.columns()
-    dtypes = (np.uint16, np.uint8, np.uint64, np.int32, np.int32, np.int32)
-    tag, form, value, fmt, child_start, child_count = map(np.frombuffer, slots, dtypes)
+    slots, fmts, frames, binaries, children = scanner.columns()
     i32 = np.int32
+    tag, form, value = map(np.frombuffer, slots, (np.uint16, np.uint8, np.uint64))
     return ValueStore(
         tags=tags,
         strings=strings,
         tag=tag,
         form=form,
         value=value,
-        fmt=fmt,
-        child_start=child_start,
-        child_count=child_count,
+        fmts=FmtColumns(*map(np.frombuffer, fmts, (i32, i32))),
         children=np.frombuffer(children, i32),
         frames=FrameColumns(*map(np.frombuffer, frames, (i32, i32, np.uint64, np.bool_, i32, i32, i32))),
         binaries=BinaryColumns(*map(np.frombuffer, binaries, (i32, i32, i32, i32, i32, np.uint64))),

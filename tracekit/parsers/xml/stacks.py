@@ -31,21 +31,11 @@ import pandas as pd
 
 from tracekit.model import BINARIES, FRAMES, IntArray, StackTable
 from tracekit.parsers.combine import unique_stacks
-from tracekit.parsers.distinct import distinct_runs
+from tracekit.parsers.distinct import distinct_rows
 from tracekit.parsers.xml.store import DamagedCellError, Rows, ValueStore
 
 _LEAF_ARROW = " ← ("
-_FRAME = np.dtype(
-    [
-        ("address", np.uint64),
-        ("name", np.int32),
-        ("source_line", np.int32),
-        ("source_path", np.int32),
-        ("binary", np.int32),
-        ("inlined", np.int64),
-    ]
-)
-"""What tells frames apart, without gaps between the fields."""
+_FRAME_COLUMNS = ("address", "name", "source_line", "source_path", "binary", "inlined")
 
 
 def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.NDArray[np.int32]]:
@@ -54,20 +44,21 @@ def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.ND
     Raises ``DamagedCellError`` for a backtrace that holds something else than frames or addresses.
     """
     inner = _inner_backtraces(store, slots)
-    counts = store.child_count[inner]
+    counts = store.child_counts(inner)
     child = store.every_child(inner)
-    tags = store.tag[child]
-    is_frame = tags == store.tag_code("frame")
     texts: list[str] = []
-    if is_frame.all():
-        frames, rows = _frame_rows(store, child)
+    frame_at = store.row_of_slot(store.frames.slot)[child]
+    if not len(frame_at) or frame_at.min() >= 0:
+        frames, rows = _frame_rows(store, frame_at)
     else:
         owner = np.repeat(np.arange(len(slots)), counts)
+        tags = store.tag[child]
+        is_frame = frame_at >= 0
         is_fragment = tags == store.tag_code("text-addresses")
         framed = np.bincount(owner[is_frame], minlength=len(slots)) > 0
         addressed = np.bincount(owner[is_fragment], minlength=len(slots)) > 0
         _refuse_unknown(store, slots, inner, framed | addressed)
-        frames, rows = _frame_rows(store, child[is_frame])
+        frames, rows = _frame_rows(store, frame_at[is_frame])
         by_address, texts, address_owner, address_row = _address_rows(store, inner, owner, child, is_fragment)
         owners = np.concatenate([owner[is_frame], address_owner])
         rows = np.concatenate([rows, address_row + np.int32(len(frames["name"]))])
@@ -95,10 +86,10 @@ def _inner_backtraces(store: ValueStore, slots: IntArray) -> IntArray:
 def _refuse_unknown(
     store: ValueStore, slots: IntArray, inner: IntArray, known: npt.NDArray[np.bool_]
 ) -> None:
-    strange = ~known & (store.child_count[inner] > 0)
+    strange = ~known & (store.child_counts(inner) > 0)
     if strange.any():
         at = int(np.flatnonzero(strange)[0])
-        first = store.children[store.child_start[inner[at]]]
+        first = store.child_slots(int(inner[at]))[0]
         raise DamagedCellError(
             int(slots[at]),
             f"a <{store.tags[store.tag[slots[at]]]}> holds <{store.tags[store.tag[first]]}>"
@@ -106,22 +97,21 @@ def _refuse_unknown(
         )
 
 
-def _frame_rows(store: ValueStore, frame_slots: Rows) -> tuple[dict[str, Rows], Rows]:
-    """Return the distinct frames by value, in columns, and for each of ``frame_slots`` its row among them."""
-    every = store.frames
-    at = store.row_of_slot(every.slot)[frame_slots]
-    is_used = np.zeros(len(every.slot), bool)
-    is_used[at] = True
-    used = np.flatnonzero(is_used)
-    records = np.zeros(len(used), _FRAME)
-    for name in _FRAME.names or ():
-        records[name] = getattr(every, name)[used]
-    first = distinct_runs(records, np.arange(len(used) + 1))
-    is_first = first == np.arange(len(used))
-    number = np.zeros(len(every.slot), np.int32)
-    number[used] = (np.cumsum(is_first) - 1)[first]
-    kept = used[is_first]
-    return {name: getattr(every, name)[kept] for name in _FRAME.names or ()}, number[at]
+def _frame_rows(store: ValueStore, frame_at: Rows) -> tuple[dict[str, Any], Rows]:
+    """Return the distinct frames by value, in columns, and for each of ``frame_at`` its row among them."""
+    every = {name: getattr(store.frames, name) for name in _FRAME_COLUMNS}
+    is_used = np.zeros(len(store.frames.slot), bool)
+    is_used[frame_at] = True
+    used = None if is_used.all() else np.flatnonzero(is_used)
+    if used is not None:
+        every = {name: column[used] for name, column in every.items()}
+    first = distinct_rows(list(every.values()))
+    is_first = first == np.arange(len(first), dtype=np.int32)
+    if used is None and is_first.all():
+        return every, frame_at
+    number = np.zeros(len(is_used), np.int32)
+    number[is_used] = (np.cumsum(is_first, dtype=np.int32) - 1)[first]
+    return {name: column[is_first] for name, column in every.items()}, number[frame_at]
 
 
 def _address_rows(
@@ -174,10 +164,9 @@ def _kperf_stack(store: ValueStore, slot: int, callers: list[int]) -> list[int]:
     """
     if callers and callers[-1] == 0:
         callers = callers[:-1]
-    start, count = int(store.child_start[slot]), int(store.child_count[slot])
     pc: int | None = None
     has_register = False
-    for child in store.children[start : start + count].tolist():
+    for child in store.child_slots(slot):
         tag = store.tags[store.tag[child]]
         if tag == "text-address":
             pc = _addresses(store, child, slot)[0] if store.text(child).strip() else None

@@ -23,19 +23,22 @@ from tracekit.model import IntArray
 SENTINEL = 0
 
 Rows: TypeAlias = npt.NDArray[np.int32]
+Slots: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
 
 
 class Form(IntEnum):
     """What ``ValueStore.value`` holds for a slot."""
 
     NONE = 0
-    """No text: a composite element, or an empty one."""
+    """No text: a frame, a binary, or an empty element."""
     INT = 1
     """A number from 0 to 2^64-1 in canonical decimal form."""
     NEGATIVE = 2
     """A number from -2^63 to -1, in two's complement."""
     TEXT = 3
     """A row of ``strings``."""
+    CHILDREN = 4
+    """Elements: the position of the first in ``children``, shifted by 32 bits, and how many there are."""
 
 
 class DamagedCellError(ValueError):
@@ -44,6 +47,14 @@ class DamagedCellError(ValueError):
     def __init__(self, slot: int, message: str) -> None:
         super().__init__(message)
         self.slot = slot
+
+
+@dataclass(frozen=True)
+class FmtColumns:
+    """The ``fmt`` of every element where it was kept, in slot order; ``fmt`` is a row of ``strings``."""
+
+    slot: Rows
+    fmt: Rows
 
 
 @dataclass(frozen=True)
@@ -75,8 +86,8 @@ class BinaryColumns:
 class ValueStore:
     """Every value of one document. Arrays are indexed by slot; slot 0 is the sentinel.
 
-    ``fmt`` is a row of ``strings`` or -1, and is kept only for tags in ``FMT_TAGS``: elsewhere it repeats the
-    value in the locale of the recording Mac.
+    A ``fmt`` is kept only for tags in ``FMT_TAGS``: elsewhere it repeats the value in the locale of the
+    recording Mac.
     """
 
     tags: tuple[str, ...]
@@ -84,9 +95,7 @@ class ValueStore:
     tag: npt.NDArray[np.uint16]
     form: npt.NDArray[np.uint8]
     value: npt.NDArray[np.uint64]
-    fmt: npt.NDArray[np.int32]
-    child_start: Rows
-    child_count: Rows
+    fmts: FmtColumns
     children: Rows
     frames: FrameColumns
     binaries: BinaryColumns
@@ -95,21 +104,33 @@ class ValueStore:
         """Return the code of ``tag``, or -1 when the document has no such element."""
         return self.tags.index(tag) if tag in self.tags else -1
 
-    def children_of(self, slots: IntArray) -> tuple[IntArray, Rows]:
+    def child_counts(self, slots: Slots) -> IntArray:
+        """Return how many children each of ``slots`` has; frames count as having none."""
+        has_any = self.form[slots] == Form.CHILDREN
+        return np.where(has_any, self.value[slots] & np.uint64(0xFFFFFFFF), 0).astype(np.int64)
+
+    def children_of(self, slots: Slots) -> tuple[IntArray, Rows]:
         """Return (position in ``slots``, child slot) for every child of ``slots``, in order."""
-        return np.repeat(np.arange(len(slots)), self.child_count[slots]), self.every_child(slots)
+        return np.repeat(np.arange(len(slots)), self.child_counts(slots)), self.every_child(slots)
 
-    def every_child(self, slots: IntArray) -> Rows:
+    def every_child(self, slots: Slots) -> Rows:
         """Return the children of the first of ``slots``, then those of the second, and so on."""
-        counts, starts = self.child_count[slots], self.child_start[slots]
-        if not counts.any():
+        slots = slots[self.form[slots] == Form.CHILDREN]
+        counts = self.child_counts(slots)
+        starts = (self.value[slots] >> np.uint64(32)).astype(np.int64)
+        breaks = np.flatnonzero(starts[1:] != starts[:-1] + counts[:-1]) + 1  # few, where slots ascend
+        first, last = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(slots)]]) - 1
+        if not len(slots):
             return self.children[:0]
-        if (starts[1:] == starts[:-1] + counts[:-1]).all():  # as a table's own backtraces lie
-            return self.children[starts[0] : starts[-1] + counts[-1]]
-        first = np.repeat(starts - np.cumsum(counts) + counts, counts)
-        return self.children[first + np.arange(len(first))]
+        runs = zip(starts[first].tolist(), (starts[last] + counts[last]).tolist(), strict=True)
+        return np.concatenate([self.children[start:end] for start, end in runs])
 
-    def row_of_slot(self, slots: Rows, rows: Rows | None = None) -> Rows:
+    def child_slots(self, slot: int) -> list[int]:
+        """Return the children of one slot."""
+        start, count = divmod(int(self.value[slot]), 2**32)
+        return self.children[start : start + count].tolist() if self.form[slot] == Form.CHILDREN else []
+
+    def row_of_slot(self, slots: Slots, rows: Rows | None = None) -> Rows:
         """Return a map from every slot of the store to its row, or position, among ``slots``; -1 elsewhere."""
         row_of = np.full(len(self.tag), -1, np.int32)
         row_of[slots] = np.arange(len(slots), dtype=np.int32) if rows is None else rows
@@ -120,7 +141,7 @@ class ValueStore:
         form = self.form[slot]
         if form == Form.TEXT:
             return self.strings[int(self.value[slot])]
-        return "" if form == Form.NONE else str(self.number(slot))
+        return str(self.number(slot)) if form in (Form.INT, Form.NEGATIVE) else ""
 
     def number(self, slot: int) -> int:
         """Return the element's number, exact; 0 when it holds none."""
@@ -131,7 +152,9 @@ class ValueStore:
 
     def fmt_of(self, slot: int) -> str:
         """Return the kept ``fmt``, or ""."""
-        return self.strings[self.fmt[slot]] if self.fmt[slot] >= 0 else ""
+        at = int(np.searchsorted(self.fmts.slot, slot))
+        is_kept = at < len(self.fmts.slot) and self.fmts.slot[at] == slot
+        return self.strings[self.fmts.fmt[at]] if is_kept else ""
 
 
 FMT_TAGS = frozenset({"core", "thread", "process", "backtrace", "tagged-backtrace"})

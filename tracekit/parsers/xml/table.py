@@ -144,9 +144,9 @@ def column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots:
     declared = KIND_OF_TYPE.get(engineering_type)
     if not len(slots):
         return declared or "text"
-    if (store.child_count[slots] > 0).any():
-        return "parts"
     forms = store.form[slots]
+    if (forms == Form.CHILDREN).any():
+        return "parts"
     if declared in ("text", "parts"):
         return declared
     texts = [store.strings[int(row)] for row in np.unique(store.value[slots[forms == Form.TEXT]])]
@@ -216,11 +216,11 @@ def _number_list(store: ValueStore, slot: int) -> tuple[int, ...]:
 
 def decode_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
     """Return a composite cell as (engineering type, value) pairs, nested composites as nested tuples."""
-    start, count = int(store.child_start[slot]), int(store.child_count[slot])
-    if count == 0:
+    children = store.child_slots(slot)
+    if not children:
         text = store.text(slot)
         return ((store.tags[store.tag[slot]], text),) if text else ()
-    return tuple(_part(store, child) for child in store.children[start : start + count].tolist())
+    return tuple(_part(store, child) for child in children)
 
 
 def _part(store: ValueStore, slot: int) -> tuple[str, Any]:
@@ -231,7 +231,7 @@ def _part(store: ValueStore, slot: int) -> tuple[str, Any]:
         return tag, store.fmt_of(slot)
     if tag == "frame":
         return tag, _frame_parts(store, slot)
-    if store.child_count[slot]:
+    if store.form[slot] == Form.CHILDREN:
         return tag, decode_parts(store, slot)
     return tag, store.number(slot) if store.form[slot] in (Form.INT, Form.NEGATIVE) else store.text(slot)
 
@@ -248,9 +248,8 @@ def _frame_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
 
 def _child(store: ValueStore, slot: int, tag: str) -> int:
     """Return the first child of that tag, or 0."""
-    start, count = int(store.child_start[slot]), int(store.child_count[slot])
     code = store.tag_code(tag)
-    return next((c for c in store.children[start : start + count].tolist() if c and store.tag[c] == code), 0)
+    return next((c for c in store.child_slots(slot) if c and store.tag[c] == code), 0)
 
 
 def _number_below(store: ValueStore, slot: int, tag: str) -> int:
