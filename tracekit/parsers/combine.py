@@ -11,7 +11,7 @@ import pandas as pd
 
 from tracekit.errors import TracekitError
 from tracekit.model import BINARIES, FRAMES, Column, Columns, IntArray, StackTable, Table
-from tracekit.parsers.distinct import distinct_runs
+from tracekit.parsers.compiled import distinct_runs
 
 Rows = npt.NDArray[np.int32]
 

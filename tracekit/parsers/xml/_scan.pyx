@@ -62,6 +62,12 @@ cdef extern from *:
     #endif
     }
 
+    #if defined(__GNUC__)
+    #define prefetch(place) __builtin_prefetch(place)
+    #else
+    #define prefetch(place) ((void)(place))
+    #endif
+
     /* Two words into one, keyed: people who write hostile exports cannot choose strings that collide. */
     static inline uint64_t mix(uint64_t a, uint64_t b) {
     #if defined(__SIZEOF_INT128__)
@@ -76,6 +82,7 @@ cdef extern from *:
     uint64_t load64(const uint8_t *p) nogil
     const uint8_t *next_special(const uint8_t *p, uint8_t other) nogil
     uint64_t mix(uint64_t a, uint64_t b) nogil
+    void prefetch(void *place) nogil
 
 # What `Scanner.run` stopped at.
 MORE, ROOT, NODE, SCHEMA, NODE_END, END, STRANGE = range(7)
@@ -1254,30 +1261,40 @@ cdef bint same_rows(const uint8_t **columns, size_t *widths, int count, size_t o
     return True
 
 
+cdef enum:
+    AHEAD = 32  # rows whose places in the table are fetched before they are needed
+
+
 cdef void number_rows(
-    const uint8_t **columns, size_t *widths, int columns_count, size_t count, int32_t *ids, uint64_t *table,
+    const uint8_t **columns, size_t *widths, int columns_count, size_t count, int32_t *ids, uint32_t *table,
     size_t mask, uint64_t seed,
 ) noexcept nogil:
-    cdef size_t at, place, other
+    cdef size_t at, begin, place, other
+    cdef size_t places[AHEAD]
     cdef int column
     cdef uint64_t hashed, word
-    for at in range(count):
-        hashed = seed
-        for column in range(columns_count):
-            word = 0
-            memcpy(&word, columns[column] + at * widths[column], widths[column])
-            hashed = mix(hashed ^ word, SECRET ^ seed)
-        hashed = mix(hashed, SECRET) >> 32
-        place = hashed & mask
-        ids[at] = <int32_t>at
-        while table[place]:
-            other = (table[place] & 0xffffffffu) - 1
-            if table[place] >> 32 == hashed and same_rows(columns, widths, columns_count, at, other):
-                ids[at] = <int32_t>other
-                break
-            place = (place + 1) & mask
-        else:
-            table[place] = hashed << 32 | (at + 1)
+    begin = 0
+    while begin < count:
+        for at in range(begin, min(begin + AHEAD, count)):
+            hashed = seed
+            for column in range(columns_count):
+                word = 0
+                memcpy(&word, columns[column] + at * widths[column], widths[column])
+                hashed = mix(hashed ^ word, SECRET ^ seed)
+            places[at - begin] = (mix(hashed, SECRET) >> 32) & mask
+            prefetch(&table[places[at - begin]])
+        for at in range(begin, min(begin + AHEAD, count)):
+            place = places[at - begin]
+            ids[at] = <int32_t>at
+            while table[place]:
+                other = table[place] - 1
+                if same_rows(columns, widths, columns_count, at, other):
+                    ids[at] = <int32_t>other
+                    break
+                place = (place + 1) & mask
+            else:
+                table[place] = <uint32_t>(at + 1)
+        begin += AHEAD
 
 
 def distinct_rows(list columns, int32_t[::1] ids, uint64_t seed):
@@ -1288,7 +1305,7 @@ def distinct_rows(list columns, int32_t[::1] ids, uint64_t seed):
     cdef size_t count = ids.shape[0]
     cdef size_t size = 16
     cdef int at
-    cdef uint64_t *table
+    cdef uint32_t *table
     if count == 0:
         return
     if len(columns) > 16 or count >= 0x7fffffff:
@@ -1299,12 +1316,36 @@ def distinct_rows(list columns, int32_t[::1] ids, uint64_t seed):
         if not 0 < widths[at] <= 8 or column.shape[0] != <Py_ssize_t>(widths[at] * count):
             raise ValueError("columns of different lengths")
         data[at] = &column[0]
-    while size < 2 * count:
+    while size < count + count // 2:
         size *= 2
-    table = <uint64_t *>calloc(size, sizeof(uint64_t))
+    table = <uint32_t *>calloc(size, sizeof(uint32_t))
     if table == NULL:
         raise MemoryError
     at = <int>len(columns)
     with nogil:
         number_rows(data, widths, at, count, &ids[0], table, size - 1, seed)
     free(table)
+
+
+def take_runs(const uint8_t[::1] data, int64_t[::1] ends, const int32_t[::1] picks, int64_t[::1] offsets, uint8_t[::1] out):
+    """Copy run ``data[ends[i]:ends[i + 1]]`` of each pick ``i`` to its place in ``out``, from ``offsets`` on."""
+    cdef Py_ssize_t at, pick, length
+    cdef Py_ssize_t count = ends.shape[0] - 1
+    if offsets.shape[0] != picks.shape[0] + 1:
+        raise ValueError("one offset more than there are picks")
+    with nogil:
+        for at in range(picks.shape[0]):
+            pick = picks[at]
+            if not 0 <= pick < count:
+                break
+            length = ends[pick + 1] - ends[pick]
+            if not (0 <= ends[pick] <= ends[pick + 1] <= data.shape[0]):
+                break
+            if offsets[at + 1] - offsets[at] != length or offsets[at] < 0 or offsets[at + 1] > out.shape[0]:
+                break
+            if length:
+                memcpy(&out[offsets[at]], &data[ends[pick]], length)
+        else:
+            at = -1
+    if at >= 0:
+        raise ValueError("a pick that is no run, or has another length")

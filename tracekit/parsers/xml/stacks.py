@@ -28,10 +28,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from tracekit.model import BINARIES, FRAMES, IntArray, StackTable
 from tracekit.parsers.combine import unique_stacks
-from tracekit.parsers.distinct import distinct_rows
+from tracekit.parsers.compiled import distinct_rows, take_texts
 from tracekit.parsers.xml.store import DamagedCellError, Rows, ValueStore
 
 _LEAF_ARROW = " ← ("
@@ -45,13 +46,14 @@ def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.ND
     """
     inner = _inner_backtraces(store, slots)
     counts = store.child_counts(inner)
-    child = store.every_child(inner)
+    frame_of = store.row_of_slot(store.frames.slot)
+    frame_at = frame_of[store.every_child(inner)]
     texts: list[str] = []
-    frame_at = store.row_of_slot(store.frames.slot)[child]
     if not len(frame_at) or frame_at.min() >= 0:
         frames, rows = _frame_rows(store, frame_at)
     else:
         owner = np.repeat(np.arange(len(slots)), counts)
+        child = store.every_child(inner)
         tags = store.tag[child]
         is_frame = frame_at >= 0
         is_fragment = tags == store.tag_code("text-addresses")
@@ -206,22 +208,27 @@ def _frame_table(
     known = len(store.strings)
     symbol, names = pd.factorize(frames["name"])
     symbols = [store.strings[at] if at < known else texts[at - known] for at in names.tolist()]
-    path, paths = pd.factorize(frames["source_path"])
-    files = [store.text(slot) for slot in paths.tolist()]
     binary_of = store.row_of_slot(store.binaries.slot, binary_rows)
     binary_of[0] = -1
     return FRAMES.check(
         pd.DataFrame(
             {
-                "symbol": pd.array(symbols, dtype="str").take(symbol),
+                "symbol": take_texts(symbols, symbol.astype(np.int32)),
                 "binary_id": binary_of[frames["binary"]],
                 "address": frames["address"],
-                "source_file": pd.array([store.text(slot) for slot in paths.tolist()], dtype="str").take(
-                    path
-                ),
+                "source_file": _source_files(store, frames["source_path"]),
                 "source_line": frames["source_line"],
                 "inlined": frames["inlined"],
-            }
+            },
+            copy=False,
         ),
         "frames",
     )
+
+
+def _source_files(store: ValueStore, paths: Rows) -> Any:
+    """Return the text of each path; most recordings have none at all."""
+    if not paths.any():
+        return pd.array(pa.repeat(pa.scalar("", pa.large_string()), len(paths)), dtype="str")
+    at, distinct = pd.factorize(paths)
+    return take_texts([store.text(slot) for slot in distinct.tolist()], at.astype(np.int32))

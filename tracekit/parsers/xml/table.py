@@ -67,7 +67,7 @@ class _TableBuilder:
                 data[mnemonic] = store.row_of_slot(self._slots_of_kind(kind), entity_ids[kind])[slots]
             else:
                 data[mnemonic] = _take_values(store, slots, self._used[at], kind)
-        rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)))
+        rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)), copy=False)
         return Table(
             self._node.schema.name,
             tuple(columns),

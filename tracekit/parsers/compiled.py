@@ -1,4 +1,4 @@
-"""Numbers equal things alike, in the order of their first appearance."""
+"""Work on columns for which numpy and pandas have no quick way: compiled, and the same in Python."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
 
 from tracekit.model import IntArray
 
@@ -44,3 +46,18 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> Rows:
     for at, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         ids[at] = first.setdefault(row, at)
     return ids
+
+
+def take_texts(texts: Sequence[str], picks: Rows) -> pd.api.extensions.ExtensionArray:
+    """Return ``texts[pick]`` for each pick as a column of ``str``, without memory beyond that."""
+    if _scan is None:
+        return pd.array(list(texts), dtype="str").take(picks)
+    encoded = [text.encode() for text in texts]
+    lengths = np.array([len(text) for text in encoded], np.int64)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    offsets = np.zeros(len(picks) + 1, np.int64)
+    np.cumsum(lengths[picks], out=offsets[1:])
+    data = np.empty(offsets[-1], np.uint8)
+    _scan.take_runs(np.frombuffer(b"".join(encoded), np.uint8), ends, picks, offsets, data)
+    buffers = [pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pd.array(pa.LargeStringArray.from_buffers(len(picks), *buffers), dtype="str")
