@@ -105,6 +105,7 @@ cdef enum:
     FRAME = 2
     BINARY = 3
     NAMED = 4  # keeps its fmt
+    STACK = 5  # keeps it where it holds addresses
     # Columns of `slots`, …
     V_TAG = 0
     V_FORM = 1
@@ -270,13 +271,15 @@ cdef int reserve_for(State *s, size_t size) noexcept nogil:
 cdef inline uint64_t hash_of(uint64_t seed, Bytes text, size_t length) noexcept nogil:
     """Hash bytes, which are followed by as many as are loaded beyond them."""
     cdef uint64_t result = seed ^ length
-    while length >= 8:
-        result = mix(result ^ load64(text), SECRET ^ seed)
-        text += 8
-        length -= 8
+    while length > 16:
+        result = mix(load64(text) ^ SECRET, load64(text + 8) ^ result)
+        text += 16
+        length -= 16
+    if length >= 8:
+        return mix(load64(text) ^ SECRET, load64(text + length - 8) ^ result)
     if length:
-        result = mix(result ^ (load64(text) << (64 - 8 * length)), SECRET ^ seed)
-    return mix(result, SECRET)
+        return mix((load64(text) << (64 - 8 * length)) ^ SECRET, result)
+    return mix(SECRET, result)
 
 
 cdef int grow_table(State *s) noexcept nogil:
@@ -473,10 +476,12 @@ cdef int kind_of(Bytes p, size_t length) noexcept nogil:
         (length == 4 and memcmp(p, b"core", 4) == 0)
         or (length == 6 and memcmp(p, b"thread", 6) == 0)
         or (length == 7 and memcmp(p, b"process", 7) == 0)
-        or (length == 9 and memcmp(p, b"backtrace", 9) == 0)
-        or (length == 16 and memcmp(p, b"tagged-backtrace", 16) == 0)
     ):
         return NAMED
+    if (length == 9 and memcmp(p, b"backtrace", 9) == 0) or (
+        length == 16 and memcmp(p, b"tagged-backtrace", 16) == 0
+    ):
+        return STACK
     return PLAIN
 
 
@@ -631,13 +636,6 @@ cdef Bytes element(State *s, Bytes p, int depth, int32_t *slot, Tag **which) noe
         if p == NULL:
             return NULL
     new_slot(s, tag.code)
-    if tag.kind == NAMED and has & FMT:
-        fmt = intern_span(s, &spans[0])
-        if fmt < 0:
-            return NULL
-        set32(&s.fmts, N_SLOT, s.fmts.count, <int32_t>own)
-        set32(&s.fmts, N_FMT, s.fmts.count, fmt)
-        s.fmts.count += 1
     if p[0] == c' ':
         p += 1
     if p[0] == c'/' and p[1] == c'>':
@@ -648,6 +646,13 @@ cdef Bytes element(State *s, Bytes p, int depth, int32_t *slot, Tag **which) noe
         content = True
     else:
         return NULL
+    if has & FMT and (tag.kind == NAMED or (tag.kind == STACK and not (content and holds_frames(p)))):
+        fmt = intern_span(s, &spans[0])
+        if fmt < 0:
+            return NULL
+        set32(&s.fmts, N_SLOT, s.fmts.count, <int32_t>own)
+        set32(&s.fmts, N_FMT, s.fmts.count, fmt)
+        s.fmts.count += 1
     if tag.kind == FRAME:
         return frame(s, tag, own, spans, has, p, content, depth)
     if tag.kind == BINARY:
@@ -657,6 +662,15 @@ cdef Bytes element(State *s, Bytes p, int depth, int32_t *slot, Tag **which) noe
     if not content:
         return p
     return inside(s, tag, own, p, depth)
+
+
+cdef inline bint holds_frames(Bytes p) noexcept nogil:
+    """Does a backtrace begin with a frame, or with a backtrace inside it?"""
+    while p[0] == c'\n' or p[0] == c' ' or p[0] == c'\t':
+        p += 1
+    return (memcmp(p, b"<frame", 6) == 0 and ends_name(p[6])) or (
+        memcmp(p, b"<backtrace", 10) == 0 and ends_name(p[10])
+    )
 
 
 cdef Bytes attributes(Bytes p, int kind, Span *spans, int *has) noexcept nogil:

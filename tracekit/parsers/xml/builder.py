@@ -11,6 +11,7 @@ from lxml import etree
 from tracekit.parsers.xml.store import (
     FMT_TAGS,
     SENTINEL,
+    STACK_FMT_TAGS,
     BinaryColumns,
     FmtColumns,
     Form,
@@ -107,7 +108,7 @@ class StoreBuilder:
         self._tag.append(code)
         self._form.append(form)
         self._value.append(value)
-        fmt = element.get("fmt") if tag in FMT_TAGS else None
+        fmt = element.get("fmt") if tag in FMT_TAGS or _is_of_addresses(element) else None
         if fmt is not None:
             self._fmts[0].append(slot)
             self._fmts[1].append(self._intern(fmt))
@@ -214,6 +215,14 @@ class StoreBuilder:
                 load_address=as_array(load_address, np.uint64),
             ),
         )
+
+
+def _is_of_addresses(element: etree._Element) -> bool:
+    """Return whether an element is a backtrace that does not hold frames."""
+    if element.tag not in STACK_FMT_TAGS:
+        return False
+    first = next((child.tag for child in element if isinstance(child.tag, str)), "")
+    return first not in ("frame", "backtrace")
 
 
 def _integer(text: str | None, what: str, default: int = 0) -> int:

@@ -206,14 +206,17 @@ def _frame_table(
     store: ValueStore, frames: dict[str, Any], texts: list[str], binary_rows: Rows
 ) -> pd.DataFrame:
     known = len(store.strings)
-    symbol, names = pd.factorize(frames["name"])
+    is_used = np.zeros(known + len(texts), bool)
+    is_used[frames["name"]] = True
+    names = np.flatnonzero(is_used)
+    symbol = (np.cumsum(is_used, dtype=np.int32) - 1)[frames["name"]]
     symbols = [store.strings[at] if at < known else texts[at - known] for at in names.tolist()]
     binary_of = store.row_of_slot(store.binaries.slot, binary_rows)
     binary_of[0] = -1
     return FRAMES.check(
         pd.DataFrame(
             {
-                "symbol": take_texts(symbols, symbol.astype(np.int32)),
+                "symbol": take_texts(symbols, symbol),
                 "binary_id": binary_of[frames["binary"]],
                 "address": frames["address"],
                 "source_file": _source_files(store, frames["source_path"]),

@@ -86,7 +86,7 @@ class BinaryColumns:
 class ValueStore:
     """Every value of one document. Arrays are indexed by slot; slot 0 is the sentinel.
 
-    A ``fmt`` is kept only for tags in ``FMT_TAGS``: elsewhere it repeats the value in the locale of the
+    A ``fmt`` is kept only for tags in ``FMT_TAGS`` and ``STACK_FMT_TAGS``: elsewhere it repeats the value in the locale of the
     recording Mac.
     """
 
@@ -157,8 +157,11 @@ class ValueStore:
         return self.strings[self.fmts.fmt[at]] if is_kept else ""
 
 
-FMT_TAGS = frozenset({"core", "thread", "process", "backtrace", "tagged-backtrace"})
-"""Where ``fmt`` is the only carrier: names of threads and processes, the leaf symbol of shape A."""
+FMT_TAGS = frozenset({"core", "thread", "process"})
+"""Where ``fmt`` is the only carrier: names of threads and processes, the kind of a core."""
+
+STACK_FMT_TAGS = frozenset({"backtrace", "tagged-backtrace"})
+"""Where it is so unless the first child is a frame or a backtrace: it names the leaf of mere addresses."""
 
 
 @dataclass(frozen=True)
