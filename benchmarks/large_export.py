@@ -2,9 +2,9 @@
 
     python benchmarks/large_export.py FILE.xml [--megabytes 400] [--new-stacks 0.21]
 
-What makes an export cheap or dear to read is kept as it is in real ones: each row has a time of its own, and the
-rest of its cells are references; a part of the rows brings a new backtrace of some 27 frames, three quarters of
-which refer to frames that came before, most of them near the root; names are as long as those of C++ and Swift.
+What makes an export cheap or dear to read is kept as it is in real ones: each row has a time of its own, and
+the rest of its cells are references; a part of the rows brings a new backtrace of some 27 frames, three
+quarters of which refer to frames that came before; names are as long as those of C++ and Swift.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ _THREADS = 16
 _CORES = 10
 _PERIOD_NS = 1_000_000
 _WORDS = (
-    "Espresso", "MLModel", "compute", "plan", "Operation", "dispatch", "queue", "Buffer", "Layer", "render",
-    "prediction", "decode", "Attention", "matmul", "kernel", "submit", "commit", "schedule", "copy", "release",
+    "Espresso", "MLModel", "compute", "plan", "Operation", "dispatch", "queue", "Buffer", "Layer",
+    "render", "prediction", "decode", "Attention", "matmul", "kernel", "submit", "commit", "schedule",
+    "copy", "release",
 )  # fmt: skip
 _IMAGES = (
-    "CoreML", "Espresso", "libBNNS.dylib", "libdispatch.dylib", "AppKit", "Metal", "MetalPerformanceShaders",
-    "libsystem_pthread.dylib", "libsystem_kernel.dylib", "libobjc.A.dylib", "Foundation", "CoreFoundation",
-    "ANEServices", "AppleNeuralEngine", "SwiftUI", "libswiftCore.dylib", "QuartzCore", "vImage", "dyld", "App",
+    "CoreML", "Espresso", "libBNNS.dylib", "libdispatch.dylib", "AppKit", "Metal",
+    "MetalPerformanceShaders", "libsystem_pthread.dylib", "libsystem_kernel.dylib", "libobjc.A.dylib",
+    "Foundation", "CoreFoundation", "ANEServices", "AppleNeuralEngine", "SwiftUI", "libswiftCore.dylib",
+    "QuartzCore", "vImage", "dyld", "App",
 )  # fmt: skip
 _COLUMNS = (
     ("time", "Sample Time", "sample-time"),
@@ -103,8 +105,8 @@ class _Export:
             seconds = self._time_ns / 1e9
             minutes, rest = int(seconds // 60), seconds % 60
             cells = [
-                f'<row><sample-time id="{self._number()}" fmt="{minutes:02}:{rest:06.3f}.{self._time_ns // 1000 % 1000:03}">'
-                f"{self._time_ns}</sample-time>",
+                f'<row><sample-time id="{self._number()}" fmt="{minutes:02}:{rest:06.3f}'
+                f'.{self._time_ns // 1000 % 1000:03}">{self._time_ns}</sample-time>',
                 self._thread(int(thread * _THREADS)),
                 self._process(),
                 self._leaf("core", int(core * _CORES), f"CPU {int(core * _CORES)} (P Core)"),
@@ -174,14 +176,16 @@ class _Export:
         number = self._number()
         self._frames.append(number)
         return (
-            f'<frame id="{number}" name="{self._names[name % len(self._names)]}" addr="{0x180000000 + address * 4 + 1:#x}">'
+            f'<frame id="{number}" name="{self._names[name % len(self._names)]}"'
+            f' addr="{0x180000000 + address * 4 + 1:#x}">'
             f"{self._binary(name % len(self._names) % len(_IMAGES))}</frame>"
         )
 
     def _binary(self, at: int) -> str:
         name = _IMAGES[at]
         return self._known("binary", at) or (
-            f'<binary id="{self._number()}" name="{name}" UUID="9F2E2C1A-7F3B-3B0E-9C39-8F1E0D0A{at:04X}" arch="arm64e"'
+            f'<binary id="{self._number()}" name="{name}" UUID="9F2E2C1A-7F3B-3B0E-9C39-8F1E0D0A{at:04X}"'
+            f' arch="arm64e"'
             f' load-addr="{0x180000000 + at * 0x1000000:#x}" path="/System/Library/Frameworks/{name}"/>'
         )
 

@@ -2,9 +2,11 @@
 
     python benchmarks/scan.py [--megabytes 400] [--large 1000] [--repeat 5] [--out FILE.json]
 
-Every measurement is a process of its own that prints the seconds of its work (imports are not part of it, reading
-the file is) and the most memory that it ever held. The measurements take turns, so that each has a yardstick
-measured beside it; the table gives medians, and the median of the ratios of speed (bytes per second), pair by pair.
+Every measurement is a process of its own that prints the seconds of its work (imports are not part of it,
+reading the file is) and the most memory that it ever held. The measurements take turns, so that each has a
+yardstick measured beside it; the table gives medians, and the median of the ratios of speed (bytes per
+second), pair by pair: by the clock, and by the seconds of CPU, which say more on a machine that does other
+things, too.
 """
 
 from __future__ import annotations
@@ -25,6 +27,15 @@ from large_export import write_export
 
 YARDSTICK_MB = 40
 SMALL_MB = 2
+_COLUMNS = (
+    ("megabytes", 6, 0),
+    ("seconds", 8, 2),
+    ("cpu_seconds", 6, 2),
+    ("megabytes_per_s", 6, 0),
+    ("times_yardstick", 12, 1),
+    ("times_yardstick_cpu", 7, 1),
+    ("peak_mib", 9, 0),
+)
 
 
 def main() -> None:
@@ -92,18 +103,16 @@ def _ratio(rounds: list[list[dict[str, float]]], at: int, seconds: str) -> float
 
 
 def print_table(figures: list[dict[str, Any]]) -> None:
-    print(f"{'':<32} {'MB':>6} {'seconds':>8} {'CPU s':>6} {'MB/s':>6} {'× yardstick':>12} {'by CPU':>7} {'peak MiB':>9}")
+    heads = ("MB", "seconds", "CPU s", "MB/s", "× yardstick", "by CPU", "peak MiB")
+    print(" " * 32, *(f"{head:>{width}}" for head, (_, width, _) in zip(heads, _COLUMNS, strict=True)))
     for row in figures:
-        print(
-            f"{row['what']:<32} {row['megabytes']:>6.0f} {row['seconds']:>8.2f} {row['cpu_seconds']:>6.2f}"
-            f" {row['megabytes_per_s']:>6.0f} {row['times_yardstick']:>12.1f} {row['times_yardstick_cpu']:>7.1f}"
-            f" {row['peak_mib']:>9.0f}"
-        )
+        cells = [f"{row[key]:>{width}.{digits}f}" for key, width, digits in _COLUMNS]
+        print(f"{row['what']:<32}", *cells)
 
 
 def _in_process(what: str, path: Path) -> dict[str, float]:
     command = [sys.executable, __file__, "--measure", what, str(path)]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
     figures: dict[str, float] = json.loads(output)
     return figures
 
@@ -170,7 +179,7 @@ def trace(path: str) -> Callable[[], object]:
 
 def command(path: str) -> Callable[[], object]:
     start = [sys.executable, "-m", "tracekit", "analyze", path]
-    return lambda: subprocess.run(start, check=True, stdout=subprocess.DEVNULL)
+    return lambda: subprocess.run(start, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
 
 
 WORK = {"yardstick": yardstick, "table": table, "trace": trace, "command": command}

@@ -203,6 +203,8 @@ MEASURED = """
 import pathlib, resource, sys
 sys.argv = ["tracekit", "analyze", "-"]
 from tracekit.cli import main
+
+pytestmark = pytest.mark.usefixtures("each_reader")
 try:
     main()
 finally:

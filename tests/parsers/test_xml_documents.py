@@ -15,6 +15,8 @@ from tracekit.parsers.xml.source import XmlFile, XmlSource, read_documents
 from tracekit.parsers.xml.store import QueryResult
 from tracekit.parsers.xml.stream import Scan, scan_file, split_documents
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 COLUMNS = [("n", "uint64")]
 FIRST = one_table("s", COLUMNS, '<uint64 id="1">1</uint64>', '<uint64 id="2">2</uint64>')
 SECOND = document(node(schema("s", COLUMNS) + '<row><uint64 id="1">3</uint64></row>', table=2))

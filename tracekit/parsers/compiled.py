@@ -14,11 +14,17 @@ import pyarrow as pa
 
 from tracekit.model import IntArray
 
-try:
-    from tracekit.parsers.xml import _scan
-except ImportError:  # installed without a compiler
-    _scan = None
 
+def compiled_module() -> Any:
+    """Return the compiled module, None where tracekit was installed without a compiler."""
+    try:
+        from tracekit.parsers.xml import _scan
+    except ImportError:
+        return None
+    return _scan
+
+
+_scan = compiled_module()
 Rows = npt.NDArray[np.int32]
 
 
@@ -48,7 +54,7 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> Rows:
     return ids
 
 
-def take_texts(texts: Sequence[str], picks: Rows) -> pd.api.extensions.ExtensionArray:
+def take_texts(texts: Sequence[str], picks: Rows) -> Any:
     """Return ``texts[pick]`` for each pick as a column of ``str``, without memory beyond that."""
     if _scan is None:
         return pd.array(list(texts), dtype="str").take(picks)

@@ -255,7 +255,7 @@ class DocumentReader:
         return InputError(self._name, problem, advice)
 
 
-def parser() -> etree.XMLParser[Any]:
+def parser() -> etree.XMLParser:
     """Return what reads one element alone, as carefully as ``DocumentReader`` reads documents."""
     return etree.XMLParser(**_PARSER_OPTIONS)
 
@@ -283,7 +283,7 @@ def schema_before(index: int, schemas: Sequence[Schema], listed: Mapping[int, st
 
 
 class OpenNode:
-    """The ``<node>`` that is being read."""
+    """The ``<node>`` that is being read; its length is that of its rows."""
 
     def __init__(self, run: int, index: int, schema: Schema | None) -> None:
         self.run = run
@@ -296,9 +296,11 @@ class OpenNode:
 
     @property
     def schema_name(self) -> str:
+        """The schema's name, "" before there is one."""
         return self.schema.name if self.schema else ""
 
     def finish(self) -> Node:
+        """Return it as a table."""
         assert self.schema is not None
         width = len(self.schema.columns)
         return Node(self.schema, self.run, self.index, as_array(self.cells, np.int32).reshape(-1, width))

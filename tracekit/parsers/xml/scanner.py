@@ -1,9 +1,10 @@
 """Export documents through the compiled scanner, as far as they are what ``xctrace`` writes.
 
-``_scan`` fills the value store from the bytes of rows; here lies what is rare: the document's head, the starts of
-tables, their schemas, which lxml parses as small documents of their own. At the first thing that the scanner does
-not know, ``hand_over`` gives a ``DocumentReader`` that stands at the same place with the same content, and takes
-the bytes from there on. So damaged and unusual documents are judged, and refused, by one reader only.
+``_scan`` fills the value store from the bytes of rows; here lies what is rare: the document's head, the
+starts of tables, and their schemas, which lxml parses as small documents of their own. At the first thing
+that the scanner does not know, ``hand_over`` gives a ``DocumentReader`` that stands at the same place with
+the same content, and takes the bytes from there on. So damaged and unusual documents are judged, and
+refused, by one reader only.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from lxml import etree
 
 from tracekit.errors import UsageError
+from tracekit.parsers.compiled import compiled_module
 from tracekit.parsers.xml.reader import (
     MAX_ELEMENT_BYTES,
     DocumentReader,
@@ -37,25 +39,28 @@ from tracekit.parsers.xml.store import (
 )
 from tracekit.parsers.xml.stream import NodeCount, table_place
 
-try:
-    from tracekit.parsers.xml import _scan
-except ImportError:  # installed without a compiler
-    _scan = None  # type: ignore[assignment]
+_scan = compiled_module()
 
 READER_VARIABLE = "TRACEKIT_XML_READER"
-"""Set to "lxml" or "compiled" to have exports read by that; without it, by the compiled scanner if it is there."""
+"""Set to "lxml" or "compiled" to have exports read by that; else by the compiled scanner, if it is there."""
 
 _MAX_HELD_BYTES = 1 << 20  # without a finished row in it, this is for lxml
 _SLICE_BYTES = 1 << 20
 _ROOT = re.compile(
-    rb"""(?:<\?xml version=(["'])1\.0\1(?: encoding=(["'])(?:UTF|utf)-8\2)? ?\?>)?[ \t\n]*<trace-query-result>"""
+    rb"""(?:<\?xml version=(["'])1\.0\1(?: encoding=(["'])(?:UTF|utf)-8\2)? ?\?>)?[ \t\n]*"""
+    rb"<trace-query-result>"
 )
 _DECLARATION = re.compile(rb"(?:\s|\xef\xbb\xbf)*<\?xml[\s?]")
 _UNUSUAL = re.compile(rb"<[!?]|xmlns|.<(?:row|node|schema|trace-)", re.DOTALL)
 
 
+def is_compiled() -> bool:
+    """Return whether the compiled scanner is installed."""
+    return _scan is not None
+
+
 def reader_in_use() -> str:
-    """Return what reads exports: "compiled" or "lxml". Raises ``UsageError`` for a reader that is not there."""
+    """Return what reads exports, "compiled" or "lxml"; raise ``UsageError`` for one that is not there."""
     wanted = os.environ.get(READER_VARIABLE, "")
     if wanted not in ("", "lxml", "compiled"):
         raise UsageError(f"{READER_VARIABLE} is '{wanted}'; it can be lxml or compiled.")

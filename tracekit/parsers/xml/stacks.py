@@ -117,7 +117,7 @@ def _frame_rows(store: ValueStore, frame_at: Rows) -> tuple[dict[str, Any], Rows
 
 
 def _address_rows(
-    store: ValueStore, inner: IntArray, owner: IntArray, child: IntArray, is_fragment: npt.NDArray[np.bool_]
+    store: ValueStore, inner: IntArray, owner: IntArray, child: Rows, is_fragment: npt.NDArray[np.bool_]
 ) -> tuple[dict[str, Rows], list[str], IntArray, Rows]:
     """Return (frames, their names, owner per address, frame row per address) for stacks of mere addresses.
 

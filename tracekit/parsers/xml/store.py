@@ -86,8 +86,8 @@ class BinaryColumns:
 class ValueStore:
     """Every value of one document. Arrays are indexed by slot; slot 0 is the sentinel.
 
-    A ``fmt`` is kept only for tags in ``FMT_TAGS`` and ``STACK_FMT_TAGS``: elsewhere it repeats the value in the locale of the
-    recording Mac.
+    A ``fmt`` is kept only for tags in ``FMT_TAGS`` and ``STACK_FMT_TAGS``: elsewhere it repeats the value in
+    the locale of the recording Mac.
     """
 
     tags: tuple[str, ...]
@@ -131,7 +131,7 @@ class ValueStore:
         return self.children[start : start + count].tolist() if self.form[slot] == Form.CHILDREN else []
 
     def row_of_slot(self, slots: Slots, rows: Rows | None = None) -> Rows:
-        """Return a map from every slot of the store to its row, or position, among ``slots``; -1 elsewhere."""
+        """Return a map from every slot to its row, or position, among ``slots``; -1 for others."""
         row_of = np.full(len(self.tag), -1, np.int32)
         row_of[slots] = np.arange(len(slots), dtype=np.int32) if rows is None else rows
         return row_of
