@@ -56,6 +56,7 @@ samples: $(READY) ## write sample_traces/ anew with its generator
 	$(BIN)/python sample_traces/generate.py
 
 bench: $(READY) ## how long things take, and how that grows with their size
+	$(BIN)/python benchmarks/scan.py --out bench-scan.json
 	$(BIN)/python benchmarks/fusion.py --out bench.json
 	$(BIN)/python benchmarks/export_overlap.py --out bench-export.json
 	$(BIN)/python benchmarks/report_size.py --out bench-report.json

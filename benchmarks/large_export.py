@@ -17,6 +17,7 @@ import numpy as np
 
 DEPTH = 27
 NEW_FRAMES = 0.26
+_FOOT = b"</node></trace-query-result>\n"
 _THREADS = 16
 _CORES = 10
 _PERIOD_NS = 1_000_000
@@ -59,12 +60,20 @@ def write_export(out: BinaryIO, size_bytes: int, new_stacks: float = 0.21, seed:
     written = out.write(export.head())
     rows = 0
     while written < size_bytes or not rows:
-        share = max((size_bytes - written) / size_bytes, 0)
-        block = max(min(2000, int(2000 * share * size_bytes / 1_000_000)), 20)
+        block = max(20, min(2000, (size_bytes - written) // 500))
         written += out.write(export.rows(block).encode())
         rows += block
-    out.write(b"</node></trace-query-result>\n")
+    out.write(_FOOT)
     return rows
+
+
+def write_rows(out: BinaryIO, rows: int, new_stacks: float, seed: int = 1) -> None:
+    """Write an export of so many rows."""
+    export = _Export(seed, new_stacks)
+    out.write(export.head())
+    for begin in range(0, rows, 2000):
+        out.write(export.rows(min(2000, rows - begin)).encode())
+    out.write(_FOOT)
 
 
 class _Export:

@@ -1,6 +1,6 @@
 """How quickly exports are read, against a plain lxml loop, and how much memory that takes.
 
-    python benchmarks/scan.py [--megabytes 400] [--large 1000] [--repeat 5] [--out FILE.json]
+    python benchmarks/scan.py [--megabytes 400] [--large 1000] [--samples 1000000] [--repeat 5] [--out FILE]
 
 Every measurement is a process of its own that prints the seconds of its work (imports are not part of it,
 reading the file is) and the most memory that it ever held. The measurements take turns, so that each has a
@@ -23,10 +23,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from large_export import write_export
+from large_export import write_export, write_rows
 
 YARDSTICK_MB = 40
 SMALL_MB = 2
+STACKS_OF_SAMPLES = 0.05  # new ones among samples
 _COLUMNS = (
     ("megabytes", 6, 0),
     ("seconds", 8, 2),
@@ -42,6 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--megabytes", type=float, default=400)
     parser.add_argument("--large", type=float, default=1000, help="a second size for tables; 0 for none")
+    parser.add_argument("--samples", type=int, default=1_000_000, help="for the analysis; 0 for none")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--out", type=Path, help="write the figures as JSON, too")
     parser.add_argument("--measure", nargs=2, metavar=("WHAT", "FILE"), help=argparse.SUPPRESS)
@@ -50,23 +52,30 @@ def main() -> None:
         print(json.dumps(measure(WORK[arguments.measure[0]], arguments.measure[1])))
         return
     with tempfile.TemporaryDirectory() as folder:
-        sizes = {size: _export(Path(folder), size) for size in _sizes(arguments)}
-        plan = [
-            ("yardstick", "yardstick", min(YARDSTICK_MB, arguments.megabytes)),
-            ("table", "export → Table", arguments.megabytes),
-            *([("table", "export → Table", arguments.large)] if arguments.large else []),
-            ("trace", "export → Trace", arguments.megabytes),
-            ("command", "tracekit analyze, from its start", min(SMALL_MB, arguments.megabytes)),
-        ]
-        figures = run(plan, sizes, arguments.repeat)
+        figures = run(_plan(arguments, Path(folder)), arguments.repeat)
     print_table(figures)
     if arguments.out:
         arguments.out.write_text(json.dumps({"scan": figures}, indent=2) + "\n")
 
 
-def _sizes(arguments: argparse.Namespace) -> list[float]:
+def _plan(arguments: argparse.Namespace, folder: Path) -> list[tuple[str, str, Path]]:
+    """Write the exports; return what is measured with each, by its title."""
     most = arguments.megabytes
-    return sorted({most, arguments.large or most, min(YARDSTICK_MB, most), min(SMALL_MB, most)})
+    normal = _export(folder, most)
+    plan = [
+        ("yardstick", "yardstick", _export(folder, min(YARDSTICK_MB, most))),
+        ("table", "export → Table", normal),
+        ("trace", "export → Trace", normal),
+        ("command", "tracekit analyze, from its start", _export(folder, min(SMALL_MB, most))),
+    ]
+    if arguments.large:
+        plan.insert(2, ("table", "export → Table", _export(folder, arguments.large)))
+    if arguments.samples:
+        path = folder / "samples.xml"
+        with path.open("wb") as out:
+            write_rows(out, arguments.samples, STACKS_OF_SAMPLES)
+        plan.append(("analysis", f"analysis of {arguments.samples:,} samples", path))
+    return plan
 
 
 def _export(folder: Path, megabytes: float) -> Path:
@@ -76,10 +85,10 @@ def _export(folder: Path, megabytes: float) -> Path:
     return path
 
 
-def run(plan: list[tuple[str, str, float]], sizes: dict[float, Path], repeat: int) -> list[dict[str, Any]]:
-    rounds = [[_in_process(what, sizes[size]) for what, _, size in plan] for _ in range(repeat)]
+def run(plan: list[tuple[str, str, Path]], repeat: int) -> list[dict[str, Any]]:
+    rounds = [[_in_process(what, path) for what, _, path in plan] for _ in range(repeat)]
     figures = []
-    for at, (_, title, _size) in enumerate(plan):
+    for at, (_, title, _path) in enumerate(plan):
         runs = [one[at] for one in rounds]
         figures.append(
             {
@@ -177,12 +186,22 @@ def trace(path: str) -> Callable[[], object]:
     return lambda: open_trace(path)
 
 
+def analysis(path: str) -> Callable[[], object]:
+    """From the parsed document on: what a program does that has the export in memory."""
+    from tracekit import analyze
+    from tracekit.load import trace_of
+    from tracekit.sources import open_source
+
+    source = open_source(path)
+    return lambda: analyze(trace_of(source))
+
+
 def command(path: str) -> Callable[[], object]:
     start = [sys.executable, "-m", "tracekit", "analyze", path]
     return lambda: subprocess.run(start, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
 
 
-WORK = {"yardstick": yardstick, "table": table, "trace": trace, "command": command}
+WORK = {"yardstick": yardstick, "table": table, "trace": trace, "analysis": analysis, "command": command}
 
 
 if __name__ == "__main__":
