@@ -71,8 +71,7 @@ def write_rows(out: BinaryIO, rows: int, new_stacks: float, seed: int = 1) -> No
     """Write an export of so many rows."""
     export = _Export(seed, new_stacks)
     out.write(export.head())
-    for begin in range(0, rows, 2000):
-        out.write(export.rows(min(2000, rows - begin)).encode())
+    out.writelines(export.rows(min(2000, rows - begin)).encode() for begin in range(0, rows, 2000))
     out.write(_FOOT)
 
 
