@@ -62,6 +62,39 @@ cdef extern from *:
     #endif
     }
 
+    /* The canonical decimal number from p up to a quote, which is returned; NULL for anything else. Numbers of up
+       to seven digits are read as one word: which of eight bytes is the quote, are those before it digits, and
+       their sum by multiplications. */
+    static inline const uint8_t *number_to_quote(const uint8_t *p, uint64_t *value) {
+        if (*p < '1' || *p > '9') return NULL;
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        const uint64_t ones = 0x0101010101010101u;
+        uint64_t word = load64(p);
+        uint64_t other = word ^ ('"' * ones);
+        uint64_t quotes = (other - ones) & ~other & (0x80 * ones);
+        if (quotes) {
+            int digits = __builtin_ctzll(quotes) >> 3;
+            int unused = 64 - 8 * digits;
+            uint64_t zeros = ('0' * ones) << unused;
+            word <<= unused;
+            if ((word & ((0xf0 * ones) << unused)) != zeros) return NULL;
+            word -= zeros;
+            if ((word + 0x76 * ones) & (0x80 * ones)) return NULL;
+            word = word * 10 + (word >> 8);
+            *value = ((word & 0x000000ff000000ffu) * 0x000f424000000064u
+                + ((word >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >> 32;
+            return p + digits;
+        }
+    #endif
+        {
+            const uint8_t *begin = p;
+            uint64_t number = 0;
+            while (*p >= '0' && *p <= '9' && p - begin < 11) number = number * 10 + (*p++ - '0');
+            *value = number;
+            return *p == '"' && p - begin <= 10 ? p : NULL;
+        }
+    }
+
     #if defined(__GNUC__)
     #define prefetch(place) __builtin_prefetch(place)
     #else
@@ -83,6 +116,7 @@ cdef extern from *:
     const uint8_t *next_special(const uint8_t *p, uint8_t other) nogil
     uint64_t mix(uint64_t a, uint64_t b) nogil
     void prefetch(void *place) nogil
+    const uint8_t *number_to_quote(const uint8_t *p, uint64_t *value) nogil
 
 # What `Scanner.run` stopped at.
 MORE, ROOT, NODE, SCHEMA, NODE_END, END, STRANGE = range(7)
@@ -179,6 +213,7 @@ cdef struct State:
     size_t capacity, filled, at, ready
     size_t item  # end of the markup that `run` stopped at
     size_t lines  # newlines consumed
+    uint16_t strange_refs  # not zero once a ref was to another tag
     bint no_memory
     # The store.
     Table slots, fmts, frames, binaries, children
@@ -495,21 +530,6 @@ cdef inline Bytes blank(State *s, Bytes p) noexcept nogil:
     return p
 
 
-cdef inline Bytes number(Bytes p, uint64_t *result) noexcept nogil:
-    """Read a canonical decimal number below 2^32 or so; NULL for anything else."""
-    cdef uint64_t value = 0
-    cdef Bytes begin = p
-    if p[0] == c'0':
-        return NULL
-    while c'0' <= p[0] <= c'9':
-        value = value * 10 + (p[0] - c'0')
-        p += 1
-    if p == begin or p - begin > 10:
-        return NULL
-    result[0] = value
-    return p
-
-
 cdef Bytes quoted(Bytes p, Span *span) noexcept nogil:
     """Pass over an attribute's value and its closing quote; NULL when it holds what needs a real parser."""
     cdef int length
@@ -587,19 +607,26 @@ cdef inline Bytes end_tag(Tag *tag, Bytes p) noexcept nogil:
     return NULL
 
 
-cdef Bytes reference(State *s, Tag *tag, Bytes p, int32_t *slot) noexcept nogil:
+cdef inline Bytes reference(State *s, Tag *tag, Bytes p, int32_t *slot) noexcept nogil:
     """Read ``123"/>``."""
     cdef uint64_t value = 0
-    p = number(p, &value)
-    if p == NULL or p[0] != c'"' or value >= s.slots.count:
+    p = number_to_quote(p, &value)
+    if p == NULL or value >= s.slots.count:
         return NULL
     p += 1
     if p[0] == c' ':
         p += 1
-    if p[0] != c'/' or p[1] != c'>' or (<uint16_t *>s.slots.data[V_TAG])[value] != tag.code:
+    if p[0] != c'/' or p[1] != c'>':
         return NULL
+    # Looked at when the row is whole: waiting here for the memory of each slot takes a seventh of all the time.
+    s.strange_refs |= (<uint16_t *>s.slots.data[V_TAG])[value] ^ tag.code
     slot[0] = <int32_t>value
     return p + 2
+
+
+cdef inline bint is_reference(Tag *tag, Bytes p) noexcept nogil:
+    """Does ``<tag ref="`` stand at ``p``?"""
+    return p[0] == c'<' and is_named(tag, p + 1) and memcmp(p + 1 + tag.length, b' ref="', 6) == 0
 
 
 cdef Bytes element(State *s, Bytes p, int depth, int32_t *slot, Tag **which) noexcept nogil:
@@ -618,16 +645,16 @@ cdef Bytes element(State *s, Bytes p, int depth, int32_t *slot, Tag **which) noe
         return NULL
     which[0] = tag
     p += 1 + tag.length
-    if p[0] == c' ' and p[1] == c'r' and p[2] == c'e' and p[3] == c'f' and p[4] == c'=' and p[5] == c'"':
+    if memcmp(p, b' ref="', 6) == 0:
         return reference(s, tag, p + 6, slot)
     if tag.kind == SENTINEL:
         slot[0] = 0
         return p + 2 if p[0] == c'/' and p[1] == c'>' else NULL
-    if not (p[0] == c' ' and p[1] == c'i' and p[2] == c'd' and p[3] == c'=' and p[4] == c'"'):
+    if memcmp(p, b' id="', 5) != 0:
         return NULL
     own = s.slots.count
-    p = number(p + 5, &value)
-    if p == NULL or p[0] != c'"' or value != own:
+    p = number_to_quote(p + 5, &value)
+    if p == NULL or value != own:
         return NULL
     slot[0] = <int32_t>own
     p += 1
@@ -741,7 +768,10 @@ cdef Bytes inside(State *s, Tag *tag, size_t own, Bytes p, int depth) noexcept n
         return NULL
     first = s.pending.count
     while not (p[0] == c'<' and p[1] == c'/'):
-        p = element(s, p, depth + 1, &child, &of_child)
+        if of_child != NULL and is_reference(of_child, p):  # mostly the frames of a stack
+            p = reference(s, of_child, p + of_child.length + 7, &child)
+        else:
+            p = element(s, p, depth + 1, &child, &of_child)
         if p == NULL:
             return NULL
         append(&s.pending, child)
@@ -865,7 +895,7 @@ cdef Bytes source(State *s, Bytes p, int32_t *line, int32_t *path, int depth) no
         if p[0] == c'0' and p[1] == c'"':
             p += 1
         else:
-            p = number(p, &value)
+            p = number_to_quote(p, &value)
         if p == NULL or p[0] != c'"':
             return NULL
         line[0] = <int32_t>value if value < 0x80000000u else -1
@@ -919,7 +949,7 @@ cdef Bytes row(State *s, Bytes p) noexcept nogil:
             return NULL
         append(&s.cells, slot)
     p = blank(s, p)
-    return p + 6 if memcmp(p, b"</row>", 6) == 0 else NULL
+    return p + 6 if memcmp(p, b"</row>", 6) == 0 and s.strange_refs == 0 else NULL
 
 
 cdef void mark(State *s, Marks *marks) noexcept nogil:
@@ -934,7 +964,7 @@ cdef void take_back(State *s, Marks *marks) noexcept nogil:
     s.slots.count, s.children.count, s.cells.count = marks.slots, marks.children, marks.cells
     s.fmts.count, s.frames.count, s.binaries.count = marks.fmts, marks.frames, marks.binaries
     s.offsets.count, s.arena.count = marks.strings, marks.arena
-    s.lines, s.tag_count = marks.lines, marks.tags
+    s.lines, s.tag_count, s.strange_refs = marks.lines, marks.tags, 0
 
 
 cdef int scan(State *s) noexcept nogil:
