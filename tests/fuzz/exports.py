@@ -147,9 +147,8 @@ def case(number: int, seed: int = 1) -> tuple[bytes, tuple[int, ...]]:
     for _ in range(dice.choice((1, 1, 1, 2, 3, 8))):
         if len(data) > 1:
             dice.choice(MUTATIONS)(dice, data)
-    return bytes(data), dice.choice(
-        ((1 << 18,), (dice.randrange(1, 5000),), (1,), (dice.randrange(1, 50), 700))
-    )
+    sizes = dice.choice(((1 << 18,), (dice.randrange(1, 5000),), (1,), (dice.randrange(1, 50), 700)))
+    return bytes(data), sizes if len(data) < 100_000 else (1 << 18, 4099)
 
 
 def main() -> None:

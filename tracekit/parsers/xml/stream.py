@@ -22,7 +22,7 @@ from typing import BinaryIO
 from tracekit.errors import InputError
 from tracekit.parsers.source import Progress
 
-CHUNK_BYTES = 1 << 18
+CHUNK_BYTES = 1 << 17
 STDIN = "-"
 _GZIP = b"\x1f\x8b"
 
