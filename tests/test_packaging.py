@@ -34,7 +34,7 @@ def build(tree: Path, command: tuple[str, ...], **environment: str) -> Path:
     for name in TREE:
         source = ROOT / name
         if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "*.so", "_scan.c")
+            ignored = shutil.ignore_patterns("__pycache__", "*.so", "_scan.c", "_columns.c")
             shutil.copytree(source, tree / name, ignore=ignored)
         else:
             shutil.copy(source, tree)
@@ -101,5 +101,13 @@ def test_without_a_compiler_there_is_a_wheel_all_the_same(tmp_path: Path) -> Non
 def test_the_source_distribution_can_be_compiled(tmp_path: Path) -> None:
     with tarfile.open(build(tmp_path, BUILD_SDIST)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"pyproject.toml", "tracekit/parsers/xml/_scan.pyx", "tracekit/parsers/xml/scanner.py"} <= names
-    assert not [name for name in names if name.endswith((".so", "_scan.c"))]
+    sources = {
+        str(path.relative_to(ROOT)) for path in (ROOT / "tracekit" / "parsers" / "xml").rglob("*.[ph]*")
+    }
+    assert {
+        "pyproject.toml",
+        "tracekit/parsers/_columns.pyx",
+        "tracekit/parsers/xml/scan_source/bytes.h",
+    } <= names
+    assert {name for name in sources if name.endswith((".py", ".pyx", ".pxi", ".h"))} <= names
+    assert not [name for name in names if name.endswith((".so", ".c"))]

@@ -236,8 +236,8 @@ def with_sanitizers(command: list[str]) -> int:
         module = ROOT / "tracekit" / "parsers" / "xml" / "_scan.pyx"
         subprocess.run([sys.executable, "-m", "cython", "-3", str(module), "-o", str(source)], check=True)
         flags = "-O1 -g -fPIC -shared -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
-        include = f"-I{sysconfig.get_path('include')}"
-        subprocess.run([compiler, *flags.split(), include, str(source), "-o", str(library)], check=True)
+        include = [f"-I{sysconfig.get_path('include')}", f"-I{module.parent}"]
+        subprocess.run([compiler, *flags.split(), *include, str(source), "-o", str(library)], check=True)
         runtime = subprocess.run(
             [compiler, "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
         ).stdout.strip()

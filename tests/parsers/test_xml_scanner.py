@@ -200,7 +200,7 @@ def test_columns_are_the_same_compiled_and_not(runs: list[list[int]]) -> None:
             list(compiled.take_texts(texts, picks)),
         ]
 
-    with mock.patch.object(compiled, "_scan", None):
+    with mock.patch.object(compiled, "_columns", None):
         plain = made()
     assert made() == plain
     assert plain[0] == [runs.index(run) for run in runs]

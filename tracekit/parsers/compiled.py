@@ -15,24 +15,23 @@ import pyarrow as pa
 from tracekit.model import IntArray
 
 
-def compiled_module() -> Any:
-    """Return the compiled module, None where tracekit was installed without a compiler."""
+def _import() -> Any:
     try:
-        from tracekit.parsers.xml import _scan
-    except ImportError:
+        from tracekit.parsers import _columns
+    except ImportError:  # installed without a compiler
         return None
-    return _scan
+    return _columns
 
 
-_scan = compiled_module()
+_columns = _import()
 Rows = npt.NDArray[np.int32]
 
 
 def distinct_runs(values: Rows, offsets: IntArray) -> Rows:
     """Return for each run ``values[offsets[i]:offsets[i + 1]]`` the position of the first that equals it."""
     ids = np.empty(len(offsets) - 1, np.int32)
-    if _scan is not None:
-        _scan.distinct_runs(np.ascontiguousarray(values), offsets, ids, secrets.randbits(63))
+    if _columns is not None:
+        _columns.distinct_runs(np.ascontiguousarray(values), offsets, ids, secrets.randbits(63))
         return ids
     raw = values.tobytes()
     first: dict[bytes, int] = {}
@@ -44,9 +43,9 @@ def distinct_runs(values: Rows, offsets: IntArray) -> Rows:
 def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> Rows:
     """Return for each row of ``columns`` the position of the first row that equals it."""
     ids = np.empty(len(columns[0]), np.int32)
-    if _scan is not None:
+    if _columns is not None:
         raw = [np.ascontiguousarray(column).view(np.uint8) for column in columns]
-        _scan.distinct_rows(raw, ids, secrets.randbits(63))
+        _columns.distinct_rows(raw, ids, secrets.randbits(63))
         return ids
     first: dict[tuple[Any, ...], int] = {}
     for at, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
@@ -56,7 +55,7 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> Rows:
 
 def take_texts(texts: Sequence[str], picks: Rows) -> Any:
     """Return ``texts[pick]`` for each pick as a column of ``str``, without memory beyond that."""
-    if _scan is None:
+    if _columns is None:
         return pd.array(list(texts), dtype="str").take(picks)
     encoded = [text.encode() for text in texts]
     lengths = np.array([len(text) for text in encoded], np.int64)
@@ -64,6 +63,6 @@ def take_texts(texts: Sequence[str], picks: Rows) -> Any:
     offsets = np.zeros(len(picks) + 1, np.int64)
     np.cumsum(lengths[picks], out=offsets[1:])
     data = np.empty(offsets[-1], np.uint8)
-    _scan.take_runs(np.frombuffer(b"".join(encoded), np.uint8), ends, picks, offsets, data)
+    _columns.take_runs(np.frombuffer(b"".join(encoded), np.uint8), ends, picks, offsets, data)
     buffers = [pa.py_buffer(offsets), pa.py_buffer(data)]
     return pd.array(pa.LargeStringArray.from_buffers(len(picks), *buffers), dtype="str")

@@ -19,7 +19,6 @@ import numpy as np
 from lxml import etree
 
 from tracekit.errors import UsageError
-from tracekit.parsers.compiled import compiled_module
 from tracekit.parsers.xml.reader import (
     MAX_ELEMENT_BYTES,
     DocumentReader,
@@ -39,7 +38,16 @@ from tracekit.parsers.xml.store import (
 )
 from tracekit.parsers.xml.stream import NodeCount, table_place
 
-_scan = compiled_module()
+
+def _import() -> Any:
+    try:
+        from tracekit.parsers.xml import _scan
+    except ImportError:  # installed without a compiler
+        return None
+    return _scan
+
+
+_scan = _import()
 
 READER_VARIABLE = "TRACEKIT_XML_READER"
 """Set to "lxml" or "compiled" to have exports read by that; else by the compiled scanner, if it is there."""
