@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Work on columns for which numpy and pandas have no quick way; ``compiled.py`` has the same in Python."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
@@ -64,47 +64,62 @@ def distinct_runs(const int32_t[::1] data, int64_t[::1] ends, int32_t[::1] ids, 
     free(table)
 
 
+cdef inline uint64_t load(const uint8_t *column, size_t width, size_t at) noexcept nogil:
+    if width == 4:
+        return (<const uint32_t *>column)[at]
+    if width == 8:
+        return (<const uint64_t *>column)[at]
+    return column[at] if width == 1 else (<const uint16_t *>column)[at]
+
+
 cdef bint same_rows(const uint8_t **columns, size_t *widths, int count, size_t one, size_t other) noexcept nogil:
     cdef int at
     for at in range(count):
-        if memcmp(columns[at] + one * widths[at], columns[at] + other * widths[at], widths[at]) != 0:
+        if load(columns[at], widths[at], one) != load(columns[at], widths[at], other):
             return False
     return True
 
 
 cdef enum:
-    AHEAD = 32  # rows whose places in the table are fetched before they are needed
+    AHEAD = 64  # rows whose places in the table are fetched before they are needed
 
 
 cdef void number_rows(
     const uint8_t **columns, size_t *widths, int columns_count, size_t count, int32_t *ids, uint32_t *table,
     size_t mask, uint64_t seed,
 ) noexcept nogil:
-    cdef size_t at, begin, place, other
-    cdef size_t places[AHEAD]
+    """An entry of the table is a row plus 1 and, above it, as many bits of its hash as there is room for."""
+    cdef size_t at, begin, step, steps, place, other
+    cdef uint64_t hashes[AHEAD]
+    cdef uint32_t mark
     cdef int column
-    cdef uint64_t hashed, word
+    cdef int bits = 1
+    while count >> bits:
+        bits += 1
     begin = 0
     while begin < count:
-        for at in range(begin, min(begin + AHEAD, count)):
-            hashed = seed
-            for column in range(columns_count):
-                word = 0
-                memcpy(&word, columns[column] + at * widths[column], widths[column])
-                hashed = mix(hashed ^ word, SECRET ^ seed)
-            places[at - begin] = (mix(hashed, SECRET) >> 32) & mask
-            prefetch(&table[places[at - begin]])
-        for at in range(begin, min(begin + AHEAD, count)):
-            place = places[at - begin]
+        steps = min(<size_t>AHEAD, count - begin)
+        for step in range(steps):
+            hashes[step] = seed
+        for column in range(columns_count):
+            for step in range(steps):
+                hashes[step] = mix(hashes[step] ^ load(columns[column], widths[column], begin + step), SECRET ^ seed)
+        for step in range(steps):
+            hashes[step] = mix(hashes[step], SECRET)
+            prefetch(&table[hashes[step] & mask])
+        for step in range(steps):
+            at = begin + step
+            place = hashes[step] & mask
+            mark = <uint32_t>(hashes[step] >> 32) >> bits << bits
             ids[at] = <int32_t>at
             while table[place]:
-                other = table[place] - 1
-                if same_rows(columns, widths, columns_count, at, other):
+                other = (table[place] & ((<uint32_t>1 << bits) - 1)) - 1
+                if table[place] >> bits << bits == mark and same_rows(columns, widths, columns_count, at, other):
                     ids[at] = <int32_t>other
                     break
                 place = (place + 1) & mask
             else:
-                table[place] = <uint32_t>(at + 1)
+                table[place] = mark | <uint32_t>(at + 1)
         begin += AHEAD
 
 
@@ -124,7 +139,7 @@ def distinct_rows(list columns, int32_t[::1] ids, uint64_t seed):
     for at in range(len(columns)):
         column = columns[at]
         widths[at] = column.shape[0] // count
-        if not 0 < widths[at] <= 8 or column.shape[0] != <Py_ssize_t>(widths[at] * count):
+        if widths[at] not in (1, 2, 4, 8) or column.shape[0] != <Py_ssize_t>(widths[at] * count):
             raise ValueError("columns of different lengths")
         data[at] = &column[0]
     while size < count + count // 2:

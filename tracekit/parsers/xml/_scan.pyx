@@ -11,7 +11,7 @@ The bytes lie in a buffer that ends with zero bytes. Zero is in no class of char
 no loop runs past the end, and loads of eight or sixteen bytes stay inside the padding.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove, memset, strlen
 
@@ -84,7 +84,7 @@ cdef class Scanner:
         cdef State *s = &self.s
         memset(s, 0, sizeof(State))
         s.seed = seed
-        prepare(&s.slots, "218")
+        prepare(&s.slots, "118")
         prepare(&s.fmts, "44")
         prepare(&s.frames, "4481444")
         prepare(&s.binaries, "444448")

@@ -55,7 +55,8 @@ class StoreBuilder:
         self._string_ids = {text: row for row, text in enumerate(begun.strings)}
         for name in ("tag", "form", "value", "children"):
             column = getattr(self, f"_{name}")
-            setattr(self, f"_{name}", array(column.typecode, getattr(begun, name).tobytes()))
+            values = getattr(begun, name).astype(column.typecode)
+            setattr(self, f"_{name}", array(column.typecode, values.tobytes()))
         groups: tuple[tuple[tuple[array[int], ...], Any], ...] = (
             (self._fmts, begun.fmts),
             (self._frames, begun.frames),

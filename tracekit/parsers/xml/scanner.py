@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -94,12 +94,20 @@ class ScanningReader:
         self._leading_lines = 0
         self._node = b""  # the start tag of the open table …
         self._node_lines = 0  # … and how many newlines are before it
+        self._has_own_schema = False
         self._open: OpenNode | None = None
         self._schemas: list[Schema] = []
         self._nodes: list[Node] = []
         self._bytes_since_row = 0
         self.ended = False
         self.strange = False
+        self._steps: dict[int, Callable[[], bool]] = {
+            _scan.ROOT: self._root,
+            _scan.NODE: self._begin_node,
+            _scan.SCHEMA: self._schema,
+            _scan.NODE_END: self._end_node,
+            _scan.END: self._end,
+        }
 
     def feed(self, data: bytes) -> None:
         """Take the next block."""
@@ -164,15 +172,8 @@ class ScanningReader:
 
     def _run(self, *, final: bool = False) -> None:
         """Read on until there is nothing whole to be read."""
-        steps = {
-            _scan.ROOT: self._root,
-            _scan.NODE: self._begin_node,
-            _scan.SCHEMA: self._schema,
-            _scan.NODE_END: self._end_node,
-            _scan.END: self._end,
-        }
         while (found := self._scanner.run(final)) != _scan.MORE:
-            step = steps.get(found)
+            step = self._steps.get(found)
             if step is None or not step():
                 self.strange = True
                 return
@@ -254,7 +255,7 @@ def _store_of(scanner: Any) -> ValueStore:
     tags, strings = tuple(scanner.tags()), tuple(scanner.strings())
     slots, fmts, frames, binaries, children = scanner.columns()
     i32 = np.int32
-    tag, form, value = map(np.frombuffer, slots, (np.uint16, np.uint8, np.uint64))
+    tag, form, value = map(np.frombuffer, slots, (np.uint8, np.uint8, np.uint64))
     return ValueStore(
         tags=tags,
         strings=strings,

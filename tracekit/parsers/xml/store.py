@@ -92,7 +92,7 @@ class ValueStore:
 
     tags: tuple[str, ...]
     strings: tuple[str, ...]
-    tag: npt.NDArray[np.uint16]
+    tag: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
     form: npt.NDArray[np.uint8]
     value: npt.NDArray[np.uint64]
     fmts: FmtColumns

@@ -97,7 +97,7 @@ cdef inline Bytes reference(State *s, Tag *tag, Bytes p, int32_t *slot) noexcept
     if p[0] != c'/' or p[1] != c'>':
         return NULL
     # Looked at when the row is whole: waiting here for the memory of each slot takes a seventh of all the time.
-    s.strange_refs |= (<uint16_t *>s.slots.data[V_TAG])[value] ^ tag.code
+    s.strange_refs |= s.slots.data[V_TAG][value] ^ tag.code
     slot[0] = <int32_t>value
     return p + 2
 

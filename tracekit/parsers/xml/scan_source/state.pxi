@@ -4,7 +4,7 @@ cdef enum:
     S_MORE, S_ROOT, S_NODE, S_SCHEMA, S_NODE_END, S_END, S_STRANGE
     PADDING = 64
     MAX_DEPTH = 64
-    MAX_TAGS = 4096
+    MAX_TAGS = 256  # a code is a byte: real exports have some forty, and the tags of refs must stay in the cache
     MAX_NAME = 64
     TAG_CACHE = 1024
     LEAST_ELEMENT = 8  # bytes of the shortest element, <a id=""/>, and of a cell: <x ref=…
@@ -78,7 +78,7 @@ cdef struct Tag:
     uint64_t tail  # its last eight
     uint8_t name[MAX_NAME]
     size_t length
-    uint16_t code
+    uint8_t code
     int kind
 
 cdef struct Marks:  # how much there was before a row, to take it back
@@ -92,7 +92,7 @@ cdef struct State:
     size_t capacity, filled, at, ready
     size_t item  # end of the markup that `run` stopped at
     size_t lines  # newlines consumed
-    uint16_t strange_refs  # not zero once a ref was to another tag
+    uint8_t strange_refs  # not zero once a ref was to another tag
     bint no_memory
     # The store.
     Table slots, fmts, frames, binaries, children
@@ -109,7 +109,7 @@ cdef struct State:
     # Tags.
     Tag *tags
     int tag_count
-    uint16_t cache[TAG_CACHE]
+    uint8_t cache[TAG_CACHE]
 
 
 cdef void prepare(Table *table, const char *widths) noexcept:
@@ -136,10 +136,6 @@ cdef int reserve(Table *table, size_t more) noexcept nogil:
     return 1
 
 
-cdef inline void set16(Table *table, int column, size_t at, uint16_t number) noexcept nogil:
-    (<uint16_t *>table.data[column])[at] = number
-
-
 cdef inline void set32(Table *table, int column, size_t at, int32_t number) noexcept nogil:
     (<int32_t *>table.data[column])[at] = number
 
@@ -153,9 +149,9 @@ cdef inline void append(Table *table, int32_t number) noexcept nogil:
     table.count += 1
 
 
-cdef inline size_t new_slot(State *s, uint16_t tag) noexcept nogil:
+cdef inline size_t new_slot(State *s, uint8_t tag) noexcept nogil:
     cdef size_t slot = s.slots.count
-    set16(&s.slots, V_TAG, slot, tag)
+    s.slots.data[V_TAG][slot] = tag
     s.slots.data[V_FORM][slot] = NONE
     set64(&s.slots, V_VALUE, slot, 0)
     s.slots.count += 1

@@ -40,7 +40,7 @@ cdef Tag *look_up_tag(State *s, Bytes p, size_t place) noexcept nogil:
     for at in range(s.tag_count):
         tag = &s.tags[at]
         if tag.length == length and memcmp(tag.name, p, length) == 0:
-            s.cache[place] = <uint16_t>at
+            s.cache[place] = <uint8_t>at
             return tag
     if s.tag_count == MAX_TAGS or is_no_cell(p, length):
         return NULL
@@ -67,7 +67,7 @@ cdef Tag *new_tag(State *s, Bytes p, size_t length) noexcept nogil:
     if length >= 8:
         tag.tail = load64(tag.name + length - 8)
     tag.length = length
-    tag.code = <uint16_t>s.tag_count
+    tag.code = <uint8_t>s.tag_count
     tag.kind = kind_of(p, length)
     s.tag_count += 1
     return tag
