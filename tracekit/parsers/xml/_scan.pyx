@@ -141,17 +141,18 @@ cdef class Scanner:
     cdef bint _make_room(self, size_t size):
         cdef State *s = &self.s
         cdef uint8_t *buffer
+        cdef size_t room
         cdef size_t left = s.filled - s.at
         if s.at and left:
             memmove(s.buffer, s.buffer + s.at, left)
         s.ready -= min(s.ready, s.at)
         s.filled, s.at = left, 0
         if left + size + PADDING > s.capacity:
-            buffer = <uint8_t *>realloc(s.buffer, left + size + PADDING)
+            room = max(left + size + PADDING, s.capacity + s.capacity // 2)
+            buffer = <uint8_t *>realloc(s.buffer, room)
             if buffer == NULL:
                 return False
-            s.buffer = buffer
-            s.capacity = left + size + PADDING
+            s.buffer, s.capacity = buffer, room
         return True
 
     cdef void _find_ready(self, size_t since) noexcept:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -101,13 +101,6 @@ class ScanningReader:
         self._bytes_since_row = 0
         self.ended = False
         self.strange = False
-        self._steps: dict[int, Callable[[], bool]] = {
-            _scan.ROOT: self._root,
-            _scan.NODE: self._begin_node,
-            _scan.SCHEMA: self._schema,
-            _scan.NODE_END: self._end_node,
-            _scan.END: self._end,
-        }
 
     def feed(self, data: bytes) -> None:
         """Take the next block."""
@@ -173,15 +166,24 @@ class ScanningReader:
     def _run(self, *, final: bool = False) -> None:
         """Read on until there is nothing whole to be read."""
         while (found := self._scanner.run(final)) != _scan.MORE:
-            step = self._steps.get(found)
-            if step is None or not step():
+            if not self._understand(found):
                 self.strange = True
                 return
             self._scanner.take()
             if self.ended:
                 return
 
-    # Each of these returns whether the markup is what stands there in every export.
+    def _understand(self, found: int) -> bool:
+        """Take in what the scanner stopped at; return whether it is what stands there in every export."""
+        if found == _scan.ROOT:
+            return self._root()
+        if found == _scan.NODE:
+            return self._begin_node()
+        if found == _scan.SCHEMA:
+            return self._schema()
+        if found == _scan.NODE_END:
+            return self._end_node()
+        return found == _scan.END and self._end()
 
     def _root(self) -> bool:
         head = self._scanner.peek()
