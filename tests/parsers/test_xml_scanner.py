@@ -22,6 +22,7 @@ from xml_readers import READERS, outcome, pieces
 from tracekit.errors import UsageError
 from tracekit.parsers import compiled
 from tracekit.parsers.xml import scanner
+from tracekit.parsers.xml.builder import StoreBuilder
 from tracekit.parsers.xml.reader import DocumentReader
 from tracekit.parsers.xml.source import Documents
 
@@ -117,6 +118,14 @@ def test_what_is_outside_the_subset_is_handed_over_and_read_all_the_same(case: s
 @pytest.mark.usefixtures("no_help")
 def test_a_plain_export_needs_no_other_reader() -> None:
     assert isinstance(outcome(PLAIN, "compiled"), list)
+
+
+def test_after_a_table_of_contents_in_the_same_file_the_scanner_reads_on() -> None:
+    contents = next(seed for seed in SEEDS if b"<trace-toc>" in seed)
+    with mock.patch.object(StoreBuilder, "add", side_effect=AssertionError):  # lxml reads no row
+        read = outcome(contents + PLAIN + contents + PLAIN, "compiled")
+    assert [type(one[0]) for one in read] == [str, list, str, list]
+    assert outcome((contents + PLAIN) * 20, "compiled") == outcome((contents + PLAIN) * 20, "lxml")
 
 
 def test_lines_are_counted_across_the_hand_over() -> None:

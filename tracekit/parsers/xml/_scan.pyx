@@ -99,6 +99,9 @@ cdef class Scanner:
         s.tags = <Tag *>malloc(MAX_TAGS * sizeof(Tag))
         if s.table == NULL or s.tags == NULL or not reserve(&s.offsets, 1) or not reserve_for(s, 0):
             raise MemoryError
+        if not self._make_room(0):
+            raise MemoryError
+        memset(s.buffer, 0, PADDING)
         new_tag(s, <Bytes>b"sentinel", 8)
         new_slot(s, 0)
         set64(&s.offsets, 0, 0, 0)

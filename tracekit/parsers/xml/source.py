@@ -28,6 +28,9 @@ from tracekit.parsers.xml.stream import (
 from tracekit.parsers.xml.table import build_table
 from tracekit.parsers.xml.toc import read_toc
 
+_MOST_TURNS = 8
+"""How often the scanner is asked anew, in a file of many documents, after one that it left to lxml."""
+
 
 def read_documents(path: str, progress: Progress | None = None) -> list[Parsed]:
     """Read every document of a file ("-" is standard input); raises what ``Documents.read`` does."""
@@ -52,28 +55,46 @@ class Documents:
         are not as many as the bytes show: no row is ever lost in silence.
         """
         finished: list[Parsed] = []
-        begun = False
-        if reader_in_use() == "compiled":
-            finished, chunks, begun = self._scan_documents(chunks)
-        for fresh, data in split_documents(chunks, fresh=not begun):
+        turns = _MOST_TURNS if reader_in_use() == "compiled" else 0
+        following: Iterator[bytes] | None = chunks
+        while following is not None:
+            begun = False
+            if turns:
+                turns -= 1
+                following, begun = self._scan_documents(following, finished)
+            following = self._parse_documents(following, finished, begun, one=turns > 0)
+        if not finished:
+            raise NotAnExportError(self._name, "is empty.", "Export the table again.")
+        return finished
+
+    def _parse_documents(
+        self, chunks: Iterator[bytes], finished: list[Parsed], begun: bool, *, one: bool
+    ) -> Iterator[bytes] | None:
+        """Read documents with lxml, or only ``one``; return the bytes that are left for the scanner.
+
+        ``begun`` says that the bytes go on in the document that the reader is in.
+        """
+        pieces = split_documents(chunks, fresh=not begun)
+        for fresh, data in pieces:
             if fresh and begun:
                 finished.append(self._finish())
                 self._reader, self._scan = DocumentReader(self._name, self._listed), Scan()
+                if one:
+                    return chain([data], (piece for _, piece in pieces))
             begun = True
             self._scan.feed(data)
             self._reader.feed(data)
         if begun:
             finished.append(self._finish())
-        elif not finished:
-            raise NotAnExportError(self._name, "is empty.", "Export the table again.")
-        return finished
+        return None
 
-    def _scan_documents(self, chunks: Iterator[bytes]) -> tuple[list[Parsed], Iterator[bytes], bool]:
+    def _scan_documents(
+        self, chunks: Iterator[bytes], finished: list[Parsed]
+    ) -> tuple[Iterator[bytes], bool]:
         """Read documents with the compiled scanner for as long as it can.
 
-        Returns them, the bytes from there on, and whether these begin in the middle of a document.
+        Returns the bytes from there on, and whether these begin in the middle of a document.
         """
-        finished: list[Parsed] = []
         for chunk in chain(chunks, [b""]):  # nothing: the end
             data = chunk
             while True:
@@ -86,13 +107,13 @@ class Documents:
                     self._scanning.close()
                 if self._scanning.strange:
                     begun = self._scanning.begun
-                    return finished, chain([self._hand_over()], chunks), begun
+                    return chain([self._hand_over()], chunks), begun
                 if not self._scanning.ended:
                     break
                 finished.append(self._scanning.so_far())
                 data = self._scanning.rest()
                 self._scanning = None
-        return finished, iter(()), False
+        return iter(()), False
 
     def _hand_over(self) -> bytes:
         """Let the reference reader go on where the scanner is; return what it is to be fed first."""
