@@ -219,7 +219,7 @@ def test_what_a_report_cannot_tell_apart_is_told(opened: Opened) -> None:
     tab = opened(view_block(analyze(trace_of(rows))))
     assert re.search(r"in all\. 40 % is in branches too light to tell apart here\.$", flame_note(tab))
     tab.get_by_text("Functions as a table").click()
-    assert tab.get_by_text("The 2,000 heaviest by self time of 6,001 functions.").is_visible()
+    tab.get_by_text("The 2,000 heaviest by self time of 6,001 functions.").wait_for()
     assert "too light" not in flame_note(opened())
 
 

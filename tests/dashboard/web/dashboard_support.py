@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -46,6 +47,13 @@ class Started:
 
 
 Running = Callable[..., Started]
+
+
+def free_port() -> int:
+    """Return a port that no other dashboard takes, unlike the first one that it finds by itself."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def start(folder: Path, *arguments: str) -> Started:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard_support import FALLBACK, SAMPLES, Running, eventually, opened, pictures
+from dashboard_support import FALLBACK, SAMPLES, Running, eventually, free_port, opened, pictures
 
 from dashboard.library.catalog import new_recording
 from dashboard.library.library import Library
@@ -57,7 +57,7 @@ def test_a_recording_s_page_goes_on_after_a_question_that_got_no_answer(idle: Id
 
 
 def test_the_list_goes_on_after_a_restart_of_the_dashboard(running: Running, tab: Any) -> None:
-    started = running()
+    started = running("--port", str(free_port()))
     opened(tab, started.base, ".empty")
     started.process.terminate()
     started.process.wait(20)

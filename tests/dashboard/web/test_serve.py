@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from dashboard_support import ROOT, Running
+from dashboard_support import ROOT, Running, free_port
 
 from dashboard import serve
 from dashboard.command import dashboard_command
@@ -117,7 +117,7 @@ def test_what_is_not_there_is_told_before_anything_starts(tmp_path: Path) -> Non
 
 
 def test_an_end_by_ctrl_c_is_a_clean_one(running: Running) -> None:
-    started = running()
+    started = running("--port", str(free_port()))
     assert urllib.request.urlopen(started.base, timeout=10).status == 200
     workers = started.children()
     started.process.send_signal(signal.SIGINT)
