@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -13,31 +15,39 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """Built in a copy of the tree, offline, with the setuptools of the development environment."""
-    tree = tmp_path_factory.mktemp("tree")
-    for name in ("pyproject.toml", "README.md", "LICENSE", "tracekit", "dashboard", "sample_traces", "tests"):
+TREE = (
+    "pyproject.toml",
+    "MANIFEST.in",
+    "README.md",
+    "LICENSE",
+    "tracekit",
+    "dashboard",
+    "sample_traces",
+    "tests",
+)
+BUILD_WHEEL = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", "out", ".")
+BUILD_SDIST = ("-c", "from setuptools import build_meta; build_meta.build_sdist('out')")
+
+
+def build(tree: Path, command: tuple[str, ...], **environment: str) -> Path:
+    """What is built in a copy of the tree, offline, with the tools of the development environment."""
+    for name in TREE:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+            ignored = shutil.ignore_patterns("__pycache__", "*.so", "_scan.c", "_columns.c")
+            shutil.copytree(source, tree / name, ignore=ignored)
         else:
             shutil.copy(source, tree)
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
-        "out",
-        ".",
-    ]
-    subprocess.run(command, cwd=tree, check=True, capture_output=True)
-    (built,) = (tree / "out").glob("*.whl")
-    return zipfile.ZipFile(built)
+    (tree / "out").mkdir()
+    variables = os.environ | environment
+    subprocess.run([sys.executable, *command], cwd=tree, check=True, capture_output=True, env=variables)
+    (built,) = (tree / "out").iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    return zipfile.ZipFile(build(tmp_path_factory.mktemp("tree"), BUILD_WHEEL))
 
 
 def test_the_packages_and_their_data(wheel: zipfile.ZipFile) -> None:
@@ -60,3 +70,44 @@ def test_the_command_and_the_licence(wheel: zipfile.ZipFile) -> None:
     (info,) = {name.split("/")[0] for name in wheel.namelist() if ".dist-info/" in name}
     assert b"tracekit = tracekit.cli:main" in wheel.read(f"{info}/entry_points.txt")
     assert any(name.endswith("LICENSE") for name in wheel.namelist())
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no compiler")
+def test_the_compiled_scanner(wheel: zipfile.ZipFile) -> None:
+    assert any(
+        name.startswith("tracekit/parsers/xml/_scan.") and name.endswith((".so", ".pyd"))
+        for name in wheel.namelist()
+    )
+
+
+def test_without_a_compiler_there_is_a_wheel_all_the_same(tmp_path: Path) -> None:
+    built = build(tmp_path, BUILD_WHEEL, CC="false", CXX="false")
+    folder = tmp_path / "installed"
+    zipfile.ZipFile(built).extractall(folder)
+    assert not list(folder.rglob("*.so"))
+    code = "from tracekit.parsers.xml.scanner import reader_in_use; print(reader_in_use())"
+    variables = {name: value for name, value in os.environ.items() if name != "TRACEKIT_XML_READER"}
+    printed = subprocess.run(
+        [sys.executable, "-c", code],
+        env=variables | {"PYTHONPATH": str(folder)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert printed == "lxml\n"
+
+
+def test_the_source_distribution_can_be_compiled(tmp_path: Path) -> None:
+    with tarfile.open(build(tmp_path, BUILD_SDIST)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    sources = {
+        str(path.relative_to(ROOT)) for path in (ROOT / "tracekit" / "parsers" / "xml").rglob("*.[ph]*")
+    }
+    assert {
+        "pyproject.toml",
+        "tracekit/parsers/_columns.pyx",
+        "tracekit/parsers/xml/scan_source/bytes.h",
+    } <= names
+    assert {name for name in sources if name.endswith((".py", ".pyx", ".pxi", ".h"))} <= names
+    assert not [name for name in names if name.endswith((".so", ".c"))]

@@ -14,6 +14,8 @@ from support import TIME_PROFILE, document, node, one_table, schema, write
 
 from tracekit.cli import main
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 ROW = '<sample-time id="{0}">1</sample-time><sentinel/><sentinel/><sentinel/><sentinel/><weight id="{1}">5</weight><sentinel/>'
 GOOD = one_table("time-profile", TIME_PROFILE, ROW.format(1, 2), ROW.format(3, 4))
 BOMB = (

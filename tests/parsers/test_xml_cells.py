@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from support import column, document, node, one_table, read_table, schema, source_of, write
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 
 def test_cells_map_by_position_not_by_tag(tmp_path: Path) -> None:
     text = one_table(

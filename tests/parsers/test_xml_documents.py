@@ -15,6 +15,8 @@ from tracekit.parsers.xml.source import XmlFile, XmlSource, read_documents
 from tracekit.parsers.xml.store import QueryResult
 from tracekit.parsers.xml.stream import Scan, scan_file, split_documents
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 COLUMNS = [("n", "uint64")]
 DEEP = one_table("s", COLUMNS, f'<uint64 id="1">{"<a>" * 300}1{"</a>" * 300}</uint64>')
 FIRST = one_table("s", COLUMNS, '<uint64 id="1">1</uint64>', '<uint64 id="2">2</uint64>')

@@ -15,6 +15,8 @@ FRAMES = (
     ' load-addr="0x1000" path="/App"/></frame><frame id="{c}" name="main" addr="0x1020"><binary ref="{b}"/></frame>'
 )
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 
 def stack_table(tmp_path: Path, kind: str, *cells: str) -> object:
     return read_table(tmp_path, one_table("t", [("stack", kind)], *cells), "t")

@@ -135,10 +135,12 @@ def _verdicts(
 
 def segments_by_window(segments: pd.DataFrame) -> dict[int, list[Segment]]:
     """Return the rows of a ``timeline.SEGMENTS`` frame by window_id, in their order."""
+    engines = [Engine(name) for name in segments["engine"].cat.categories]
+    bases = [Basis(name) for name in segments["basis"].cat.categories]
+    columns = [segments[name].tolist() for name in ("window_id", "start_ns", "end_ns", "busy_ns")]
+    codes = [segments[name].cat.codes.tolist() for name in ("engine", "basis")]
     found: dict[int, list[Segment]] = {}
-    for row in segments.to_dict("records"):
-        segment = Segment(
-            Engine(row["engine"]), row["start_ns"], row["end_ns"], row["busy_ns"], Basis(row["basis"])
-        )
-        found.setdefault(row["window_id"], []).append(segment)
+    for window, start_ns, end_ns, busy_ns, engine, basis in zip(*columns, *codes, strict=True):
+        segment = Segment(engines[engine], start_ns, end_ns, busy_ns, bases[basis])
+        found.setdefault(window, []).append(segment)
     return found

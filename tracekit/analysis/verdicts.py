@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
+from typing import NamedTuple
 
 from tracekit.analysis.attribution import Share
 from tracekit.engines import SERVING, Basis, Engine, Phase
@@ -17,8 +19,7 @@ _MOST_SEGMENTS = 6
 _MOST_NAMED = 4
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """One stretch of one engine inside a window; ``basis`` says how it is known."""
 
     engine: Engine
@@ -172,7 +173,7 @@ def _place(engine: Engine, lead: Engine, facts: Facts) -> str:
     leading = [segment for segment in facts.order if segment.engine is lead]
     if not own or not leading:
         return ""
-    if any(_at_once(one, other) for one in own for other in leading):
+    if _meet(own, leading):
         return " at the same time"
     stretches = [
         name for name, _ in groupby(one.engine for one in facts.order if one.engine in (engine, lead))
@@ -186,6 +187,19 @@ def _place(engine: Engine, lead: Engine, facts: Facts) -> str:
 
 def _at_once(one: Segment, other: Segment) -> bool:
     return one.start_ns < other.end_ns and other.start_ns < one.end_ns
+
+
+def _meet(own: Sequence[Segment], others: Sequence[Segment]) -> bool:
+    """Return whether any of two engines' segments overlap; each are in the order of their starts."""
+    last_end = {0: -1, 1: -1}
+    merged = heapq.merge(
+        ((one.start_ns, one.end_ns, 0) for one in own), ((s.start_ns, s.end_ns, 1) for s in others)
+    )
+    for start_ns, end_ns, side in merged:
+        if start_ns < last_end[1 - side] and start_ns < end_ns:
+            return True
+        last_end[side] = max(last_end[side], end_ns)
+    return False
 
 
 def _measured_words(facts: Facts) -> str:

@@ -143,19 +143,21 @@ class Waiting:
         """Group spans by the engine, the thread and the process of the sample before each."""
         if not len(samples):
             return {}
-        keys = np.stack(
-            [
-                engines[samples].astype(np.int64),
-                self._trace.samples["thread_id"].to_numpy()[samples].astype(np.int64),
-                self._labels.pid[samples],
-                self._labels.is_worker[samples].astype(np.int64),
-            ]
-        )
-        distinct, group = np.unique(keys, axis=1, return_inverse=True)
-        order = np.argsort(group.reshape(-1), kind="stable")
-        cuts = np.flatnonzero(np.diff(group.reshape(-1)[order])) + 1
+        keys = [
+            engines[samples].astype(np.int64),
+            self._trace.samples["thread_id"].to_numpy()[samples].astype(np.int64),
+            self._labels.pid[samples].astype(np.int64),
+            self._labels.is_worker[samples].astype(np.int64),
+        ]
+        group = np.zeros(len(samples), np.int64)
+        for key in keys:  # one number for what each of them tells apart, in their order
+            values, at_value = np.unique(key, return_inverse=True)
+            group = np.unique(group * len(values) + at_value, return_inverse=True)[1]
+        order = np.argsort(group, kind="stable")
+        cuts = np.flatnonzero(np.diff(group[order])) + 1
         lanes = {}
-        for (engine, thread, pid, worker), at in zip(distinct.T.tolist(), np.split(order, cuts), strict=True):
+        for at in np.split(order, cuts):
+            engine, thread, pid, worker = (int(key[at[0]]) for key in keys)
             lanes[_Lane(ENGINES[engine], thread, pid, bool(worker))] = Spans.of(starts[at], ends[at])
         return lanes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import pandas as pd
 
 from tracekit.errors import TracekitError
 from tracekit.model import BINARIES, FRAMES, Column, Columns, IntArray, StackTable, Table
+from tracekit.parsers.compiled import distinct_runs
 
 Rows = npt.NDArray[np.int32]
 
@@ -91,17 +91,11 @@ def concat_stacks(tables: Sequence[StackTable]) -> tuple[StackTable, list[Rows]]
             for t, rows in zip(tables, binary_rows, strict=True)
         ]
     )
-    first: dict[bytes, int] = {}
-    stack_rows: list[Rows] = []
-    for table, rows in zip(tables, frame_rows, strict=True):
-        raw = rows[table.frame_ids].astype(np.int32).tobytes()
-        ends = (table.offsets * 4).tolist()
-        ids = [first.setdefault(raw[a:b], len(first)) for a, b in pairwise(ends)]
-        stack_rows.append(np.array(ids, np.int32))
-    lengths = [len(raw) // 4 for raw in first]
-    frame_ids = np.frombuffer(b"".join(first), np.int32)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return StackTable(offsets, frame_ids, frames, binaries), stack_rows
+    counts = np.concatenate([np.diff(table.offsets) for table in tables])
+    moved = [rows[table.frame_ids] for table, rows in zip(tables, frame_rows, strict=True)]
+    stacks, ids = unique_stacks(counts, np.concatenate(moved).astype(np.int32), frames, binaries)
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    return stacks, list(np.split(ids, ends))
 
 
 def unique_stacks(
@@ -112,22 +106,15 @@ def unique_stacks(
     ``counts`` is the depth of each stack, ``frame_ids`` their rows of ``frames``, one stack after another.
     A recording numbers one stack several times.
     """
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    raw = frame_ids.tobytes()
-    first: dict[bytes, int] = {}
-    kept: list[int] = []
-    ids = np.empty(len(counts), np.int32)
-    for at, (start, end) in enumerate(
-        zip((offsets[:-1] * 4).tolist(), (offsets[1:] * 4).tolist(), strict=True)
-    ):
-        ids[at] = first.setdefault(raw[start:end], len(first))
-        if ids[at] == len(kept):
-            kept.append(at)
-    lengths = counts[kept] if kept else np.zeros(0, np.int64)
-    merged = np.frombuffer(b"".join(first), np.int32) if first else np.zeros(0, np.int32)
-    return StackTable(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), merged, frames, binaries
-    ), ids
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    first = distinct_runs(frame_ids, offsets)
+    is_first = first == np.arange(len(first))
+    rows = (np.cumsum(is_first) - 1).astype(np.int32)
+    if is_first.all():
+        return StackTable(offsets, frame_ids, frames, binaries), rows
+    merged = frame_ids[np.repeat(is_first, counts)]
+    kept = np.concatenate([[0], np.cumsum(counts[is_first])]).astype(np.int64)
+    return StackTable(kept, merged, frames, binaries), rows[first]
 
 
 def stack_pairs(stacks: StackTable, upper: Rows, lower: Rows) -> tuple[StackTable, Rows]:

@@ -179,7 +179,7 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
 
 
 def _segment(one: Segment) -> dict[str, Any]:
-    return {**asdict(one), "engine": str(one.engine), "basis": str(one.basis)}
+    return {**one._asdict(), "engine": str(one.engine), "basis": str(one.basis)}
 
 
 def _events(analysis: Analysis) -> dict[int, dict[str, Any]]:

@@ -298,8 +298,7 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
                 null,
             )
         )
-    bare = stacks.frames["symbol"].str.fullmatch(r"0x[0-9a-f]+")
-    if len(stacks) and bare.mean() > 0.5 and not (stacks.frames["binary_id"] >= 0).any():
+    if len(stacks) and not (stacks.frames["binary_id"] >= 0).any() and _is_mostly_bare(stacks):
         issues.append(
             Issue(
                 "warning",
@@ -308,6 +307,10 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
                 " Where the recording has a 'time-profile' with symbols, export that",
             )
         )
+
+
+def _is_mostly_bare(stacks: StackTable) -> bool:
+    return bool(stacks.frames["symbol"].str.fullmatch(r"0x[0-9a-f]+").mean() > 0.5)
 
 
 Loader = Callable[[str], Iterator[Table]]

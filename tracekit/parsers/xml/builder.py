@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -10,7 +11,9 @@ from lxml import etree
 from tracekit.parsers.xml.store import (
     FMT_TAGS,
     SENTINEL,
+    STACK_FMT_TAGS,
     BinaryColumns,
+    FmtColumns,
     Form,
     FrameColumns,
     ValueStore,
@@ -31,7 +34,8 @@ class StoreBuilder:
     Values are copied out, so the caller may clear the elements afterwards.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, begun: ValueStore | None = None) -> None:
+        """Begin anew, or go on from a store in which every slot is an id."""
         self._tag_codes: dict[str, int] = {"sentinel": 0}
         self._string_ids: dict[str, int] = {}
         # While ids are dense, id == slot and needs no table; the first odd id makes one.
@@ -39,12 +43,28 @@ class StoreBuilder:
         self._tag = array("H", [0])
         self._form = array("B", [Form.NONE])
         self._value = array("Q", [0])
-        self._fmt = array("i", [-1])
-        self._child_start = array("q", [0])
-        self._child_count = array("i", [0])
-        self._children = array("q")
-        self._frames: tuple[array[int], ...] = tuple(array(code) for code in "qqQBiqq")
-        self._binaries: tuple[array[int], ...] = tuple(array(code) for code in "qqqqqQ")
+        self._fmts = (array("i"), array("i"))
+        self._children = array("i")
+        self._frames: tuple[array[int], ...] = tuple(array(code) for code in "iiQBiii")
+        self._binaries: tuple[array[int], ...] = tuple(array(code) for code in "iiiiiQ")
+        if begun is not None:
+            self._go_on_from(begun)
+
+    def _go_on_from(self, begun: ValueStore) -> None:
+        self._tag_codes = {tag: code for code, tag in enumerate(begun.tags)}
+        self._string_ids = {text: row for row, text in enumerate(begun.strings)}
+        for name in ("tag", "form", "value", "children"):
+            column = getattr(self, f"_{name}")
+            values = getattr(begun, name).astype(column.typecode)
+            setattr(self, f"_{name}", array(column.typecode, values.tobytes()))
+        groups: tuple[tuple[tuple[array[int], ...], Any], ...] = (
+            (self._fmts, begun.fmts),
+            (self._frames, begun.frames),
+            (self._binaries, begun.binaries),
+        )
+        for columns, read in groups:
+            for column, name in zip(columns, read.__dataclass_fields__, strict=True):
+                column.frombytes(getattr(read, name).tobytes())
 
     def add(self, element: etree._Element) -> int:
         """Store ``element`` and everything below it; return its slot.
@@ -89,10 +109,10 @@ class StoreBuilder:
         self._tag.append(code)
         self._form.append(form)
         self._value.append(value)
-        fmt = element.get("fmt") if tag in FMT_TAGS else None
-        self._fmt.append(-1 if fmt is None else self._intern(fmt))
-        self._child_start.append(0)
-        self._child_count.append(0)
+        fmt = element.get("fmt") if tag in FMT_TAGS or _is_of_addresses(element) else None
+        if fmt is not None:
+            self._fmts[0].append(slot)
+            self._fmts[1].append(self._intern(fmt))
         return slot
 
     def _register(self, identifier: str | None, slot: int) -> None:
@@ -131,8 +151,8 @@ class StoreBuilder:
         return self._string_ids.setdefault(text, len(self._string_ids))
 
     def _set_children(self, slot: int, children: list[int]) -> None:
-        self._child_start[slot] = len(self._children)
-        self._child_count[slot] = len(children)
+        self._form[slot] = Form.CHILDREN
+        self._value[slot] = len(self._children) << 32 | len(children)
         self._children.extend(children)
 
     def _add_frame(self, slot: int, element: etree._Element) -> None:
@@ -169,35 +189,41 @@ class StoreBuilder:
         """Return the store; the builder must not be used afterwards."""
         slot, name, address, inlined, line, path, binary = self._frames
         binary_slot, binary_name, binary_path, uuid, arch, load_address = self._binaries
-        i64 = np.int64
+        i32 = np.int32
         return ValueStore(
             tags=tuple(self._tag_codes),
             strings=tuple(self._string_ids),
             tag=as_array(self._tag, np.uint16),
             form=as_array(self._form, np.uint8),
             value=as_array(self._value, np.uint64),
-            fmt=as_array(self._fmt, np.int32),
-            child_start=as_array(self._child_start, i64),
-            child_count=as_array(self._child_count, i64),
-            children=as_array(self._children, i64),
+            fmts=FmtColumns(*(as_array(column, i32) for column in self._fmts)),
+            children=as_array(self._children, i32),
             frames=FrameColumns(
-                slot=as_array(slot, i64),
-                name=as_array(name, i64),
+                slot=as_array(slot, i32),
+                name=as_array(name, i32),
                 address=as_array(address, np.uint64),
                 inlined=as_array(inlined, np.bool_),
-                source_line=as_array(line, i64),
-                source_path=as_array(path, i64),
-                binary=as_array(binary, i64),
+                source_line=as_array(line, i32),
+                source_path=as_array(path, i32),
+                binary=as_array(binary, i32),
             ),
             binaries=BinaryColumns(
-                slot=as_array(binary_slot, i64),
-                name=as_array(binary_name, i64),
-                path=as_array(binary_path, i64),
-                uuid=as_array(uuid, i64),
-                arch=as_array(arch, i64),
+                slot=as_array(binary_slot, i32),
+                name=as_array(binary_name, i32),
+                path=as_array(binary_path, i32),
+                uuid=as_array(uuid, i32),
+                arch=as_array(arch, i32),
                 load_address=as_array(load_address, np.uint64),
             ),
         )
+
+
+def _is_of_addresses(element: etree._Element) -> bool:
+    """Return whether an element is a backtrace that does not hold frames."""
+    if element.tag not in STACK_FMT_TAGS:
+        return False
+    first = next((child.tag for child in element if isinstance(child.tag, str)), "")
+    return first not in ("frame", "backtrace")
 
 
 def _integer(text: str | None, what: str, default: int = 0) -> int:

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from lxml import etree
@@ -38,8 +38,17 @@ _ROOTS = ("trace-query-result", "trace-toc")
 _ROOT = re.compile(
     rb"(?:\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->|<![^\[>]*(?:\[.*?\])?\s*>)*<([A-Za-z_][\w.:-]*)", re.DOTALL
 )
+_PLACE = re.compile(r", line \d+, column \d+\Z")
 _EVENT_TAGS = ("trace-query-result", "trace-toc", "node", "schema", "row")
 _EXPORT_AGAIN = "The export was cut off: export the table again."
+
+_PARSER_OPTIONS: dict[str, Any] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "remove_comments": True,
+    "remove_pis": True,
+}
 
 Parsed: TypeAlias = "QueryResult | etree._Element"
 """A finished document: a query result, or the root element of a table of contents."""
@@ -64,27 +73,34 @@ class DocumentReader:
     def __init__(self, name: str, listed: Mapping[int, str] | None = None) -> None:
         self._name = name
         self._listed = listed or {}
-        self._parser = etree.XMLPullParser(
-            events=("start", "end"),
-            tag=_EVENT_TAGS,
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
-        self._head = b""
+        self._parser = etree.XMLPullParser(events=("start", "end"), tag=_EVENT_TAGS, **_PARSER_OPTIONS)
+        self._head = b""  # at least _HEAD_BYTES, if there are as many
+        self._parsed_head = False
         self._builder = StoreBuilder()
         self._schemas: list[Schema] = []
-        self._open: _OpenNode | None = None
+        self._open: OpenNode | None = None
+        self._resumed: OpenNode | None = None
         self._nodes: list[Node] = []
         self._toc: etree._Element | None = None
         self._bytes_since_row = 0
 
     def feed(self, data: bytes) -> None:
-        """Parse the next block."""
+        """Parse the next block; the first few are put together, so that errors can tell what the input is."""
         if len(self._head) < _HEAD_BYTES:
-            self._head += data[:_HEAD_BYTES]
+            self._head += data
+            if len(self._head) < _HEAD_BYTES:
+                return
+            data, self._parsed_head = self._head, True
+            self._head = self._head[:_HEAD_BYTES]
+        self._parse(data)
+
+    def flush(self) -> None:
+        """Parse what was held back."""
+        if not self._parsed_head:
+            self._parsed_head = True
+            self._parse(self._head)
+
+    def _parse(self, data: bytes) -> None:
         self._bytes_since_row += len(data)
         if self._bytes_since_row > MAX_ELEMENT_BYTES:
             raise self._error(
@@ -98,8 +114,27 @@ class DocumentReader:
             raise self._not_well_formed(error) from error
         self._take_events()
 
+    def resume(
+        self, before: bytes, read: QueryResult, schemas: Sequence[Schema], node: OpenNode | None
+    ) -> None:
+        """Go on in a document that another reader began.
+
+        ``before`` opens the elements that are open, as many lines long as what was ``read``; ``node`` is the
+        table that is open among them.
+        """
+        self._builder = StoreBuilder(read.store)
+        self._nodes = list(read.nodes)
+        self._schemas = list(schemas)
+        self._resumed = node
+        self.feed(before)
+
+    def count(self, size_bytes: int) -> None:
+        """Say how many bytes came since the last row."""
+        self._bytes_since_row = size_bytes
+
     def close(self) -> Parsed:
         """Return the finished document."""
+        self.flush()
         try:
             root = self._parser.close()
         except etree.XMLSyntaxError as error:
@@ -152,26 +187,12 @@ class DocumentReader:
                     """Export one with --xpath '/trace-toc/run/data/table[@schema="time-profile"]'.""",
                 )
             run, index = table_place(xpath)
-            self._open = _OpenNode(run, index, self._schema_before(index))
-
-    def _schema_before(self, index: int) -> Schema | None:
-        """Return the schema of a table that brings none of its own."""
-        name = self._listed.get(index)
-        named = [schema for schema in self._schemas if name in (None, schema.name)]
-        fitting = named or self._schemas
-        return fitting[-1] if fitting else None
+            begun = OpenNode(run, index, schema_before(index, self._schemas, self._listed))
+            self._open, self._resumed = self._resumed or begun, None
 
     def _end_schema(self, element: etree._Element) -> None:
-        columns = tuple(
-            ColumnDefinition(
-                column.findtext("mnemonic") or "",
-                column.findtext("name") or "",
-                column.findtext("engineering-type") or "",
-            )
-            for column in element.iterchildren("col")
-        )
-        schema = Schema(element.get("name", ""), columns)
-        if self._open is None or not schema.name or not columns:
+        schema = read_schema(element)
+        if self._open is None or schema is None:
             raise self._error("it has a <schema> without a name, without columns, or outside a <node>.")
         self._schemas.append(schema)
         self._open.schema = schema
@@ -215,7 +236,7 @@ class DocumentReader:
         if root.lower() == "html" or self._head.lstrip()[:14].lower() == b"<!doctype html":
             problem = "is a web page, not an export (a download that failed?)."
         elif root:
-            problem = f"is XML with the root <{root}>, not an export of xctrace."
+            problem = f"is XML with the root <{root[:40]}>, not an export of xctrace."
         else:
             problem = "is not XML, so not an export of xctrace."
         return NotAnExportError(
@@ -229,16 +250,44 @@ class DocumentReader:
             return self._error(
                 f"holds in line {error.lineno} a text or a nesting larger than any that xctrace writes."
             )
+        what = _PLACE.sub("", error.msg or "")
         return self._error(
-            f"is not well-formed XML in line {error.lineno} ({error.msg}).", "Export the table again."
+            f"is not well-formed XML in line {error.lineno} ({what}).", "Export the table again."
         )
 
     def _error(self, problem: str, advice: str = "") -> InputError:
         return InputError(self._name, problem, advice)
 
 
-class _OpenNode:
-    """The ``<node>`` that is being read."""
+def parser() -> etree.XMLParser:
+    """Return what reads one element alone, as carefully as ``DocumentReader`` reads documents."""
+    return etree.XMLParser(**_PARSER_OPTIONS)
+
+
+def read_schema(element: etree._Element) -> Schema | None:
+    """Return what a ``<schema>`` declares; None without a name or columns."""
+    columns = tuple(
+        ColumnDefinition(
+            column.findtext("mnemonic") or "",
+            column.findtext("name") or "",
+            column.findtext("engineering-type") or "",
+        )
+        for column in element.iterchildren("col")
+    )
+    name = element.get("name", "")
+    return Schema(name, columns) if name and columns else None
+
+
+def schema_before(index: int, schemas: Sequence[Schema], listed: Mapping[int, str]) -> Schema | None:
+    """Return the schema of a table that brings none of its own."""
+    name = listed.get(index)
+    named = [schema for schema in schemas if name in (None, schema.name)]
+    fitting = named or schemas
+    return fitting[-1] if fitting else None
+
+
+class OpenNode:
+    """The ``<node>`` that is being read; its length is that of its rows."""
 
     def __init__(self, run: int, index: int, schema: Schema | None) -> None:
         self.run = run
@@ -251,9 +300,11 @@ class _OpenNode:
 
     @property
     def schema_name(self) -> str:
+        """The schema's name, "" before there is one."""
         return self.schema.name if self.schema else ""
 
     def finish(self) -> Node:
+        """Return it as a table."""
         assert self.schema is not None
         width = len(self.schema.columns)
         return Node(self.schema, self.run, self.index, as_array(self.cells, np.int32).reshape(-1, width))

@@ -23,15 +23,20 @@ collected exports), and from Xcode 27 callers' are the return address minus 1.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from tracekit.model import BINARIES, FRAMES, IntArray, StackTable
 from tracekit.parsers.combine import unique_stacks
-from tracekit.parsers.xml.store import DamagedCellError, ValueStore
+from tracekit.parsers.compiled import distinct_rows, take_texts
+from tracekit.parsers.xml.store import DamagedCellError, Rows, ValueStore
 
 _LEAF_ARROW = " ← ("
+_FRAME_COLUMNS = ("address", "name", "source_line", "source_path", "binary", "inlined")
 
 
 def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.NDArray[np.int32]]:
@@ -40,29 +45,37 @@ def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.ND
     Raises ``DamagedCellError`` for a backtrace that holds something else than frames or addresses.
     """
     inner = _inner_backtraces(store, slots)
-    owner, child = store.children_of(inner)
-    tags = store.tag[child]
-    is_frame = tags == store.tag_code("frame")
-    is_fragment = tags == store.tag_code("text-addresses")
-    framed = np.bincount(owner[is_frame], minlength=len(slots)) > 0
-    addressed = np.bincount(owner[is_fragment], minlength=len(slots)) > 0
-    _refuse_unknown(store, slots, inner, framed | addressed)
-
-    frames, row_of_frame = _frame_rows(store, child[is_frame])
-    by_address, address_owner, address_row = _address_rows(store, inner, owner, child, is_fragment)
-    address_row = address_row + len(frames)
-    owners = np.concatenate([owner[is_frame], address_owner])
-    rows = np.concatenate([row_of_frame, address_row])
-    order = np.argsort(owners, kind="stable")
-    counts = np.bincount(owners, minlength=len(slots))
-    every_frame = pd.concat([frames, by_address], ignore_index=True)
+    counts = store.child_counts(inner)
+    frame_of = store.row_of_slot(store.frames.slot)
+    frame_at = frame_of[store.every_child(inner)]
+    texts: list[str] = []
+    if not len(frame_at) or frame_at.min() >= 0:
+        frames, rows = _frame_rows(store, frame_at)
+    else:
+        owner = np.repeat(np.arange(len(slots)), counts)
+        child = store.every_child(inner)
+        tags = store.tag[child]
+        is_frame = frame_at >= 0
+        is_fragment = tags == store.tag_code("text-addresses")
+        framed = np.bincount(owner[is_frame], minlength=len(slots)) > 0
+        addressed = np.bincount(owner[is_fragment], minlength=len(slots)) > 0
+        _refuse_unknown(store, slots, inner, framed | addressed)
+        frames, rows = _frame_rows(store, frame_at[is_frame])
+        by_address, texts, address_owner, address_row = _address_rows(store, inner, owner, child, is_fragment)
+        owners = np.concatenate([owner[is_frame], address_owner])
+        rows = np.concatenate([rows, address_row + np.int32(len(frames["name"]))])
+        rows = rows[np.argsort(owners, kind="stable")].astype(np.int32)
+        counts = np.bincount(owners, minlength=len(slots))
+        frames = {name: np.concatenate([frames[name], by_address[name]]) for name in frames}
     binaries, binary_rows = _binary_rows(store)
-    frame_table = _frame_table(store, every_frame, binary_rows)
-    return unique_stacks(counts, rows[order].astype(np.int32), frame_table, binaries)
+    frame_table = _frame_table(store, frames, texts, binary_rows)
+    return unique_stacks(counts.astype(np.int64), rows, frame_table, binaries)
 
 
 def _inner_backtraces(store: ValueStore, slots: IntArray) -> IntArray:
     """Replace each tagged-backtrace of shape C by the backtrace inside it."""
+    if min(store.tag_code("backtrace"), store.tag_code("tagged-backtrace")) < 0:
+        return slots
     inner = slots.copy()
     owner, child = store.children_of(slots)
     nested = (store.tag[child] == store.tag_code("backtrace")) & (
@@ -75,10 +88,10 @@ def _inner_backtraces(store: ValueStore, slots: IntArray) -> IntArray:
 def _refuse_unknown(
     store: ValueStore, slots: IntArray, inner: IntArray, known: npt.NDArray[np.bool_]
 ) -> None:
-    strange = ~known & (store.child_count[inner] > 0)
+    strange = ~known & (store.child_counts(inner) > 0)
     if strange.any():
         at = int(np.flatnonzero(strange)[0])
-        first = store.children[store.child_start[inner[at]]]
+        first = store.child_slots(int(inner[at]))[0]
         raise DamagedCellError(
             int(slots[at]),
             f"a <{store.tags[store.tag[slots[at]]]}> holds <{store.tags[store.tag[first]]}>"
@@ -86,30 +99,30 @@ def _refuse_unknown(
         )
 
 
-def _frame_rows(store: ValueStore, frame_slots: IntArray) -> tuple[pd.DataFrame, IntArray]:
-    """Return the distinct frames by value, and for each of ``frame_slots`` its row among them."""
-    used, position = np.unique(frame_slots, return_inverse=True)
-    at = np.searchsorted(store.frames.slot, used)
-    attributes = store.frames
-    frames = pd.DataFrame(
-        {
-            "name": attributes.name[at],
-            "text": "",
-            "address": attributes.address[at],
-            "inlined": attributes.inlined[at],
-            "source_line": attributes.source_line[at],
-            "source_path": attributes.source_path[at],
-            "binary": attributes.binary[at],
-        }
-    )
-    group = frames.groupby(list(frames.columns), sort=False).ngroup().to_numpy().astype(np.int64)
-    return frames.drop_duplicates(ignore_index=True), group[position]
+def _frame_rows(store: ValueStore, frame_at: Rows) -> tuple[dict[str, Any], Rows]:
+    """Return the distinct frames by value, in columns, and for each of ``frame_at`` its row among them."""
+    every = {name: getattr(store.frames, name) for name in _FRAME_COLUMNS}
+    is_used = np.zeros(len(store.frames.slot), bool)
+    is_used[frame_at] = True
+    used = None if is_used.all() else np.flatnonzero(is_used)
+    if used is not None:
+        every = {name: column[used] for name, column in every.items()}
+    first = distinct_rows(list(every.values()))
+    is_first = first == np.arange(len(first), dtype=np.int32)
+    if used is None and is_first.all():
+        return every, frame_at
+    number = np.zeros(len(is_used), np.int32)
+    number[is_used] = (np.cumsum(is_first, dtype=np.int32) - 1)[first]
+    return {name: column[is_first] for name, column in every.items()}, number[frame_at]
 
 
 def _address_rows(
-    store: ValueStore, inner: IntArray, owner: IntArray, child: IntArray, is_fragment: npt.NDArray[np.bool_]
-) -> tuple[pd.DataFrame, IntArray, IntArray]:
-    """Return (frames, owner per address, frame row per address) for the stacks that are mere addresses."""
+    store: ValueStore, inner: IntArray, owner: IntArray, child: Rows, is_fragment: npt.NDArray[np.bool_]
+) -> tuple[dict[str, Rows], list[str], IntArray, Rows]:
+    """Return (frames, their names, owner per address, frame row per address) for stacks of mere addresses.
+
+    Their ``name`` counts on from the store's strings.
+    """
     fragments: dict[int, list[int]] = {}
     for at, slot in zip(owner[is_fragment].tolist(), child[is_fragment].tolist(), strict=True):
         fragments.setdefault(at, []).extend(_addresses(store, slot, int(inner[at])))
@@ -125,18 +138,16 @@ def _address_rows(
             name = leaf_name if depth == 0 and leaf_name else f"{address:#x}"
             owners.append(at)
             frame_rows.append(rows.setdefault((name, address), len(rows)))
-    frames = pd.DataFrame(
-        {
-            "name": -1,
-            "text": [name for name, _ in rows],
-            "address": np.array([address for _, address in rows], dtype=np.uint64),
-            "inlined": False,
-            "source_line": -1,
-            "source_path": 0,
-            "binary": 0,
-        }
-    )
-    return frames, np.array(owners, np.int64), np.array(frame_rows, np.int64)
+    nothing = np.zeros(len(rows), np.int32)
+    frames: dict[str, Any] = {
+        "address": np.array([address for _, address in rows], np.uint64),
+        "name": np.arange(len(rows), dtype=np.int32) + len(store.strings),
+        "source_line": nothing - 1,
+        "source_path": nothing,
+        "binary": nothing,
+        "inlined": nothing.astype(bool),
+    }
+    return frames, [name for name, _ in rows], np.array(owners, np.int64), np.array(frame_rows, np.int32)
 
 
 def _addresses(store: ValueStore, slot: int, cell: int) -> list[int]:
@@ -155,10 +166,9 @@ def _kperf_stack(store: ValueStore, slot: int, callers: list[int]) -> list[int]:
     """
     if callers and callers[-1] == 0:
         callers = callers[:-1]
-    start, count = int(store.child_start[slot]), int(store.child_count[slot])
     pc: int | None = None
     has_register = False
-    for child in store.children[start : start + count].tolist():
+    for child in store.child_slots(slot):
         tag = store.tags[store.tag[child]]
         if tag == "text-address":
             pc = _addresses(store, child, slot)[0] if store.text(child).strip() else None
@@ -192,25 +202,36 @@ def _binary_rows(store: ValueStore) -> tuple[pd.DataFrame, npt.NDArray[np.int32]
     return binaries.drop_duplicates(ignore_index=True), group
 
 
-def _frame_table(store: ValueStore, frames: pd.DataFrame, binary_rows: npt.NDArray[np.int32]) -> pd.DataFrame:
-    strings = np.array([*store.strings, ""], dtype=object)
-    name = frames["name"].to_numpy(np.int64)
-    symbols = np.where(name >= 0, strings[name], frames["text"].to_numpy(object))
-    binary = frames["binary"].to_numpy(np.int64)
-    binary_ids = np.full(len(frames), -1, np.int32)
-    has_binary = binary > 0
-    binary_ids[has_binary] = binary_rows[np.searchsorted(store.binaries.slot, binary[has_binary])]
-    paths = {slot: store.text(slot) for slot in np.unique(frames["source_path"].to_numpy(np.int64)).tolist()}
+def _frame_table(
+    store: ValueStore, frames: dict[str, Any], texts: list[str], binary_rows: Rows
+) -> pd.DataFrame:
+    known = len(store.strings)
+    is_used = np.zeros(known + len(texts), bool)
+    is_used[frames["name"]] = True
+    names = np.flatnonzero(is_used)
+    symbol = (np.cumsum(is_used, dtype=np.int32) - 1)[frames["name"]]
+    symbols = [store.strings[at] if at < known else texts[at - known] for at in names.tolist()]
+    binary_of = store.row_of_slot(store.binaries.slot, binary_rows)
+    binary_of[0] = -1
     return FRAMES.check(
         pd.DataFrame(
             {
-                "symbol": symbols,
-                "binary_id": binary_ids,
-                "address": frames["address"].to_numpy(np.uint64),
-                "source_file": frames["source_path"].map(paths),
-                "source_line": frames["source_line"].to_numpy(np.int32),
-                "inlined": frames["inlined"].to_numpy(bool),
-            }
-        ).astype(dict(FRAMES.required)),
+                "symbol": take_texts(symbols, symbol),
+                "binary_id": binary_of[frames["binary"]],
+                "address": frames["address"],
+                "source_file": _source_files(store, frames["source_path"]),
+                "source_line": frames["source_line"],
+                "inlined": frames["inlined"],
+            },
+            copy=False,
+        ),
         "frames",
     )
+
+
+def _source_files(store: ValueStore, paths: Rows) -> Any:
+    """Return the text of each path; most recordings have none at all."""
+    if not paths.any():
+        return pd.array(pa.repeat(pa.scalar("", pa.large_string()), len(paths)), dtype="str")
+    at, distinct = pd.factorize(paths)
+    return take_texts([store.text(slot) for slot in distinct.tolist()], at.astype(np.int32))

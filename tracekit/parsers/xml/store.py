@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +22,23 @@ from tracekit.model import IntArray
 
 SENTINEL = 0
 
+Rows: TypeAlias = npt.NDArray[np.int32]
+Slots: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
+
 
 class Form(IntEnum):
     """What ``ValueStore.value`` holds for a slot."""
 
     NONE = 0
-    """No text: a composite element, or an empty one."""
+    """No text: a frame, a binary, or an empty element."""
     INT = 1
     """A number from 0 to 2^64-1 in canonical decimal form."""
     NEGATIVE = 2
     """A number from -2^63 to -1, in two's complement."""
     TEXT = 3
     """A row of ``strings``."""
+    CHILDREN = 4
+    """Elements: the position of the first in ``children``, shifted by 32 bits, and how many there are."""
 
 
 class DamagedCellError(ValueError):
@@ -45,27 +50,35 @@ class DamagedCellError(ValueError):
 
 
 @dataclass(frozen=True)
+class FmtColumns:
+    """The ``fmt`` of every element where it was kept, in slot order; ``fmt`` is a row of ``strings``."""
+
+    slot: Rows
+    fmt: Rows
+
+
+@dataclass(frozen=True)
 class FrameColumns:
     """The attributes of every ``<frame>``, in slot order. ``name`` and so on are rows of ``strings``."""
 
-    slot: IntArray
-    name: IntArray
+    slot: Rows
+    name: Rows
     address: npt.NDArray[np.uint64]
     inlined: npt.NDArray[np.bool_]
-    source_line: IntArray  # -1 = none
-    source_path: IntArray  # slot, 0 = none
-    binary: IntArray  # slot, 0 = none
+    source_line: Rows  # -1 = none
+    source_path: Rows  # slot, 0 = none
+    binary: Rows  # slot, 0 = none
 
 
 @dataclass(frozen=True)
 class BinaryColumns:
     """The attributes of every ``<binary>``, in slot order, as rows of ``strings``."""
 
-    slot: IntArray
-    name: IntArray
-    path: IntArray
-    uuid: IntArray
-    arch: IntArray
+    slot: Rows
+    name: Rows
+    path: Rows
+    uuid: Rows
+    arch: Rows
     load_address: npt.NDArray[np.uint64]
 
 
@@ -73,19 +86,17 @@ class BinaryColumns:
 class ValueStore:
     """Every value of one document. Arrays are indexed by slot; slot 0 is the sentinel.
 
-    ``fmt`` is a row of ``strings`` or -1, and is kept only for tags in ``FMT_TAGS``: elsewhere it repeats the
-    value in the locale of the recording Mac.
+    A ``fmt`` is kept only for tags in ``FMT_TAGS`` and ``STACK_FMT_TAGS``: elsewhere it repeats the value in
+    the locale of the recording Mac.
     """
 
     tags: tuple[str, ...]
     strings: tuple[str, ...]
-    tag: npt.NDArray[np.uint16]
+    tag: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
     form: npt.NDArray[np.uint8]
     value: npt.NDArray[np.uint64]
-    fmt: npt.NDArray[np.int32]
-    child_start: IntArray
-    child_count: IntArray
-    children: IntArray
+    fmts: FmtColumns
+    children: Rows
     frames: FrameColumns
     binaries: BinaryColumns
 
@@ -93,19 +104,44 @@ class ValueStore:
         """Return the code of ``tag``, or -1 when the document has no such element."""
         return self.tags.index(tag) if tag in self.tags else -1
 
-    def children_of(self, slots: IntArray) -> tuple[IntArray, IntArray]:
+    def child_counts(self, slots: Slots) -> IntArray:
+        """Return how many children each of ``slots`` has; frames count as having none."""
+        has_any = self.form[slots] == Form.CHILDREN
+        return np.where(has_any, self.value[slots] & np.uint64(0xFFFFFFFF), 0).astype(np.int64)
+
+    def children_of(self, slots: Slots) -> tuple[IntArray, Rows]:
         """Return (position in ``slots``, child slot) for every child of ``slots``, in order."""
-        counts = self.child_count[slots]
-        owners = np.repeat(np.arange(len(slots)), counts)
-        first = np.repeat(self.child_start[slots] - np.cumsum(counts) + counts, counts)
-        return owners, self.children[first + np.arange(len(owners))]
+        return np.repeat(np.arange(len(slots)), self.child_counts(slots)), self.every_child(slots)
+
+    def every_child(self, slots: Slots) -> Rows:
+        """Return the children of the first of ``slots``, then those of the second, and so on."""
+        slots = slots[self.form[slots] == Form.CHILDREN]
+        counts = self.child_counts(slots)
+        starts = (self.value[slots] >> np.uint64(32)).astype(np.int64)
+        breaks = np.flatnonzero(starts[1:] != starts[:-1] + counts[:-1]) + 1  # few, where slots ascend
+        first, last = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(slots)]]) - 1
+        if not len(slots):
+            return self.children[:0]
+        runs = zip(starts[first].tolist(), (starts[last] + counts[last]).tolist(), strict=True)
+        return np.concatenate([self.children[start:end] for start, end in runs])
+
+    def child_slots(self, slot: int) -> list[int]:
+        """Return the children of one slot."""
+        start, count = divmod(int(self.value[slot]), 2**32)
+        return self.children[start : start + count].tolist() if self.form[slot] == Form.CHILDREN else []
+
+    def row_of_slot(self, slots: Slots, rows: Rows | None = None) -> Rows:
+        """Return a map from every slot to its row, or position, among ``slots``; -1 for others."""
+        row_of = np.full(len(self.tag), -1, np.int32)
+        row_of[slots] = np.arange(len(slots), dtype=np.int32) if rows is None else rows
+        return row_of
 
     def text(self, slot: int) -> str:
         """Return the element's text as it was written; "" for none."""
         form = self.form[slot]
         if form == Form.TEXT:
             return self.strings[int(self.value[slot])]
-        return "" if form == Form.NONE else str(self.number(slot))
+        return str(self.number(slot)) if form in (Form.INT, Form.NEGATIVE) else ""
 
     def number(self, slot: int) -> int:
         """Return the element's number, exact; 0 when it holds none."""
@@ -116,11 +152,16 @@ class ValueStore:
 
     def fmt_of(self, slot: int) -> str:
         """Return the kept ``fmt``, or ""."""
-        return self.strings[self.fmt[slot]] if self.fmt[slot] >= 0 else ""
+        at = int(np.searchsorted(self.fmts.slot, slot))
+        is_kept = at < len(self.fmts.slot) and self.fmts.slot[at] == slot
+        return self.strings[self.fmts.fmt[at]] if is_kept else ""
 
 
-FMT_TAGS = frozenset({"core", "thread", "process", "backtrace", "tagged-backtrace"})
-"""Where ``fmt`` is the only carrier: names of threads and processes, the leaf symbol of shape A."""
+FMT_TAGS = frozenset({"core", "thread", "process"})
+"""Where ``fmt`` is the only carrier: names of threads and processes, the kind of a core."""
+
+STACK_FMT_TAGS = frozenset({"backtrace", "tagged-backtrace"})
+"""Where it is so unless the first child is a frame or a backtrace: it names the leaf of mere addresses."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from typing import BinaryIO
 from tracekit.errors import InputError
 from tracekit.parsers.source import Progress
 
-CHUNK_BYTES = 1 << 18
+CHUNK_BYTES = 1 << 17
 STDIN = "-"
+_GZIP = b"\x1f\x8b"
 
 # '<' is escaped in text and attributes, so these byte strings are always markup, whatever the document says.
 _BOUNDARY = re.compile(rb"</trace-query-result\s*>|</trace-toc\s*>|<\?xml[\s?]")
@@ -68,14 +69,19 @@ def _open_raw(path: str) -> Iterator[BinaryIO]:
 def _chunks(raw: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes]:
     total = _size(raw)
     counted = _CountingReader(raw)
-    source: BinaryIO = io.BufferedReader(counted, CHUNK_BYTES)
-    if source.peek(2)[:2] == b"\x1f\x8b":  # type: ignore[attr-defined]
-        source = gzip.GzipFile(fileobj=source, mode="rb")  # type: ignore[assignment]
-    try:
-        while chunk := source.read(CHUNK_BYTES):
+    start = counted.first(2)
+    if start != _GZIP:
+        while chunk := counted.next():
             yield chunk
             if progress:
                 progress(counted.done, total)
+        return
+    try:
+        with gzip.GzipFile(fileobj=io.BufferedReader(counted, CHUNK_BYTES), mode="rb") as unpacked:
+            while chunk := unpacked.read(CHUNK_BYTES):
+                yield chunk
+                if progress:
+                    progress(counted.done, total)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
             name, f"is a damaged or cut-off gzip file ({error}).", "Compress it again."
@@ -94,25 +100,48 @@ class _CountingReader(io.RawIOBase):
     """Counts the bytes taken from the file itself, before any unpacking, for the progress display."""
 
     def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self.done = 0
+        self._read = getattr(raw, "read1", raw.read)  # of a pipe, what is there: it is parsed while it comes
+        self._held = b""
+        self._taken = 0
+
+    @property
+    def done(self) -> int:
+        """How many bytes were handed on."""
+        return self._taken - len(self._held)
+
+    def first(self, size: int) -> bytes:
+        """Return the first bytes, which come again."""
+        while len(self._held) < size and (data := self._take(CHUNK_BYTES)):
+            self._held += data
+        return self._held[:size]
+
+    def next(self, size: int = CHUNK_BYTES) -> bytes:
+        """Return the next bytes; none at the end."""
+        if not self._held:
+            return self._take(size)
+        data, self._held = self._held[:size], self._held[size:]
+        return data
+
+    def _take(self, size: int) -> bytes:
+        data: bytes = self._read(size)
+        self._taken += len(data)
+        return data
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self._raw.read(len(buffer))
+        data = self.next(len(buffer))
         buffer[: len(data)] = data
-        self.done += len(data)
         return len(data)
 
 
-def split_documents(chunks: Iterator[bytes]) -> Iterator[tuple[bool, bytes]]:
+def split_documents(chunks: Iterator[bytes], *, fresh: bool = True) -> Iterator[tuple[bool, bytes]]:
     """Yield (starts a new document, bytes): the same bytes, cut between one document and the next.
 
     White space between documents is dropped. A boundary that lies across two chunks is found as well.
+    Without ``fresh`` the first bytes are the middle of a document.
     """
-    fresh = True
     held = b""
     for chunk in chunks:
         data = held + chunk
@@ -122,21 +151,22 @@ def split_documents(chunks: Iterator[bytes]) -> Iterator[tuple[bool, bytes]]:
             cut = match.start() if declaration else match.end()
             piece = data[at:cut]
             at = cut
-            if not _blank(piece):
+            if not is_blank(piece):
                 yield fresh, piece
             fresh = True
         keep = max(at, _safe_end(data))
         if fresh and keep - at < _BOUNDARY_BYTES:  # too short to tell a byte order mark from a document
             keep = at
         piece, held = data[at:keep], data[keep:]
-        if piece and not (fresh and _blank(piece)):
+        if piece and not (fresh and is_blank(piece)):
             yield fresh, piece
             fresh = False
-    if held and not (fresh and _blank(held)):
+    if held and not (fresh and is_blank(held)):
         yield fresh, held
 
 
-def _blank(piece: bytes) -> bool:
+def is_blank(piece: bytes) -> bool:
+    """Return whether there is only white space, or a byte order mark."""
     return not piece.replace(b"\xef\xbb\xbf", b"").strip()
 
 

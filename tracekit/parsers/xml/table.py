@@ -10,10 +10,10 @@ import pandas as pd
 
 from tracekit.errors import InputError
 from tracekit.model import PROCESSES, THREADS, Column, ColumnKind, CoreType, IntArray, StackTable, Table
-from tracekit.parsers.records import distinct_records, take_rows, unused_mnemonic
+from tracekit.parsers.records import distinct_records, unused_mnemonic
 from tracekit.parsers.types import KIND_OF_TYPE, STACK_TYPES
 from tracekit.parsers.xml.stacks import build_stacks
-from tracekit.parsers.xml.store import DamagedCellError, Form, Node, ValueStore
+from tracekit.parsers.xml.store import DamagedCellError, Form, Node, Rows, ValueStore
 
 _LIST = re.compile(r"-?\d+( -?\d+)*\Z", re.ASCII)
 _CORE = re.compile(r"\(([EP]) Core\)\Z")
@@ -34,6 +34,7 @@ class _TableBuilder:
         self._store = store
         self._definitions = node.schema.columns
         self._kinds: list[ColumnKind] = []
+        self._used: list[IntArray] = []
 
     def build(self, attributes: dict[str, str]) -> Table:
         try:
@@ -48,6 +49,7 @@ class _TableBuilder:
             ) from error
 
     def _build(self, attributes: dict[str, str]) -> Table:
+        self._used = [self._distinct_slots(at) for at in range(len(self._definitions))]
         self._kinds = [self._kind(at) for at in range(len(self._definitions))]
         store = self._store
         stacks, stack_ids = self._stacks()
@@ -58,14 +60,14 @@ class _TableBuilder:
         columns: list[Column] = []
         data: dict[str, Any] = {}
         for at, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
-            slots = self._node.cells[:, at].astype(np.int64)
+            slots = np.ascontiguousarray(self._node.cells[:, at])
             mnemonic = unused_mnemonic(definition.mnemonic or f"column-{at + 1}", data)
-            columns.append(Column(mnemonic, definition.title, self._element_type(definition, slots), kind))
+            columns.append(Column(mnemonic, definition.title, self._element_type(at), kind))
             if kind in entity_ids:
-                data[mnemonic] = take_rows(self._slots_of_kind(kind), entity_ids[kind], slots, slots > 0)
+                data[mnemonic] = store.row_of_slot(self._slots_of_kind(kind), entity_ids[kind])[slots]
             else:
-                data[mnemonic] = _take_values(store, slots, kind)
-        rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)))
+                data[mnemonic] = _take_values(store, slots, self._used[at], kind)
+        rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)), copy=False)
         return Table(
             self._node.schema.name,
             tuple(columns),
@@ -82,15 +84,14 @@ class _TableBuilder:
         """A core's kind stands only in ``fmt``, such as ``CPU 2 (P Core)``."""
         at = [n for n, column in enumerate(self._definitions) if column.engineering_type == "core"]
         store = self._store
-        slots = np.unique(self._node.cells[:, at])
-        found = {store.number(slot): _CORE.search(store.fmt_of(slot)) for slot in slots[slots > 0].tolist()}
+        slots = np.unique(np.concatenate([self._used[n] for n in at])).tolist() if at else []
+        found = {store.number(slot): _CORE.search(store.fmt_of(slot)) for slot in slots}
         return {core: "E" if match[1] == "E" else "P" for core, match in found.items() if match}
 
     def _kind(self, at: int) -> ColumnKind:
         engineering_type = self._definitions[at].engineering_type
-        slots = np.unique(self._node.cells[:, at])
-        slots = slots[slots > 0]
-        codes = np.unique(self._store.tag[slots])
+        slots = self._used[at]
+        codes = np.flatnonzero(np.bincount(self._store.tag[slots]))
         tags = {self._store.tags[code] for code in codes}
         if tags - {engineering_type} and engineering_type != "any":
             own = self._store.tag_code(engineering_type)
@@ -100,13 +101,21 @@ class _TableBuilder:
                 f"column '{self._definitions[at].mnemonic}' is of type '{engineering_type}' and holds a"
                 f" <{self._store.tags[self._store.tag[strange]]}>",
             )
-        return column_kind(self._store, engineering_type, tags, slots.astype(np.int64))
+        return column_kind(self._store, engineering_type, tags, slots)
 
     def _slots_of_kind(self, kind: str) -> IntArray:
         """Return the distinct non-null slots of every column of that kind, ascending."""
-        at = [position for position, known in enumerate(self._kinds) if known == kind]
-        slots = np.unique(self._node.cells[:, at])
-        return slots[slots > 0].astype(np.int64)
+        used = [slots for slots, known in zip(self._used, self._kinds, strict=True) if known == kind]
+        if len(used) == 1:
+            return used[0]
+        return np.unique(np.concatenate(used)) if used else np.zeros(0, np.int64)
+
+    def _distinct_slots(self, at: int) -> IntArray:
+        """Return the distinct non-null slots of a column, ascending."""
+        is_used = np.zeros(len(self._store.tag), bool)
+        is_used[self._node.cells[:, at]] = True
+        is_used[0] = False
+        return np.flatnonzero(is_used)
 
     def _stacks(self) -> tuple[StackTable, Any]:
         slots = self._slots_of_kind("stack")
@@ -114,11 +123,12 @@ class _TableBuilder:
             return StackTable.empty(), np.zeros(0, np.int32)
         return build_stacks(self._store, slots)
 
-    def _element_type(self, definition: Any, slots: IntArray) -> str:
+    def _element_type(self, at: int) -> str:
         """Return the engineering type; for ``any``, the type that the cells show, when they agree."""
+        definition = self._definitions[at]
         if definition.engineering_type != "any":
-            return str(definition.engineering_type)
-        tags = np.unique(self._store.tag[slots[slots > 0]])
+            return definition.engineering_type
+        tags = np.unique(self._store.tag[self._used[at]])
         return self._store.tags[tags[0]] if len(tags) == 1 else "any"
 
 
@@ -134,12 +144,12 @@ def column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots:
     declared = KIND_OF_TYPE.get(engineering_type)
     if not len(slots):
         return declared or "text"
-    if (store.child_count[slots] > 0).any():
-        return "parts"
     forms = store.form[slots]
-    texts = [store.strings[int(row)] for row in np.unique(store.value[slots[forms == Form.TEXT]])]
+    if (forms == Form.CHILDREN).any():
+        return "parts"
     if declared in ("text", "parts"):
         return declared
+    texts = [store.strings[int(row)] for row in np.unique(store.value[slots[forms == Form.TEXT]])]
     if declared == "float" and all(_FLOAT.match(text) for text in texts):
         return "float"
     return declared if declared == "int" and not texts else _kind_of_cells(texts, declared, forms)
@@ -158,10 +168,12 @@ def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) ->
     return "text"
 
 
-def _take_values(store: ValueStore, slots: IntArray, kind: ColumnKind) -> Any:
-    unique, inverse = np.unique(slots, return_inverse=True)
+def _take_values(store: ValueStore, slots: Rows, used: IntArray, kind: ColumnKind) -> Any:
+    """Return a column; ``used`` are its distinct slots but the null one."""
     if kind == "int":
-        return _integers(store, unique, inverse)
+        return _integers(store, slots)
+    unique = np.concatenate([[0], used])
+    inverse = store.row_of_slot(unique)[slots]
     if kind == "float":
         values = [
             float(store.text(slot)) if slot and store.text(slot) else np.nan for slot in unique.tolist()
@@ -179,21 +191,22 @@ def _take_values(store: ValueStore, slots: IntArray, kind: ColumnKind) -> Any:
     return pd.Series(values_of[inverse], dtype=object)
 
 
-def _integers(store: ValueStore, unique: IntArray, inverse: Any) -> Any:
-    forms = store.form[unique]
+def _integers(store: ValueStore, slots: Rows) -> Any:
+    forms = store.form[slots]
     missing = (forms != Form.INT) & (forms != Form.NEGATIVE)
-    empty = unique[missing & (unique > 0)]
+    empty = slots[missing & (slots > 0)]
     if len(empty):
-        raise DamagedCellError(int(empty[0]), f"a <{store.tags[store.tag[empty[0]]]}> holds no number")
-    values = store.value[unique]
+        first = int(empty.min())
+        raise DamagedCellError(first, f"a <{store.tags[store.tag[first]]}> holds no number")
+    values = store.value[slots]
     negative = (forms == Form.NEGATIVE).any()
-    beyond = ((forms == Form.INT) & (values > np.uint64(2**63 - 1))).any()
+    beyond = bool((values > np.uint64(2**63 - 1)).any()) and bool(
+        ((forms == Form.INT) & (values > np.uint64(2**63 - 1))).any()
+    )
     if negative and beyond:  # no numpy integer holds both
-        exact = np.empty(len(unique), dtype=object)
-        exact[:] = [pd.NA if gap else store.number(at) for at, gap in zip(unique, missing, strict=True)]
-        return pd.Series(exact[inverse], dtype=object)
-    numbers = values if beyond else values.astype(np.int64)
-    return pd.arrays.IntegerArray(numbers[inverse].copy(), missing[inverse].copy())
+        exact = [pd.NA if gap else store.number(at) for at, gap in zip(slots.tolist(), missing, strict=True)]
+        return pd.Series(exact, dtype=object)
+    return pd.arrays.IntegerArray(values if beyond else values.view(np.int64), missing)
 
 
 def _number_list(store: ValueStore, slot: int) -> tuple[int, ...]:
@@ -203,11 +216,11 @@ def _number_list(store: ValueStore, slot: int) -> tuple[int, ...]:
 
 def decode_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
     """Return a composite cell as (engineering type, value) pairs, nested composites as nested tuples."""
-    start, count = int(store.child_start[slot]), int(store.child_count[slot])
-    if count == 0:
+    children = store.child_slots(slot)
+    if not children:
         text = store.text(slot)
         return ((store.tags[store.tag[slot]], text),) if text else ()
-    return tuple(_part(store, child) for child in store.children[start : start + count].tolist())
+    return tuple(_part(store, child) for child in children)
 
 
 def _part(store: ValueStore, slot: int) -> tuple[str, Any]:
@@ -218,7 +231,7 @@ def _part(store: ValueStore, slot: int) -> tuple[str, Any]:
         return tag, store.fmt_of(slot)
     if tag == "frame":
         return tag, _frame_parts(store, slot)
-    if store.child_count[slot]:
+    if store.form[slot] == Form.CHILDREN:
         return tag, decode_parts(store, slot)
     return tag, store.number(slot) if store.form[slot] in (Form.INT, Form.NEGATIVE) else store.text(slot)
 
@@ -235,9 +248,8 @@ def _frame_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
 
 def _child(store: ValueStore, slot: int, tag: str) -> int:
     """Return the first child of that tag, or 0."""
-    start, count = int(store.child_start[slot]), int(store.child_count[slot])
     code = store.tag_code(tag)
-    return next((c for c in store.children[start : start + count].tolist() if c and store.tag[c] == code), 0)
+    return next((c for c in store.child_slots(slot) if c and store.tag[c] == code), 0)
 
 
 def _number_below(store: ValueStore, slot: int, tag: str) -> int:

@@ -56,8 +56,13 @@ def readers() -> tuple[str, ...]:
     """Return what reads each kind of recording here."""
     from lxml import etree
 
+    from tracekit.parsers.xml.scanner import reader_in_use
+
+    lxml = f"lxml {'.'.join(map(str, etree.LXML_VERSION[:3]))}"
     return (
-        f"exports: lxml {'.'.join(map(str, etree.LXML_VERSION[:3]))}",
+        f"exports: compiled scanner, {lxml} for what it leaves"
+        if reader_in_use() == "compiled"
+        else f"exports: {lxml}, without the compiled scanner",
         "bundles: Python",
     )
 
