@@ -176,10 +176,10 @@ def _stacks() -> StackTable:
     binaries = list(dict.fromkeys(binary for binary, _ in frames))
     table = pd.DataFrame(
         {
-            "symbol": pd.Series([symbol for _, symbol in frames], dtype="str"),
+            "symbol": pd.Series([symbol for _, symbol in frames], dtype="category"),
             "binary_id": np.array([binaries.index(binary) for binary, _ in frames], np.int32),
             "address": np.arange(len(frames), dtype=np.uint64),
-            "source_file": pd.Series([""] * len(frames), dtype="str"),
+            "source_file": pd.Series([""] * len(frames), dtype="category"),
             "source_line": np.full(len(frames), -1, np.int32),
             "inlined": np.zeros(len(frames), bool),
         }

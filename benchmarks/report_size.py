@@ -162,10 +162,10 @@ def _stacks(count: int, dice: np.random.Generator) -> StackTable:
         ways.append([*trunk, *branch, *end][::-1])
     frames = pd.DataFrame(
         {
-            "symbol": pd.Series(symbols, dtype="str"),
+            "symbol": pd.Series(symbols, dtype="category"),
             "binary_id": np.array(image, np.int32),
             "address": np.arange(len(symbols), dtype=np.uint64),
-            "source_file": pd.Series([""] * len(symbols), dtype="str"),
+            "source_file": pd.Series([""] * len(symbols), dtype="category"),
             "source_line": np.full(len(symbols), -1, np.int32),
             "inlined": np.zeros(len(symbols), bool),
         }

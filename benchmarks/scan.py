@@ -174,15 +174,21 @@ def yardstick(path: str) -> Callable[[], object]:
 def table(path: str) -> Callable[[], object]:
     from tracekit.sources import open_source
 
+    load_what_is_late()
     return lambda: list(open_source(path).tables("time-profile"))
 
 
-def trace(path: str) -> Callable[[], object]:
+def load_what_is_late() -> None:
+    """Have pandas load pyarrow now, which it does when it is first needed: imports are not part of a measurement."""
     import pandas as pd
 
+    pd.DataFrame({"a": ["b"]}).astype("category")
+
+
+def trace(path: str) -> Callable[[], object]:
     from tracekit.load import open_trace
 
-    pd.DataFrame({"a": ["b"]}).astype("category")  # pyarrow is loaded when it is first needed
+    load_what_is_late()
     return lambda: open_trace(path)
 
 

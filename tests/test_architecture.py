@@ -91,12 +91,51 @@ def test_only_the_command_line_prints_or_exits() -> None:
             assert not names & {"print", "exit", "quit"}, path
 
 
-@pytest.mark.parametrize("heavy", ["pandas", "numpy", "lxml", "pyarrow"])
+@pytest.mark.parametrize("heavy", ["pandas", "numpy", "lxml", "pyarrow", "importlib.metadata"])
 @pytest.mark.parametrize("module", ["tracekit", "tracekit.cli"])
 def test_importing_is_cheap(module: str, heavy: str) -> None:
     """`import tracekit` and `tracekit --help` must not load what only the work needs."""
     code = f"import sys, {module}; sys.exit('{heavy}' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# What other commands and other inputs need, and what pandas can do without.
+NOT_FOR_EXPORTS = {
+    "tracekit.cli.record",
+    "tracekit.export.perfetto",
+    "tracekit.parsers.bundle.source",
+    "tracekit.parsers.pack.source",
+    "tracekit.report.html",
+    "tracekit.xctrace",
+    "dashboard",
+    "dash",
+    "flask",
+    "google.protobuf",
+    "importlib.metadata",
+    "matplotlib",
+    "multi_demangle",
+    "plotly",
+    "pyarrow.dataset",
+    "pyarrow.parquet",
+    "pydemumble",
+    "sqlalchemy",
+    "sqlite3",
+}
+
+
+def test_analysing_an_export_imports_no_more_than_it_needs() -> None:
+    """Half of the time that `tracekit analyze` takes for a small export is imports."""
+    code = (
+        "import sys; from tracekit.cli import main; main(standalone_mode=False);"
+        "sys.exit(' '.join(sys.modules))"  # on stderr
+    )
+    export = str(ROOT / "sample_traces" / "ane-e5rt-macos26")
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "analyze", export], capture_output=True, text=True, check=False
+    )
+    loaded = set(ran.stderr.split())
+    assert "tracekit.analysis.pipeline" in loaded, ran.stderr
+    assert not loaded & NOT_FOR_EXPORTS
 
 
 def test_the_public_names() -> None:

@@ -31,7 +31,13 @@ class Columns:
 
     def empty(self) -> pd.DataFrame:
         """Return a frame with no row and the required columns in their dtypes."""
-        return pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in self.required.items()})
+        nothing = categorical(np.zeros(0, np.int8), [])
+        return pd.DataFrame(
+            {
+                name: nothing if dtype == "category" else pd.Series([], dtype=dtype)
+                for name, dtype in self.required.items()
+            }
+        )
 
     def check(self, frame: pd.DataFrame, what: str) -> pd.DataFrame:
         """Return ``frame`` unchanged, or raise ``TracekitError`` naming the first wrong column."""
@@ -54,6 +60,17 @@ class Columns:
 def categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd.Categorical:
     """Return a category column of the given names by their positions; -1 is missing."""
     return pd.Categorical.from_codes(codes, categories=pd.Index([str(name) for name in names], dtype="str"))
+
+
+def texts_at(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Categorical:
+    """Return the category column ``texts[code]``; a text may stand there more than once, or not be used."""
+    is_used = np.zeros(len(texts), bool)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
+    number, distinct = pd.factorize(np.array([texts[at] for at in used.tolist()], dtype=object))
+    code_of = np.zeros(len(texts), np.int32)
+    code_of[used] = number
+    return categorical(code_of[codes], distinct.tolist())
 
 
 SAMPLES = Columns(
@@ -129,10 +146,10 @@ METRICS = Columns(
 )
 FRAMES = Columns(
     {
-        "symbol": "str",  # as the recording names it; an unsymbolicated frame is "0x…"
+        "symbol": "category",  # as the recording names it; an unsymbolicated frame is "0x…"
         "binary_id": "int32",  # row of StackTable.binaries, -1 = none
         "address": "uint64",  # as recorded: see docs/formats.md on biased return addresses
-        "source_file": "str",  # "" = not known
+        "source_file": "category",  # "" = not known
         "source_line": "int32",  # -1 = not known
         "inlined": "bool",
     }
@@ -214,7 +231,23 @@ class StackTable:
     @cached_property
     def symbols(self) -> npt.NDArray[np.object_]:
         """The symbol for each row of ``frames``."""
-        return self.frames["symbol"].to_numpy(object)
+        picked: npt.NDArray[np.object_] = self.symbol_names[self.symbol_codes]
+        return picked
+
+    @cached_property
+    def symbol_names(self) -> npt.NDArray[np.object_]:
+        """Every symbol once, by its code; some may be of no frame."""
+        return self._symbol_column.categories.to_numpy(object)
+
+    @cached_property
+    def symbol_codes(self) -> npt.NDArray[np.int32]:
+        """The code of the symbol for each row of ``frames``."""
+        return self._symbol_column.codes.astype(np.int32)
+
+    @cached_property
+    def _symbol_column(self) -> pd.Categorical:
+        """The column, also where somebody put plain texts in its place."""
+        return pd.Categorical(self.frames["symbol"])
 
 
 CoreType: TypeAlias = Literal["E", "P"]

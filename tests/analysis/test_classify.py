@@ -365,7 +365,7 @@ def test_a_table_whose_frames_have_no_binary():
     frames = (
         FRAMES.empty()
         .reindex(range(1))
-        .assign(symbol=pd.Series(["ggml_metal_graph_compute"], dtype="str"), binary_id=np.int32([-1]))
+        .assign(symbol=pd.Series(["ggml_metal_graph_compute"], dtype="category"), binary_id=np.int32([-1]))
     )
     table = StackTable(np.array([0, 1, 1]), np.array([0], np.int32), frames, BINARIES.empty())
     found = classify(table, MARKERS)

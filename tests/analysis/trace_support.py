@@ -102,10 +102,10 @@ def stack_table(stacks: Sequence[tuple[str, ...]]) -> StackTable:
         np.array([frames.index(frame) for stack in stacks for frame in stack], np.int32),
         pd.DataFrame(
             {
-                "symbol": pd.Series([symbol for _, symbol in named], dtype="str"),
+                "symbol": pd.Series([symbol for _, symbol in named], dtype="category"),
                 "binary_id": np.array([binaries.index(binary) for binary, _ in named], np.int32),
                 "address": np.arange(len(named), dtype=np.uint64),
-                "source_file": pd.Series([""] * len(named), dtype="str"),
+                "source_file": pd.Series([""] * len(named), dtype="category"),
                 "source_line": np.full(len(named), -1, np.int32),
                 "inlined": np.zeros(len(named), bool),
             }

@@ -78,7 +78,7 @@ def test_what_is_inlined_at_one_address_is_one_location() -> None:
         inlined=[True, False, True, False],
         source_line=np.array([5, 6, -1, 8], np.int32),
     )
-    frames = frames.assign(source_file=frames["source_file"].where(frames.index != 0, "a.c"))
+    frames = frames.assign(source_file=frames["source_file"].astype("str").where(frames.index != 0, "a.c"))
     profile = decoded(analyze(replace(trace, stacks=replace(trace.stacks, frames=frames)), windows="stacks"))
     names = {one.id: profile.string_table[one.name] for one in profile.function}
     found = [

@@ -133,7 +133,7 @@ def literal(word: str = "Net", **changes: object) -> Analysis:
         trace, [ane(10, 14), prediction(10, 20, model=word), prediction(30, 40, model="Other")]
     )
     frames = trace.stacks.frames
-    frames = frames.assign(symbol=frames["symbol"].replace("SYMBOL", word))
+    frames = frames.assign(symbol=frames["symbol"].astype("str").replace("SYMBOL", word))
     trace = replace(trace, stacks=replace(trace.stacks, frames=frames))
     info = replace(trace.info, name=word, device=word, process=word, template=word)
     return analyze(
@@ -267,6 +267,7 @@ def test_the_same_analysis_gives_the_same_text() -> None:
 
 def test_a_long_symbol_is_cut() -> None:
     trace = trace_of([(0, "main", ANE)])
-    symbols = trace.stacks.frames["symbol"].where(trace.stacks.frames["symbol"] != "main", "y" * 100_000)
+    names = trace.stacks.frames["symbol"].astype("str")
+    symbols = names.where(names != "main", "y" * 100_000)
     frames = trace.stacks.frames.assign(symbol=pd.Series(symbols, dtype="str"))
     assert len(to_markdown(analyze(replace(trace, stacks=replace(trace.stacks, frames=frames))))) < 5_000

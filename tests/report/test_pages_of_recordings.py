@@ -51,7 +51,7 @@ def test_a_recording_without_samples_and_without_windows_says_so(opened: Any) ->
 
 def test_hostile_names_are_text(opened: Any) -> None:
     trace = tracekit.open_trace(SAMPLES / "fallback-midway-ios27")
-    frames = trace.stacks.frames.assign(symbol=(HOSTILE + trace.stacks.frames["symbol"]).astype("str"))
+    frames = trace.stacks.frames.assign(symbol=HOSTILE + trace.stacks.frames["symbol"].astype("str"))
     threads = trace.threads.assign(name=HOSTILE, process=HOSTILE)
     info = replace(trace.info, name=HOSTILE, process=HOSTILE, template=HOSTILE)
     hostile = replace(trace, stacks=replace(trace.stacks, frames=frames), threads=threads, info=info)

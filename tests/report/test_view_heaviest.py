@@ -38,7 +38,7 @@ def test_without_an_ml_engine_all_stacks_count() -> None:
 
 def test_stacks_that_differ_in_addresses_alone_are_one() -> None:
     trace = trace_of([(0, "a", ("App | x", *ANE)), (1, "a", ("App | y", *ANE))])
-    frames = trace.stacks.frames.assign(symbol=trace.stacks.frames["symbol"].replace("y", "x"))
+    frames = trace.stacks.frames.assign(symbol=trace.stacks.frames["symbol"].astype("str").replace("y", "x"))
     (found,) = heaviest_stacks(analyze(replace(trace, stacks=replace(trace.stacks, frames=frames))))
     assert found.samples == 2
 

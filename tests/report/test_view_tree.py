@@ -65,7 +65,7 @@ def test_functions_of_two_binaries_are_two() -> None:
 
 def test_a_function_at_two_addresses_is_one() -> None:
     made = table("main f", "main g")
-    frames = made.frames.assign(symbol=made.frames["symbol"].replace("g", "f"))
+    frames = made.frames.assign(symbol=made.frames["symbol"].astype("str").replace("g", "f"))
     tree = build_tree(replace(made, frames=frames))
     assert len(set(frames["address"])) == 3
     assert (len(tree), tree.leaf.tolist()) == (2, [1, 1])

@@ -7,7 +7,7 @@ another process's name ``other-process``. Names of functions and binaries keep t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ import pandas as pd
 
 from tracekit.errors import UsageError
 from tracekit.export.wording import Wording, reword, reword_parts
-from tracekit.model import BoolArray, IntArray, Issue, RunInfo, StackTable, Table, TraceInfo
+from tracekit.model import BoolArray, IntArray, Issue, RunInfo, StackTable, Table, TraceInfo, texts_at
 from tracekit.parts import format_parts
 
 _ANE_SCHEMAS = ("ane-hw-intervals", "ane-hw-intervals-internal")
@@ -259,13 +259,18 @@ def _stacks(stacks: StackTable, kept: IntArray, wording: Wording) -> StackTable:
     def written(texts: Sequence[str]) -> Any:
         return pd.array(list(texts), dtype="str")
 
+    def renamed(column: pd.Series[Any], rename: Callable[[Sequence[str]], Sequence[str]]) -> Any:
+        """Each text once: frames share theirs."""
+        known = pd.Categorical(column)
+        return texts_at(known.codes, rename(known.categories.tolist()))
+
     return StackTable(
         offsets,
         _moved(old_ids, frame_rows),
         frames.assign(
             binary_id=_moved(old_binaries, binary_rows),
-            symbol=written(wording.without_homes(frames["symbol"].tolist())),
-            source_file=written(wording.everywhere(frames["source_file"].tolist())),
+            symbol=renamed(frames["symbol"], wording.without_homes),
+            source_file=renamed(frames["source_file"], wording.everywhere),
         ),
         binaries.assign(
             name=written(wording.without_homes(binaries["name"].tolist())),

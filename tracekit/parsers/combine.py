@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.api.types import union_categoricals
 
 from tracekit.errors import TracekitError
 from tracekit.model import BINARIES, FRAMES, Column, Columns, IntArray, StackTable, Table
@@ -75,9 +76,16 @@ def remap(row_map: Rows, ids: pd.Series[int]) -> Rows:
 
 def concat_distinct(frames: Sequence[pd.DataFrame]) -> tuple[pd.DataFrame, list[Rows]]:
     """Return the distinct rows of all frames, and for each frame the new row of each of its rows."""
-    every = pd.concat(frames, ignore_index=True)
+    every = pd.DataFrame(
+        {
+            name: union_categoricals([frame[name] for frame in frames])
+            if column.dtype == "category"
+            else pd.concat([frame[name] for frame in frames], ignore_index=True)
+            for name, column in frames[0].items()
+        }
+    )
     group = every.groupby(list(every.columns), sort=False, dropna=False).ngroup().to_numpy().astype(np.int32)
-    distinct = every.drop_duplicates(ignore_index=True).astype(dict(frames[0].dtypes))
+    distinct = every.drop_duplicates(ignore_index=True).astype(dict(every.dtypes))
     ends = np.cumsum([len(frame) for frame in frames])[:-1]
     return distinct, list(np.split(group, ends))
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import BINARIES, FRAMES, IntArray
+from tracekit.model import BINARIES, FRAMES, IntArray, texts_at
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.images import KERNEL_PID, Image, ImageMap, RunImages, lookup_addresses
 from tracekit.parsers.bundle.symbols import SymbolsArchive
@@ -61,18 +61,21 @@ class FrameTable:
         parts = np.concatenate([np.zeros((0, _PARTS), np.int64), *self._parts])
         addresses = np.concatenate([np.zeros(0, np.uint64), *self._addresses])
         order, number = _distinct((addresses, *parts.T))
-        symbols = np.array([*self._symbols, ""], dtype=object)
+        symbols = [*self._symbols, ""]
         parts = parts[order]
-        frames = pd.DataFrame(
-            {
-                "symbol": symbols[parts[:, _SYMBOL]],
-                "binary_id": parts[:, _BINARY].astype(np.int32),
-                "address": addresses[order],
-                "source_file": symbols[parts[:, _PATH]],
-                "source_line": parts[:, _LINE].astype(np.int32),
-                "inlined": parts[:, _INLINED] == 1,
-            }
-        ).astype(dict(FRAMES.required))
+        frames = FRAMES.check(
+            pd.DataFrame(
+                {
+                    "symbol": texts_at(parts[:, _SYMBOL], symbols),
+                    "binary_id": parts[:, _BINARY].astype(np.int32),
+                    "address": addresses[order],
+                    "source_file": texts_at(parts[:, _PATH], symbols),
+                    "source_line": parts[:, _LINE].astype(np.int32),
+                    "inlined": parts[:, _INLINED] == 1,
+                }
+            ),
+            "frames",
+        )
         binaries = pd.DataFrame(list(self._binaries), columns=list(BINARIES.required))
         return number[rows].astype(np.int32), frames, binaries.astype(dict(BINARIES.required))
 

@@ -21,6 +21,7 @@ from tracekit.model import (
     StackTable,
     Table,
     categorical,
+    texts_at,
 )
 from tracekit.parsers.pack.layout import MANIFEST, MOST_DEPTH, MOST_ROWS, DamagedPackError
 from tracekit.parsers.pack.members import Array, PackMembers
@@ -139,10 +140,7 @@ class TableDecoder:
         return listed[at]
 
     def _frame(self, node: Node, columns: Columns) -> pd.DataFrame:
-        data = {
-            name: self._strings(node.node(name)) if dtype == "str" else self._numbers(node.node(name), dtype)
-            for name, dtype in columns.required.items()
-        }
+        data = {name: self._values(node.node(name), dtype) for name, dtype in columns.required.items()}
         if len({len(values) for values in data.values()}) > 1:
             raise DamagedPackError(MANIFEST, f"has columns of different lengths at {node.place}")
         return columns.check(pd.DataFrame(data), node.place)
@@ -151,10 +149,14 @@ class TableDecoder:
         values = self._members.array(node.node("values"), "uint8" if dtype == "bool" else dtype)
         return values.astype(dtype)
 
-    def _strings(self, node: Node) -> Any:
+    def _values(self, node: Node, dtype: str) -> Any:
+        if dtype not in ("str", "category"):
+            return self._numbers(node, dtype)
         codes, words = self._words(node)
         if (codes < 0).any():
             _wrong(node)
+        if dtype == "category":
+            return texts_at(codes, words)
         lengths = np.array([len(word) for word in words], np.int64)
         self._members.require_short(int(lengths[codes].sum()), node)
         return pd.array(words, dtype="str").take(codes) if words else pd.array([], dtype="str")

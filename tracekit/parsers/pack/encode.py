@@ -109,7 +109,10 @@ class TableEncoder:
     def _frame(self, frame: pd.DataFrame, columns: Columns) -> Json:
         described: Json = {}
         for name, dtype in columns.required.items():
-            if dtype == "str":
+            if dtype == "category":
+                named = pd.Categorical(frame[name])
+                described[name] = self._words(named.codes, named.categories)
+            elif dtype == "str":
                 described[name] = self._words(*pd.factorize(frame[name]))
             else:
                 described[name] = {"values": self._members.array(frame[name].to_numpy())}

@@ -28,11 +28,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
 
-from tracekit.model import BINARIES, FRAMES, IntArray, StackTable
+from tracekit.model import BINARIES, FRAMES, IntArray, StackTable, texts_at
 from tracekit.parsers.combine import unique_stacks
-from tracekit.parsers.compiled import distinct_rows, take_texts
+from tracekit.parsers.compiled import distinct_rows
 from tracekit.parsers.xml.store import DamagedCellError, Rows, ValueStore
 
 _LEAF_ARROW = " ← ("
@@ -205,18 +204,12 @@ def _binary_rows(store: ValueStore) -> tuple[pd.DataFrame, npt.NDArray[np.int32]
 def _frame_table(
     store: ValueStore, frames: dict[str, Any], texts: list[str], binary_rows: Rows
 ) -> pd.DataFrame:
-    known = len(store.strings)
-    is_used = np.zeros(known + len(texts), bool)
-    is_used[frames["name"]] = True
-    names = np.flatnonzero(is_used)
-    symbol = (np.cumsum(is_used, dtype=np.int32) - 1)[frames["name"]]
-    symbols = [store.strings[at] if at < known else texts[at - known] for at in names.tolist()]
     binary_of = store.row_of_slot(store.binaries.slot, binary_rows)
     binary_of[0] = -1
     return FRAMES.check(
         pd.DataFrame(
             {
-                "symbol": take_texts(symbols, symbol),
+                "symbol": texts_at(frames["name"], [*store.strings, *texts]),
                 "binary_id": binary_of[frames["binary"]],
                 "address": frames["address"],
                 "source_file": _source_files(store, frames["source_path"]),
@@ -230,8 +223,6 @@ def _frame_table(
 
 
 def _source_files(store: ValueStore, paths: Rows) -> Any:
-    """Return the text of each path; most recordings have none at all."""
-    if not paths.any():
-        return pd.array(pa.repeat(pa.scalar("", pa.large_string()), len(paths)), dtype="str")
+    """Return the text of each path, whose slots these are."""
     at, distinct = pd.factorize(paths)
-    return take_texts([store.text(slot) for slot in distinct.tolist()], at.astype(np.int32))
+    return texts_at(at, [store.text(slot) for slot in distinct.tolist()])
