@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp
 
 cdef extern from "xml/scan_source/bytes.h":
     uint64_t mix(uint64_t a, uint64_t b) nogil
@@ -153,25 +153,21 @@ def distinct_rows(list columns, int32_t[::1] ids, uint64_t seed):
     free(table)
 
 
-def take_runs(const uint8_t[::1] data, int64_t[::1] ends, const int32_t[::1] picks, int64_t[::1] offsets, uint8_t[::1] out):
-    """Copy run ``data[ends[i]:ends[i + 1]]`` of each pick ``i`` to its place in ``out``, from ``offsets`` on."""
-    cdef Py_ssize_t at, pick, length
-    cdef Py_ssize_t count = ends.shape[0] - 1
-    if offsets.shape[0] != picks.shape[0] + 1:
-        raise ValueError("one offset more than there are picks")
+def mark_used(const int32_t[:, ::1] cells, uint8_t[:, ::1] used):
+    """Set ``used[column, slot]`` to 1 for each of ``cells``, a line per row."""
+    cdef Py_ssize_t row, column
+    cdef int32_t slot
+    cdef int32_t slots = <int32_t>used.shape[1]
+    cdef bint strange = False
+    if used.shape[0] != cells.shape[1] or used.shape[1] > 0x7fffffff:
+        raise ValueError("as many columns of marks as of cells")
     with nogil:
-        for at in range(picks.shape[0]):
-            pick = picks[at]
-            if not 0 <= pick < count:
-                break
-            length = ends[pick + 1] - ends[pick]
-            if not (0 <= ends[pick] <= ends[pick + 1] <= data.shape[0]):
-                break
-            if offsets[at + 1] - offsets[at] != length or offsets[at] < 0 or offsets[at + 1] > out.shape[0]:
-                break
-            if length:
-                memcpy(&out[offsets[at]], &data[ends[pick]], length)
-        else:
-            at = -1
-    if at >= 0:
-        raise ValueError("a pick that is no run, or has another length")
+        for row in range(cells.shape[0]):
+            for column in range(cells.shape[1]):
+                slot = cells[row, column]
+                if 0 <= slot < slots:
+                    used[column, slot] = 1
+                else:
+                    strange = True
+    if strange:
+        raise ValueError("a cell that is no slot")

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-import pyarrow as pa
 
 from tracekit.model import IntArray
 
@@ -53,16 +51,13 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> Rows:
     return ids
 
 
-def take_texts(texts: Sequence[str], picks: Rows) -> Any:
-    """Return ``texts[pick]`` for each pick as a column of ``str``, without memory beyond that."""
-    if _columns is None:
-        return pd.array(list(texts), dtype="str").take(picks)
-    encoded = [text.encode() for text in texts]
-    lengths = np.array([len(text) for text in encoded], np.int64)
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    offsets = np.zeros(len(picks) + 1, np.int64)
-    np.cumsum(lengths[picks], out=offsets[1:])
-    data = np.empty(offsets[-1], np.uint8)
-    _columns.take_runs(np.frombuffer(b"".join(encoded), np.uint8), ends, picks, offsets, data)
-    buffers = [pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pd.array(pa.LargeStringArray.from_buffers(len(picks), *buffers), dtype="str")
+def distinct_by_column(cells: Rows, slots: int) -> list[IntArray]:
+    """Return each column's distinct numbers but 0, ascending; all are less than ``slots``."""
+    used = np.zeros((cells.shape[1], slots), np.uint8)
+    if _columns is not None:
+        _columns.mark_used(np.ascontiguousarray(cells), used)
+    else:
+        for at, marks in enumerate(used):
+            marks[cells[:, at]] = 1
+    used[:, 0] = 0
+    return [np.flatnonzero(marks.view(np.bool_)) for marks in used]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from tracekit.errors import InputError
 from tracekit.model import PROCESSES, THREADS, Column, ColumnKind, CoreType, IntArray, StackTable, Table
+from tracekit.parsers.compiled import distinct_by_column
 from tracekit.parsers.records import distinct_records, unused_mnemonic
 from tracekit.parsers.types import KIND_OF_TYPE, STACK_TYPES
 from tracekit.parsers.xml.stacks import build_stacks
@@ -49,29 +51,24 @@ class _TableBuilder:
             ) from error
 
     def _build(self, attributes: dict[str, str]) -> Table:
-        self._used = [self._distinct_slots(at) for at in range(len(self._definitions))]
+        self._used = distinct_by_column(self._node.cells, len(self._store.tag))
         self._kinds = [self._kind(at) for at in range(len(self._definitions))]
-        store = self._store
-        stacks, stack_ids = self._stacks()
-        thread_slots = self._slots_of_kind("thread")
-        processes, process_ids = _processes(store, self._slots_of_kind("process"))
-        threads, thread_ids = _threads(store, thread_slots)
-        entity_ids = {"thread": thread_ids, "process": process_ids, "stack": stack_ids}
-        columns: list[Column] = []
-        data: dict[str, Any] = {}
-        for at, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
-            slots = np.ascontiguousarray(self._node.cells[:, at])
-            mnemonic = unused_mnemonic(definition.mnemonic or f"column-{at + 1}", data)
-            columns.append(Column(mnemonic, definition.title, self._element_type(at), kind))
-            if kind in entity_ids:
-                data[mnemonic] = store.row_of_slot(self._slots_of_kind(kind), entity_ids[kind])[slots]
-            else:
-                data[mnemonic] = _take_values(store, slots, self._used[at], kind)
-        rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)), copy=False)
+        with ThreadPoolExecutor(1) as pool:  # two halves of the work; mostly, neither needs the interpreter
+            others = pool.submit(self._columns)
+            stacks, stack_ids = self._stacks()
+            data, threads, processes = others.result()
+        for at, mnemonic in enumerate(data):
+            if self._kinds[at] == "stack":
+                data[mnemonic] = self._rows_of_entities(at, stack_ids)
+        kinds = zip(self._definitions, data, self._kinds, strict=True)
+        columns = [
+            Column(mnemonic, definition.title, self._element_type(at), kind)
+            for at, (definition, mnemonic, kind) in enumerate(kinds)
+        ]
         return Table(
             self._node.schema.name,
             tuple(columns),
-            rows,
+            pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)), copy=False),
             threads,
             processes,
             stacks,
@@ -79,6 +76,30 @@ class _TableBuilder:
             attributes,
             self._core_types(),
         )
+
+    def _columns(self) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
+        """Return each column's values by its mnemonic, none yet for stacks, and the threads and processes."""
+        processes, process_ids = _processes(self._store, self._slots_of_kind("process"))
+        threads, thread_ids = _threads(self._store, self._slots_of_kind("thread"))
+        data: dict[str, Any] = {}
+        for at, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
+            mnemonic = unused_mnemonic(definition.mnemonic or f"column-{at + 1}", data)
+            if kind == "stack":
+                data[mnemonic] = None
+            elif kind in ("thread", "process"):
+                data[mnemonic] = self._rows_of_entities(at, thread_ids if kind == "thread" else process_ids)
+            else:
+                data[mnemonic] = _take_values(self._store, self._slots_at(at), self._used[at], kind)
+        return data, threads, processes
+
+    def _rows_of_entities(self, at: int, rows: Rows) -> Rows:
+        """Return a column of threads, processes or stacks; ``rows`` are of its kind's distinct slots."""
+        entities = self._slots_of_kind(self._kinds[at])
+        ids: Rows = self._store.row_of_slot(entities, rows)[self._slots_at(at)]
+        return ids
+
+    def _slots_at(self, at: int) -> Rows:
+        return np.ascontiguousarray(self._node.cells[:, at])
 
     def _core_types(self) -> dict[int, CoreType]:
         """A core's kind stands only in ``fmt``, such as ``CPU 2 (P Core)``."""
@@ -109,13 +130,6 @@ class _TableBuilder:
         if len(used) == 1:
             return used[0]
         return np.unique(np.concatenate(used)) if used else np.zeros(0, np.int64)
-
-    def _distinct_slots(self, at: int) -> IntArray:
-        """Return the distinct non-null slots of a column, ascending."""
-        is_used = np.zeros(len(self._store.tag), bool)
-        is_used[self._node.cells[:, at]] = True
-        is_used[0] = False
-        return np.flatnonzero(is_used)
 
     def _stacks(self) -> tuple[StackTable, Any]:
         slots = self._slots_of_kind("stack")
