@@ -4,9 +4,16 @@
 
 #include <stdint.h>
 #include <string.h>
-#if defined(__SSE2__)
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "words are compared as little-endian machines load them; without this scanner, tracekit reads with lxml"
+#endif
+
+#if defined(TRACEKIT_NO_SIMD) /* for tests */
+#elif defined(__SSE2__)
+#define TRACEKIT_SSE2
 #include <emmintrin.h>
 #elif defined(__ARM_NEON)
+#define TRACEKIT_NEON
 #include <arm_neon.h>
 #endif
 
@@ -19,7 +26,7 @@ static inline int special(uint8_t c, uint8_t other) {
 
 /* The first such byte from p on; there is always one, for the buffer ends with zeros. */
 static inline const uint8_t *next_special(const uint8_t *p, uint8_t other) {
-#if defined(__SSE2__)
+#if defined(TRACEKIT_SSE2)
     for (;; p += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)p);
         __m128i found = _mm_or_si128(
@@ -28,7 +35,7 @@ static inline const uint8_t *next_special(const uint8_t *p, uint8_t other) {
         int mask = _mm_movemask_epi8(found);
         if (mask) return p + __builtin_ctz((unsigned)mask);
     }
-#elif defined(__ARM_NEON)
+#elif defined(TRACEKIT_NEON)
     for (;; p += 16) {
         uint8x16_t v = vld1q_u8(p);
         uint8x16_t found = vorrq_u8(
@@ -48,7 +55,7 @@ static inline const uint8_t *next_special(const uint8_t *p, uint8_t other) {
    their sum by multiplications. */
 static inline const uint8_t *number_to_quote(const uint8_t *p, uint64_t *value) {
     if (*p < '1' || *p > '9') return NULL;
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if defined(__GNUC__)
     const uint64_t ones = 0x0101010101010101u;
     uint64_t word = load64(p);
     uint64_t other = word ^ ('"' * ones);
