@@ -233,12 +233,17 @@ def test_columns_are_the_same_compiled_and_not(runs: list[list[int]]) -> None:
     picks = np.array([len(run) for run in runs], np.int32)
     columns = [picks, picks.astype(np.uint64) * 3, picks > 1]
     cells = np.stack([picks, picks * 0 + 2], axis=1)
+    row_of = np.array([1, -1, 0], np.int32)
 
     def made() -> list[list[object]]:
         return [
             compiled.distinct_runs(values, offsets).tolist(),
             compiled.distinct_rows(columns).tolist(),
             [distinct.tolist() for distinct in compiled.distinct_by_column(cells, 4)],
+            [
+                taken.tolist()
+                for taken in compiled.take_runs(values, offsets[:-1], np.diff(offsets), row_of, 3)
+            ],
         ]
 
     with mock.patch.object(compiled, "_columns", None):
@@ -246,3 +251,5 @@ def test_columns_are_the_same_compiled_and_not(runs: list[list[int]]) -> None:
     assert made() == plain
     assert plain[0] == [runs.index(run) for run in runs]
     assert plain[2] == [sorted({len(run) for run in runs} - {0}), [2] if runs else []]
+    rows = [(1, -1, 0)[value] for run in runs for value in run]
+    assert plain[3] == [rows, [at in rows for at in range(3)]]

@@ -171,3 +171,32 @@ def mark_used(const int32_t[:, ::1] cells, uint8_t[:, ::1] used):
                     strange = True
     if strange:
         raise ValueError("a cell that is no slot")
+
+
+def take_runs(
+    const int32_t[::1] values, const int64_t[::1] starts, const int64_t[::1] counts, const int32_t[::1] row_of,
+    int32_t[::1] rows, uint8_t[::1] used,
+):
+    """Set ``rows`` to ``row_of[value]`` for the values of one run after another; mark each row in ``used``."""
+    cdef Py_ssize_t at, step, done = 0
+    cdef int32_t value, row
+    cdef bint strange = starts.shape[0] != counts.shape[0]
+    with nogil:
+        for at in range(starts.shape[0] if not strange else 0):
+            if (
+                starts[at] < 0 or not 0 <= counts[at] <= values.shape[0] - starts[at]
+                or counts[at] > rows.shape[0] - done
+            ):
+                strange = True
+                break
+            for step in range(counts[at]):
+                value = values[starts[at] + step]
+                row = row_of[value] if 0 <= value < row_of.shape[0] else -1
+                if row >= used.shape[0]:
+                    strange = True
+                elif row >= 0:
+                    used[row] = 1
+                rows[done + step] = row
+            done += counts[at]
+    if strange or done != rows.shape[0]:
+        raise ValueError("runs beyond the values, or rows that are not there")

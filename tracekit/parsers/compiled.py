@@ -61,3 +61,21 @@ def distinct_by_column(cells: Rows, slots: int) -> list[IntArray]:
             marks[cells[:, at]] = 1
     used[:, 0] = 0
     return [np.flatnonzero(marks.view(np.bool_)) for marks in used]
+
+
+def take_runs(
+    values: Rows, starts: IntArray, counts: IntArray, row_of: Rows, count: int
+) -> tuple[Rows, npt.NDArray[np.bool_]]:
+    """Return ``row_of[value]`` for the values of one run after another, and which of ``count`` rows came.
+
+    A run is ``values[start:start + count]``; -1 is no row.
+    """
+    used = np.zeros(count, np.bool_)
+    if _columns is not None:
+        rows = np.empty(counts.sum(), np.int32)
+        _columns.take_runs(values, starts, counts, row_of, rows, used.view(np.uint8))
+        return rows, used
+    before = np.cumsum(counts) - counts
+    rows = row_of[values[np.repeat(starts - before, counts) + np.arange(counts.sum())]]
+    used[rows[rows >= 0]] = True
+    return rows, used

@@ -29,9 +29,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import BINARIES, FRAMES, IntArray, StackTable, texts_at
+from tracekit.model import BINARIES, FRAMES, IntArray, StackTable, categorical, texts_at
 from tracekit.parsers.combine import unique_stacks
-from tracekit.parsers.compiled import distinct_rows
+from tracekit.parsers.compiled import distinct_rows, take_runs
 from tracekit.parsers.xml.store import DamagedCellError, Rows, ValueStore
 
 _LEAF_ARROW = " ← ("
@@ -46,10 +46,11 @@ def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.ND
     inner = _inner_backtraces(store, slots)
     counts = store.child_counts(inner)
     frame_of = store.row_of_slot(store.frames.slot)
-    frame_at = frame_of[store.every_child(inner)]
+    starts, many = store.child_starts(inner), len(store.frames.slot)
+    frame_at, is_used = take_runs(store.children, starts, counts, frame_of, many)
     texts: list[str] = []
     if not len(frame_at) or frame_at.min() >= 0:
-        frames, rows = _frame_rows(store, frame_at)
+        frames, rows = _frame_rows(store, frame_at, is_used)
     else:
         owner = np.repeat(np.arange(len(slots)), counts)
         child = store.every_child(inner)
@@ -59,7 +60,7 @@ def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.ND
         framed = np.bincount(owner[is_frame], minlength=len(slots)) > 0
         addressed = np.bincount(owner[is_fragment], minlength=len(slots)) > 0
         _refuse_unknown(store, slots, inner, framed | addressed)
-        frames, rows = _frame_rows(store, frame_at[is_frame])
+        frames, rows = _frame_rows(store, frame_at[is_frame], is_used)
         by_address, texts, address_owner, address_row = _address_rows(store, inner, owner, child, is_fragment)
         owners = np.concatenate([owner[is_frame], address_owner])
         rows = np.concatenate([rows, address_row + np.int32(len(frames["name"]))])
@@ -98,11 +99,14 @@ def _refuse_unknown(
         )
 
 
-def _frame_rows(store: ValueStore, frame_at: Rows) -> tuple[dict[str, Any], Rows]:
-    """Return the distinct frames by value, in columns, and for each of ``frame_at`` its row among them."""
+def _frame_rows(
+    store: ValueStore, frame_at: Rows, is_used: npt.NDArray[np.bool_]
+) -> tuple[dict[str, Any], Rows]:
+    """Return the distinct frames by value, in columns, and for each of ``frame_at`` its row among them.
+
+    ``is_used`` says of each frame of the store whether ``frame_at`` has it.
+    """
     every = {name: getattr(store.frames, name) for name in _FRAME_COLUMNS}
-    is_used = np.zeros(len(store.frames.slot), bool)
-    is_used[frame_at] = True
     used = None if is_used.all() else np.flatnonzero(is_used)
     if used is not None:
         every = {name: column[used] for name, column in every.items()}
@@ -223,6 +227,8 @@ def _frame_table(
 
 
 def _source_files(store: ValueStore, paths: Rows) -> Any:
-    """Return the text of each path, whose slots these are."""
+    """Return the text of each path, whose slots these are; most recordings have none at all."""
+    if not paths.any():
+        return categorical(np.zeros(len(paths), np.int8), [""])
     at, distinct = pd.factorize(paths)
     return texts_at(at, [store.text(slot) for slot in distinct.tolist()])

@@ -109,6 +109,11 @@ class ValueStore:
         has_any = self.form[slots] == Form.CHILDREN
         return np.where(has_any, self.value[slots] & np.uint64(0xFFFFFFFF), 0).astype(np.int64)
 
+    def child_starts(self, slots: Slots) -> IntArray:
+        """Return where in ``children`` those of each of ``slots`` begin; 0 where there are none."""
+        has_any = self.form[slots] == Form.CHILDREN
+        return np.where(has_any, self.value[slots] >> np.uint64(32), 0).astype(np.int64)
+
     def children_of(self, slots: Slots) -> tuple[IntArray, Rows]:
         """Return (position in ``slots``, child slot) for every child of ``slots``, in order."""
         return np.repeat(np.arange(len(slots)), self.child_counts(slots)), self.every_child(slots)
