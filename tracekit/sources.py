@@ -6,20 +6,18 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.errors import InputError, UsageError
 from tracekit.parsers.bundle.files import is_archive, is_bundle_folder, open_bundle_files
-from tracekit.parsers.bundle.source import BundleSource
-from tracekit.parsers.fallback import FallbackSource
 from tracekit.parsers.pack.layout import MANIFEST
 from tracekit.parsers.pack.members import is_pack
-from tracekit.parsers.pack.source import PackSource
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import STDIN
-from tracekit.xctrace.source import XctraceSource
-from tracekit.xctrace.tool import Xctrace, find_xctrace, require_xctrace
+
+if TYPE_CHECKING:
+    from tracekit.xctrace.tool import Xctrace
 
 Input: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 Via: TypeAlias = Literal["auto", "native", "xctrace"]
@@ -82,6 +80,8 @@ def _open_one(path: str, progress: Progress | None) -> Source:
         return XmlSource("standard input", [XmlFile(path, progress)], parse_now=True)
     folder = Path(path)
     if _is_pack(path):
+        from tracekit.parsers.pack.source import PackSource
+
         return PackSource(path, _shown(path))
     if not folder.is_dir():
         if path.endswith(".trace"):
@@ -105,6 +105,12 @@ def _open_one(path: str, progress: Progress | None) -> Source:
 
 
 def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collection[str]) -> Source:
+    # A third of what there is to import, with libraries of its own: only for bundles.
+    from tracekit.parsers.bundle.source import BundleSource
+    from tracekit.parsers.fallback import FallbackSource
+    from tracekit.xctrace.source import XctraceSource
+    from tracekit.xctrace.tool import find_xctrace, require_xctrace
+
     def exported(tool: Xctrace) -> Source:
         return XctraceSource(tool, path, _shown(path), schemas, progress)
 

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tracekit.cli import main
+from tracekit.cli.export import export_command
 from tracekit.export.stacks import ROOTS
 
 FALLBACK = Path(__file__).resolve().parents[2] / "sample_traces" / "fallback-midway-ios27"
@@ -83,7 +84,7 @@ def test_options_of_the_analysis_choose_what_is_exported() -> None:
 @pytest.mark.parametrize("root", ROOTS)
 def test_every_root_can_be_chosen(root: str) -> None:
     assert run(FALLBACK, "--to", "folded", "--root", root).exit_code == 0
-    (option,) = [one for one in main.commands["export"].params if one.name == "root"]
+    (option,) = [one for one in export_command.params if one.name == "root"]
     assert root in option.help  # type: ignore[attr-defined]
 
 

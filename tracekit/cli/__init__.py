@@ -2,52 +2,89 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import sys
 import threading
-from importlib.metadata import entry_points
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import tracekit
-from tracekit.cli.analyze import analyze_command
-from tracekit.cli.check import check_command
-from tracekit.cli.classify import classify_command
-from tracekit.cli.compare import compare_command
-from tracekit.cli.doctor import doctor_command
-from tracekit.cli.export import export_command
 from tracekit.cli.output import HELP
-from tracekit.cli.pack import pack_command
-from tracekit.cli.record import record_command
-from tracekit.cli.report import report_command
-from tracekit.cli.tables import tables_command
-from tracekit.cli.verify_native import verify_native_command
 from tracekit.errors import TracekitError
 from tracekit.export.text import printable
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 _BROKEN_PIPE = 128 + 13
 """How a shell tells that a program ended by SIGPIPE: neither a failed requirement nor a mistake."""
 
+_COMMANDS = (
+    "analyze",
+    "classify",
+    "compare",
+    "check",
+    "pack",
+    "doctor",
+    "export",
+    "record",
+    "report",
+    "tables",
+    "verify-native",
+)
+"""Each is in the module of its name, and only the one that was asked for is imported."""
 
 _PLUGINS = "tracekit.commands"
 """The entry points of commands that live in packages which import this one, such as the dashboard's."""
+
+
+def _command(name: str) -> click.Command:
+    module = name.replace("-", "_")
+    command: click.Command = getattr(import_module(f"tracekit.cli.{module}"), f"{module}_command")
+    return command
+
+
+def _plugins() -> EntryPoints:
+    # Takes as long to import as click itself, and a command of our own does without.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=_PLUGINS)
+
+
+def _collect_seldom() -> None:
+    """Have Python look for cycles of garbage less often, and not at the end of the process.
+
+    It finds next to none here: what takes memory is arrays and strings. Looking at all that pandas brings
+    along, again and again while it is imported and once more at the end, took a sixth of a short command.
+    """
+    gc.set_threshold(200_000)
+    atexit.register(gc.freeze)
 
 
 class _Commands(click.Group):
     """The one place that turns a ``TracekitError`` into a sentence on stderr and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *entry_points(group=_PLUGINS).names})
+        return sorted({*super().list_commands(ctx), *_COMMANDS, *_plugins().names})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = super().get_command(ctx, cmd_name)
-        if found is None:
-            for point in entry_points(group=_PLUGINS, name=cmd_name):
-                command: click.Command = point.load()
-                return command
-        return found
+        if cmd_name in _COMMANDS:
+            return _command(cmd_name)
+        for point in _plugins().select(name=cmd_name):
+            command: click.Command = point.load()
+            return command
+        for name in _COMMANDS:  # among those that were added click looks for the one that was meant
+            self.add_command(_command(name))
+        return super().get_command(ctx, cmd_name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        _collect_seldom()  # here the process is ours
+        return super().__call__(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         # A kill is an exit like any other: what was begun beside an output is removed.
@@ -84,16 +121,3 @@ def main() -> None:
     Exit codes: 0 done, 1 a comparison or requirement failed, 2 wrong usage, 3 unreadable or damaged input,
     4 xctrace failed or is not there, 5 a requirement cannot be measured in this recording.
     """
-
-
-main.add_command(analyze_command)
-main.add_command(classify_command)
-main.add_command(compare_command)
-main.add_command(check_command)
-main.add_command(pack_command)
-main.add_command(doctor_command)
-main.add_command(export_command)
-main.add_command(record_command)
-main.add_command(report_command)
-main.add_command(tables_command)
-main.add_command(verify_native_command)
