@@ -16,7 +16,9 @@ from tracekit.analysis.classification.frames import (
     plain_binary,
     plain_frame,
 )
+from tracekit.analysis.classification.markers import BUILT_IN as FILE
 from tracekit.analysis.classification.markers import load_markers
+from tracekit.analysis.classification.markers_file import read_markers_file
 from tracekit.analysis.classification.rules import Rule
 from tracekit.engines import Engine, Phase
 from tracekit.errors import InputError
@@ -44,6 +46,10 @@ def test_every_rule_says_what_it_means_and_where_that_is_known_from(rule):
     assert rule.means
     assert rule.confidence in ("A", "B", "C")
     assert re.fullmatch(r"[\w.-]+/[\w.-]+(#\d+|:[\w./-]+)?", rule.source), rule.source
+
+
+def test_the_built_in_file_stands_every_check_of_a_users_file():
+    assert read_markers_file(FILE).rules == BUILT_IN.rules
 
 
 def test_ids_are_unique_and_name_the_engine():

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+import pandas as pd
 import pytest
 from evidence_support import Interval, ane, codes, core_ml, gpu, manual, prediction, with_evidence
 from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.attribution import Share
-from tracekit.analysis.verdicts import Facts, Segment, Verdict, hand_offs, judge
+from tracekit.analysis.hand_offs import HandOffs
+from tracekit.analysis.timeline import SEGMENTS
+from tracekit.analysis.verdicts import Facts, Judge, Verdict
 from tracekit.engines import Basis, Engine, Phase
+from tracekit.model import WeightUnit
 
+Segment: TypeAlias = tuple[int, int, str, int, str]
 MS = 1_000_000
 EXECUTE = Phase.EXECUTE
 TABLES = {Engine.ANE: "ane-hw-intervals", Engine.GPU: "metal-gpu-intervals"}
@@ -24,17 +31,25 @@ def share(engine: Engine, phase: Phase | None, samples: int = 0, busy: float | N
 
 
 def segment(engine: Engine, start: float, length: float, basis: Basis = Basis.MEASURED) -> Segment:
-    return Segment(engine, round(start * MS), round((start + length) * MS), round(length * MS), basis)
+    return round(start * MS), round((start + length) * MS), str(engine), round(length * MS), str(basis)
+
+
+def hand_offs(*windows: list[Segment]) -> HandOffs:
+    rows = [(at, *one) for at, own in enumerate(windows) for one in own]
+    return HandOffs(
+        pd.DataFrame(rows, columns=list(SEGMENTS.required)).astype(SEGMENTS.required), len(windows)
+    )
 
 
 def verdict_of(
     shares: list[Share],
     segments: list[Segment] | None = None,
     length: float = 10,
-    unit: str = "ns",
+    unit: WeightUnit = "ns",
 ) -> Verdict:
     frames = {Engine.CPU: FRAME, Engine.ANE: "submit in ANEServices, rule ane.x"}
-    return judge(Facts(round(length * MS), shares, segments or [], frames, TABLES, unit))  # type: ignore[arg-type]
+    facts = Facts(0, round(length * MS), shares, frames)
+    return Judge(TABLES, unit, hand_offs(segments or []), lambda _: facts).verdict(0)
 
 
 def of(samples: list[Sample], *rows: Interval, start: float = 10, end: float = 20) -> Analysis:
@@ -132,8 +147,32 @@ def test_hand_offs_in_words() -> None:
         segment(Engine.ANE, 5, 18),
         segment(Engine.GPU, 30, 0.05, Basis.INFERRED),
     ]
-    assert hand_offs(one) == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU 50.0 µs (inferred)"
-    assert hand_offs(one * 2).endswith("→ ANE 2.0 ms → CPU 2.1 ms (sampled) → 2 more")
+    again = [(start + 100 * MS, end + 100 * MS, *rest) for start, end, *rest in one]
+    found = hand_offs(one, [], [*one, *again])
+    assert found.words(0) == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU 50.0 µs (inferred)"
+    assert found.words(1) == ""
+    assert found.words(2).endswith("→ ANE 2.0 ms → CPU 2.1 ms (sampled) → 2 more")
+    assert found.order(0) == (Engine.ANE, Engine.CPU, Engine.ANE, Engine.GPU)
+    assert found.order(1) == ()
+
+
+def test_hand_offs_of_engines_at_once() -> None:
+    found = hand_offs(
+        [segment(Engine.ANE, 0, 5), segment(Engine.CPU, 4, 2, Basis.SAMPLED)],
+        [segment(Engine.ANE, 5, 1), segment(Engine.CPU, 6, 2, Basis.SAMPLED)],
+        [segment(Engine.GPU, 0, 9)],
+    )
+    assert found.words(0) == "ANE 5.0 ms ∥ CPU 2.0 ms (sampled)"
+    assert [found.place(at, Engine.CPU, Engine.ANE) for at in range(3)] == [
+        " at the same time",
+        " at the end",
+        "",
+    ]
+    assert [found.place(at, Engine.ANE, Engine.CPU) for at in range(3)] == [
+        " at the same time",
+        " at the start",
+        "",
+    ]
 
 
 def test_cycles_are_no_host_time() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.codes import INFERENCE, grouped, sums
 from tracekit.analysis.measured import Measured, is_work, rows_by
 from tracekit.analysis.membership import OUTSIDE, Membership
 from tracekit.analysis.spans import Spans, union
@@ -18,10 +22,10 @@ from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, En
 from tracekit.model import ATTRIBUTION, IntArray, Trace, categorical
 
 BASES: tuple[Basis, ...] = tuple(Basis)
+Codes: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """One row of an attribution: what one engine has in one phase of one window; None is "not known"."""
 
     engine: Engine
@@ -36,28 +40,48 @@ class Share:
     @property
     def is_inference(self) -> bool:
         """True for work that counts towards a verdict."""
-        return self.phase is not None and self.phase.is_inference
+        return self.phase in INFERENCE
 
 
-def shares_by_window(attribution: pd.DataFrame) -> dict[int, list[Share]]:
-    """Return the rows of a ``model.ATTRIBUTION`` frame by window_id, in their order."""
-    found: dict[int, list[Share]] = {}
-    for row in attribution.astype(object).to_dict("records"):
-        sampled, busy, waiting = (
-            None if pd.isna(row[name]) else int(row[name]) for name in ("sampled_ns", "busy_ns", "waiting_ns")
-        )
-        share = Share(
-            Engine(row["engine"]),
-            None if pd.isna(row["phase"]) else Phase(row["phase"]),
-            int(row["samples"]),
-            int(row["weight"]),
-            sampled,
-            busy,
-            waiting,
-            None if pd.isna(row["waiting_basis"]) else Basis(row["waiting_basis"]),
-        )
-        found.setdefault(int(row["window_id"]), []).append(share)
-    return found
+class SharesByWindow(Mapping[int, list[Share]]):
+    """The rows of a ``model.ATTRIBUTION`` frame by window_id, in their order.
+
+    They stay columns until they are asked for: a run may have a hundred thousand windows.
+    """
+
+    def __init__(self, attribution: pd.DataFrame) -> None:
+        words = {"engine": Engine, "phase": Phase, "waiting_basis": Basis}
+        self._columns = [
+            _words(attribution[one].array, words[one]) if one in words else _numbers(attribution[one].array)
+            for one in Share._fields
+        ]
+        windows, firsts = np.unique(attribution["window_id"].to_numpy(np.int64), return_index=True)
+        edges = [*firsts.tolist(), len(attribution)]
+        self._rows = dict(zip(windows.tolist(), pairwise(edges), strict=True))
+
+    def __getitem__(self, window: int) -> list[Share]:
+        first, last = self._rows[window]
+        rows = zip(*[column[first:last] for column in self._columns], strict=True)
+        return list(map(Share._make, rows))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+def _words(column: Any, word: Callable[[str], Any]) -> list[Any]:
+    """Return a category column as words; None where it is missing."""
+    words = np.array([*map(word, column.categories), None], object)
+    told: list[Any] = words[column.codes].tolist()
+    return told
+
+
+def _numbers(column: Any) -> list[int | None]:
+    """Return a column of integers; None where it is missing."""
+    numbers: list[int | None] = column.to_numpy(object, na_value=None).tolist()
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -82,25 +106,26 @@ def attribute(
     ``window_id`` -1 holds what lies in no window. For windows that do not overlap, the rows add up to the
     whole recording, exactly: samples, weight, busy and waiting time.
     """
-    rows = _sample_totals(trace, labels, members)
-    busy = _table(windows, _busy(windows, measured), "busy_ns", measured.engines)
-    waits = _table(windows, _waits(windows, waiting, measured), "waiting_ns", frozenset())
-    keys = ["window_id", "engine", "phase"]
-    joined = rows.merge(busy, how="outer", on=keys).merge(waits, how="outer", on=keys)
-    joined = joined.sort_values(keys, kind="stable", ignore_index=True)
-    weight = joined["weight"].fillna(0).to_numpy(np.int64)
-    no_time = np.full(len(joined), trace.weight_unit != "ns")
-    basis = _waiting_basis(joined, waiting, measured)
+    own, samples, own_weight = _sample_totals(trace, labels, members)
+    worked, busy = _amounts(windows, _busy(windows, measured), measured.engines)
+    waited, waits = _amounts(windows, _waits(windows, waiting, measured), frozenset())
+    keys, _ = grouped(np.concatenate([own, worked, waited]))
+    window, engine, phase = _unkeyed(keys)
+    weight = _placed(keys, own, own_weight).to_numpy(np.int64, na_value=0)
+    busy_ns, waiting_ns = _placed(keys, worked, busy), _placed(keys, waited, waits)
+    basis = np.where(waiting_ns.isna(), -1, _waiting_bases(waiting, measured)[engine])
     return ATTRIBUTION.check(
         pd.DataFrame(
             {
-                "window_id": joined["window_id"].to_numpy(np.int64),
-                "engine": categorical(joined["engine"].to_numpy(np.int64), ENGINES),
-                "phase": categorical(joined["phase"].to_numpy(np.int64), PHASES),
-                "samples": joined["samples"].fillna(0).to_numpy(np.int64),
-                "sampled_ns": pd.arrays.IntegerArray(weight.copy(), no_time),
-                "busy_ns": joined["busy_ns"].astype("Int64"),
-                "waiting_ns": joined["waiting_ns"].astype("Int64"),
+                "window_id": window,
+                "engine": categorical(engine, ENGINES),
+                "phase": categorical(phase, PHASES),
+                "samples": _placed(keys, own, samples).to_numpy(np.int64, na_value=0),
+                "sampled_ns": pd.arrays.IntegerArray(
+                    weight.copy(), np.full(len(keys), trace.weight_unit != "ns")
+                ),
+                "busy_ns": busy_ns,
+                "waiting_ns": waiting_ns,
                 "weight": weight,
                 "waiting_basis": categorical(basis, BASES),
             }
@@ -109,25 +134,32 @@ def attribute(
     )
 
 
-def _sample_totals(trace: Trace, labels: Labels, members: Membership) -> pd.DataFrame:
+def _keyed(window: IntArray, engine: Codes | int, phase: Codes | int) -> IntArray:
+    """Return one number for each row of an attribution, in the rows' order; window -1 and phase -1 are 0."""
+    keys: IntArray = ((window + 1) * len(ENGINES) + engine) * (len(PHASES) + 1) + phase + 1
+    return keys
+
+
+def _unkeyed(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    rest, phase = np.divmod(keys, len(PHASES) + 1)
+    window, engine = np.divmod(rest, len(ENGINES))
+    return window - 1, engine, phase - 1
+
+
+def _placed(keys: IntArray, own: IntArray, amounts: IntArray) -> pd.arrays.IntegerArray:
+    """Return amounts of some of the keys for all of them, missing for the others."""
+    placed, missing = np.zeros(len(keys), np.int64), np.ones(len(keys), bool)
+    at = np.searchsorted(keys, own)
+    placed[at], missing[at] = amounts, False
+    return pd.arrays.IntegerArray(placed, missing)
+
+
+def _sample_totals(trace: Trace, labels: Labels, members: Membership) -> tuple[IntArray, IntArray, IntArray]:
+    """Return keys, and the samples and the weight of each."""
     sample, window = members.with_outside(len(trace.samples))
-    width = len(PHASES) + 1
-    engine, phase = labels.engine[sample].astype(np.int64), labels.phase[sample].astype(np.int64)
-    key = (window + 1) * (len(ENGINES) * width) + engine * width + phase + 1
-    distinct, at = np.unique(key, return_inverse=True)
-    weight = np.zeros(len(distinct), np.int64)
-    np.add.at(weight, at, trace.weights[sample])
-    rest_of, phase_of = np.divmod(distinct, width)
-    window_of, engine_of = np.divmod(rest_of, len(ENGINES))
-    return pd.DataFrame(
-        {
-            "window_id": window_of - 1,
-            "engine": engine_of,
-            "phase": phase_of - 1,
-            "samples": np.bincount(at, minlength=len(distinct)).astype(np.int64),
-            "weight": weight,
-        }
-    )
+    keys, at = grouped(_keyed(window, labels.engine[sample], labels.phase[sample]))
+    weight = sums(at, trace.weights[sample], len(keys))
+    return keys, np.bincount(at, minlength=len(keys)), weight
 
 
 def scopes_of(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:
@@ -192,37 +224,25 @@ def waits_of(
             yield at, waiting.spans(engine, int(thread), int(pid), bool(alone))
 
 
-def _table(
-    windows: pd.DataFrame, amounts: Iterator[Amounts], name: str, measured: frozenset[Engine]
-) -> pd.DataFrame:
-    """Return amounts as rows; a zero is kept where it is a finding: of execution on a measured engine."""
+def _amounts(
+    windows: pd.DataFrame, amounts: Iterator[Amounts], measured: frozenset[Engine]
+) -> tuple[IntArray, IntArray]:
+    """Return amounts by key; a zero is kept where it is a finding: of execution on a measured engine."""
     ids = np.append(windows["window_id"].to_numpy(np.int64), OUTSIDE)
-    pieces = []
+    keys, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for one in amounts:
         finding = one.engine in measured and one.phase is Phase.EXECUTE
         at = np.flatnonzero((one.per_window > 0) | finding)
-        pieces.append(
-            pd.DataFrame(
-                {
-                    "window_id": ids[at],
-                    "engine": np.full(len(at), ENGINE_CODE[one.engine], np.int64),
-                    "phase": np.full(len(at), PHASE_CODE[one.phase], np.int64),
-                    name: pd.array(one.per_window[at], dtype="Int64"),
-                }
-            )
-        )
-    empty = pd.DataFrame(
-        {"window_id": [], "engine": [], "phase": [], name: pd.array([], dtype="Int64")}
-    ).astype({"window_id": "int64", "engine": "int64", "phase": "int64"})
-    return pd.concat(pieces, ignore_index=True) if pieces else empty
+        keys.append(_keyed(ids[at], ENGINE_CODE[one.engine], PHASE_CODE[one.phase]))
+        values.append(one.per_window[at])
+    return np.concatenate(keys), np.concatenate(values)
 
 
-def _waiting_basis(rows: pd.DataFrame, waiting: Waiting, measured: Measured) -> IntArray:
+def _waiting_bases(waiting: Waiting, measured: Measured) -> IntArray:
+    """Return the code of the basis of each engine's waiting, -1 for none."""
     codes = np.full(len(ENGINES), -1, np.int64)
     for engine in AWAITED:
         basis = Basis.MEASURED if measured.requests(engine) else waiting.basis.get(engine)
         if basis is not None:
             codes[ENGINE_CODE[engine]] = BASES.index(basis)
-    known = rows["waiting_ns"].notna().to_numpy(bool)
-    found: IntArray = np.where(known, codes[rows["engine"].to_numpy(np.int64)], -1)
-    return found
+    return codes

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.codes import grouped, sums
 from tracekit.analysis.measured import rows_by
-from tracekit.analysis.membership import Membership
+from tracekit.analysis.membership import NOBODY, Membership
 from tracekit.engines import ENGINES
 from tracekit.model import Columns, Trace, categorical
 
@@ -30,16 +31,9 @@ _MISPREDICTED = ("BRANCH_MISPRED_NONSPEC", "BR_MISP_RETIRED.ALL_BRANCHES")
 def count_events(trace: Trace, labels: Labels, members: Membership) -> pd.DataFrame:
     """Return the counters' sums (``EVENT_COUNTS``), one row per window × engine × event with samples."""
     names = [str(name) for name in trace.counters.columns]
-    sample, window = members.with_outside(len(trace.samples))
-    key = (window + 1) * len(ENGINES) + labels.engine[sample]
-    distinct, at = np.unique(key, return_inverse=True)
-    if not names:
-        distinct = distinct[:0]
-    values = []
-    for name in names:
-        sums = np.zeros(len(distinct), np.int64)
-        np.add.at(sums, at, trace.counters[name].to_numpy(np.int64)[sample])
-        values.append(sums)
+    sample, window = members.with_outside(len(trace.samples)) if names else NOBODY.with_outside(0)
+    distinct, at = grouped((window + 1) * len(ENGINES) + labels.engine[sample])
+    values = [sums(at, trace.counters[name].to_numpy(np.int64)[sample], len(distinct)) for name in names]
     window_of, engine_of = np.divmod(np.repeat(distinct, len(names)), len(ENGINES))
     flat = np.stack(values, axis=1).reshape(-1) if values else np.zeros(0, np.int64)
     return EVENT_COUNTS.check(

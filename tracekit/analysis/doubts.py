@@ -7,11 +7,12 @@ import pandas as pd
 
 from tracekit.analysis.attribution import scopes_of
 from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.codes import is_engine, is_phase
 from tracekit.analysis.measured import CORE_ML, MPS, Measured
 from tracekit.analysis.membership import Membership
 from tracekit.analysis.verdicts import many
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
+from tracekit.engines import ENGINE_CODE, Engine, Phase
 from tracekit.model import Issue, Trace
 
 
@@ -131,8 +132,8 @@ def _disagreement(
     """Say it when stacks hand work to the ANE in windows where its table has nothing."""
     if Engine.ANE not in measured.engines or not len(windows):
         return []
-    phases = [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT], PHASE_CODE[Phase.EXECUTE]]
-    on_ane = (labels.engine == ENGINE_CODE[Engine.ANE]) & np.isin(labels.phase, phases)
+    calls = is_phase(labels.phase, Phase.DISPATCH, Phase.WAIT, Phase.EXECUTE)
+    on_ane = is_engine(labels.engine, Engine.ANE) & calls
     called = np.unique(members.window[on_ane[members.sample]])
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     busy = np.zeros(len(windows), np.int64)

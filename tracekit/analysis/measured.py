@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.codes import grouped, is_engine, positions_by
 from tracekit.analysis.spans import NOTHING, Spans, union
 from tracekit.engines import ENGINE_CODE, Engine, Phase
 from tracekit.model import BoolArray, IntArray, Trace
@@ -178,11 +179,11 @@ def _spans(rows: pd.DataFrame) -> Spans:
 
 def rows_by(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...], IntArray]]:
     """Yield each combination of values that these columns have, and the rows that have it."""
-    grouped = frame.groupby(list(names), sort=True, dropna=False, observed=True)
-    numbers = grouped.ngroup().to_numpy(np.int64)
-    order = np.argsort(numbers, kind="stable")
-    cuts = np.flatnonzero(np.diff(numbers[order])) + 1
-    for at in np.split(order, cuts) if len(order) else []:
+    number = np.zeros(len(frame), np.int64)
+    for name in names:
+        code, distinct = pd.factorize(frame[name])  # missing is -1
+        number = grouped(number * (len(distinct) + 1) + code + 1)[1]
+    for at in positions_by(number, int(number.max(initial=-1)) + 1):
         yield tuple(frame[name].iloc[int(at[0])] for name in names), at
 
 
@@ -252,7 +253,7 @@ def ane_may_be_ours(labels: Labels) -> bool:
     unknown = int((engines == ENGINE_CODE[Engine.UNKNOWN]).sum())
     if 2 * unknown > len(engines) or (engines == ENGINE_CODE[Engine.ANE]).any():
         return True
-    elsewhere = int(np.isin(engines, [ENGINE_CODE[Engine.CPU], ENGINE_CODE[Engine.GPU]]).sum())
+    elsewhere = int(is_engine(engines, Engine.CPU, Engine.GPU).sum())
     quiet = not (labels.is_ml | labels.in_call).any() and len(engines) - unknown >= _MANY_QUIET
     return not quiet and elsewhere < _MANY_ELSEWHERE
 

@@ -53,13 +53,18 @@ def assign_samples(trace: Trace, labels: Labels, windows: pd.DataFrame) -> Membe
     owner = windows["thread_id"].to_numpy()[window]
     thread = trace.samples["thread_id"].to_numpy()[sample]
     source = windows["source"].astype("str")
-    is_call = ~source.isin(GIVEN_SOURCES).to_numpy(bool)[window]
+    calls = ~source.isin(GIVEN_SOURCES).to_numpy(bool)
+    if not calls.any():
+        keep = np.flatnonzero((owner < 0) | (thread == owner))
+        return Membership(sample[keep], window[keep])
+    is_call = calls[window]
     from_stacks = (source == "stacks").to_numpy(bool)[window]
     pid = windows["pid"].to_numpy()[window]
     same_process = (pid < 0) | (pid == labels.pid[sample])
 
     own = np.where(is_call, (thread == owner) & same_process, (owner < 0) | (thread == owner))
-    called = np.bincount(sample[own & is_call], minlength=len(trace.samples)) > 0
+    called = np.zeros(len(trace.samples), bool)
+    called[sample[own & is_call]] = True
     at_work = labels.is_worker | ((labels.is_ml | labels.in_call) & ~called)
     joined = is_call & ~own & same_process & np.where(from_stacks, labels.is_worker[sample], at_work[sample])
 
@@ -86,6 +91,8 @@ def _pairs(times: IntArray, windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
 
 def _claimed_by_several(sample: IntArray, claimant: IntArray, count: int) -> BoolArray:
     """Mark the samples that have two claimants or more."""
+    if not len(sample):
+        return np.zeros(count, bool)
     low = np.full(count, np.iinfo(np.int64).max)
     high = np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(low, sample, claimant)

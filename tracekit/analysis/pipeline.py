@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from tracekit.analysis.attribution import attribute, shares_by_window
+from tracekit.analysis.attribution import SharesByWindow, attribute
 from tracekit.analysis.classification.labels import label_samples
 from tracekit.analysis.classification.markers import load_markers
 from tracekit.analysis.counters import count_events, sum_metrics
 from tracekit.analysis.doubts import doubts_of, unknown_threads
 from tracekit.analysis.evidence import gather_evidence
+from tracekit.analysis.hand_offs import HandOffs
 from tracekit.analysis.measured import ANE_SOURCES, Measured, ane_may_be_ours
 from tracekit.analysis.membership import NOBODY, assign_samples
 from tracekit.analysis.reasons import leading_frames
@@ -26,11 +27,11 @@ from tracekit.analysis.selection import (
 )
 from tracekit.analysis.summary import summarize
 from tracekit.analysis.timeline import Timeline
-from tracekit.analysis.verdicts import Facts, Segment, Verdict, judge
+from tracekit.analysis.verdicts import Facts, Judge, Verdict
 from tracekit.analysis.waiting import Waiting
 from tracekit.analysis.windows.choose import WindowSource, choose_windows
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
-from tracekit.engines import Basis, Engine
+from tracekit.engines import Engine
 from tracekit.model import WINDOWS, Trace, WeightUnit
 
 
@@ -68,9 +69,7 @@ def analyze(
     attribution = attribute(trace, labels, members, frame, measured, waiting)
     timeline = Timeline(trace, labels, members, frame, measured, waiting)
     times, segments = timeline.times(), timeline.segments()
-    frames: dict[int, dict[Engine, str]] = {}
-    for (window, engine), named in leading_frames(trace, labels, rules, members).items():
-        frames.setdefault(window, {})[engine] = named
+    frames = leading_frames(trace, labels, rules, members)
     verdicts = _verdicts(frame, attribution, times, segments, frames, measured, trace.weight_unit)
     return Analysis(
         trace=trace,
@@ -107,40 +106,23 @@ def _verdicts(
     measured: Measured,
     unit: WeightUnit,
 ) -> tuple[Verdict, ...]:
-    shares = shares_by_window(attribution)
-    ordered = segments_by_window(segments)
+    shares = SharesByWindow(attribution)
     lengths = (windows["end_ns"] - windows["start_ns"]).tolist()
     foreign = times["foreign_ns"].tolist()
     is_call = (~windows["source"].isin(GIVEN_SOURCES)).tolist()
     of_engine = windows["source"].isin(ANE_SOURCES).tolist()
     requested = frozenset(engine for engine in Engine if measured.requests(engine))
-    return tuple(
-        judge(
-            Facts(
-                length,
-                shares.get(window, []),
-                ordered.get(window, []),
-                frames.get(window, {}),
-                measured.reported,
-                unit,
-                requested,
-                foreign[window],
-                is_call[window],
-                of_engine[window],
-            )
+
+    def facts(window: int) -> Facts:
+        return Facts(
+            window,
+            lengths[window],
+            shares.get(window, []),
+            frames.get(window, {}),
+            foreign[window],
+            is_call[window],
+            of_engine[window],
         )
-        for window, length in enumerate(lengths)
-    )
 
-
-def segments_by_window(segments: pd.DataFrame) -> dict[int, list[Segment]]:
-    """Return the rows of a ``timeline.SEGMENTS`` frame by window_id, in their order."""
-    engines = [Engine(name) for name in segments["engine"].cat.categories]
-    bases = [Basis(name) for name in segments["basis"].cat.categories]
-    columns = [segments[name].tolist() for name in ("window_id", "start_ns", "end_ns", "busy_ns")]
-    codes = [segments[name].cat.codes.tolist() for name in ("engine", "basis")]
-    found: dict[int, list[Segment]] = {}
-    for window, start_ns, end_ns, busy_ns, engine, basis in zip(*columns, *codes, strict=True):
-        segment = Segment(engines[engine], start_ns, end_ns, busy_ns, bases[basis])
-        found.setdefault(window, []).append(segment)
-    return found
+    judge = Judge(measured.reported, unit, HandOffs(segments, len(windows)), facts, requested)
+    return tuple(judge.verdict(window) for window in range(len(windows)))

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tracekit.model import IntArray
+from tracekit.model import BoolArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,11 @@ class Spans:
         """Return how much of the spans lies in each window ``[start, end)``: one int64 per window."""
         return self.until(ends) - self.until(starts)
 
-    def touches(self, start_ns: int, end_ns: int) -> bool:
-        """True if any of the spans lies in ``[start, end)``."""
-        at = int(np.searchsorted(self.ends, start_ns, "right"))
-        return at < len(self.starts) and int(self.starts[at]) < end_ns
+    def touches(self, starts: IntArray, ends: IntArray) -> BoolArray:
+        """Mark the windows ``[start, end)`` in which any of the spans lies."""
+        at = np.searchsorted(self.ends, starts, "right")
+        touched: BoolArray = np.append(self.starts, np.iinfo(np.int64).max)[at] < ends
+        return touched
 
     def pieces(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the spans cut to the windows, as (row of the window, start, end), window by window."""
@@ -118,10 +119,23 @@ def union_by_group(group: IntArray, starts: IntArray, ends: IntArray) -> tuple[I
     group, starts, ends = group[order], starts[order], ends[order]
     if not len(group):
         return group, starts, ends
-    # A running maximum that starts afresh in each group: ranks of ends, lifted by group, keep it exact.
-    distinct, rank = np.unique(ends, return_inverse=True)
-    lane = np.cumsum(np.append(0, group[1:] != group[:-1]))
-    reach = distinct[np.maximum.accumulate(rank + lane * len(distinct)) - lane * len(distinct)]
-    opens = np.append(True, (group[1:] != group[:-1]) | (starts[1:] > reach[:-1]))
+    changes = group[1:] != group[:-1]
+    reach = _reach_by_lane(np.cumsum(np.append(0, changes)), ends)
+    opens = np.append(True, changes | (starts[1:] > reach[:-1]))
     closes = np.append(np.flatnonzero(opens)[1:] - 1, len(group) - 1)
     return group[opens], starts[opens], reach[closes]
+
+
+def _reach_by_lane(lane: IntArray, ends: IntArray) -> IntArray:
+    """Return the largest end so far in each lane, of lanes in ascending order.
+
+    It is a running maximum of ends that are lifted by lane: of their ranks, where the times are too long.
+    """
+    low, high = int(ends.min()), int(ends.max())
+    if (int(lane[-1]) + 1) * (high - low + 1) < 2**62:
+        lift = lane * (high - low + 1)
+        reach: IntArray = np.maximum.accumulate(ends - low + lift) - lift + low
+        return reach
+    distinct, rank = np.unique(ends, return_inverse=True)
+    lift = lane * len(distinct)
+    return distinct[np.maximum.accumulate(rank + lift) - lift]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from tracekit.engines import ENGINE_CODE, Engine, Phase
 from tracekit.model import IntArray, Trace
 
 _MOST_STRETCHES = 4
+_Kind: TypeAlias = tuple[str, frozenset[Engine]]
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,8 @@ def _counted(windows: pd.DataFrame, verdicts: Sequence[str]) -> str:
 
 def _lead(windows: pd.DataFrame, times: pd.DataFrame, verdicts: Sequence[Verdict]) -> str:
     """Say what most windows did, in the words of the middle one of them, and what the first took."""
-    told = [(verdict.verdict, frozenset(verdict.order)) for verdict in verdicts]
+    kinds: dict[_Kind, _Kind] = {}  # so that windows of one kind share it
+    told = [kinds.setdefault(own, own) for own in ((one.verdict, frozenset(one.order)) for one in verdicts)]
     kind, count = Counter(told).most_common(1)[0]
     if kind[0] == UNKNOWN or 2 * count <= len(verdicts):
         return ""
@@ -159,14 +161,13 @@ def _first(length_ns: int, times: pd.DataFrame) -> str:
 
 def _changes(windows: pd.DataFrame, verdicts: Sequence[str]) -> str:
     """Say where the verdict changes along the run, when that is a short story."""
-    grouped = groupby(enumerate(verdicts), itemgetter(1))
-    stretches = [(verdict, [at for at, _ in group]) for verdict, group in grouped]
-    if not 2 <= len(stretches) <= _MOST_STRETCHES:
+    firsts = [at for at, verdict in enumerate(verdicts) if not at or verdict != verdicts[at - 1]]
+    if not 2 <= len(firsts) <= _MOST_STRETCHES:
         return ""
     told = []
-    for verdict, numbers in stretches:
-        span = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]}"
-        told.append(f"{verdict} in {span} from {windows['start_ns'].iloc[numbers[0]] / 1e6:,.3f} ms")
+    for first, after in pairwise([*firsts, len(verdicts)]):
+        span = f"{first}" if after == first + 1 else f"{first}–{after - 1}"
+        told.append(f"{verdicts[first]} in {span} from {windows['start_ns'].iloc[first] / 1e6:,.3f} ms")
     return f" By number: {', then '.join(told)}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,11 +11,12 @@ import pandas as pd
 
 from tracekit.analysis.attribution import BASES, scopes_of, waits_of
 from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.codes import INFERENCE, is_engine, is_phase, sums
 from tracekit.analysis.measured import Measured, is_work
 from tracekit.analysis.membership import Membership
 from tracekit.analysis.spans import NOTHING, Spans, held_twice, union, union_by_group
 from tracekit.analysis.waiting import Waiting
-from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, SERVING, Basis, Engine, Phase
+from tracekit.engines import ENGINE_CODE, ENGINES, PHASES, SERVING, Basis, Engine, Phase
 from tracekit.model import Columns, IntArray, Trace, categorical
 
 Edges: TypeAlias = tuple[IntArray, IntArray, IntArray]
@@ -118,7 +119,7 @@ class Timeline:
                 yield _Pieces(at[window], starts, ends, engine, Basis.MEASURED)
             if engine is not Engine.CPU:
                 return
-        window, starts, ends = self._sampled([ENGINE_CODE[engine]], _INFERENCE)
+        window, starts, ends = self._sampled([engine], INFERENCE)
         basis = Basis.SAMPLED
         if engine in self._waiting.basis:
             waited, since, until = self._waits(engine)
@@ -134,17 +135,13 @@ class Timeline:
         for at, who in scopes_of(self._windows):
             yield at, self._measured.spans(self._measured.scope(*who), (engine, phase))
 
-    def _sampled(self, engines: Sequence[int] | None, phases: Sequence[int] | None) -> Edges:
+    def _sampled(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> Edges:
         """Return the time that the windows' samples stand for, cut to the window: (row, start, end)."""
-        sample, window = self._members.sample, self._members.window
+        wanted = is_engine(self._labels.engine, *engines) & is_phase(self._labels.phase, *phases)
         if self._trace.weight_unit != "ns":
-            sample, window = sample[:0], window[:0]
-        if engines is not None:
-            keep = np.isin(self._labels.engine[sample], engines)
-            sample, window = sample[keep], window[keep]
-        if phases is not None:
-            keep = np.isin(self._labels.phase[sample], phases)
-            sample, window = sample[keep], window[keep]
+            wanted[:] = False
+        keep = np.flatnonzero(wanted[self._members.sample])
+        sample, window = self._members.sample[keep], self._members.window[keep]
         starts = self._trace.samples["time_ns"].to_numpy(np.int64)[sample]
         return window, starts, np.minimum(starts + self._trace.weights[sample], self._ends[window])
 
@@ -172,11 +169,11 @@ class Timeline:
             working = [self._measured.spans(scope, key) for key in self._measured.keys if is_work(key)]
             window, begin, end = union(working).pieces(starts, ends)
             covered.append((at[window], begin, end))
-        covered.append(self._sampled(None, None))
         elsewhere = not {Engine.ANE, Engine.GPU}.isdisjoint(self._measured.engines)
         known = elsewhere and self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
-        lengths = self._ends - self._starts
-        idle = lengths - _length_by_window(covered, count)
+        if known:
+            covered.append(self._sampled(ENGINES, (*PHASES, None)))
+        idle = self._ends - self._starts - _length_by_window(covered, count)
         preparing, basis = self._preparing()
         return TIMES.check(
             pd.DataFrame(
@@ -196,26 +193,23 @@ class Timeline:
     def _preparing(self) -> tuple[IntArray, IntArray]:
         """Return compile and load per window and how it is known: measured where it was, else sampled."""
         amounts = np.zeros(len(self._windows), np.int64)
-        keys = [key for key in self._measured.keys if key[1] in (Phase.LOAD, Phase.COMPILE)]
+        keys = [key for key in self._measured.keys if key[1] in _PREPARING]
         for at, who in scopes_of(self._windows):
             scope = self._measured.scope(*who)
             spans = union([self._measured.spans(scope, key) for key in keys]) if keys else NOTHING
             amounts[at] = spans.within(self._starts[at], self._ends[at])
         basis = np.where(amounts > 0, BASES.index(Basis.MEASURED), BASES.index(Basis.SAMPLED))
-        sampled = _length_by_window([self._sampled(None, _PREPARING)], len(self._windows))
+        sampled = _length_by_window([self._sampled(ENGINES, _PREPARING)], len(self._windows))
         return np.where(amounts > 0, amounts, sampled), basis
 
 
-_INFERENCE = [code for code, phase in enumerate(PHASES) if phase.is_inference]
-_PREPARING = [PHASE_CODE[Phase.LOAD], PHASE_CODE[Phase.COMPILE]]
+_PREPARING = (Phase.LOAD, Phase.COMPILE)
 
 
 def _length_by_window(pieces: Sequence[Edges], count: int) -> IntArray:
     """Return how much time the union of the pieces holds, per window."""
     window, starts, ends = union_by_group(*_joined(pieces))
-    total = np.zeros(count, np.int64)
-    np.add.at(total, window, ends - starts)
-    return total
+    return sums(window, ends - starts, count)
 
 
 def _joined(pieces: Sequence[Edges]) -> Edges:

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.codes import grouped, is_engine, is_phase, positions_by
 from tracekit.analysis.spans import Spans, union
 from tracekit.analysis.windows.stacks import LONG_HOLE_NS
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, Basis, Engine, Phase
+from tracekit.engines import ENGINE_CODE, ENGINES, Basis, Engine, Phase
 from tracekit.model import BoolArray, IntArray, Trace
 
 AWAITED = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
@@ -74,37 +76,40 @@ class Waiting:
     def _by_engine(self, engine: Engine) -> Mapping[_Lane, Spans]:
         return {lane: spans for lane, spans in self._lanes.items() if lane.engine is engine}
 
+    @cached_property
     def _handing_over(self) -> BoolArray:
-        phases = [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT]]
-        engines = [ENGINE_CODE[engine] for engine in AWAITED]
-        marked: BoolArray = np.isin(self._labels.phase, phases) & np.isin(self._labels.engine, engines)
-        return marked
-
-    def _by_thread(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the samples by thread and time: positions, times, and the same thread's next time or -1."""
-        times = self._trace.samples["time_ns"].to_numpy(np.int64)
-        threads = self._trace.samples["thread_id"].to_numpy()
-        order = np.argsort(threads, kind="stable")
-        following = np.full(len(order), -1, np.int64)
-        same = threads[order][1:] == threads[order][:-1]
-        following[:-1] = np.where(same, times[order][1:], -1)
-        return order, times, following
+        hands_over = is_phase(self._labels.phase, Phase.DISPATCH, Phase.WAIT)
+        return hands_over & is_engine(self._labels.engine, *AWAITED)
 
     def _gaps(self) -> dict[_Lane, Spans]:
         """Return the holes after samples that hand over work; a long one may be the end of the call."""
         if self._trace.weight_unit != "ns":
             return {}
-        order, times, following = self._by_thread()
+        times = self._trace.samples["time_ns"].to_numpy(np.int64)
+        at, following = self._followed()
         period = sampling_period_ns(self._trace)
-        hole = following - times[order]
-        waits = self._handing_over()[order] & (following >= 0)
-        waits &= (2 * hole > 3 * period) & (hole <= max(LONG_HOLE_NS, 5 * period))
-        at = order[waits]
-        return self._lanes_of(at, times[at] + period, following[waits], self._labels.engine)
+        hole = times[following] - times[at]
+        waits = np.flatnonzero((2 * hole > 3 * period) & (hole <= max(LONG_HOLE_NS, 5 * period)))
+        at, following = at[waits], following[waits]
+        return self._lanes_of(at, times[at] + period, times[following], self._labels.engine)
+
+    def _followed(self) -> tuple[IntArray, IntArray]:
+        """Return the samples that hand over work and are not their thread's last, and the next of each."""
+        threads = self._trace.samples["thread_id"].to_numpy()
+        threads = threads.astype(
+            np.min_scalar_type(-1 - len(self._trace.threads))
+        )  # sorts fast up to 16 bits
+        order = np.argsort(threads, kind="stable")
+        place = np.flatnonzero(self._handing_over[order[:-1]])
+        at, following = order[place], order[place + 1]
+        same = np.flatnonzero(threads[at] == threads[following])
+        return at[same], following[same]
 
     def _blocked_samples(self) -> dict[_Lane, Spans]:
-        blocked = (self._trace.samples["state"].isin(_BLOCKED)).to_numpy(bool)
-        at = np.flatnonzero(blocked & self._handing_over())
+        state = self._trace.samples["state"].cat
+        is_blocked = np.append(state.categories.isin(_BLOCKED), False)
+        blocked = is_blocked[state.codes.to_numpy()]
+        at = np.flatnonzero(blocked & self._handing_over)
         if self._trace.weight_unit != "ns":
             return {}
         times = self._trace.samples["time_ns"].to_numpy(np.int64)[at]
@@ -131,7 +136,7 @@ class Waiting:
         sample = order[np.maximum(at, 0)]
         near = starts - times[sample] <= LONG_HOLE_NS  # it may wake and wait again without a sample
         fits = is_known & (at >= 0) & (keys[np.maximum(at, 0)] == wanted) & near
-        handing = self._handing_over()
+        handing = self._handing_over
         fits &= (handing | self._labels.in_call)[sample]
         engines = np.where(handing, self._labels.engine, ENGINE_CODE[Engine.RUNTIME])
         ends = states["end_ns"].to_numpy(np.int64)
@@ -141,24 +146,21 @@ class Waiting:
         self, samples: IntArray, starts: IntArray, ends: IntArray, engines: npt.NDArray[np.integer]
     ) -> dict[_Lane, Spans]:
         """Group spans by the engine, the thread and the process of the sample before each."""
-        if not len(samples):
-            return {}
-        keys = [
-            engines[samples].astype(np.int64),
-            self._trace.samples["thread_id"].to_numpy()[samples].astype(np.int64),
-            self._labels.pid[samples].astype(np.int64),
-            self._labels.is_worker[samples].astype(np.int64),
-        ]
-        group = np.zeros(len(samples), np.int64)
-        for key in keys:  # one number for what each of them tells apart, in their order
-            values, at_value = np.unique(key, return_inverse=True)
-            group = np.unique(group * len(values) + at_value, return_inverse=True)[1]
-        order = np.argsort(group, kind="stable")
-        cuts = np.flatnonzero(np.diff(group[order])) + 1
+        threads = self._trace.samples["thread_id"].to_numpy()
+        workers = self._labels.is_worker[samples]
+        width = len(self._trace.threads) + 1
+        # A thread has but one process.
+        keys, at = grouped((engines[samples].astype(np.int64) * width + threads[samples] + 1) * 2 + workers)
         lanes = {}
-        for at in np.split(order, cuts):
-            engine, thread, pid, worker = (int(key[at[0]]) for key in keys)
-            lanes[_Lane(ENGINES[engine], thread, pid, bool(worker))] = Spans.of(starts[at], ends[at])
+        for own in positions_by(at, len(keys)):
+            first = int(samples[own[0]])
+            lane = _Lane(
+                ENGINES[engines[first]],
+                int(threads[first]),
+                int(self._labels.pid[first]),
+                bool(self._labels.is_worker[first]),
+            )
+            lanes[lane] = Spans.of(starts[own], ends[own])
         return lanes
 
 

@@ -11,14 +11,12 @@ import numpy as np
 import pandas as pd
 
 import tracekit
-from tracekit.analysis.attribution import Share, shares_by_window
+from tracekit.analysis.attribution import Share, SharesByWindow
 from tracekit.analysis.classification.frames import has_symbol
 from tracekit.analysis.counters import ratios
 from tracekit.analysis.evidence import Evidence
 from tracekit.analysis.membership import OUTSIDE
-from tracekit.analysis.pipeline import segments_by_window
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.verdicts import Segment
 from tracekit.analysis.windows.window import numbered_windows
 from tracekit.engines import ENGINES, ML_ENGINES, Engine
 from tracekit.model import Trace, WeightUnit
@@ -34,7 +32,7 @@ def to_json(analysis: Analysis) -> str:
 def to_dict(analysis: Analysis) -> dict[str, Any]:
     """Return the document as plain data."""
     trace = analysis.trace
-    totals = shares_by_window(analysis.totals).get(OUTSIDE, [])
+    totals = SharesByWindow(analysis.totals).get(OUTSIDE, [])
     return {
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
@@ -140,8 +138,8 @@ def _sum_or_null(amounts: Sequence[int | None], of_nothing: int | None) -> int |
 
 
 def _windows(analysis: Analysis) -> list[dict[str, Any]]:
-    shares = shares_by_window(analysis.attribution)
-    segments = segments_by_window(analysis.segments)
+    shares = SharesByWindow(analysis.attribution)
+    segments = _segments(analysis.segments)
     events, metrics = _events(analysis), _metrics(analysis)
     times = analysis.times.astype(object).to_dict("records")
     firsts = analysis.windows["first"].tolist()
@@ -167,7 +165,7 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
                     for name, value in times[number].items()
                     if name != "window_id"
                 },
-                "segments": [_segment(one) for one in segments.get(number, [])],
+                "segments": segments.get(number, []),
                 "counters": events.get(number, {}),
                 "metrics": metrics.get(number, {}),
                 "verdict": verdict.verdict,
@@ -178,8 +176,14 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
     return documents
 
 
-def _segment(one: Segment) -> dict[str, Any]:
-    return {**one._asdict(), "engine": str(one.engine), "basis": str(one.basis)}
+def _segments(segments: pd.DataFrame) -> dict[int, list[dict[str, Any]]]:
+    """Return the hand-offs by window."""
+    names = ("engine", "start_ns", "end_ns", "busy_ns", "basis")
+    found: dict[int, list[dict[str, Any]]] = {}
+    columns = (segments[name].tolist() for name in names)
+    for window, *values in zip(segments["window_id"].tolist(), *columns, strict=True):
+        found.setdefault(window, []).append(dict(zip(names, values, strict=True)))
+    return found
 
 
 def _events(analysis: Analysis) -> dict[int, dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracekit.analysis.attribution import Share, shares_by_window
+from tracekit.analysis.attribution import Share, SharesByWindow
 from tracekit.analysis.counters import ratios
 from tracekit.analysis.membership import OUTSIDE
 from tracekit.analysis.result import Analysis
@@ -113,7 +113,7 @@ def format_weight(weight: int, unit: WeightUnit) -> str:
 
 def _engines(analysis: Analysis) -> str:
     """List the engines over the whole run: host samples, and the measured time where there is any."""
-    shares = shares_by_window(analysis.totals).get(OUTSIDE, [])
+    shares = SharesByWindow(analysis.totals).get(OUTSIDE, [])
     unit = analysis.trace.weight_unit
     measured = analysis.measured.reported
     rows = []
@@ -144,7 +144,7 @@ def _busy(shares: Sequence[Share], is_measured: bool) -> str:
 
 def _preparing(analysis: Analysis) -> str:
     """Say what compiling and loading took, which counts towards no inference."""
-    shares = shares_by_window(analysis.totals).get(OUTSIDE, [])
+    shares = SharesByWindow(analysis.totals).get(OUTSIDE, [])
     told = []
     for phase in (Phase.COMPILE, Phase.LOAD):
         own = [share for share in shares if share.phase is phase]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracekit.analysis.attribution import Share, shares_by_window
+from tracekit.analysis.attribution import Share, SharesByWindow
 from tracekit.analysis.measured import ANE_SOURCES
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
@@ -24,7 +24,7 @@ def windows_text(analysis: Analysis, most: int) -> str:
     if not len(analysis.windows):
         return ""
     shown = list(zip(numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False))
-    shares = shares_by_window(analysis.attribution)
+    shares = SharesByWindow(analysis.attribution)
     rows = analysis.attribution
     busy = rows[(rows["window_id"] >= 0).to_numpy(bool) & (rows["busy_ns"].fillna(0) > 0).to_numpy(bool)]
     worked = {*analysis.measured.engines, *busy["engine"].astype("str").unique()}

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from tracekit.analysis.classification.markers import Markers
 from tracekit.analysis.classification.stack_walk import (
     NO_PHASE,
     Classification,
     Codes,
+    FrameNames,
     Objects,
     Walk,
     match_frames,
@@ -28,7 +30,7 @@ __all__ = ["Classification", "apply_idle_threads", "classify", "classify_stacks"
 
 def classify(stacks: StackTable, markers: Markers) -> Classification:
     """Classify every stack of a table. Linear in its frames; each function's name is matched once."""
-    return classify_stacks(stacks.offsets, stacks.frame_ids, stacks.binary_names, stacks.symbols, markers)
+    return _classify(stacks.offsets, stacks.frame_ids, FrameNames.of(stacks), markers)
 
 
 def classify_stacks(
@@ -39,7 +41,14 @@ def classify_stacks(
     markers: Markers,
 ) -> Classification:
     """Classify stacks in CSR form, leaf first; ``frame_ids`` are rows of ``binaries`` and ``symbols``."""
-    return Walk(offsets, frame_ids, match_frames(binaries, symbols, markers), markers.rules).result()
+    names = FrameNames(*pd.factorize(binaries), *pd.factorize(symbols))
+    return _classify(offsets, frame_ids, names, markers)
+
+
+def _classify(
+    offsets: IntArray, frame_ids: npt.NDArray[np.int32], names: FrameNames, markers: Markers
+) -> Classification:
+    return Walk(offsets, frame_ids, match_frames(names, markers), markers.rules).result()
 
 
 def apply_idle_threads(

@@ -8,6 +8,7 @@ once.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MAX_SYMBOL = 4096
 """Patterns look at this many characters of a symbol; C++ templates can grow to a hundred times that."""
@@ -35,6 +36,7 @@ _ENDS_OF_PLACES = frozenset(")]0123456789abcdefABCDEF")
 _MANGLED = re.compile(r"_{1,3}ZT?[hv]?\d*_?N?[rVK]*[RO]?(?=\d)|_{1,3}ZN[rVK]*[RO]?(?:St)?(?=\d)")
 
 
+@lru_cache(maxsize=10_000)
 def plain_binary(name: str) -> str:
     """Return a binary's name without path, Apple's bundle prefix, suffix and version.
 
@@ -66,14 +68,14 @@ def plain_frame(binary: str, symbol: str) -> tuple[str, str]:
 def _without_place(symbol: str) -> tuple[str, str]:
     """Return the binary that a symbol's text names, if any, and the symbol alone."""
     image = ""
-    if comment := _COMMENTED.match(symbol):
+    if symbol.startswith("0x") and (comment := _COMMENTED.match(symbol)):
         symbol = symbol[comment.end() :]
     for _ in range(_MOST_PLACES):
         if symbol[-1:] not in _ENDS_OF_PLACES or (place := _PLACE_AFTER.search(symbol)) is None:
             break
         image = place[1] or place[2] or place[3] or image
         symbol = symbol[: place.start()]
-    if before := _IMAGE_BEFORE.match(symbol):
+    if "`" in symbol and (before := _IMAGE_BEFORE.match(symbol)):
         image, symbol = before[1], symbol[before.end() :]
     return image, symbol
 
@@ -106,6 +108,10 @@ def literals_inside(pattern: str) -> tuple[str, ...]:
     A substring test is twenty times faster than a regular expression that fails, and most fail.
     """
     return _Literals(pattern).alternatives()
+
+
+_OPENING = re.compile(r"\?(?:[:>]|P<\w+>|<?[=!])|")
+_REPETITION = re.compile(r"[*+?][+?]?|\{\d*,?\d*\}[+?]?")
 
 
 class _Literals:
@@ -155,7 +161,7 @@ class _Literals:
             self._at = start + _class_length(self._pattern, start)
             return "", ()
         if char == "(":
-            opening = re.compile(r"\?(?:[:>]|P<\w+>|<?[=!])|").match(self._pattern, self._at)
+            opening = _OPENING.match(self._pattern, self._at)
             look = opening is not None and opening[0][-1:] in ("=", "!")
             self._at += len(opening[0]) if opening else 0
             inside = self.alternatives()
@@ -165,7 +171,7 @@ class _Literals:
 
     def _repetition(self) -> bool:
         """Read what follows an item; True when the item may be missing or its neighbours are not fixed."""
-        found = re.compile(r"[*+?][+?]?|\{\d*,?\d*\}[+?]?").match(self._pattern, self._at)
+        found = _REPETITION.match(self._pattern, self._at)
         self._at += len(found[0]) if found else 0
         return found is not None
 

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify
 from tracekit.analysis.classification.markers import Markers
-from tracekit.engines import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Phase
+from tracekit.analysis.codes import is_engine, is_phase
+from tracekit.engines import ML_ENGINES, PHASE_CODE, Phase
 from tracekit.model import IntArray, StackTable, Trace
 
 
@@ -40,10 +41,10 @@ def label_samples(trace: Trace, markers: Markers) -> Labels:
     names = trace.threads["name"].to_numpy(object)
     engine, phase = apply_idle_threads(found, stack_ids, threads, names, markers)
     phase = _waiting(trace, engine, phase)
-    preparing = np.isin(phase, [PHASE_CODE[Phase.LOAD], PHASE_CODE[Phase.COMPILE]])
-    is_ml = np.isin(engine, [ENGINE_CODE[one] for one in ML_ENGINES]) & (phase != PHASE_CODE[Phase.IDLE])
-    workers = take(found.worker, stack_ids, 0) > 0
-    boundary = take(found.boundary_rule, stack_ids, -1)
+    preparing = is_phase(phase, Phase.LOAD, Phase.COMPILE)
+    is_ml = is_engine(engine, *ML_ENGINES) & ~is_phase(phase, Phase.IDLE)
+    workers = np.append(found.worker, False)[stack_ids]
+    boundary = np.append(found.boundary_rule, np.int32(-1))[stack_ids]
     in_call = boundary >= 0
     pids = np.append(trace.threads["pid"].to_numpy(np.int64), -1)
     return Labels(
@@ -53,7 +54,7 @@ def label_samples(trace: Trace, markers: Markers) -> Labels:
         in_call,
         workers & ~preparing,
         is_ml,
-        boundary.astype(np.int32),
+        boundary,
         pids[threads],
     )
 
@@ -63,10 +64,9 @@ def _waiting(trace: Trace, engine: npt.NDArray[np.int8], phase: npt.NDArray[np.i
 
     Time Profiler samples such threads only when it is told to (``record-waiting-threads``).
     """
-    works = [PHASE_CODE[one] for one in (Phase.DISPATCH, Phase.EXECUTE, None)]
-    ml = np.isin(engine, [ENGINE_CODE[one] for one in ML_ENGINES])
+    works = is_phase(phase, Phase.DISPATCH, Phase.EXECUTE, None) & is_engine(engine, *ML_ENGINES)
     blocked = (trace.samples["state"] == "Blocked").to_numpy(bool)
-    return np.where(blocked & ml & np.isin(phase, works), PHASE_CODE[Phase.WAIT], phase).astype(np.int8)
+    return np.where(blocked & works, np.int8(PHASE_CODE[Phase.WAIT]), phase)
 
 
 def take(per_stack: npt.NDArray[np.generic], stack_ids: npt.NDArray[np.int32], missing: int) -> IntArray:

@@ -7,7 +7,7 @@ first that matches with ``scope = "stack"``, and the first with a ``boundary``. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from tracekit.analysis.classification.rules import Boundary, Example, Rule, Stre
 __all__ = ["Boundary", "Example", "FrameMatch", "Markers", "Rule", "Strength", "load_markers"]
 
 BUILT_IN = Path(__file__).with_name("markers.toml")
+_START = 3
 
 
 class FrameMatch(NamedTuple):
@@ -34,11 +35,39 @@ NO_MATCH = FrameMatch(-1, -1, -1)
 
 
 @dataclass(frozen=True)
+class _Candidates:
+    """The rules that can match frames of one binary, by literals: a symbol must hold one of a rule's.
+
+    Most literals wait under their first characters, so that a symbol without these is not searched for them.
+    """
+
+    by_start: dict[tuple[str, ...], list[tuple[str, int]]]
+    short: list[tuple[str, int]]
+
+    @classmethod
+    def of_rules(cls, rules: Sequence[Rule], fitting: Sequence[int]) -> _Candidates:
+        """Return the candidates among ``rules``, those at the ``fitting`` positions."""
+        literals = [(literal, at) for at in fitting for literal in rules[at].literals]
+        by_start: dict[tuple[str, ...], list[tuple[str, int]]] = {}
+        for literal, at in literals:
+            by_start.setdefault(tuple(literal[:_START]), []).append((literal, at))
+        return cls(by_start, [entry for entry in literals if len(entry[0]) < _START])
+
+    def of(self, symbol: str) -> list[int]:
+        """Return the rules of which ``symbol`` holds a literal, in their order."""
+        threes = zip(symbol, symbol[1:], symbol[2:], strict=False)
+        starts = [three for three in threes if three in self.by_start]
+        possible = [entry for start in starts for entry in self.by_start[start]]
+        return sorted({at for literal, at in (*self.short, *possible) if literal in symbol})
+
+
+@dataclass(frozen=True)
 class Markers:
     """The rules in order of precedence; ``rules[i]`` is what a ``Classification`` calls rule ``i``."""
 
     rules: tuple[Rule, ...]
-    _by_binary: dict[str, list[tuple[str, int]]] = field(
+    _by_binary: dict[str, _Candidates] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _of_rules: dict[tuple[int, ...], _Candidates] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -57,12 +86,11 @@ class Markers:
         binary, symbol = plain_frame(binary, symbol)
         if binary not in self._by_binary:
             self._remember(binary)
-        possible = [at for literal, at in self._by_binary[binary] if literal in symbol]
-        if not possible:
+        found = [at for at in self._by_binary[binary].of(symbol) if self.rules[at].fits_symbol(symbol)]
+        if not found:
             return NO_MATCH
-        found = [at for at in dict.fromkeys(possible) if self.rules[at].fits_symbol(symbol)]
         return FrameMatch(
-            next(iter(found), -1),
+            found[0],
             next((at for at in found if self.rules[at].scope == "stack"), -1),
             next((at for at in found if self.rules[at].boundary), -1),
         )
@@ -75,12 +103,12 @@ class Markers:
         """Note which rules can match frames of ``binary``: a trace has few binaries and many symbols."""
         if len(self._by_binary) >= 10_000:
             self._by_binary.clear()
-        self._by_binary[binary] = [
-            (literal, at)
-            for at, rule in enumerate(self.rules)
-            if rule.strength != "thread" and rule.fits_binary(binary)
-            for literal in rule.literals
-        ]
+        rules = tuple(
+            at for at, rule in enumerate(self.rules) if rule.strength != "thread" and rule.fits_binary(binary)
+        )
+        if rules not in self._of_rules:  # most binaries are an app's own, and alike
+            self._of_rules[rules] = _Candidates.of_rules(self.rules, rules)
+        self._by_binary[binary] = self._of_rules[rules]
 
 
 def load_markers(extra: Path | None = None) -> Markers:
@@ -103,5 +131,5 @@ def load_markers(extra: Path | None = None) -> Markers:
 
 @cache
 def _built_in() -> Markers:
-    """Read once per process: the file is long and never changes."""
-    return Markers(read_markers_file(BUILT_IN).rules)
+    """Read once per process, and without trying the patterns, which tests do: the file is long."""
+    return Markers(read_markers_file(BUILT_IN, try_patterns=False).rules)

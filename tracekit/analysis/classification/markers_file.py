@@ -50,10 +50,13 @@ class MarkersFile:
     disable: frozenset[str]
 
 
-def read_markers_file(path: Path, known: Sequence[str] = ()) -> MarkersFile:
-    """Read and check a file; ``known`` are the ids that ``disable`` may name."""
+def read_markers_file(path: Path, known: Sequence[str] = (), try_patterns: bool = True) -> MarkersFile:
+    """Read and check a file; ``known`` are the ids that ``disable`` may name.
+
+    Without ``try_patterns``, no pattern is compiled before it is needed, nor held against its examples.
+    """
     document = _parse(path)
-    reader = _Reader(str(path))
+    reader = _Reader(str(path), try_patterns)
     reader.only_keys(document, ("rule", "disable"), "the file")
     entries = document.get("rule", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -108,8 +111,8 @@ def _hint(word: str, known: Iterable[str]) -> str:
 class _Reader:
     """Checks one file; ``fail`` knows which rule is being read."""
 
-    def __init__(self, source: str) -> None:
-        self._source = source
+    def __init__(self, source: str, try_patterns: bool) -> None:
+        self._source, self._try_patterns = source, try_patterns
         self._where = ""
 
     def fail(self, problem: str) -> NoReturn:
@@ -136,7 +139,8 @@ class _Reader:
         rule = with_defaults(Rule(**values))
         self._check_target(rule, entry)
         self._check_combination(rule, entry)
-        self._check_examples(rule)
+        if self._try_patterns:
+            self._check_examples(rule)
         self._where = ""
         return rule
 
@@ -153,7 +157,7 @@ class _Reader:
             self.fail(f"'{key}' must be true or false.")
         if key == "binary":
             return self.texts(value, "'binary'")
-        if key in ("symbol", "thread"):
+        if key in ("symbol", "thread") and self._try_patterns:
             self._check_pattern(key, value)
         if key == "example":
             return self._example(value)

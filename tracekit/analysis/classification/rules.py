@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -57,6 +57,10 @@ class Rule:
         return re.compile(self.symbol or self.thread)
 
     @cached_property
+    def _binaries(self) -> re.Pattern[str]:
+        return re.compile("|".join(translate(name) for name in self.binary))
+
+    @cached_property
     def literals(self) -> tuple[str, ...]:
         """Strings of which every symbol that fits contains at least one; ("",) when that is not known."""
         return literals_inside(self.symbol) or ("",)
@@ -65,7 +69,7 @@ class Rule:
         """True when this rule may match frames of ``binary``, a ``plain_binary``; "" is an unknown one."""
         if not binary:
             return bool(self.symbol) and not self.needs_binary
-        return not self.binary or any(fnmatchcase(binary, name) for name in self.binary)
+        return not self.binary or self._binaries.match(binary) is not None
 
     def fits_symbol(self, symbol: str) -> bool:
         """True when the pattern occurs in ``symbol``, of a ``plain_frame``; a rule without one fits any."""

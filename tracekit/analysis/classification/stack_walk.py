@@ -27,8 +27,9 @@ import pandas as pd
 from tracekit.analysis.classification.frames import has_symbol
 from tracekit.analysis.classification.markers import NO_MATCH, FrameMatch, Markers
 from tracekit.analysis.classification.rules import Rule
+from tracekit.analysis.codes import is_engine, is_phase
 from tracekit.engines import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Engine, Phase
-from tracekit.model import IntArray
+from tracekit.model import IntArray, StackTable
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Codes: TypeAlias = npt.NDArray[np.int8]
@@ -37,7 +38,6 @@ Objects: TypeAlias = npt.NDArray[np.object_]
 
 NO_PHASE = PHASE_CODE[None]
 _NOTHING = np.uint32(0)
-_ML_CODES = [ENGINE_CODE[one] for one in ML_ENGINES]
 
 
 @dataclass(frozen=True)
@@ -108,21 +108,35 @@ class FrameFacts:
     boundary_rule: RuleIndices
 
 
-def match_frames(binaries: Objects, symbols: Objects, markers: Markers) -> FrameFacts:
+@dataclass(frozen=True)
+class FrameNames:
+    """The binary and the symbol of each frame row, as codes of distinct names; some names may be unused."""
+
+    binary_codes: npt.NDArray[np.integer]
+    binaries: Objects
+    symbol_codes: npt.NDArray[np.integer]
+    symbols: Objects
+
+    @classmethod
+    def of(cls, stacks: StackTable) -> FrameNames:
+        """Return the names of a table's frames; of several binaries of one name, it is one."""
+        codes, binaries = pd.factorize(np.append(stacks.binaries["name"].to_numpy(object), ""))
+        rows = stacks.frames["binary_id"].to_numpy()
+        return cls(codes[rows], binaries, stacks.symbol_codes, stacks.symbol_names)
+
+
+def match_frames(names: FrameNames, markers: Markers) -> FrameFacts:
     """Match every distinct pair of binary and symbol once and spread the result over the rows."""
-    symbol_codes, symbol_names = pd.factorize(symbols)
-    binary_codes, binary_names = pd.factorize(binaries)
-    width = max(len(symbol_names), 1)
-    pairs, row = np.unique(binary_codes.astype(np.int64) * width + symbol_codes, return_inverse=True)
-    matches = [
-        markers.match(binary_names[b], symbol_names[s]) for b, s in zip(*divmod(pairs, width), strict=True)
-    ]
-    flags = np.array([_frame_flags(match, markers.rules) for match in matches], np.uint32)[row]
-    named = np.array([has_symbol(symbol) for symbol in symbol_names], np.bool_)[symbol_codes]
+    width = max(len(names.symbols), 1)
+    row, pairs = pd.factorize(names.binary_codes.astype(np.int64) * width + names.symbol_codes)
+    binaries, symbols = names.binaries[pairs // width], names.symbols[pairs % width]
+    matches = [markers.match(binary, symbol) for binary, symbol in zip(binaries, symbols, strict=True)]
+    flags_of = {match: _frame_flags(match, markers.rules) for match in set(matches)}
+    flags = np.array([flags_of[match] for match in matches], np.uint32)
+    named = np.array([has_symbol(symbol) for symbol in symbols], np.bool_)
+    flags |= np.where(named, _Flag.NAMED, np.where(binaries.astype(np.bool_), _NOTHING, _Flag.BLIND))
     rules = np.array(matches, np.int32).reshape(-1, 3)[row]
-    placed = np.array([bool(binary) for binary in binary_names], np.bool_)[binary_codes]
-    flags |= np.where(named, _Flag.NAMED, np.where(placed, _NOTHING, _Flag.BLIND))
-    return FrameFacts(flags, rules[:, 0], rules[:, 1], rules[:, 2])
+    return FrameFacts(flags[row], rules[:, 0], rules[:, 1], rules[:, 2])
 
 
 def _frame_flags(match: FrameMatch, rules: Sequence[Rule]) -> np.uint32:
@@ -187,7 +201,7 @@ class Walk:
         engine = self._engines(deciding, rule)
         call = self._last(_Flag.CALL)
         phase, phase_rule = self._phases(deciding, engine, rule)
-        works = np.isin(engine, _ML_CODES) & (phase != PHASE_CODE[Phase.IDLE])
+        works = is_engine(engine, *ML_ENGINES) & ~is_phase(phase, Phase.IDLE)
         return Classification(
             engine,
             phase,
@@ -251,7 +265,7 @@ class Walk:
     def _phases(self, deciding: IntArray, engine: Codes, rule: RuleIndices) -> tuple[Codes, RuleIndices]:
         """Return every stack's phase, and the load or compile rule that set it."""
         phase = self._phase_of[rule]
-        can_wait = np.isin(phase, [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.EXECUTE], NO_PHASE])
+        can_wait = is_phase(phase, Phase.DISPATCH, Phase.EXECUTE, None)
         phase = np.where(can_wait & self._asleep(), PHASE_CODE[Phase.WAIT], phase)
 
         # A pool's thread is idle only while nothing stands leafward of its loop.
@@ -260,7 +274,7 @@ class Walk:
         busy = (engine == ENGINE_CODE[Engine.RUNTIME]) & idle & (first_work < deciding)
         phase = np.where(busy, NO_PHASE, phase)
 
-        ml = np.isin(engine, _ML_CODES)
+        ml = is_engine(engine, *ML_ENGINES)
         loading, call = self._first(_Flag.LOADS), self._first(_Flag.CALL)
         loads = ml & (loading >= 0) & ((call < 0) | (loading < call)) & ~(idle & ~busy)
         phase_rule = self._rules_at(self._frames.phase_rule, np.where(loads, loading, -1))

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.codes import INFERENCE, is_engine, is_phase
 from tracekit.analysis.measured import ane_may_be_ours
 from tracekit.analysis.spans import Spans
 from tracekit.analysis.windows.stacks import Inferred, windows_from_stacks
@@ -19,7 +20,7 @@ from tracekit.analysis.windows.tables import (
     signpost_windows,
 )
 from tracekit.analysis.windows.window import Window, sampling_period_ns, whole_run
-from tracekit.engines import ENGINE_CODE, PHASES, Engine, Phase
+from tracekit.engines import Engine, Phase
 from tracekit.errors import UsageError
 from tracekit.model import IntArray, Issue, Trace
 
@@ -127,11 +128,14 @@ def _fused(trace: Trace, labels: Labels, source: str, windows: list[Window], inf
 
 def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
     """Return the calls in whose time no window lies that may be of their process and thread."""
-    held = {
-        (pid, thread): Spans.of(*_edges([one for one in windows if _may_be(one, pid, thread)]))
-        for pid, thread in {(call.pid, call.thread_id) for call in calls}
-    }
-    return [call for call in calls if not held[call.pid, call.thread_id].touches(call.start_ns, call.end_ns)]
+    touched = np.zeros(len(calls), bool)
+    owners = np.array([(call.pid, call.thread_id) for call in calls], np.int64).reshape(-1, 2)
+    starts, ends = _edges(calls)
+    for pid, thread in np.unique(owners, axis=0).tolist():
+        own = np.flatnonzero((owners == (pid, thread)).all(axis=1))
+        held = Spans.of(*_edges([one for one in windows if _may_be(one, pid, thread)]))
+        touched[own] = held.touches(starts[own], ends[own])
+    return [call for call, told in zip(calls, touched.tolist(), strict=True) if not told]
 
 
 def _may_be(window: Window, pid: int, thread: int) -> bool:
@@ -149,8 +153,7 @@ def _ane_caveats(trace: Trace, labels: Labels, windows: list[Window]) -> list[Is
     )
     held = Spans.of(*_edges(windows))
     times = trace.samples["time_ns"].to_numpy(np.int64)
-    inference = np.isin(labels.phase, [at for at, phase in enumerate(PHASES) if phase.is_inference])
-    other = inference & np.isin(labels.engine, [ENGINE_CODE[Engine.CPU], ENGINE_CODE[Engine.GPU]])
+    other = is_phase(labels.phase, *INFERENCE) & is_engine(labels.engine, Engine.CPU, Engine.GPU)
     lost = int((other & (held.within(times, times + 1) == 0)).sum())
     issues = [Issue("info", "windows-from-ane", text)]
     if lost:

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.codes import is_phase
 from tracekit.analysis.windows.window import Window, sampling_period_ns
-from tracekit.engines import PHASE_CODE, Basis, Phase
+from tracekit.engines import Basis, Phase
 from tracekit.model import IntArray, Trace
 
 SHORT_HOLE = 5
@@ -92,7 +93,7 @@ class _StackReader:
         self._period = sampling_period_ns(trace)
         # A sample stands for the period that it opens; cycles and events say nothing about time.
         self._tail = self._period if trace.weight_unit == "ns" else 1
-        hands_over = np.isin(labels.phase, [PHASE_CODE[Phase.DISPATCH], PHASE_CODE[Phase.WAIT]])
+        hands_over = is_phase(labels.phase, Phase.DISPATCH, Phase.WAIT)
         self.bridged_ns: list[int] = []
         self._long = max(LONG_HOLE_NS, SHORT_HOLE * self._period)
         self._longest_hole = np.where(hands_over, self._long, SHORT_HOLE * self._period)
@@ -124,16 +125,11 @@ class _StackReader:
         self._note_bridged(hole[joined & close])
         opens = inside & ~np.append(False, joined & close)
         closes = inside & ~np.append(joined & close, False)
-        for first, last in zip(np.flatnonzero(opens), np.flatnonzero(closes), strict=True):
-            yield _Run(
-                int(at[first]),
-                int(at[last]),
-                int(own[first]),
-                int(own[last]),
-                thread,
-                int(at[first - 1]) if first else -_NEVER,
-                int(at[last + 1]) if last + 1 < len(at) else _NEVER,
-            )
+        first, last = np.flatnonzero(opens), np.flatnonzero(closes)
+        after, before = np.append(-_NEVER, at)[first], np.append(at, _NEVER)[last + 1]
+        columns = (column.tolist() for column in (at[first], at[last], own[first], own[last], after, before))
+        for first_ns, last_ns, first_sample, last_sample, after_ns, before_ns in zip(*columns, strict=True):
+            yield _Run(first_ns, last_ns, first_sample, last_sample, thread, after_ns, before_ns)
 
     def _note_bridged(self, holes: IntArray) -> None:
         self.bridged_ns += holes[holes > SHORT_HOLE * self._period].tolist()
@@ -203,9 +199,10 @@ class _StackReader:
 
     def _entry_point(self, run: _Run) -> str:
         """Return the symbol of the prediction frame of the run's first sample of its own thread."""
-        members = np.arange(run.first_sample, run.last_sample + 1)
-        own = members[(self._threads[members] == run.thread_id) & self._labels.in_call[members]]
-        stack = int(self._stacks[own[0]])
+        members = range(run.first_sample, run.last_sample + 1)
+        in_call = self._labels.in_call
+        own = next(at for at in members if self._threads[at] == run.thread_id and in_call[at])
+        stack = int(self._stacks[own])
         stacks = self._trace.stacks
         frame = stacks.stack(stack)[self._labels.classification.boundary[stack]]
         return str(stacks.symbols[frame])

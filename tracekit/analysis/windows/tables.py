@@ -35,19 +35,13 @@ def foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]
 
 
 def _windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Window]:
+    channels, sources, models = (rows[name].astype("str").tolist() for name in ("channel", "source", "model"))
+    starts, ends, pids = (rows[name].tolist() for name in ("start_ns", "end_ns", "pid"))
+    columns = zip(starts, ends, labels.tolist(), channels, sources, pids, models, strict=True)
     return [
-        Window(
-            int(row["start_ns"]),
-            int(row["end_ns"]),
-            label or str(row["channel"]),
-            str(row["source"]),
-            Basis.MEASURED,
-            -1,
-            int(row["pid"]) if row["pid"] >= 0 else target,
-            str(row["model"]),
-        )
-        for row, label in zip(rows.to_dict("records"), labels.tolist(), strict=True)
-        if row["end_ns"] > row["start_ns"]
+        Window(start, end, label or channel, source, Basis.MEASURED, -1, pid if pid >= 0 else target, model)
+        for start, end, label, channel, source, pid, model in columns
+        if end > start
     ]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 import tracekit
-from tracekit.analysis.attribution import shares_by_window
+from tracekit.analysis.attribution import SharesByWindow
 from tracekit.analysis.counters import ratios
 from tracekit.analysis.membership import OUTSIDE
 from tracekit.analysis.result import Analysis
@@ -298,7 +298,7 @@ def window_sums(analysis: Analysis) -> WindowSums:
 
 def engine_rows(analysis: Analysis) -> list[dict[str, Any]]:
     """Return the engines over the whole run, those that were seen."""
-    shares = shares_by_window(analysis.totals).get(OUTSIDE, [])
+    shares = SharesByWindow(analysis.totals).get(OUTSIDE, [])
     rows = []
     for engine in ENGINES:
         own = [share for share in shares if share.engine is engine]
