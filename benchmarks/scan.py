@@ -179,7 +179,7 @@ def table(path: str) -> Callable[[], object]:
 
 
 def load_what_is_late() -> None:
-    """Have pandas load pyarrow now, which it does when it is first needed: imports are not part of a measurement."""
+    """Have pandas load pyarrow, which it does when it first needs it: imports are not measured."""
     import pandas as pd
 
     pd.DataFrame({"a": ["b"]}).astype("category")

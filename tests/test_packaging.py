@@ -110,5 +110,7 @@ def test_the_source_distribution_can_be_compiled(tmp_path: Path) -> None:
         "tracekit/parsers/xml/scan_source/bytes.h",
     } <= names
     assert {name for name in sources if name.endswith((".py", ".pyx", ".pxi", ".h"))} <= names
-    made = [name for name in names if name.startswith(("tracekit", "dashboard")) and name.endswith((".so", ".c"))]
+    made = [
+        name for name in names if name.startswith(("tracekit", "dashboard")) and name.endswith((".so", ".c"))
+    ]
     assert not made

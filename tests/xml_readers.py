@@ -11,9 +11,9 @@ from unittest import mock
 import numpy as np
 
 from tracekit.errors import InputError
+from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.reader import Parsed
 from tracekit.parsers.xml.scanner import READER_VARIABLE
-from tracekit.parsers.xml.source import Documents
 from tracekit.parsers.xml.store import Form, QueryResult, ValueStore
 from tracekit.parsers.xml.table import build_table
 

@@ -25,8 +25,8 @@ from tracekit.errors import UsageError
 from tracekit.parsers import compiled
 from tracekit.parsers.xml import scanner
 from tracekit.parsers.xml.builder import StoreBuilder
+from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.reader import DocumentReader
-from tracekit.parsers.xml.source import Documents
 
 pytestmark = pytest.mark.skipif(not scanner.is_compiled(), reason="installed without the compiled scanner")
 

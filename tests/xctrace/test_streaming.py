@@ -12,7 +12,7 @@ import pytest
 from exporter_script import install, is_gone, no_thread_is_left, open_source, three_tables
 
 from tracekit.errors import InputError, XctraceError
-from tracekit.parsers.xml.source import Documents
+from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.store import QueryResult
 from tracekit.xctrace import export
 from tracekit.xctrace.export import exported_chunks

@@ -9,8 +9,9 @@ from typing import TypeAlias
 from tracekit.errors import InputError, XctraceError
 from tracekit.model import Issue, RunInfo, Table, TableInfo
 from tracekit.parsers.source import Progress
+from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.reader import Parsed
-from tracekit.parsers.xml.source import Documents, XmlFile, XmlSource
+from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.store import QueryResult
 from tracekit.xctrace.export import exported_chunks
 from tracekit.xctrace.tool import Xctrace

@@ -35,6 +35,7 @@ include "scan_source/tags.pxi"
 include "scan_source/elements.pxi"
 include "scan_source/frames.pxi"
 include "scan_source/rows.pxi"
+include "scan_source/parts.pxi"
 
 
 cdef class Block:
@@ -76,11 +77,15 @@ cdef void release(Table *table) noexcept:
 
 
 cdef class Scanner:
-    """Holds one document while it is read: ``feed`` bytes, ``run``, look at what it stopped at, ``take`` that."""
+    """Holds one document while it is read: ``feed`` bytes, ``run``, look at what it stopped at, ``take`` that.
+
+    With ``base`` it begins in the middle, where ``base`` is the next id: of slots before that it notes with which
+    tag they were referred to.
+    """
 
     cdef State s
 
-    def __cinit__(self, uint64_t seed):
+    def __cinit__(self, uint64_t seed, size_t base=1):
         cdef State *s = &self.s
         memset(s, 0, sizeof(State))
         s.seed = seed
@@ -104,6 +109,12 @@ cdef class Scanner:
         memset(s.buffer, 0, PADDING)
         new_tag(s, <Bytes>b"sentinel", 8)
         new_slot(s, 0)
+        s.base = base
+        if base > 1:
+            if not reserve(&s.slots, base):
+                raise MemoryError
+            memset(s.slots.data[V_TAG] + 1, NOT_SEEN, base - 1)
+            s.slots.count = base
         set64(&s.offsets, 0, 0, 0)
         s.offsets.count = 1
 
@@ -218,6 +229,11 @@ cdef class Scanner:
         return give_all(&self.s.cells)[0]
 
     @property
+    def slots(self):
+        """How many slots there are: the next id."""
+        return self.s.slots.count
+
+    @property
     def lines(self):
         """How many newlines were consumed."""
         return self.s.lines
@@ -236,6 +252,25 @@ cdef class Scanner:
         """Return the tags by their code."""
         cdef int at
         return [(<char *>self.s.tags[at].name)[:self.s.tags[at].length].decode() for at in range(self.s.tag_count)]
+
+    def absorb(self, Scanner later, cells):
+        """Append what ``later`` read from where this one stands; ``cells``, as ``end_rows`` gives them, are its rows.
+
+        Returns False, and nothing is changed, when the two do not fit; else ``later`` cannot be used afterwards.
+        """
+        cdef const int32_t[::1] rows = cells
+        cdef size_t count = rows.shape[0]
+        cdef int done
+        if not fits(&self.s, &later.s):
+            return False
+        with nogil:
+            done = absorb(&self.s, &later.s) and reserve(&self.s.cells, count)
+        if not done:
+            raise MemoryError
+        if count:
+            memcpy(self.s.cells.data[0] + 4 * self.s.cells.count, &rows[0], 4 * count)
+        self.s.cells.count += count
+        return True
 
     def strings(self):
         """Return every string once."""

@@ -143,6 +143,34 @@ class ScanningReader:
             counts.append(NodeCount(name, self._open.run, self._open.index, self._scanner.rows))
         return counts
 
+    def going_on_at(self, slot: int) -> ScanningReader:
+        """Return a reader for what follows from a later row of the open table on; ``slot`` is the next id."""
+        later = ScanningReader(self._name, self._listed)
+        later._scanner = _scan.Scanner(secrets.randbits(63), slot)
+        later._head, later._node, later._schemas = self._head, self._node, list(self._schemas)
+        if self._open is not None:
+            later._open = OpenNode(self._open.run, self._open.index, self._open.schema)
+            later._begin_rows(own=self._has_own_schema)
+        return later
+
+    def absorb(self, later: ScanningReader) -> bool:
+        """Take over what ``later``, of ``going_on_at``, read to the document's end: this one ``ended``, too.
+
+        Returns False, with nothing changed, when that does not fit what was read here.
+        """
+        table, *others = later._nodes
+        if not self._scanner.absorb(later._scanner, table.cells.reshape(-1)):
+            return False
+        self._end_node()
+        self._nodes += others
+        self.ended = True
+        return True
+
+    @property
+    def in_rows(self) -> bool:
+        """Whether rows of a table were read that has not ended."""
+        return self._open is not None and self._scanner.rows > 0
+
     @property
     def begun(self) -> bool:
         """Whether any markup was read."""

@@ -24,7 +24,7 @@ from tracekit.parsers.source import Progress
 
 CHUNK_BYTES = 1 << 17
 STDIN = "-"
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 
 # '<' is escaped in text and attributes, so these byte strings are always markup, whatever the document says.
 _BOUNDARY = re.compile(rb"</trace-query-result\s*>|</trace-toc\s*>|<\?xml[\s?]")
@@ -70,7 +70,7 @@ def _chunks(raw: BinaryIO, name: str, progress: Progress | None) -> Iterator[byt
     total = _size(raw)
     counted = _CountingReader(raw)
     start = counted.first(2)
-    if start != _GZIP:
+    if start != GZIP:
         while chunk := counted.next():
             yield chunk
             if progress:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -53,22 +52,26 @@ class _TableBuilder:
     def _build(self, attributes: dict[str, str]) -> Table:
         self._used = distinct_by_column(self._node.cells, len(self._store.tag))
         self._kinds = [self._kind(at) for at in range(len(self._definitions))]
-        with ThreadPoolExecutor(1) as pool:  # two halves of the work; mostly, neither needs the interpreter
-            others = pool.submit(self._columns)
-            stacks, stack_ids = self._stacks()
-            data, threads, processes = others.result()
-        for at, mnemonic in enumerate(data):
-            if self._kinds[at] == "stack":
-                data[mnemonic] = self._rows_of_entities(at, stack_ids)
-        kinds = zip(self._definitions, data, self._kinds, strict=True)
-        columns = [
-            Column(mnemonic, definition.title, self._element_type(at), kind)
-            for at, (definition, mnemonic, kind) in enumerate(kinds)
-        ]
+        store = self._store
+        stacks, stack_ids = self._stacks()
+        processes, process_ids = _processes(store, self._slots_of_kind("process"))
+        threads, thread_ids = _threads(store, self._slots_of_kind("thread"))
+        entity_ids = {"thread": thread_ids, "process": process_ids, "stack": stack_ids}
+        columns: list[Column] = []
+        data: dict[str, Any] = {}
+        for at, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
+            slots = np.ascontiguousarray(self._node.cells[:, at])
+            mnemonic = unused_mnemonic(definition.mnemonic or f"column-{at + 1}", data)
+            columns.append(Column(mnemonic, definition.title, self._element_type(at), kind))
+            if kind in entity_ids:
+                data[mnemonic] = _at_slots(slots, self._slots_of_kind(kind), entity_ids[kind])
+            else:
+                data[mnemonic] = _take_values(store, slots, self._used[at], kind)
+        rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)), copy=False)
         return Table(
             self._node.schema.name,
             tuple(columns),
-            pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)), copy=False),
+            rows,
             threads,
             processes,
             stacks,
@@ -76,30 +79,6 @@ class _TableBuilder:
             attributes,
             self._core_types(),
         )
-
-    def _columns(self) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
-        """Return each column's values by its mnemonic, none yet for stacks, and the threads and processes."""
-        processes, process_ids = _processes(self._store, self._slots_of_kind("process"))
-        threads, thread_ids = _threads(self._store, self._slots_of_kind("thread"))
-        data: dict[str, Any] = {}
-        for at, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
-            mnemonic = unused_mnemonic(definition.mnemonic or f"column-{at + 1}", data)
-            if kind == "stack":
-                data[mnemonic] = None
-            elif kind in ("thread", "process"):
-                data[mnemonic] = self._rows_of_entities(at, thread_ids if kind == "thread" else process_ids)
-            else:
-                data[mnemonic] = _take_values(self._store, self._slots_at(at), self._used[at], kind)
-        return data, threads, processes
-
-    def _rows_of_entities(self, at: int, rows: Rows) -> Rows:
-        """Return a column of threads, processes or stacks; ``rows`` are of its kind's distinct slots."""
-        entities = self._slots_of_kind(self._kinds[at])
-        ids: Rows = self._store.row_of_slot(entities, rows)[self._slots_at(at)]
-        return ids
-
-    def _slots_at(self, at: int) -> Rows:
-        return np.ascontiguousarray(self._node.cells[:, at])
 
     def _core_types(self) -> dict[int, CoreType]:
         """A core's kind stands only in ``fmt``, such as ``CPU 2 (P Core)``."""
@@ -187,7 +166,7 @@ def _take_values(store: ValueStore, slots: Rows, used: IntArray, kind: ColumnKin
     if kind == "int":
         return _integers(store, slots)
     unique = np.concatenate([[0], used])
-    inverse = store.row_of_slot(unique)[slots]
+    inverse = _at_slots(slots, unique, np.arange(len(unique), dtype=np.int32))
     if kind == "float":
         values = [
             float(store.text(slot)) if slot and store.text(slot) else np.nan for slot in unique.tolist()
@@ -197,12 +176,19 @@ def _take_values(store: ValueStore, slots: Rows, used: IntArray, kind: ColumnKin
         texts = [store.text(slot) if slot else None for slot in unique.tolist()]
         categories = list(dict.fromkeys(text for text in texts if text is not None))
         code = {text: at for at, text in enumerate(categories)}
-        codes = np.array([code.get(text, -1) if text is not None else -1 for text in texts], np.int64)
+        codes = np.array([code.get(text, -1) if text is not None else -1 for text in texts], np.int32)
         return pd.Categorical.from_codes(codes[inverse], categories=pd.Index(categories, dtype="str"))
     decode = _number_list if kind == "ints" else decode_parts
     values_of = np.empty(len(unique), dtype=object)
     values_of[:] = [decode(store, slot) if slot else None for slot in unique.tolist()]
     return pd.Series(values_of[inverse], dtype=object)
+
+
+def _at_slots(slots: Rows, known: IntArray, rows: Rows) -> Rows:
+    """Return the row of each of ``slots``; -1 for null. All others are ``known``, which ascend."""
+    row_of = np.full(int(known[-1]) + 1 if len(known) else 1, -1, np.int32)  # threads and words come early
+    row_of[known] = rows
+    return row_of[slots]
 
 
 def _integers(store: ValueStore, slots: Rows) -> Any:

@@ -88,6 +88,7 @@ cdef inline Bytes end_tag(Tag *tag, Bytes p) noexcept nogil:
 cdef inline Bytes reference(State *s, Tag *tag, Bytes p, int32_t *slot) noexcept nogil:
     """Read ``123"/>``."""
     cdef uint64_t value = 0
+    cdef uint8_t known
     p = number_to_quote(p, &value)
     if p == NULL or value >= s.slots.count:
         return NULL
@@ -97,7 +98,11 @@ cdef inline Bytes reference(State *s, Tag *tag, Bytes p, int32_t *slot) noexcept
     if p[0] != c'/' or p[1] != c'>':
         return NULL
     # Looked at when the row is whole: waiting here for the memory of each slot takes a seventh of all the time.
-    s.strange_refs |= s.slots.data[V_TAG][value] ^ tag.code
+    known = s.slots.data[V_TAG][value]
+    if known == NOT_SEEN:
+        s.slots.data[V_TAG][value] = tag.code
+    else:
+        s.strange_refs |= known ^ tag.code
     slot[0] = <int32_t>value
     return p + 2
 

@@ -4,7 +4,8 @@ cdef enum:
     S_MORE, S_ROOT, S_NODE, S_SCHEMA, S_NODE_END, S_END, S_STRANGE
     PADDING = 64
     MAX_DEPTH = 64
-    MAX_TAGS = 256  # a code is a byte: real exports have some forty, and the tags of refs must stay in the cache
+    MAX_TAGS = 255  # a code is a byte: real exports have some forty, and the tags of refs must stay in the cache
+    NOT_SEEN = 255  # the tag of a slot before `base` to which nothing referred yet
     MAX_NAME = 64
     TAG_CACHE = 1024
     LEAST_ELEMENT = 8  # bytes of the shortest element, <a id=""/>, and of a cell: <x ref=…
@@ -94,7 +95,8 @@ cdef struct State:
     size_t lines  # newlines consumed
     uint8_t strange_refs  # not zero once a ref was to another tag
     bint no_memory
-    # The store.
+    # The store; it begins with slot `base`, if that is more than 1.
+    size_t base
     Table slots, fmts, frames, binaries, children
     Table pending  # children of elements that are still open
     # The open table.
