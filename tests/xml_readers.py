@@ -12,6 +12,7 @@ import numpy as np
 
 from tracekit.errors import InputError
 from tracekit.parsers.xml.documents import Documents
+from tracekit.parsers.xml.halves import Halves
 from tracekit.parsers.xml.reader import Parsed
 from tracekit.parsers.xml.scanner import READER_VARIABLE
 from tracekit.parsers.xml.store import Form, QueryResult, ValueStore
@@ -30,12 +31,21 @@ def pieces(data: bytes, sizes: Iterable[int]) -> Iterator[bytes]:
         at += size
 
 
-def outcome(data: bytes, reader: str, sizes: Sequence[int] = (1 << 18,), *, tables: bool = False) -> Any:
+def outcome(
+    data: bytes,
+    reader: str,
+    sizes: Sequence[int] = (1 << 18,),
+    *,
+    tables: bool = False,
+    halves: Halves | None = None,
+) -> Any:
     """What a reader makes of a file: its documents, or the error and what came whole before it."""
     with mock.patch.dict(os.environ, {READER_VARIABLE: reader}):
         documents = Documents("x.xml")
+        blocks = pieces(data, sizes)
         try:
-            return [described(one, tables=tables) for one in documents.read(pieces(data, sizes))]
+            read = documents.read_halves(halves, blocks) if halves else documents.read(blocks)
+            return [described(one, tables=tables) for one in read]
         except InputError as error:
             whole = described(documents.whole_tables(), tables=tables)
             return type(error).__name__, str(error), whole
