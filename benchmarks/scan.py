@@ -1,6 +1,7 @@
 """How quickly exports are read, against a plain lxml loop, and how much memory that takes.
 
-    python benchmarks/scan.py [--megabytes 400] [--large 1000] [--samples 1000000] [--repeat 5] [--out FILE]
+    python benchmarks/scan.py [--megabytes 400] [--large 1000] [--samples 1000000] [--more-samples 10000000]
+                              [--repeat 5] [--out FILE]
 
 Every measurement is a process of its own that prints the seconds of its work (imports are not part of it,
 reading the file is) and the most memory that it ever held. The measurements take turns, so that each has a
@@ -27,7 +28,7 @@ from large_export import write_export, write_rows
 
 YARDSTICK_MB = 40
 SMALL_MB = 2
-STACKS_OF_SAMPLES = 0.05  # new ones among samples
+STACKS_OF_SAMPLES = 50_000  # of a million samples, and of more
 _COLUMNS = (
     ("megabytes", 6, 0),
     ("seconds", 8, 2),
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=400)
     parser.add_argument("--large", type=float, default=1000, help="a second size for tables; 0 for none")
     parser.add_argument("--samples", type=int, default=1_000_000, help="for the analysis; 0 for none")
+    parser.add_argument("--more-samples", type=int, default=10_000_000, help="the same again; 0 for none")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--out", type=Path, help="write the figures as JSON, too")
     parser.add_argument("--measure", nargs=2, metavar=("WHAT", "FILE"), help=argparse.SUPPRESS)
@@ -70,11 +72,11 @@ def _plan(arguments: argparse.Namespace, folder: Path) -> list[tuple[str, str, P
     ]
     if arguments.large:
         plan.insert(2, ("table", "export → Table", _export(folder, arguments.large)))
-    if arguments.samples:
-        path = folder / "samples.xml"
+    for samples in filter(None, (arguments.samples, arguments.more_samples)):
+        path = folder / f"{samples}-samples.xml"
         with path.open("wb") as out:
-            write_rows(out, arguments.samples, STACKS_OF_SAMPLES)
-        plan.append(("analysis", f"analysis of {arguments.samples:,} samples", path))
+            write_rows(out, samples, min(0.05, STACKS_OF_SAMPLES / samples))
+        plan.append(("analysis", f"analysis of {samples:,} samples", path))
     return plan
 
 
@@ -117,6 +119,10 @@ def print_table(figures: list[dict[str, Any]]) -> None:
     for row in figures:
         cells = [f"{row[key]:>{width}.{digits}f}" for key, width, digits in _COLUMNS]
         print(f"{row['what']:<32}", *cells)
+    analyses = [row for row in figures if row["what"].startswith("analysis")]
+    if len(analyses) == 2:
+        times = analyses[1]["seconds"] / analyses[0]["seconds"]
+        print(f"{analyses[1]['what']}: {times:.1f} times as long as {analyses[0]['what']}")
 
 
 def _in_process(what: str, path: Path) -> dict[str, float]:

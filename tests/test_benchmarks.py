@@ -60,10 +60,11 @@ def test_the_page_of_a_large_recording_is_measured(tmp_path: Path, browser: Any)
 def test_the_benchmark_of_reading_runs_on_tiny_exports(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     program = Path(__file__).resolve().parents[1] / "benchmarks" / "scan.py"
-    sizes = ["--megabytes", "0.05", "--large", "0", "--samples", "200"]
+    sizes = ["--megabytes", "0.05", "--large", "0", "--samples", "200", "--more-samples", "400"]
     command = [sys.executable, str(program), *sizes, "--repeat", "1", "--out", str(out)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     figures = json.loads(out.read_text())["scan"]
-    assert len(printed.splitlines()) == len(figures) + 1
+    assert len(printed.splitlines()) == len(figures) + 2
+    assert "times as long as analysis of 200 samples" in printed
     assert figures[0]["times_yardstick"] == 1
     assert all(row["seconds"] > 0 and row["peak_mib"] > 0 for row in figures)
