@@ -50,7 +50,10 @@ def assign_samples(trace: Trace, labels: Labels, windows: pd.DataFrame) -> Membe
     ``UsageError`` for windows that overlap beyond any use.
     """
     sample, window = _pairs(trace.samples["time_ns"].to_numpy(), windows)
-    owner = windows["thread_id"].to_numpy()[window]
+    owners = windows["thread_id"].to_numpy()
+    if (owners < 0).all() and windows["source"].isin(GIVEN_SOURCES).all():
+        return Membership(sample, window)
+    owner = owners[window]
     thread = trace.samples["thread_id"].to_numpy()[sample]
     source = windows["source"].astype("str")
     calls = ~source.isin(GIVEN_SOURCES).to_numpy(bool)
@@ -86,7 +89,9 @@ def _pairs(times: IntArray, windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
             " Give fewer windows, or choose with --process and --thread."
         )
     window = np.repeat(windows["window_id"].to_numpy(np.int64), counts)
-    return np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(total), window
+    sample = np.repeat(starts - np.cumsum(counts) + counts, counts)
+    sample += np.arange(total)
+    return sample, window
 
 
 def _claimed_by_several(sample: IntArray, claimant: IntArray, count: int) -> BoolArray:

@@ -84,24 +84,25 @@ class Timeline:
         starts = np.concatenate([one.starts for one in pieces] or [np.zeros(0, np.int64)])
         ends = np.concatenate([one.ends for one in pieces] or [np.zeros(0, np.int64)])
         codes = [ENGINE_CODE[one.engine] * len(BASES) + BASES.index(one.basis) for one in pieces]
-        code = np.repeat(np.array(codes, np.int64), np.array([len(one.window) for one in pieces], np.int64))
-        order = np.lexsort((ends, starts, window))
-        window, starts, ends, code = window[order], starts[order], ends[order], code[order]
-        changes = np.flatnonzero((np.diff(window) != 0) | (np.diff(code) != 0)) + 1
-        first = np.append(0, changes)[: len(window)] if len(window) else np.zeros(0, np.int64)
-        last = np.append(changes, len(window))[: len(first)] - 1
-        before = np.concatenate([[0], np.cumsum(ends - starts)])
+        code = np.repeat(np.array(codes, np.int8), np.array([len(one.window) for one in pieces], np.int64))
+        if len(pieces) > 1:  # each is in order
+            order = np.lexsort((ends, starts, window))
+            window, starts, ends, code = window[order], starts[order], ends[order], code[order]
+        changes = (window[1:] != window[:-1]) | (code[1:] != code[:-1])
+        first = np.flatnonzero(np.append(True, changes)[: len(window)])
         engine, basis = np.divmod(code[first], len(BASES))
+        some = bool(len(first))
         return SEGMENTS.check(
             pd.DataFrame(
                 {
                     "window_id": window[first],
                     "start_ns": starts[first],
-                    "end_ns": np.maximum.reduceat(ends, first) if len(first) else ends,
+                    "end_ns": np.maximum.reduceat(ends, first) if some else ends,
                     "engine": categorical(engine, ENGINES),
-                    "busy_ns": (before[last + 1] - before[first]).astype(np.int64),
+                    "busy_ns": np.add.reduceat(ends - starts, first) if some else ends,
                     "basis": categorical(basis, BASES),
-                }
+                },
+                copy=False,
             ),
             "segments",
         )

@@ -10,7 +10,7 @@ Three ways to know it, the best that a recording has for an engine, and never tw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +28,7 @@ from tracekit.model import BoolArray, IntArray, Trace
 AWAITED = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
 """RUNTIME: the thread waits inside Core ML, and its stack does not show for which engine."""
 _BLOCKED = ("Blocked", "Waiting")
+_BLOCK = 1 << 20  # samples looked at together: memory for many millions at once is slow to get
 
 
 @dataclass(frozen=True)
@@ -86,24 +87,29 @@ class Waiting:
         if self._trace.weight_unit != "ns":
             return {}
         times = self._trace.samples["time_ns"].to_numpy(np.int64)
-        at, following = self._followed()
         period = sampling_period_ns(self._trace)
-        hole = times[following] - times[at]
-        waits = np.flatnonzero((2 * hole > 3 * period) & (hole <= max(LONG_HOLE_NS, 5 * period)))
-        at, following = at[waits], following[waits]
+        nobody = np.zeros(0, np.int64)
+        found = [(nobody, nobody)]
+        for at, following in self._followed():
+            hole = times[following] - times[at]
+            waits = np.flatnonzero((2 * hole > 3 * period) & (hole <= max(LONG_HOLE_NS, 5 * period)))
+            found.append((at[waits], following[waits]))
+        at, following = (np.concatenate(part) for part in zip(*found, strict=True))
         return self._lanes_of(at, times[at] + period, times[following], self._labels.engine)
 
-    def _followed(self) -> tuple[IntArray, IntArray]:
-        """Return the samples that hand over work and are not their thread's last, and the next of each."""
+    def _followed(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the samples that hand over work and are not their thread's last, and the next of each."""
         threads = self._trace.samples["thread_id"].to_numpy()
         threads = threads.astype(
             np.min_scalar_type(-1 - len(self._trace.threads))
         )  # sorts fast up to 16 bits
         order = np.argsort(threads, kind="stable")
-        place = np.flatnonzero(self._handing_over[order[:-1]])
-        at, following = order[place], order[place + 1]
-        same = np.flatnonzero(threads[at] == threads[following])
-        return at[same], following[same]
+        for begin in range(0, len(order), _BLOCK):
+            piece = order[begin : begin + _BLOCK + 1]
+            place = np.flatnonzero(self._handing_over[piece[:-1]])
+            at, following = piece[place], piece[place + 1]
+            same = np.flatnonzero(threads[at] == threads[following])
+            yield at[same], following[same]
 
     def _blocked_samples(self) -> dict[_Lane, Spans]:
         state = self._trace.samples["state"].cat

@@ -107,10 +107,13 @@ def numbered_windows(frame: pd.DataFrame) -> list[tuple[int, Window]]:
 
 def sampling_period_ns(trace: Trace) -> int:
     """Return the usual distance of samples: the median weight where weights are time, else 1 ms."""
-    weights = trace.weights[trace.weights > 0]
-    if trace.weight_unit != "ns" or not len(weights):
+    weights = trace.weights
+    if len(weights) == 0 or weights.min() != weights.max():  # mostly, all are alike
+        weights = weights[weights > 0]
+    if trace.weight_unit != "ns" or not weights.any():
         return _DEFAULT_PERIOD_NS
-    return int(np.clip(np.median(weights), 1_000, 100_000_000))
+    usual = weights[0] if weights.min() == weights.max() else np.median(weights)
+    return int(np.clip(usual, 1_000, 100_000_000))
 
 
 def whole_run(trace: Trace) -> Window:

@@ -102,15 +102,17 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
             "stack_id": stack_ids,
         },
         index=rows.index,
+        copy=False,
     )
     if unit != "ns":
         samples[unit] = weight
     counters = _counters(name, table, samples, issues)
     _report_strangers(tables, issues)
     keep = _first_copies(samples, tables, issues)
-    order = np.argsort(samples["time_ns"].to_numpy()[keep], kind="stable")
-    samples = samples.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
-    counters = counters.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
+    if not keep.all() or (np.diff(times) < 0).any():
+        order = np.argsort(samples["time_ns"].to_numpy()[keep], kind="stable")
+        samples = samples.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
+        counters = counters.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
     _check_preserved(tables, samples, weight[~keep], unit)
     _report_stacks(samples, table.schema, stacks, issues)
     return Samples(
