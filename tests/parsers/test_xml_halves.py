@@ -86,7 +86,7 @@ def test_the_halves_of_a_table_are_joined(read: Read) -> None:
     assert found == read(DATA, None)[0]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_at_every_row_of_generated_documents(read: Read, seed: int) -> None:
     data = RandomExport(random.Random(seed)).document().replace("\n 5 \n", "5").encode()
     whole, _ = read(data, None)
@@ -95,9 +95,9 @@ def test_at_every_row_of_generated_documents(read: Read, seed: int) -> None:
 
 
 def test_they_are_joined_at_nearly_every_row(read: Read) -> None:
-    told = [read(DATA, place)[1] for place in places(DATA)]
+    told = [read(DATA, place)[1] for place in places(DATA)[::7]]
     assert not told[0]  # before a row of the table was read
-    assert sum(told) > 290
+    assert told.count(False) < 3
 
 
 GUESSED_WRONGLY = {

@@ -117,6 +117,12 @@ def test_what_is_outside_the_subset_is_handed_over_and_read_all_the_same(case: s
     assert handed.called
 
 
+@pytest.mark.parametrize("depth", range(240, 260))
+def test_a_schema_may_be_as_deep_as_the_document_may(depth: int) -> None:
+    data = PLAIN.replace(b"</schema>", b"<a>" * depth + b"</a>" * depth + b"</schema>", 1)
+    assert outcome(data, "compiled") == outcome(data, "lxml")
+
+
 @pytest.mark.usefixtures("no_help")
 def test_a_plain_export_needs_no_other_reader() -> None:
     assert isinstance(outcome(PLAIN, "compiled"), list)

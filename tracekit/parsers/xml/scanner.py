@@ -269,8 +269,10 @@ def _parsed(markup: bytes) -> etree._Element | None:
     """Return an element that stands alone; None when it holds what may mean something elsewhere."""
     if _UNUSUAL.search(markup):
         return None
-    try:
-        return etree.fromstring(markup, parser())
+    try:  # as deep as in the document, for libxml2 bounds depth
+        return etree.fromstring(
+            b"<trace-query-result><node>%b</node></trace-query-result>" % markup, parser()
+        )[0][0]
     except etree.XMLSyntaxError:
         return None
 
