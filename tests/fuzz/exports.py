@@ -235,7 +235,7 @@ def in_halves(data: bytes, place: tuple[int, int]) -> object:
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
-        return outcome(data, "compiled", SMALL, halves=Halves(file.name, len(data), *place))
+        return outcome(data, "compiled", SMALL, halves=Halves(file.name, *place))
 
 
 def short(outcome: object) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,6 +20,7 @@ from tracekit.errors import InputError
 from tracekit.parsers.xml import halves, scanner, stream
 from tracekit.parsers.xml.documents import read_documents
 from tracekit.parsers.xml.halves import Halves
+from tracekit.parsers.xml.store import QueryResult
 
 pytestmark = pytest.mark.skipif(not scanner.is_compiled(), reason="installed without the compiled scanner")
 
@@ -32,7 +35,7 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
     Returns the documents, or the error, and whether the halves were joined.
     """
     path = tmp_path / "x.xml"
-    choose, join = Halves.of, Halves._join
+    choose, join = Halves.of, halves._Later.is_joined
     monkeypatch.setattr(halves, "LEAST_BYTES", 0)
     monkeypatch.setattr(halves, "CHUNK_BYTES", 97)
     monkeypatch.setattr(stream._CountingReader.next, "__defaults__", (131,))
@@ -48,9 +51,9 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
         def of(name: str) -> Halves | None:
             if place == "chosen":
                 return choose(name)
-            return Halves(name, len(data), *place) if place else None
+            return Halves(name, *place) if place else None
 
-        with mock.patch.object(Halves, "of", of), mock.patch.object(Halves, "_join", noted):
+        with mock.patch.object(Halves, "of", of), mock.patch.object(halves._Later, "is_joined", noted):
             try:
                 return [described(one, tables=True) for one in read_documents(str(path))], any(joined)
             except InputError as error:
@@ -150,6 +153,76 @@ def test_two_documents_in_one_file_are_both_read(read: Read) -> None:
         found, joined = read(data)
         assert found == read(data, None)[0]
         assert not joined
+
+
+def test_a_later_half_that_begins_in_another_table_is_not_joined(read: Read) -> None:
+    """What it takes for the open table is not; and a third one without a schema would take the first one's."""
+    cells = [f'<row><uint64 id="{at}">1</uint64></row>\n' for at in range(1, 20)]
+    tables = [
+        node(schema("s", [("n", "uint64")]) + "".join(cells[:8])),
+        node(schema("other", [("n", "uint64")]) + "".join(cells[8:16]), table=2),
+        node("".join(cells[16:]), table=3),
+    ]
+    data = document(*tables).encode()
+    whole, _ = read(data, None)
+    assert "other" in str(whole[0][0][2])
+    for place in places(data)[9:16]:
+        found, _ = read(data, place)
+        assert found == whole
+
+
+@pytest.mark.parametrize("odd", [b"\x0b", b"\x0c", b"x", b"\xc2\xa0", b"\xef\xbb\xbf"])
+def test_what_stands_at_the_seam_is_read_by_the_first(read: Read, odd: bytes) -> None:
+    at, slot = places(DATA)[150]
+    data = DATA[:at] + odd + DATA[at:]
+    assert read(data, (at + len(odd), slot)) == (read(data, None)[0], False)
+
+
+def test_a_thread_that_cannot_be_started_is_not_needed(read: Read) -> None:
+    with mock.patch("threading.Thread.start", side_effect=RuntimeError("can't start new thread")):
+        assert read(DATA) == (read(DATA, None)[0], False)
+
+
+@pytest.mark.parametrize("where", ["going_on_at", "feed"])
+def test_memory_that_is_too_little_for_two_may_be_enough_for_one(read: Read, where: str) -> None:
+    done = getattr(scanner.ScanningReader, where)
+
+    def refuse(self: scanner.ScanningReader, *of: Any) -> Any:
+        if where == "going_on_at" or threading.current_thread() is not threading.main_thread():
+            raise MemoryError
+        return done(self, *of)
+
+    with mock.patch.object(scanner.ScanningReader, where, refuse):
+        assert read(DATA) == (read(DATA, None)[0], False)
+
+
+def test_a_file_that_takes_the_place_of_the_one_that_is_read_is_not_joined(tmp_path: Path) -> None:
+    path, other = tmp_path / "x.xml", tmp_path / "other.xml"
+    data = document(table(30_000)).encode()
+    path.write_bytes(data)
+    other.write_bytes(data.replace(b"name", b"mane"))
+    begin = Halves._begin
+
+    def replaced(self: Halves, first: Any) -> Any:
+        os.replace(other, path)
+        return begin(self, first)
+
+    with mock.patch.object(halves, "LEAST_BYTES", 0), mock.patch.object(Halves, "_begin", replaced):
+        (read,) = read_documents(str(path))
+    assert isinstance(read, QueryResult)
+    assert len(read.nodes[0].cells) == 30_000
+    assert not any("mane" in text for text in read.store.strings)
+
+
+def test_after_a_wrong_guess_the_progress_counts_one_reader(tmp_path: Path) -> None:
+    path = tmp_path / "x.xml"
+    path.write_bytes(document(table(60_000)).replace("</node>", "<!-- --></node>").encode())
+    told: list[int] = []
+    with mock.patch.object(halves, "LEAST_BYTES", 0):
+        read_documents(str(path), lambda done, _: told.append(done))
+    size = path.stat().st_size
+    assert told[-1] == size
+    assert told.count(size) < 3
 
 
 def test_the_progress_counts_both_halves_and_ends_with_the_file(tmp_path: Path) -> None:

@@ -136,6 +136,28 @@ def test_after_a_table_of_contents_in_the_same_file_the_scanner_reads_on() -> No
     assert outcome((contents + PLAIN) * 20, "compiled") == outcome((contents + PLAIN) * 20, "lxml")
 
 
+def test_what_follows_much_white_space_is_named() -> None:
+    reference, own = (outcome(PLAIN + b"\n" * 5000 + b"<oops", reader) for reader in READERS)
+    assert own[1] == reference[1]
+    assert "root <oops>" in own[1]
+
+
+@pytest.mark.parametrize("size", [1, 2, 64, 1 << 18])
+def test_white_space_before_a_document_counts_as_lines(size: int) -> None:
+    data = b"\n\n\n<trace-query-result>\n</trace-query-r>"
+    reference, own = (outcome(data, reader, (size,)) for reader in READERS)
+    assert own == reference
+    assert "in line 5" in own[1]
+
+
+def test_an_instruction_that_speaks_of_rows_is_passed_over() -> None:
+    data = PLAIN.replace(b"</row>\n<row>", b"</row><?see <row> ?><row>", 1)
+    assert data != PLAIN
+    reference, own = (outcome(data, reader) for reader in READERS)
+    assert own == reference
+    assert isinstance(own, list)
+
+
 def test_lines_are_counted_across_the_hand_over() -> None:
     rows = "".join(f'<row><uint64 id="{at}">{at}</uint64></row>\n' for at in range(1, 70_000))
     bad = '<row><uint64 ref="99999"/></row>'

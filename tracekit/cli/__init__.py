@@ -15,11 +15,11 @@ import click
 
 import tracekit
 from tracekit.cli.output import HELP
-from tracekit.errors import TracekitError
+from tracekit.errors import InputError, TracekitError
 from tracekit.export.text import printable
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+    from importlib.metadata import EntryPoint, EntryPoints
 
 _BROKEN_PIPE = 128 + 13
 """How a shell tells that a program ended by SIGPIPE: neither a failed requirement nor a mistake."""
@@ -66,6 +66,20 @@ def _collect_seldom() -> None:
     atexit.register(gc.freeze)
 
 
+def _loaded(point: EntryPoint) -> click.Command:
+    try:
+        command: click.Command = point.load()
+    except Exception as error:  # noqa: BLE001 - a broken package must not take the other commands along
+        problem = f"'{point.name}' cannot be loaded from {point.value}: {error}."
+
+        def refuse(**_: object) -> None:
+            raise TracekitError(problem)
+
+        settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+        return click.Command(point.name, settings, refuse, help="Cannot be loaded.", add_help_option=False)
+    return command
+
+
 class _Commands(click.Group):
     """The one place that turns a ``TracekitError`` into a sentence on stderr and an exit code."""
 
@@ -76,8 +90,7 @@ class _Commands(click.Group):
         if cmd_name in _COMMANDS:
             return _command(cmd_name)
         for point in _plugins().select(name=cmd_name):
-            command: click.Command = point.load()
-            return command
+            return _loaded(point)
         for name in _COMMANDS:  # among those that were added click looks for the one that was meant
             self.add_command(_command(name))
         return super().get_command(ctx, cmd_name)
@@ -97,6 +110,9 @@ class _Commands(click.Group):
             for line in error.lines:
                 click.echo(f"  {printable(line)}", err=True)
             ctx.exit(error.exit_code)
+        except MemoryError:
+            click.echo("Error: there is not enough memory for this.", err=True)
+            ctx.exit(InputError.exit_code)
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(128 + signal.SIGINT)

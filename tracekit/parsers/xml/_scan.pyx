@@ -256,17 +256,16 @@ cdef class Scanner:
     def absorb(self, Scanner later, cells):
         """Append what ``later`` read from where this one stands; ``cells``, as ``end_rows`` gives them, are its rows.
 
-        Returns False, and nothing is changed, when the two do not fit; else ``later`` cannot be used afterwards.
+        Returns False, and nothing is changed, when the two do not fit, or there is no memory for both; else
+        ``later`` cannot be used afterwards.
         """
         cdef const int32_t[::1] rows = cells
         cdef size_t count = rows.shape[0]
         cdef int done
-        if not fits(&self.s, &later.s):
-            return False
         with nogil:
-            done = absorb(&self.s, &later.s) and reserve(&self.s.cells, count)
+            done = fits(&self.s, &later.s) and absorb(&self.s, &later.s, count)
         if not done:
-            raise MemoryError
+            return False
         if count:
             memcpy(self.s.cells.data[0] + 4 * self.s.cells.count, &rows[0], 4 * count)
         self.s.cells.count += count

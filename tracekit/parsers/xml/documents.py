@@ -13,7 +13,7 @@ from tracekit.parsers.xml.halves import Halves
 from tracekit.parsers.xml.reader import DocumentReader, NotAnExportError, Parsed
 from tracekit.parsers.xml.scanner import ScanningReader, reader_in_use
 from tracekit.parsers.xml.store import QueryResult
-from tracekit.parsers.xml.stream import STDIN, Scan, is_blank, open_bytes, split_documents
+from tracekit.parsers.xml.stream import BOUNDARY_BYTES, STDIN, Scan, is_blank, open_bytes, split_documents
 
 _MOST_TURNS = 8
 """How often the scanner is asked anew, in a file of many documents, after one that it left to lxml."""
@@ -90,11 +90,15 @@ class Documents:
 
         Returns the bytes from there on, and whether these begin in the middle of a document.
         """
+        blank = b""
         for chunk in chain(chunks, [b""]):  # nothing: the end
             data = chunk
             while True:
                 if self._scanning is None:
-                    if is_blank(data):
+                    data = blank + data
+                    blank = b""
+                    if is_blank(data):  # its lines count, as in `split_documents`, unless it is long
+                        blank = data if len(data) < BOUNDARY_BYTES else b""
                         break
                     self._scanning = ScanningReader(self._name, self._listed)
                 self._scanning.feed(data)

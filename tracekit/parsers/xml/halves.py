@@ -8,14 +8,15 @@ on, and nothing is lost but time.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
+from typing import BinaryIO
 
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.scanner import ScanningReader
@@ -33,20 +34,21 @@ _ELEMENT_BYTES = 8  # of the shortest one with an id
 class Halves:
     """One file and where its later half begins: at the byte ``offset``, with ``slot`` for the next id."""
 
-    def __init__(self, path: str, size: int, offset: int, slot: int) -> None:
+    def __init__(self, path: str, offset: int, slot: int) -> None:
         self._path = path
-        self._size = size
+        self._status = Path(path).stat()
+        self._size = self._status.st_size
         self._offset = offset
         self._slot = slot
-        self._later_done = 0
+        self._later: _Later | None = None
         self._progress: Progress | None = None
-        self._stop = Event()
 
     @classmethod
     def of(cls, path: str) -> Halves | None:
         """Return the halves of a file; None where one scanner is to read it all."""
         with suppress(OSError):
-            status = None if path == STDIN else Path(path).stat()
+            # On macOS, whoever opens /dev/stdin again shares its position with the other reader.
+            status = None if path == STDIN or path.startswith("/dev/") else Path(path).stat()
             if status is None or not stat.S_ISREG(status.st_mode) or status.st_size < LEAST_BYTES:
                 return None
             with Path(path).open("rb") as raw:
@@ -58,7 +60,7 @@ class Halves:
             found = _FIRST_ID.search(window, at) if at >= 0 else None
             offset = status.st_size // 2 + at
             if found and 1 < int(found[1]) <= offset // _ELEMENT_BYTES:
-                return cls(path, status.st_size, offset, int(found[1]))
+                return cls(path, offset, int(found[1]))
         return None
 
     def told(self, progress: Progress | None) -> Progress | None:
@@ -66,53 +68,97 @@ class Halves:
         self._progress = progress
         if progress is None:
             return None
-        return lambda done, total: progress(min(done + self._later_done, self._size), total)
+
+        def both(done: int, total: int | None) -> None:
+            progress(min(done + (self._later.done if self._later else 0), self._size), total)
+
+        return both
 
     def read(
         self, first: ScanningReader, chunks: Iterator[bytes]
     ) -> tuple[QueryResult | None, Iterator[bytes]]:
         """Return the document, if it was read in two; else None, and what ``first`` is to be fed now."""
-        later: Future[ScanningReader] | None = None
+        later: _Later | None = None
         left = self._offset
-        with ThreadPoolExecutor(1) as pool:
-            try:
-                for chunk in chunks:
-                    first.feed(chunk[:left])
-                    if len(chunk) >= left or first.ended or first.strange:
-                        chunks = chain(filter(None, [chunk[left:]]), chunks)
-                        break
-                    left -= len(chunk)
-                    if later is None and first.in_rows:
-                        later = pool.submit(self._read_later, first.going_on_at(self._slot))
-                if later is not None and self._is_reached(first) and self._join(first, later.result()):
-                    if self._progress:
-                        self._progress(self._size, self._size)
-                    return first.so_far(), chunks
-            finally:
-                self._stop.set()
+        try:
+            for chunk in chunks:
+                first.feed(chunk[:left])
+                if len(chunk) >= left or first.ended or first.strange:
+                    chunks = chain(filter(None, [chunk[left:]]), chunks)
+                    break
+                left -= len(chunk)
+                if later is None and first.in_rows:
+                    later = self._begin(first)
+            if later is not None and _is_reached(first) and later.is_joined(first):
+                if self._progress:
+                    self._progress(self._size, self._size)
+                return first.so_far(), chunks
+        finally:
+            if later is not None:
+                later.stop()
+        self._later = None
         return None, chunks
 
-    def _is_reached(self, first: ScanningReader) -> bool:
-        """Return whether all before the later half was read."""
-        return first.in_rows and not (first.ended or first.strange) and is_blank(first.rest())
+    def _begin(self, first: ScanningReader) -> _Later:
+        self._later = later = _Later(self._path, self._status, self._offset)
+        with suppress(MemoryError, RuntimeError):  # no memory, or no thread: it is not needed
+            later.start(first.going_on_at(self._slot))
+        return later
 
-    def _join(self, first: ScanningReader, later: ScanningReader) -> bool:
-        return later.ended and not later.strange and first.absorb(later)
 
-    def _read_later(self, reader: ScanningReader) -> ScanningReader:
-        with suppress(OSError):  # the first one reads on, and tells
-            self._feed(reader)
-        return reader
+def _is_reached(first: ScanningReader) -> bool:
+    """Return whether all before the later half was read."""
+    return first.in_rows and not (first.ended or first.strange) and not first.rest().strip(b" \t\n")
 
-    def _feed(self, reader: ScanningReader) -> None:
-        with Path(self._path).open("rb") as raw:
-            raw.seek(self._offset)
-            while not (self._stop.is_set() or reader.ended or reader.strange):
-                data = raw.read(CHUNK_BYTES)
-                if data:
-                    reader.feed(data)
-                    self._later_done += len(data)
-                else:
-                    reader.close()
-            if not is_blank(reader.rest() + raw.read(CHUNK_BYTES)):
-                reader.strange = True  # another document follows
+
+class _Later:
+    """Reads the later half in a thread of its own."""
+
+    def __init__(self, path: str, status: os.stat_result, offset: int) -> None:
+        self._path, self._status, self._offset = path, status, offset
+        self._stopped = Event()
+        self._thread: Thread | None = None
+        self._reader: ScanningReader | None = None
+        self.done = 0  # bytes
+
+    def start(self, reader: ScanningReader) -> None:
+        thread = Thread(target=self._read, args=(reader,))
+        thread.start()
+        self._thread, self._reader = thread, reader
+
+    def is_joined(self, first: ScanningReader) -> bool:
+        """Wait for the end, and put the two together; False when that cannot be."""
+        if self._thread is None or self._reader is None:
+            return False
+        self._thread.join()
+        return self._reader.ended and not self._reader.strange and first.absorb(self._reader)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _read(self, reader: ScanningReader) -> None:
+        with (
+            suppress(OSError, MemoryError),
+            Path(self._path).open("rb") as raw,
+        ):  # then the first one reads on
+            if _identity(os.fstat(raw.fileno())) == _identity(self._status):
+                self._feed(reader, raw)
+
+    def _feed(self, reader: ScanningReader, raw: BinaryIO) -> None:
+        raw.seek(self._offset)
+        while not (self._stopped.is_set() or reader.ended or reader.strange):
+            data = raw.read(CHUNK_BYTES)
+            if data:
+                reader.feed(data)
+                self.done += len(data)
+            else:
+                reader.close()
+        if not is_blank(reader.rest() + raw.read(CHUNK_BYTES)):
+            reader.strange = True  # another document follows
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    """What changes when a file is written, or another takes its place."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -74,7 +74,7 @@ class DocumentReader:
         self._name = name
         self._listed = listed or {}
         self._parser = etree.XMLPullParser(events=("start", "end"), tag=_EVENT_TAGS, **_PARSER_OPTIONS)
-        self._head = b""  # at least _HEAD_BYTES, if there are as many
+        self._head = b""  # until it is parsed, all; then what follows white space
         self._parsed_head = False
         self._builder = StoreBuilder()
         self._schemas: list[Schema] = []
@@ -86,12 +86,14 @@ class DocumentReader:
 
     def feed(self, data: bytes) -> None:
         """Parse the next block; the first few are put together, so that errors can tell what the input is."""
-        if len(self._head) < _HEAD_BYTES:
+        if not self._parsed_head:
             self._head += data
             if len(self._head) < _HEAD_BYTES:
                 return
             data, self._parsed_head = self._head, True
-            self._head = self._head[:_HEAD_BYTES]
+            self._head = self._head.lstrip()[:_HEAD_BYTES]
+        elif len(self._head) < _HEAD_BYTES:
+            self._head = (self._head + data[:_HEAD_BYTES]).lstrip()[:_HEAD_BYTES]
         self._parse(data)
 
     def flush(self) -> None:

@@ -96,6 +96,7 @@ class ScanningReader:
         self._node_lines = 0  # … and how many newlines are before it
         self._has_own_schema = False
         self._open: OpenNode | None = None
+        self._continues: OpenNode | None = None  # the open table of the reader that this one goes on from
         self._schemas: list[Schema] = []
         self._nodes: list[Node] = []
         self._bytes_since_row = 0
@@ -148,6 +149,7 @@ class ScanningReader:
         later = ScanningReader(self._name, self._listed)
         later._scanner = _scan.Scanner(secrets.randbits(63), slot)
         later._head, later._node, later._schemas = self._head, self._node, list(self._schemas)
+        later._continues = self._open
         if self._open is not None:
             later._open = OpenNode(self._open.run, self._open.index, self._open.schema)
             later._begin_rows(own=self._has_own_schema)
@@ -159,7 +161,9 @@ class ScanningReader:
         Returns False, with nothing changed, when that does not fit what was read here.
         """
         table, *others = later._nodes
-        if not self._scanner.absorb(later._scanner, table.cells.reshape(-1)):
+        if later._continues is not self._open or not self._scanner.absorb(
+            later._scanner, table.cells.reshape(-1)
+        ):
             return False
         self._end_node()
         self._nodes += others

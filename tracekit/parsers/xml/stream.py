@@ -28,9 +28,9 @@ GZIP = b"\x1f\x8b"
 
 # '<' is escaped in text and attributes, so these byte strings are always markup, whatever the document says.
 _BOUNDARY = re.compile(rb"</trace-query-result\s*>|</trace-toc\s*>|<\?xml[\s?]")
-_BOUNDARY_BYTES = 64
+BOUNDARY_BYTES = 64
 _TOKEN = re.compile(
-    rb"<(?:row[\s/>]|node\b[^<>]*>|schema\b[^<>]*>|trace-toc[\s>]|!|/trace-(?:query-result|toc)\s*>"
+    rb"<(?:row[\s/>]|node\b[^<>]*>|schema\b[^<>]*>|trace-toc[\s>]|!|\?(?!xml[\s?])|/trace-(?:query-result|toc)\s*>"
     rb"|trace-query-result\s*/>)"
 )
 _TOKEN_BYTES = 1 << 16
@@ -155,7 +155,7 @@ def split_documents(chunks: Iterator[bytes], *, fresh: bool = True) -> Iterator[
                 yield fresh, piece
             fresh = True
         keep = max(at, _safe_end(data))
-        if fresh and keep - at < _BOUNDARY_BYTES:  # too short to tell a byte order mark from a document
+        if fresh and keep - at < BOUNDARY_BYTES:  # too short to tell a byte order mark from a document
             keep = at
         piece, held = data[at:keep], data[keep:]
         if piece and not (fresh and is_blank(piece)):
@@ -172,7 +172,7 @@ def is_blank(piece: bytes) -> bool:
 
 def _safe_end(data: bytes) -> int:
     """Return where a tail begins that may hold the first part of a boundary."""
-    tail = data.rfind(b"<", max(0, len(data) - _BOUNDARY_BYTES))
+    tail = data.rfind(b"<", max(0, len(data) - BOUNDARY_BYTES))
     return len(data) if tail < 0 or b">" in data[tail:] else tail
 
 
@@ -193,7 +193,7 @@ class Scan:
     nodes: list[NodeCount] = field(default_factory=list)
     is_toc: bool = False
     exact: bool = True
-    """False when the bytes may deceive: comments, CDATA, an encoding of two bytes a character."""
+    """False when the bytes may deceive: comments, instructions, CDATA, two bytes a character."""
     closed: bool = False
     """True when the root element was closed: the document was not cut off."""
     _held: bytes = b""

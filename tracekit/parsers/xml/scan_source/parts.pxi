@@ -82,34 +82,39 @@ cdef void append_slots(State *s, State *later, int32_t *strings) noexcept nogil:
     drop(&later.slots)
 
 
-cdef int absorb(State *s, State *later) noexcept nogil:
-    """Append all that ``later``, which ``fits``, has read; 0 when there is no memory."""
+cdef int absorb(State *s, State *later, size_t cells) noexcept nogil:
+    """Append all that ``later``, which ``fits``, has read; 0, and nothing is appended, when there is no memory."""
     cdef int64_t *offsets = <int64_t *>later.offsets.data[0]
     cdef size_t count = later.offsets.count - 1
     cdef size_t at
+    cdef int done = 0
     cdef int32_t *strings = <int32_t *>malloc(4 * count + 4)
     if strings == NULL:
         return 0
     for at in range(count):
         strings[at] = intern(s, later.arena.data[0] + offsets[at], offsets[at + 1] - offsets[at])
-        s.no_memory = s.no_memory or strings[at] < 0
-    for at in range(<size_t>later.tag_count):
-        if same_tag(s, &later.tags[at]) == NULL:
-            new_tag(s, later.tags[at].name, later.tags[at].length)
+        if strings[at] < 0:
+            break
+    else:
+        at = count
     if (
-        not s.no_memory
+        at == count
+        and reserve(&s.cells, cells)
         and reserve(&s.slots, later.slots.count - later.base)
         and reserve(&s.fmts, later.fmts.count)
         and reserve(&s.frames, later.frames.count)
         and reserve(&s.binaries, later.binaries.count)
         and reserve(&s.children, later.children.count)
     ):
+        for at in range(<size_t>later.tag_count):
+            if same_tag(s, &later.tags[at]) == NULL:
+                new_tag(s, later.tags[at].name, later.tags[at].length)
         append_slots(s, later, strings)
         append_rows(&s.fmts, &later.fmts, strings, b" s")
         append_rows(&s.frames, &later.frames, strings, b" s     ")
         append_rows(&s.binaries, &later.binaries, strings, b" ssss ")
         append_rows(&s.children, &later.children, strings, b" ")
-    else:
-        s.no_memory = True
+        done = 1
+    s.no_memory = False
     free(strings)
-    return not s.no_memory
+    return done

@@ -1,0 +1,51 @@
+"""The group of commands: what is true of all of them."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+from unittest import mock
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tracekit import cli
+
+BROKEN = EntryPoints([EntryPoint("broken", "no_such_package:command", "tracekit.commands")])
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(cli.main, arguments)
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "_plugins", lambda: BROKEN)
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_command_of_a_broken_package_takes_no_other_along() -> None:
+    listed = run("--help")
+    assert listed.exit_code == 0
+    assert "broken         Cannot be loaded." in listed.output
+    assert run("analyze", "--help").exit_code == 0
+
+
+@pytest.mark.usefixtures("broken")
+def test_it_says_itself_why_it_is_not_there() -> None:
+    result = run("broken", "--anything", "x")
+    assert result.exit_code == 3
+    assert "Error: 'broken' cannot be loaded from no_such_package:command: No module named" in result.stderr
+
+
+def test_too_little_memory_is_a_sentence() -> None:
+    with mock.patch.object(click.Group, "invoke", side_effect=MemoryError):
+        result = run("analyze", "x.xml")
+    assert (result.exit_code, result.stderr) == (3, "Error: there is not enough memory for this.\n")
+
+
+def test_a_command_that_is_not_there_has_a_likely_name() -> None:
+    result = run("analyse", "x.xml")
+    assert result.exit_code == 2
+    assert "analyze" in result.stderr
