@@ -216,8 +216,10 @@ def test_whatever_stops_the_reader_stops_the_exporter(
 
 @pytest.mark.usefixtures("quick")
 def test_garbage_is_an_input_error_and_stops_the_exporter(home: Path) -> None:
+    begun = time.monotonic()
     with pytest.raises(InputError, match=r"x\.trace: is not well-formed XML"):
         read(home, "say('</nonsense>' + ' ' * 100_000); time.sleep(100)")
+    assert time.monotonic() - begun < 60
     assert is_gone(home)
 
 

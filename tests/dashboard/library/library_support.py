@@ -134,7 +134,7 @@ def settled(library: Library, recording: Recording, seconds: float = 20) -> Reco
     return library.recording(recording.id)
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 20) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come about in time"

@@ -53,6 +53,7 @@ READER_VARIABLE = "TRACEKIT_XML_READER"
 """Set to "lxml" or "compiled" to have exports read by that; else by the compiled scanner, if it is there."""
 
 _MAX_HELD_BYTES = 1 << 20  # without a finished row in it, this is for lxml
+_MAX_FIRST_BYTES = 3 << 15  # the same before the first row: what writes garbage is to be stopped soon
 _SLICE_BYTES = 1 << 20
 _ROOT = re.compile(
     rb"""(?:<\?xml version=(["'])1\.0\1(?: encoding=(["'])(?:UTF|utf)-8\2)? ?\?>)?[ \t\n]*"""
@@ -119,7 +120,8 @@ class ScanningReader:
                 self._run()
                 if self._scanner.rows_ever > before:
                     self._bytes_since_row = 0
-            self.strange = self.strange or self._scanner.waiting() > _MAX_HELD_BYTES
+            most = _MAX_HELD_BYTES if self._scanner.rows_ever else _MAX_FIRST_BYTES
+            self.strange = self.strange or self._scanner.waiting() > most
 
     def close(self) -> None:
         """Read what was held back for more to come: afterwards the document ``ended``, or is ``strange``."""
