@@ -16,26 +16,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.attribution import attribute
 from tracekit.analysis.classification.labels import Labels, label_samples
 from tracekit.analysis.classification.markers import load_markers
-from tracekit.analysis.counters import count_events
-from tracekit.analysis.measured import Measured
-from tracekit.analysis.membership import assign_samples
-from tracekit.analysis.timeline import Timeline
-from tracekit.analysis.waiting import Waiting
+from tracekit.analysis.engines.attribution import attribute
+from tracekit.analysis.engines.counters import count_events
+from tracekit.analysis.engines.measured import Measured
+from tracekit.analysis.engines.membership import assign_samples
+from tracekit.analysis.engines.timeline import Timeline
+from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.windows.tables import core_ml_windows
 from tracekit.analysis.windows.window import window_frame
-from tracekit.model import (
-    BINARIES,
-    INTERVALS,
-    SIGNPOSTS,
-    THREADS,
-    TRACKS,
-    StackTable,
-    Trace,
-    TraceInfo,
-)
+from tracekit.model.columns import BINARIES, INTERVALS, SIGNPOSTS, THREADS, TRACKS
+from tracekit.model.tables import StackTable
+from tracekit.model.trace import Trace, TraceInfo
 
 _PID = 7
 _THREADS = 8

@@ -25,7 +25,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "report"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 TARGETS = {"ready": 1000, "zoom": 50, "select": 200, "focus": 50}
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]

@@ -19,16 +19,9 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis import Analysis, analyze
-from tracekit.model import (
-    BINARIES,
-    INTERVALS,
-    SIGNPOSTS,
-    THREADS,
-    TRACKS,
-    StackTable,
-    Trace,
-    TraceInfo,
-)
+from tracekit.model.columns import BINARIES, INTERVALS, SIGNPOSTS, THREADS, TRACKS
+from tracekit.model.tables import StackTable
+from tracekit.model.trace import Trace, TraceInfo
 from tracekit.report.html.page import to_html
 
 _PID = 7

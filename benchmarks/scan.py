@@ -178,7 +178,7 @@ def yardstick(path: str) -> Callable[[], object]:
 
 
 def table(path: str) -> Callable[[], object]:
-    from tracekit.sources import open_source
+    from tracekit.detect import open_source
 
     load_what_is_late()
     return lambda: list(open_source(path).tables("time-profile"))
@@ -201,8 +201,8 @@ def trace(path: str) -> Callable[[], object]:
 def analysis(path: str) -> Callable[[], object]:
     """From the parsed document on: what a program does that has the export in memory."""
     from tracekit import analyze
+    from tracekit.detect import open_source
     from tracekit.load import trace_of
-    from tracekit.sources import open_source
 
     source = open_source(path)
     return lambda: analyze(trace_of(source))

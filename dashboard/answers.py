@@ -11,8 +11,8 @@ from werkzeug.exceptions import HTTPException
 import tracekit
 from dashboard.errors import Conflict, NotFound, TooLarge
 from tracekit.errors import InputError, TracekitError, UsageError
-from tracekit.export.text import printable
 from tracekit.report.html.elements import Html, join, tag
+from tracekit.text import printable
 
 _log = logging.getLogger(__name__)
 _STATUS: tuple[tuple[type[TracekitError], int], ...] = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from tracekit.errors import UsageError
-from tracekit.export.text import printable
+from tracekit.text import printable
 
 
 @click.command(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from browser_support import axe, browser  # noqa: F401 - fixtures
+from documents_support import SHARED
 from hypothesis import settings
-from support import SHARED
 
 # Where CI runs, the same cases every time; elsewhere new ones, so that time finds what chance missed.
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)

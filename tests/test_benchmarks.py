@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from browser_support import BROWSERS
-from support import python_calls
+from documents_support import python_calls
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from tracekit.analysis import Analysis, analyze
-from tracekit.engines import Engine
 from tracekit.load import open_trace
+from tracekit.model.vocabulary import Engine
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
 TRUTHS = {path.parent.name: json.loads(path.read_text()) for path in SAMPLES.glob("*/truth.json")}
@@ -167,8 +167,8 @@ def test_tracks(recording: str) -> None:
 
 
 def test_prompts_never_show() -> None:
-    from tracekit.report.json import to_json
-    from tracekit.report.text import to_text
+    from tracekit.report.analysis.json import to_json
+    from tracekit.report.analysis.text import to_text
 
     trace = open_trace(SAMPLES / "foundation-models-macos27")
     analysis = analyze(trace)

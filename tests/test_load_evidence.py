@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import write
+from documents_support import write
 from table_support import records, rows_of
 
+from tracekit.detect import open_source
 from tracekit.errors import InputError, UsageError, XctraceError
 from tracekit.load import open_trace, trace_of
-from tracekit.model import INTERVALS, METRICS, SIGNPOSTS, THREAD_STATES, TRACKS, Issue, Trace
+from tracekit.model.columns import INTERVALS, METRICS, SIGNPOSTS, THREAD_STATES, TRACKS
+from tracekit.model.trace import Issue, Trace
 from tracekit.parsers.tables.evidence import EVIDENCE_SCHEMAS, load_evidence
-from tracekit.sources import open_source
 
 SECOND = 1_000_000_000
 PROFILE = {"time": "sample-time", "thread": "thread", "weight": "weight"}

@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pack_support import TABLE, assert_equal, held, read_all
 
+from tracekit.detect import open_source
 from tracekit.errors import TracekitError
 from tracekit.load import open_trace
-from tracekit.model import Column, StackTable, Table
+from tracekit.model.tables import Column, StackTable, Table
 from tracekit.parsers.pack.layout import MANIFEST
 from tracekit.parsers.pack.writer import write_pack
-from tracekit.sources import open_source
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 PACK = write_pack(held(TABLE), "0.1")

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from tracekit.analysis import Analysis, Window, analyze
-from tracekit.engines import Basis
 from tracekit.load import open_trace
+from tracekit.model.vocabulary import Basis
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
 RECORDINGS = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))

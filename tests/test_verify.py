@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from support import SHARED
+from documents_support import SHARED
 
 from tracekit.cli import main
-from tracekit.report.json import to_dict
-from tracekit.report.verification import matrix, report
-from tracekit.sources import open_source
-from tracekit.verify import TableMatch, _verify_table, verify
+from tracekit.detect import open_source
+from tracekit.report.analysis.json import to_dict
+from tracekit.verify.comparison import TableMatch, _verify_table, verify
+from tracekit.verify.report import matrix, report
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
 BUNDLE = SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tracekit.analysis import Analysis as Analysis
     from tracekit.analysis import analyze as analyze
-    from tracekit.engines import Engine as Engine
     from tracekit.errors import TracekitError as TracekitError
     from tracekit.load import open_trace as open_trace
-    from tracekit.model import Trace as Trace
+    from tracekit.model.trace import Trace as Trace
+    from tracekit.model.vocabulary import Engine as Engine
 
 __version__ = "0.1.0"
 
@@ -19,10 +19,10 @@ __version__ = "0.1.0"
 _HOME = {
     "Analysis": "tracekit.analysis",
     "analyze": "tracekit.analysis",
-    "Engine": "tracekit.engines",
+    "Engine": "tracekit.model.vocabulary",
     "TracekitError": "tracekit.errors",
     "open_trace": "tracekit.load",
-    "Trace": "tracekit.model",
+    "Trace": "tracekit.model.trace",
 }
 __all__ = ["Analysis", "Engine", "Trace", "TracekitError", "__version__", "analyze", "open_trace"]
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tracekit.detect import EXPORT_ADVICE, Input, Via, open_source
 from tracekit.errors import InputError, UsageError
-from tracekit.model import Issue, RunInfo, Table, Trace
-from tracekit.parsers.pack.held import origin_of
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue, RunInfo, Trace
+from tracekit.parsers.in_memory import origin_of
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.evidence import (
     EVIDENCE_SCHEMAS,
@@ -19,7 +21,6 @@ from tracekit.parsers.tables.evidence import (
     with_new_threads,
 )
 from tracekit.parsers.tables.samples import SAMPLE_SCHEMAS, Samples, load_samples
-from tracekit.sources import EXPORT_ADVICE, Input, Via, open_source
 
 
 def open_trace(

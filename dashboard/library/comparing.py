@@ -20,8 +20,8 @@ from dashboard.library.worker import Channel, analysed, sentence
 from tracekit.errors import TracekitError
 
 if TYPE_CHECKING:
-    from tracekit.analysis.comparison.result import Comparison
     from tracekit.analysis.result import Analysis
+    from tracekit.comparison.result import Comparison
 
 SECTIONS, HTML, MARKDOWN, JSON = "sections.json", "comparison.html", "comparison.md", "comparison.json"
 
@@ -78,7 +78,7 @@ def _paths(pair: Pair) -> list[Path]:
 
 
 def _write(folder: Path, sides: Sequence[Analysis], channel: Channel) -> None:
-    from tracekit.analysis.comparison import compare
+    from tracekit.comparison import compare
 
     channel.stage("comparing")
     base, new = sides
@@ -107,13 +107,13 @@ def _html(comparison: Comparison, base: Analysis, new: Analysis) -> str:
 
 
 def _markdown(comparison: Comparison, _base: Analysis, _new: Analysis) -> str:
-    from tracekit.report.compare_markdown import to_markdown
+    from tracekit.report.comparison.markdown import to_markdown
 
     return to_markdown(comparison)
 
 
 def _json(comparison: Comparison, _base: Analysis, _new: Analysis) -> str:
-    from tracekit.report.compare_json import to_json
+    from tracekit.report.comparison.json import to_json
 
     return to_json(comparison)
 

@@ -31,7 +31,7 @@ from dashboard.library.store import UPLOADED_FILE, WORK
 from dashboard.library.worker import PROCESSES
 from dashboard.settings import Limits
 from tracekit.errors import TracekitError, UsageError
-from tracekit.export.text import printable
+from tracekit.text import printable
 
 _LOG = logging.getLogger(__name__)
 _FOLDER = "downloads"

@@ -29,7 +29,7 @@ from tracekit.errors import InputError, TracekitError
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
-    from tracekit.model import Issue
+    from tracekit.model.trace import Issue
 
 RESULTS = 2
 """Which form the results have: those of another form are made anew when the dashboard starts."""
@@ -151,7 +151,7 @@ def analysed(path: Path, name: str, uploaded: bool, channel: Channel, which: str
 
 def _left_out(folder: Path, found: list[Path]) -> list[Issue]:
     """Return what is to be known of files that were uploaded together with the recording."""
-    from tracekit.model import Issue
+    from tracekit.model.trace import Issue
 
     names = left_out(folder, found) if folder.is_dir() and folder / UPLOADED_FILE not in found else []
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
@@ -167,20 +167,20 @@ def _write_samples(folder: Path, analysis: Analysis) -> None:
 
 
 def _view(analysis: Analysis) -> bytes:
-    from tracekit.report.view.view import view_block
+    from tracekit.report.viewmodel.view import view_block
 
     return gzip.compress(view_block(analysis, tiles=True), _COMPRESSION, mtime=0)
 
 
 def _analysis(analysis: Analysis) -> bytes:
-    from tracekit.report.json import to_json
+    from tracekit.report.analysis.json import to_json
 
     return _utf8(to_json(analysis))
 
 
 def _sections(analysis: Analysis) -> bytes:
     from tracekit.report.html.sections import SECTIONS, section
-    from tracekit.report.view.view import Extras
+    from tracekit.report.viewmodel.view import Extras
 
     shown = [one for one in SECTIONS if one[0] != _STATIC_PICTURE]
     return _utf8(json.dumps({one[0]: str(section(one, analysis, Extras())) for one in shown}))
@@ -207,7 +207,7 @@ def _processes(analysis: Analysis) -> bytes:
 
 
 def _summary(analysis: Analysis) -> bytes:
-    from tracekit.report.view.view import duration_of
+    from tracekit.report.viewmodel.view import duration_of
 
     info = analysis.trace.info
     facts = {

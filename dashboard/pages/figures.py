@@ -9,7 +9,7 @@ from dash import dcc, html
 
 from dashboard.pages import words
 from dashboard.pages.parts import Node, aria
-from tracekit.export.text import clip
+from tracekit.text import clip
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -11,7 +11,7 @@ from dashboard.pages.parts import Node, aria
 from dashboard.recording.attempts import Attempt
 from dashboard.recording.machine import Found
 from dashboard.recording.state import State
-from tracekit.xctrace.doctor import Check
+from tracekit.record.doctor import Check
 
 POLL_MS = 500
 _PREPARING = "Asking xctrace what it offers, and starting it."

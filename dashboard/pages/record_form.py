@@ -11,7 +11,7 @@ from dashboard.pages import words
 from dashboard.pages.parts import Node, aria
 from dashboard.recording.machine import Found
 from dashboard.recording.wanted import LONGEST_SECONDS, SHORTEST_SECONDS
-from tracekit.engines import COMPUTE_UNITS
+from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.xctrace.host import Process
 from tracekit.xctrace.listing import Device
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from dashboard.library.catalog import Recording
-from tracekit.export.text import printable
+from tracekit.text import printable
 
 STATES = {
     "waiting": "waiting",

@@ -25,12 +25,12 @@ from dashboard.library.lock import Lock
 from dashboard.recording.state import DISCARD, LOCK, Made, State, write_state
 from dashboard.recording.wanted import Wanted, on_the_page, what
 from tracekit.errors import TracekitError
-from tracekit.xctrace.stopping import StopRequests, stopped_by_signals
+from tracekit.record.stopping import StopRequests, stopped_by_signals
 
 if TYPE_CHECKING:
-    from tracekit.xctrace.recorder import StopReason
-    from tracekit.xctrace.request import Job
-    from tracekit.xctrace.session import Recording
+    from tracekit.record.recorder import StopReason
+    from tracekit.record.request import Job
+    from tracekit.record.session import Recording
     from tracekit.xctrace.tool import Xctrace
     from tracekit.xctrace.version import Version
 
@@ -69,8 +69,8 @@ class Attempt:
             time.sleep(0.5)  # what removes something to make room needs a moment
 
     def _record_all(self) -> None:
+        from tracekit.record.request import prepare
         from tracekit.xctrace.host import Mac
-        from tracekit.xctrace.request import prepare
         from tracekit.xctrace.tool import require_xctrace
         from tracekit.xctrace.version import version_of
 
@@ -101,10 +101,10 @@ class Attempt:
 
     def _record(self, job: Job, tool: Xctrace, version: Version) -> None:
         """Record once; of several, one that fails does not keep the next from being made."""
-        from tracekit.xctrace.account import failure
+        from tracekit.record.account import failure
+        from tracekit.record.journal import write_journal
+        from tracekit.record.session import record
         from tracekit.xctrace.host import Mac
-        from tracekit.xctrace.journal import write_journal
-        from tracekit.xctrace.session import record
 
         recording = record(tool, job.settings, job.final, self.requests, self, host=Mac())
         if recording.bundle.exists():
@@ -168,7 +168,7 @@ class Attempt:
 
 
 def _note(recording: Recording) -> str:
-    from tracekit.xctrace.account import success
+    from tracekit.record.account import success
 
     return " ".join(on_the_page(success(recording)).split("\n")[1:])  # the first line says where it lies
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import tracekit
 from tracekit.errors import TracekitError
-from tracekit.xctrace.doctor import Check, examine
+from tracekit.record.doctor import Check, examine
 from tracekit.xctrace.host import Mac, Process
 from tracekit.xctrace.listing import Device, list_devices, list_templates
 from tracekit.xctrace.tool import require_xctrace

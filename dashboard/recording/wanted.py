@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
-from tracekit.engines import COMPUTE_UNITS
 from tracekit.errors import UsageError
+from tracekit.model.vocabulary import COMPUTE_UNITS
+from tracekit.record.plan import PRESETS, Preset
+from tracekit.record.request import Request
 from tracekit.xctrace.host import Process
-from tracekit.xctrace.plan import PRESETS, Preset
-from tracekit.xctrace.request import Request
 
 Kind: TypeAlias = Literal["running", "launch", "all"]
 KINDS: tuple[Kind, ...] = ("running", "launch", "all")

@@ -19,7 +19,7 @@ from dashboard.samples.shelf import Open, Shelf
 from dashboard.samples.sums import sums_block
 from dashboard.samples.tiles import lanes_tile, spans_tile
 from tracekit.errors import UsageError
-from tracekit.report.view.tiles import TILE_LANES, levels
+from tracekit.report.viewmodel.tiles import TILE_LANES, levels
 
 _BYTES = "application/octet-stream"
 _TILE_BYTES = 32 << 20

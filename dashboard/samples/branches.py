@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dashboard.samples.columns import Array, Bools, Ints, Samples
-from tracekit.report.view.tree import CUT_OFF, ROOT
+from tracekit.report.viewmodel.tree import CUT_OFF, ROOT
 
 MOST_NODES = 50_000
 Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.samples.columns import Bools, Group, Ints, Samples
-from tracekit.engines import ENGINES, PHASES
+from tracekit.model.vocabulary import ENGINES, PHASES
 
 _KEYS = ("thread", "engine", "phase", "window", "binary")
 _BLANK = r"\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"

@@ -10,8 +10,8 @@ import numpy as np
 from dashboard.errors import NotFound
 from dashboard.samples.columns import Ints, Samples
 from dashboard.samples.selection import Selection
-from tracekit.engines import ENGINES, PHASES
 from tracekit.errors import UsageError
+from tracekit.model.vocabulary import ENGINES, PHASES
 
 MOST_ROWS = 1_000
 _MOST_FRAMES = 400

@@ -9,9 +9,9 @@ import numpy as np
 from dashboard.samples.branches import Branches, branches_of
 from dashboard.samples.columns import Samples
 from dashboard.samples.selection import Selection
-from tracekit.report.view.payload import Arrays, Strings
-from tracekit.report.view.samples import Calls, node_sums
-from tracekit.report.view.view import sums_document
+from tracekit.report.viewmodel.payload import Arrays, Strings
+from tracekit.report.viewmodel.samples import Calls, node_sums
+from tracekit.report.viewmodel.view import sums_document
 
 FORMAT = "tracekit-sums/1"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dashboard.samples.columns import Bools, Group, Ints, Samples
-from tracekit.report.view.occupancy import Plane, as_bytes, before, covered_ns
-from tracekit.report.view.tiles import TILE_LANES, tile_edges
+from tracekit.report.viewmodel.occupancy import Plane, as_bytes, before, covered_ns
+from tracekit.report.viewmodel.tiles import TILE_LANES, tile_edges
 
 
 def lanes_tile(samples: Samples, level: int, index: int, block: int, mask: Bools | None) -> bytes:

@@ -30,20 +30,20 @@ import pandas as pd
 
 from dashboard.samples.columns import FORMAT, HEADER, Array, Group, Ints
 from tracekit.analysis.result import Analysis
-from tracekit.engines import ENGINES
-from tracekit.model import StackTable
-from tracekit.report.view.lanes import (
+from tracekit.model.tables import StackTable
+from tracekit.model.vocabulary import ENGINES
+from tracekit.report.viewmodel.lanes import (
     lane_threads,
     lanes_of_threads,
     sample_lengths,
     span_lanes,
     thread_names,
 )
-from tracekit.report.view.occupancy import running_sums
-from tracekit.report.view.payload import shown_text
-from tracekit.report.view.samples import calls_of, server_tree
-from tracekit.report.view.tree import WholeTree, functions_of, node_flags
-from tracekit.report.view.view import duration_of
+from tracekit.report.viewmodel.occupancy import running_sums
+from tracekit.report.viewmodel.payload import shown_text
+from tracekit.report.viewmodel.samples import calls_of, server_tree
+from tracekit.report.viewmodel.tree import WholeTree, functions_of, node_flags
+from tracekit.report.viewmodel.view import duration_of
 
 
 def write_samples(folder: Path, analysis: Analysis) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, Window, analyze
-from tracekit.engines import Basis
+from tracekit.model.vocabulary import Basis
 
 STACKS = [UI, LOAD, CALL, ANE, ANE_WAIT, BNNS, E5_WORKER, None]
 SAMPLES = st.lists(

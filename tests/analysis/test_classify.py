@@ -21,8 +21,9 @@ from stack_support import (
 
 from tracekit.analysis.classification.classify import apply_idle_threads, classify
 from tracekit.analysis.classification.stack_records import MalformedRecordError, StackRecord, classify_records
-from tracekit.engines import ENGINES, PHASE_CODE, Engine, Phase
-from tracekit.model import BINARIES, FRAMES, StackTable
+from tracekit.model.columns import BINARIES, FRAMES
+from tracekit.model.tables import StackTable
+from tracekit.model.vocabulary import ENGINES, PHASE_CODE, Engine, Phase
 
 
 @pytest.mark.parametrize(

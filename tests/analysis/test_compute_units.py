@@ -7,7 +7,7 @@ from trace_support import ANE, BNNS, LOAD, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.compute_units import SettingRow, compare_settings
-from tracekit.engines import Basis
+from tracekit.model.vocabulary import Basis
 
 
 def analysis(*rows: Interval, samples: tuple[Sample, ...] = ()) -> Analysis:

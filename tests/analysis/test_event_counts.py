@@ -11,9 +11,9 @@ from evidence_support import Metric, manual, prediction, with_evidence
 from trace_support import ANE, BNNS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, Window, analyze
-from tracekit.analysis.counters import ratios
-from tracekit.model import Trace
-from tracekit.report.json import to_dict
+from tracekit.analysis.engines.counters import ratios
+from tracekit.model.trace import Trace
+from tracekit.report.analysis.json import to_dict
 
 SAMPLES: list[Sample] = [(0, "a", UI), (11, "a", ANE), (12, "a", BNNS), (13, "a", BNNS), (25, "a", BNNS)]
 

@@ -10,9 +10,10 @@ from evidence_support import OTHER_APP, Interval, ane, gpu, prediction, with_evi
 from trace_support import UI, trace_of
 
 from tracekit.analysis import analyze
-from tracekit.analysis.evidence import Evidence
-from tracekit.model import Issue, TableInfo, Trace
-from tracekit.report.json import to_dict
+from tracekit.analysis.availability import Evidence
+from tracekit.model.tables import TableInfo
+from tracekit.model.trace import Issue, Trace
+from tracekit.report.analysis.json import to_dict
 
 KNOWN = [
     "time-profile",

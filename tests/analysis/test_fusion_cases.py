@@ -26,9 +26,9 @@ from evidence_support import (
 from trace_support import ANE, BNNS, CALL, E5_WORKER, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, Window, analyze
-from tracekit.engines import Basis, Engine
 from tracekit.errors import UsageError
-from tracekit.report.json import to_dict
+from tracekit.model.vocabulary import Basis, Engine
+from tracekit.report.analysis.json import to_dict
 
 QUIET: list[Sample] = [(0, "a", UI), (60, "a", UI)]
 COMPILE = "Net_0123456789 Neural Engine Compile"

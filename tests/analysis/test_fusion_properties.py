@@ -32,10 +32,10 @@ from jsonschema import Draft202012Validator
 from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, Window, analyze
-from tracekit.engines import Engine, Phase
-from tracekit.model import Trace
-from tracekit.report.json import to_dict
-from tracekit.report.text import to_text
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import Engine, Phase
+from tracekit.report.analysis.json import to_dict
+from tracekit.report.analysis.text import to_text
 
 few = settings(max_examples=40, deadline=None)
 SCHEMA = Draft202012Validator(

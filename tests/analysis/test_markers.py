@@ -20,8 +20,8 @@ from tracekit.analysis.classification.markers import BUILT_IN as FILE
 from tracekit.analysis.classification.markers import load_markers
 from tracekit.analysis.classification.markers_file import read_markers_file
 from tracekit.analysis.classification.rules import Rule
-from tracekit.engines import Engine, Phase
 from tracekit.errors import InputError
+from tracekit.model.vocabulary import Engine, Phase
 
 BUILT_IN = load_markers()
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "markers.md"

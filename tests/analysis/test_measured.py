@@ -24,9 +24,9 @@ from evidence_support import (
 from trace_support import BNNS, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, Window, analyze
-from tracekit.analysis.measured import owner_of
-from tracekit.engines import Engine, Phase
-from tracekit.report.json import to_dict
+from tracekit.analysis.engines.measured import owner_of
+from tracekit.model.vocabulary import Engine, Phase
+from tracekit.report.analysis.json import to_dict
 
 QUIET: list[Sample] = [(0, "a", UI), (25, "a", UI)]
 OURS, THEIRS = "Net_main__Op0_AneInference", "Photos_main__Op0_AneInference"

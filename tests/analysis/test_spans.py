@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.analysis.spans import NOTHING, Spans, held_twice, union, union_by_group
+from tracekit.analysis.engines.spans import NOTHING, Spans, held_twice, union, union_by_group
 
 Edges = list[tuple[int, int]]
 

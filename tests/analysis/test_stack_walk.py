@@ -9,7 +9,7 @@ from stack_support import MARKERS, classified, frame
 from tracekit.analysis.classification.frames import has_symbol
 from tracekit.analysis.classification.markers import Markers
 from tracekit.analysis.classification.rules import Rule
-from tracekit.engines import ENGINE_CODE, ENGINES, PHASES, Engine, Phase
+from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, Engine, Phase
 
 PLUMBING = [
     "libdispatch.dylib | _dispatch_client_callout",

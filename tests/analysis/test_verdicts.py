@@ -10,12 +10,12 @@ from evidence_support import Interval, ane, codes, core_ml, gpu, manual, predict
 from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
-from tracekit.analysis.attribution import Share
-from tracekit.analysis.hand_offs import HandOffs
-from tracekit.analysis.timeline import SEGMENTS
+from tracekit.analysis.engines.attribution import Share
+from tracekit.analysis.engines.hand_offs import HandOffs
+from tracekit.analysis.engines.timeline import SEGMENTS
 from tracekit.analysis.verdicts import Facts, Judge, Verdict
-from tracekit.engines import Basis, Engine, Phase
-from tracekit.model import WeightUnit
+from tracekit.model.trace import WeightUnit
+from tracekit.model.vocabulary import Basis, Engine, Phase
 
 Segment: TypeAlias = tuple[int, int, str, int, str]
 MS = 1_000_000

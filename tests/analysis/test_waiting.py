@@ -22,8 +22,8 @@ from trace_support import (
 )
 
 from tracekit.analysis import Analysis, analyze
-from tracekit.model import Trace
-from tracekit.report.json import to_dict
+from tracekit.model.trace import Trace
+from tracekit.report.analysis.json import to_dict
 
 GPU_WAIT = (
     "Metal | -[_MTLCommandBuffer waitUntilCompleted]",

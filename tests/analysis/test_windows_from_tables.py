@@ -22,7 +22,7 @@ from trace_support import ANE, BNNS, CALL, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.errors import UsageError
-from tracekit.model import Trace
+from tracekit.model.trace import Trace
 
 QUIET: list[Sample] = [(0, "a", UI), (60, "a", UI)]
 OP0, OP1 = "Net_main__Op0_AneInference", "Net_main__Op1_AneInference"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support import SHARED, THREAD, TIME_PROFILE, one_table, write
+from documents_support import SHARED, THREAD, TIME_PROFILE, one_table, write
 
 from tracekit.cli import main
 

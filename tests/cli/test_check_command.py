@@ -10,19 +10,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from documents_support import strict
 from jsonschema import Draft202012Validator
-from support import strict
 
-from tracekit.analysis.gate.judge import check
-from tracekit.analysis.gate.requirements import parse_requirement
 from tracekit.analysis.pipeline import analyze
+from tracekit.checks.judge import check
+from tracekit.checks.requirements import parse_requirement
 from tracekit.cli import main
 from tracekit.load import open_trace
-from tracekit.model import Issue
-from tracekit.report.gate_github import to_github
-from tracekit.report.gate_json import to_json
-from tracekit.report.gate_junit import to_junit
-from tracekit.report.gate_text import to_text
+from tracekit.model.trace import Issue
+from tracekit.report.checks.github import to_github
+from tracekit.report.checks.json import to_json
+from tracekit.report.checks.junit import to_junit
+from tracekit.report.checks.text import to_text
 
 ROOT = Path(__file__).resolve().parents[2]
 FALLBACK = str(ROOT / "sample_traces" / "fallback-midway-ios27")

@@ -10,16 +10,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from documents_support import TIME_PROFILE, one_table, strict, write
 from jsonschema import Draft202012Validator
-from support import TIME_PROFILE, one_table, strict, write
 
 from tracekit.analysis import analyze
-from tracekit.analysis.comparison import compare
 from tracekit.cli import main
+from tracekit.comparison import compare
 from tracekit.load import open_trace
-from tracekit.report.compare_json import to_json
-from tracekit.report.compare_markdown import to_markdown
-from tracekit.report.compare_text import to_text
+from tracekit.report.comparison.json import to_json
+from tracekit.report.comparison.markdown import to_markdown
+from tracekit.report.comparison.text import to_text
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"

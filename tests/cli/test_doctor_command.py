@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from documents_support import strict
 from jsonschema import Draft202012Validator
-from support import strict
-from xctrace_support import StandIn, install
+from xctrace_support import FakeXctrace, install
 
 from tracekit.cli import main
 from tracekit.cli.doctor import _to_text
-from tracekit.xctrace.doctor import Check
+from tracekit.record.doctor import Check
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-doctor-1.schema.json").read_text())
@@ -26,7 +26,7 @@ def doctor(*arguments: str) -> Result:
 
 
 @pytest.fixture
-def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeXctrace:
     stand_in = install(tmp_path / "mac")
     monkeypatch.setenv("PATH", str(stand_in.folder))
     return stand_in
@@ -41,7 +41,7 @@ def test_where_there_is_no_mac_reading_works_and_that_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--device", "no such device"]])
-def test_the_json_validates(mac: StandIn, arguments: list[str]) -> None:
+def test_the_json_validates(mac: FakeXctrace, arguments: list[str]) -> None:
     Draft202012Validator.check_schema(SCHEMA)
     result = doctor("--format", "json", "--xctrace", str(mac.folder / "xctrace"), *arguments)
     document = json.loads(result.output)
@@ -52,7 +52,7 @@ def test_the_json_validates(mac: StandIn, arguments: list[str]) -> None:
 
 
 @elsewhere
-def test_a_problem_is_exit_code_4(mac: StandIn) -> None:
+def test_a_problem_is_exit_code_4(mac: FakeXctrace) -> None:
     named = ["--xctrace", str(mac.folder / "xctrace")]
     assert doctor(*named).exit_code == 0
     assert doctor(*named, "--device", "Test Mac").exit_code == 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support import document, node, schema, write
+from documents_support import document, node, schema, write
 
 from tracekit.cli import main
 from tracekit.parsers.pack.layout import MANIFEST

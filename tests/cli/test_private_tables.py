@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
-from support import column, one_table, read_table, write
+from documents_support import column, one_table, read_table, write
 
 from tracekit.cli import main
-from tracekit.export.private import hide_private
+from tracekit.redact.private import hide_private
 
 INFERENCES = one_table(
     "ModelInferenceTable",

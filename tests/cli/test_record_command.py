@@ -323,7 +323,7 @@ def test_another_xctrace_by_its_path(mac: Mac) -> None:
 
 
 def test_two_recorders_at_once(mac: Mac) -> None:
-    from tracekit.xctrace.lock import sole_recorder
+    from tracekit.record.lock import sole_recorder
 
     with sole_recorder("", Path("other.trace")):
         mac.xctrace.configure()

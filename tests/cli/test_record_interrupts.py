@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from xctrace_support import StandIn, install
+from xctrace_support import FakeXctrace, install
 
 LONG = ("--app", "SampleApp", "--time-limit", "60s", "-o", "x.trace")
 INTERRUPTED = 100
@@ -27,7 +27,7 @@ class Ended:
     output: str
     error: str
     folder: Path
-    xctrace: StandIn
+    xctrace: FakeXctrace
 
     def files(self) -> list[str]:
         return sorted(path.name for path in self.folder.iterdir())
@@ -38,7 +38,7 @@ class Ended:
 
 def start(
     folder: Path, arguments: Sequence[str], *, own_session: bool = False, **settings: object
-) -> tuple[subprocess.Popen[str], StandIn]:
+) -> tuple[subprocess.Popen[str], FakeXctrace]:
     xctrace = install(folder / "bin", **settings)
     (folder / "work").mkdir()
     process = subprocess.Popen(
@@ -54,7 +54,7 @@ def start(
     return process, xctrace
 
 
-def end(folder: Path, process: subprocess.Popen[str], xctrace: StandIn) -> Ended:
+def end(folder: Path, process: subprocess.Popen[str], xctrace: FakeXctrace) -> Ended:
     output, error = process.communicate(timeout=60)
     return Ended(process.returncode, output, error, folder / "work", xctrace)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support import TIME_PROFILE, document, node, schema, write
+from documents_support import TIME_PROFILE, document, node, schema, write
 
 import tracekit.cli.report as module
 from tracekit.cli import main
@@ -161,7 +161,7 @@ def test_full_goes_with_html_alone(kind: str, tmp_path: Path) -> None:
 
 
 def test_full_keeps_every_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracekit.report.view.samples.MOST_EXACT", 10)
+    monkeypatch.setattr("tracekit.report.viewmodel.samples.MOST_EXACT", 10)
     for name, options in (("some", ()), ("all", ("--full",))):
         assert run(FALLBACK, "-o", tmp_path / f"{name}.html", *options).exit_code == 0
     some, every = (view_in((tmp_path / f"{name}.html").read_text())[0] for name in ("some", "all"))

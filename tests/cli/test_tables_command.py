@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
-from support import SHARED, THREAD, document, node, one_table, schema, write
+from documents_support import SHARED, THREAD, document, node, one_table, schema, write
 
 from tracekit.cli import main
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support import document, node, one_table, schema, write
+from documents_support import document, node, one_table, schema, write
 
 from tracekit.analysis.windows.choose import WINDOW_SOURCES
 from tracekit.cli import main

@@ -8,9 +8,9 @@ from export_support import HOSTILE, RECORDINGS, recording, two_windows, window
 from trace_support import ANE, MS, UI, trace_of
 
 from tracekit.analysis import analyze
-from tracekit.engines import ENGINES, PHASES
 from tracekit.errors import InputError, UsageError
 from tracekit.export.stacks import MAX_NAME, View, clean, parse_roots, window_of_samples
+from tracekit.model.vocabulary import ENGINES, PHASES
 
 
 def test_alike_samples_become_one_group_with_their_weight() -> None:

@@ -26,8 +26,8 @@ from export_support import (
 from trace_support import ANE, trace_of
 
 from tracekit.analysis import Analysis, analyze
-from tracekit.engines import ENGINES, PHASES
 from tracekit.export.firefox import write_firefox
+from tracekit.model.vocabulary import ENGINES, PHASES
 
 
 def exported(analysis: Analysis) -> Any:

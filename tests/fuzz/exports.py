@@ -165,7 +165,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     if chosen.sanitize and SCANNER_VARIABLE not in os.environ:
         raise SystemExit(with_sanitizers(sys.argv))
-    sys.path[:0] = [str(ROOT), str(HERE.parent)]
+    sys.path[:0] = [str(ROOT), str(HERE.parent), str(HERE.parent / "support")]
     use_scanner(os.environ.get(SCANNER_VARIABLE, ""))
     raise SystemExit(1 if search(range(chosen.first, chosen.first + chosen.cases), chosen.seed) else 0)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support import TIME_PROFILE, document, node, one_table, schema, write
+from documents_support import TIME_PROFILE, document, node, one_table, schema, write
 
 from tracekit.cli import main
 

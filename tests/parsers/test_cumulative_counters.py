@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import write
+from documents_support import write
 from table_support import rows_of
 
 from tracekit.load import open_trace
-from tracekit.model import Trace
+from tracekit.model.trace import Trace
 
 RAW = "kdebug-counters-with-time-sample"
 COLUMNS = {

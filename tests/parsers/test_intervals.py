@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from documents_support import python_calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import python_calls
 from table_support import found, records, rows_of, tables_of
 
-from tracekit.engines import Phase
-from tracekit.model import INTERVALS, PROCESSES, THREADS, Column, StackTable, Table, TraceInfo
+from tracekit.model.columns import INTERVALS, PROCESSES, THREADS
+from tracekit.model.tables import Column, StackTable, Table
+from tracekit.model.trace import TraceInfo
+from tracekit.model.vocabulary import Phase
 from tracekit.parsers.tables.interval_labels import ane_model, ane_phase, has_ml_mark
 from tracekit.parsers.tables.intervals import read_intervals
 from tracekit.parsers.tables.spans import OPEN_NS, close_spans

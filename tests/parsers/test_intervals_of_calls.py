@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from table_support import found, records, rows_of, tables_of
 
-from tracekit.engines import Engine, Phase
-from tracekit.model import TraceInfo
+from tracekit.model.trace import TraceInfo
+from tracekit.model.vocabulary import Engine, Phase
 from tracekit.parsers.tables.interval_labels import core_ml_kind
 from tracekit.parsers.tables.intervals import read_intervals
 

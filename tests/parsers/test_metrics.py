@@ -6,7 +6,7 @@ from typing import Any
 
 from table_support import found, records, rows_of, tables_of
 
-from tracekit.model import METRICS
+from tracekit.model.columns import METRICS
 from tracekit.parsers.tables.metrics import read_metrics
 
 COLUMNS = {

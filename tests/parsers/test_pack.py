@@ -13,19 +13,15 @@ import pytest
 from pack_support import INFO, LOST, TABLE, assert_equal, held, packed, read_all
 
 from tracekit.analysis import analyze
+from tracekit.detect import open_source
 from tracekit.errors import InputError
 from tracekit.load import trace_of
-from tracekit.model import (
-    Issue,
-    RunInfo,
-    StackTable,
-    TableInfo,
-)
-from tracekit.parsers.pack.held import Unreadable, hold
+from tracekit.model.tables import StackTable, TableInfo
+from tracekit.model.trace import Issue, RunInfo
+from tracekit.parsers.in_memory import Unreadable, hold
 from tracekit.parsers.pack.layout import MANIFEST
 from tracekit.parsers.pack.writer import write_pack
-from tracekit.report.json import to_dict
-from tracekit.sources import open_source
+from tracekit.report.analysis.json import to_dict
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 RECORDINGS = sorted(

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from pack_support import TABLE, changed, held, packed, read_all
 
+from tracekit.detect import open_source
 from tracekit.errors import InputError, UsageError
 from tracekit.parsers.pack.layout import MANIFEST
-from tracekit.sources import open_source
 
 
 @pytest.fixture

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from documents_support import THREAD, TIME_PROFILE, document, node, one_table, schema, write
 from hypothesis import given
 from hypothesis import strategies as st
-from support import THREAD, TIME_PROFILE, document, node, one_table, schema, write
 
 from tracekit.errors import InputError, UsageError
 from tracekit.load import open_trace
-from tracekit.model import SAMPLES, Trace
+from tracekit.model.columns import SAMPLES
+from tracekit.model.trace import Trace
 
 STACK = '<backtrace id="{}"><frame id="{}" name="{}" addr="0x10"/></backtrace>'
 COUNTERS = (*TIME_PROFILE[:5], ("stack", "backtrace"), ("weight", "any"), ("counters-array", "pmc-events"))

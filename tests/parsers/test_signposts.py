@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from documents_support import python_calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import python_calls
 from table_support import found, records, rows_of, tables_of
 
-from tracekit.model import PROCESSES, SIGNPOSTS, THREADS, Column, StackTable, Table
+from tracekit.model.columns import PROCESSES, SIGNPOSTS, THREADS
+from tracekit.model.tables import Column, StackTable, Table
 from tracekit.parsers.tables.signposts import read_signposts
 
 EVENTS = {

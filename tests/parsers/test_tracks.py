@@ -6,7 +6,7 @@ from typing import Any
 
 from table_support import found, records, rows_of, tables_of
 
-from tracekit.model import TRACKS
+from tracekit.model.columns import TRACKS
 from tracekit.parsers.tables.tracks import read_tracks
 
 GPU = {"start": "start-time", "duration": "duration", "state": "gpu-state"}

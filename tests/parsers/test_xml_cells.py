@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import column, document, node, one_table, read_table, schema, source_of, write
+from documents_support import column, document, node, one_table, read_table, schema, source_of, write
 
 pytestmark = pytest.mark.usefixtures("each_reader")
 

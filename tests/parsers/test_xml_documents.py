@@ -6,9 +6,9 @@ import gzip
 from pathlib import Path
 
 import pytest
+from documents_support import column, document, node, one_table, schema, source_of, write
 from hypothesis import given
 from hypothesis import strategies as st
-from support import column, document, node, one_table, schema, source_of, write
 
 from tracekit.errors import InputError
 from tracekit.parsers.xml.source import XmlFile, XmlSource, read_documents

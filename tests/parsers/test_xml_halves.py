@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from unittest import mock
 
 import pytest
+from documents_support import document, node, schema
 from random_exports import RandomExport
-from support import document, node, schema
 from xml_readers import described
 
 from tracekit.errors import InputError

@@ -14,11 +14,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from documents_support import document, node, schema
 from fuzz import exports
 from hypothesis import given
 from hypothesis import strategies as st
 from random_exports import RandomExport
-from support import document, node, schema
 from xml_readers import READERS, described, outcome, pieces
 
 from tracekit.errors import UsageError

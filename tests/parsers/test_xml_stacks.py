@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import column, one_table, read_table, stacks_of
+from documents_support import column, one_table, read_table, stacks_of
 
 from tracekit.errors import InputError
 

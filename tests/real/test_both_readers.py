@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import SHARED
+from documents_support import SHARED
 from xml_readers import READERS, outcome
 
 from tracekit.parsers.xml import scanner

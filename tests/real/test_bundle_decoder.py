@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from documents_support import SHARED
 from real_bundles import (
     ALL_ONES,
     BUNDLES,
@@ -34,10 +35,9 @@ from real_bundles import (
     table,
     tables,
 )
-from support import SHARED
 
-from tracekit.model import Column, Table
-from tracekit.sources import open_source
+from tracekit.detect import open_source
+from tracekit.model.tables import Column, Table
 
 
 @cache

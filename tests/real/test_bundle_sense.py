@@ -22,7 +22,7 @@ from real_bundles import (
 )
 
 from tracekit.load import open_trace
-from tracekit.model import Table
+from tracekit.model.tables import Table
 
 
 @pytest.mark.parametrize(

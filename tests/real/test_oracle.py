@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from documents_support import NO_EXPORTS, SHARED
 from oracle import Oracle
-from support import NO_EXPORTS, SHARED
 
-from tracekit.model import Column, Table
-from tracekit.sources import open_source
+from tracekit.detect import open_source
+from tracekit.model.tables import Column, Table
 
 FILES = sorted(path for path in (SHARED / "traces").rglob("*.xml") if path.name not in NO_EXPORTS)
 SAMPLES = sorted((Path(__file__).resolve().parents[2] / "sample_traces").glob("*/*.xml"))

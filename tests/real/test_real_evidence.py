@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from documents_support import SHARED
 from real_bundles import BUNDLES, SIGNPOST, opened
-from support import SHARED
 from table_support import records
 
 from tracekit.load import open_trace, trace_of
-from tracekit.model import Trace
+from tracekit.model.trace import Trace
 from tracekit.parsers.tables.signposts import read_signposts
 
 XML = SHARED / "traces" / "xml"

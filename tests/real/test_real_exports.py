@@ -7,12 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support import NO_EXPORTS, SHARED
+from documents_support import NO_EXPORTS, SHARED
 
+from tracekit.detect import open_source
 from tracekit.errors import InputError
 from tracekit.load import open_trace
-from tracekit.model import Trace
-from tracekit.sources import open_source
+from tracekit.model.trace import Trace
 
 XML = SHARED / "traces" / "xml"
 FILES = sorted(path.relative_to(SHARED / "traces") for path in (SHARED / "traces").rglob("*.xml"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import SHARED
+from documents_support import SHARED
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.load import open_trace

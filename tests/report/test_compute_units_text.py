@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tracekit.analysis.compute_units import SettingRow
-from tracekit.engines import Basis
-from tracekit.report.compute_units import settings_text
+from tracekit.model.vocabulary import Basis
+from tracekit.report.compute_units.text import settings_text
 
 ALL = SettingRow(
     "all",

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from test_view_reader import ROOT
+from view_support import ROOT
 
 from tracekit.report.html import bundle
 from tracekit.report.html.bundle import bundled

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from test_view_reader import (
+from view_support import (
     ANE,
     BNNS,
     MS,
@@ -34,10 +34,10 @@ from test_view_reader import (
 )
 
 from tracekit.analysis import Analysis
-from tracekit.model import Issue
+from tracekit.model.trace import Issue
 from tracekit.report.html import page, sections
 from tracekit.report.html.page import to_html
-from tracekit.report.view.view import Extras, view_block
+from tracekit.report.viewmodel.view import Extras, view_block
 
 SECTIONS = [
     "verdict",
@@ -461,6 +461,6 @@ def test_the_data_are_those_of_the_view() -> None:
 
 
 def test_full_reaches_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracekit.report.view.samples.MOST_EXACT", 1)
+    monkeypatch.setattr("tracekit.report.viewmodel.samples.MOST_EXACT", 1)
     assert view_in(to_html(literal())).header["exact"] is False
     assert view_in(to_html(literal(), full=True)).header["exact"] is True

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents_support import SHARED, TIME_PROFILE, one_table, strict, write
 from jsonschema import Draft202012Validator
-from support import SHARED, TIME_PROFILE, one_table, strict, write
 
 from tracekit.analysis import analyze, parse_window
 from tracekit.load import open_trace
-from tracekit.report.json import to_dict, to_json
+from tracekit.report.analysis.json import to_dict, to_json
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-analysis-1.schema.json").read_text())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pandas as pd
 import pytest
-from test_view_reader import (
+from view_support import (
     ANE,
     BNNS,
     MS,
@@ -24,9 +24,9 @@ from test_view_reader import (
 )
 
 from tracekit.analysis import Analysis
-from tracekit.model import Issue
-from tracekit.report.markdown import plain, to_markdown
-from tracekit.report.view.view import Extras
+from tracekit.model.trace import Issue
+from tracekit.report.analysis.markdown import plain, to_markdown
+from tracekit.report.viewmodel.view import Extras
 
 PUNCTUATION = r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]"
 HOSTILE = [

@@ -6,10 +6,10 @@ import re
 
 import pytest
 from page_support import Opened, at, breadcrumb, chosen, drag, flame_note, lanes_box, shown_range, summary
-from test_view_reader import MS, analyze, trace_of
 from view_fixture import big_view
+from view_support import MS, analyze, trace_of
 
-from tracekit.report.view.view import view_block
+from tracekit.report.viewmodel.view import view_block
 
 
 def test_opening_shows_everything(opened: Opened) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import tracekit
-from tracekit.analysis.comparison import compare
 from tracekit.analysis.result import Analysis
+from tracekit.comparison import compare
 from tracekit.report.html import compare_page, page
-from tracekit.report.view.view import Extras
+from tracekit.report.viewmodel.view import Extras
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e=cmd()|\x00\x1b[2J"

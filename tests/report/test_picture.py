@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from test_view_reader import (
+from view_support import (
     ANE,
     BNNS,
     MS,
@@ -30,12 +30,12 @@ from test_view_reader import (
 )
 
 from tracekit.analysis import Analysis
-from tracekit.engines import ENGINES
 from tracekit.errors import UsageError
-from tracekit.report.picture.png import to_png
-from tracekit.report.picture.shapes import COLOURS, Line, Picture, Rect, Words
-from tracekit.report.picture.svg import to_svg
-from tracekit.report.picture.timeline import timeline_picture
+from tracekit.model.vocabulary import ENGINES
+from tracekit.report.pictures.png import to_png
+from tracekit.report.pictures.shapes import COLOURS, Line, Picture, Rect, Words
+from tracekit.report.pictures.svg import to_svg
+from tracekit.report.pictures.timeline import timeline_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [

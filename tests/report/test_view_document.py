@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from test_view_reader import (
+from view_support import (
     ANE,
     BNNS,
     MS,
@@ -33,12 +33,12 @@ from test_view_reader import (
 
 import tracekit
 from tracekit.analysis import Analysis, Window
-from tracekit.engines import Basis
 from tracekit.errors import TracekitError
 from tracekit.load import open_trace
-from tracekit.model import THREADS
-from tracekit.report.json import to_dict
-from tracekit.report.view.view import Extras, duration_of, view_block
+from tracekit.model.columns import THREADS
+from tracekit.model.vocabulary import Basis
+from tracekit.report.analysis.json import to_dict
+from tracekit.report.viewmodel.view import Extras, duration_of, view_block
 
 NOT_INFERENCE = ("compile", "load", "idle")
 REAL = [
@@ -170,7 +170,7 @@ def test_the_same_analysis_gives_the_same_bytes() -> None:
 
 
 def open_trace_again() -> Any:
-    from test_view_reader import SAMPLES
+    from view_support import SAMPLES
 
     return open_trace(SAMPLES / "concurrent-models-ios27")
 
@@ -263,7 +263,7 @@ def test_system_libraries_are_marked() -> None:
 
 
 def test_what_was_cut_off_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracekit.report.view.samples._DETAILS", ((4_096, 1),))
+    monkeypatch.setattr("tracekit.report.viewmodel.samples._DETAILS", ((4_096, 1),))
     view = view_of(literal())
     nodes = view.header["nodes"]
     assert set((view.arrays[nodes["flags"]] & 2).tolist()) == {0, 2}
@@ -303,7 +303,7 @@ def test_the_writers_words_are_in_it() -> None:
 
 
 def test_with_full_every_sample_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracekit.report.view.samples.MOST_EXACT", 2)
+    monkeypatch.setattr("tracekit.report.viewmodel.samples.MOST_EXACT", 2)
     analysis = literal()
     assert view_of(analysis).header["exact"] is False
     assert view_of(analysis).header["bin_ns"] > 0

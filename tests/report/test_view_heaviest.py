@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from test_view_reader import ANE, BNNS, MS, UI, analyze, recording, replace, trace_of
+from view_support import ANE, BNNS, MS, UI, analyze, recording, replace, trace_of
 
-from tracekit.report.view.heaviest import HeavyStack, heaviest_stacks
+from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 
 
 def heavy(rows: list[Any], **options: Any) -> list[HeavyStack]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from test_view_reader import (
+from view_support import (
     ANE,
     BNNS,
     MS,
@@ -24,9 +24,9 @@ from test_view_reader import (
 )
 
 from tracekit.analysis import Analysis
-from tracekit.engines import ENGINE_CODE, Engine
-from tracekit.report.view import lanes as module
-from tracekit.report.view.lanes import SpanLane, signpost_lanes, span_lanes, thread_lanes, tracks
+from tracekit.model.vocabulary import ENGINE_CODE, Engine
+from tracekit.report.viewmodel import lanes as module
+from tracekit.report.viewmodel.lanes import SpanLane, signpost_lanes, span_lanes, thread_lanes, tracks
 
 NAN = float("nan")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.report.view.occupancy import covered_ns, occupancy
+from tracekit.report.viewmodel.occupancy import covered_ns, occupancy
 
 Intervals = list[tuple[int, int]]
 

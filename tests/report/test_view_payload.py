@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_view_reader import decoded, inflated
+from view_support import decoded, inflated
 
-from tracekit.report.view.payload import Arrays, Strings, packed
+from tracekit.report.viewmodel.payload import Arrays, Strings, packed
 
 HOSTILE = [
     "",

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_view_reader import ANE, BNNS, MS, UI, analyze, manual, sums, trace_of
+from view_support import ANE, BNNS, MS, UI, analyze, manual, sums, trace_of
 
 from tracekit.analysis import Analysis
-from tracekit.report.view import samples as module
-from tracekit.report.view.samples import ViewSamples, view_samples
-from tracekit.report.view.tree import CallTree, build_tree
+from tracekit.report.viewmodel import samples as module
+from tracekit.report.viewmodel.samples import ViewSamples, view_samples
+from tracekit.report.viewmodel.tree import CallTree, build_tree
 
 LOOP = tuple(f"App | step{number}" for number in range(12))
 

@@ -7,13 +7,13 @@ import struct
 
 import numpy as np
 import pytest
-from test_view_reader import ANE, BNNS, MS, UI, View, analyze, recording, trace_of, view_of
 from test_view_samples import many
+from view_support import ANE, BNNS, MS, UI, View, analyze, recording, trace_of, view_of
 
 from tracekit.analysis import Analysis
-from tracekit.report.view import samples as module
-from tracekit.report.view.samples import calls_of
-from tracekit.report.view.view import view_block
+from tracekit.report.viewmodel import samples as module
+from tracekit.report.viewmodel.samples import calls_of
+from tracekit.report.viewmodel.view import view_block
 
 
 def sums(view: View) -> dict[tuple[int, int], tuple[float, int]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from documents_support import python_calls
 from hypothesis import given
 from hypothesis import strategies as st
-from support import python_calls
-from test_view_reader import replace, stack_table
+from view_support import replace, stack_table
 
-from tracekit.model import StackTable
-from tracekit.report.view.tree import CallTree, are_system, build_tree, prune, totals
+from tracekit.model.tables import StackTable
+from tracekit.report.viewmodel.tree import CallTree, are_system, build_tree, prune, totals
 
 Stack = tuple[str, ...]
 

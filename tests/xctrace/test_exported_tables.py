@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from documents_support import document, node, schema
 from exporter_script import open_source, row_counts, table_numbers, three_tables
-from support import document, node, schema
 
 from tracekit.errors import InputError, XctraceError
 

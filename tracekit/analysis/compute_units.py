@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tracekit.analysis.engines.spans import union
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.spans import union
 from tracekit.analysis.summary import Durations
-from tracekit.engines import CPU_ONLY, Basis, Phase
+from tracekit.model.vocabulary import CPU_ONLY, Basis, Phase
 
 _PREPARING = (Phase.LOAD, Phase.COMPILE)
 

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from tracekit.analysis.attribution import SharesByWindow, attribute
+from tracekit.analysis.availability import gather_evidence
 from tracekit.analysis.classification.labels import label_samples
 from tracekit.analysis.classification.markers import load_markers
-from tracekit.analysis.counters import count_events, sum_metrics
-from tracekit.analysis.doubts import doubts_of, unknown_threads
-from tracekit.analysis.evidence import gather_evidence
-from tracekit.analysis.hand_offs import HandOffs
-from tracekit.analysis.measured import ANE_SOURCES, Measured, ane_may_be_ours
-from tracekit.analysis.membership import NOBODY, assign_samples
-from tracekit.analysis.reasons import leading_frames
+from tracekit.analysis.classification.reasons import leading_frames
+from tracekit.analysis.diagnostics import doubts_of, unknown_threads
+from tracekit.analysis.engines.attribution import SharesByWindow, attribute
+from tracekit.analysis.engines.counters import count_events, sum_metrics
+from tracekit.analysis.engines.hand_offs import HandOffs
+from tracekit.analysis.engines.measured import ANE_SOURCES, Measured, ane_may_be_ours
+from tracekit.analysis.engines.membership import NOBODY, assign_samples
+from tracekit.analysis.engines.timeline import Timeline
+from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import (
     Selection,
@@ -26,13 +28,12 @@ from tracekit.analysis.selection import (
     selected_pids,
 )
 from tracekit.analysis.summary import summarize
-from tracekit.analysis.timeline import Timeline
 from tracekit.analysis.verdicts import Facts, Judge, Verdict
-from tracekit.analysis.waiting import Waiting
 from tracekit.analysis.windows.choose import WindowSource, choose_windows
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
-from tracekit.engines import Engine
-from tracekit.model import WINDOWS, Trace, WeightUnit
+from tracekit.model.columns import WINDOWS
+from tracekit.model.trace import Trace, WeightUnit
+from tracekit.model.vocabulary import Engine
 
 
 def analyze(

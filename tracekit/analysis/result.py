@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from tracekit.analysis.availability import Evidence
 from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.classification.markers import Markers
-from tracekit.analysis.evidence import Evidence
-from tracekit.analysis.measured import Measured
-from tracekit.analysis.membership import Membership
+from tracekit.analysis.engines.measured import Measured
+from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.verdicts import Verdict
-from tracekit.model import Issue, Trace
+from tracekit.model.trace import Issue, Trace
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.labels import Labels
-from tracekit.analysis.measured import target_pids
-from tracekit.analysis.membership import Membership, assign_samples
+from tracekit.analysis.engines.measured import target_pids
+from tracekit.analysis.engines.membership import Membership, assign_samples
 from tracekit.analysis.windows.stacks import windows_from_stacks
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
 from tracekit.errors import UsageError
-from tracekit.model import Trace
+from tracekit.model.trace import Trace
 
 Mask = npt.NDArray[np.bool_]
 

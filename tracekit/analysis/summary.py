@@ -14,8 +14,9 @@ import pandas as pd
 from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.verdicts import UNKNOWN, Verdict
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.engines import ENGINE_CODE, Engine, Phase
-from tracekit.model import IntArray, Trace
+from tracekit.model.columns import IntArray
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINE_CODE, Engine, Phase
 
 _MOST_STRETCHES = 4
 _Kind: TypeAlias = tuple[str, frozenset[Engine]]

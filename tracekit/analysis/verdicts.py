@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from tracekit.analysis.attribution import Share
-from tracekit.analysis.hand_offs import HandOffs, in_ms
-from tracekit.engines import SERVING, Engine, Phase
-from tracekit.model import WeightUnit
+from tracekit.analysis.engines.attribution import Share
+from tracekit.analysis.engines.hand_offs import HandOffs, in_ms
+from tracekit.model.trace import WeightUnit
+from tracekit.model.vocabulary import SERVING, Engine, Phase
+from tracekit.text import plural
 
 MIXED = "MIXED"
 UNKNOWN = "UNKNOWN"
@@ -197,7 +198,7 @@ class Judge:
         weight = part.weight
         amount = f"{weight / 1e6:.1f} ms host time" if self.unit == "ns" else f"{weight:,} {self.unit}"
         named = facts.frames.get(part.engine, "")
-        return f"{part.engine} {many(part.samples, 'sample')}, {amount} ({part.phases}; {named})"
+        return f"{part.engine} {plural(part.samples, 'sample')}, {amount} ({part.phases}; {named})"
 
     def _ground(self, part: _Part, facts: Facts) -> str:
         """Return what names an engine here, without numbers."""
@@ -241,10 +242,5 @@ def _amount(part: _Part, facts: Facts) -> str:
         share = f"{100 * part.busy_ns / facts.length_ns:.0f} %" if large else in_ms(part.busy_ns)
         return f"measured, {share} of {in_ms(facts.length_ns)}"
     if part.samples:
-        return many(part.samples, "sample")
+        return plural(part.samples, "sample")
     return "a request that Core ML reported"
-
-
-def many(count: int, noun: str) -> str:
-    """Return ``1 sample``, ``2 samples``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

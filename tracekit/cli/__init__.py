@@ -16,7 +16,7 @@ import click
 import tracekit
 from tracekit.cli.output import HELP
 from tracekit.errors import InputError, TracekitError
-from tracekit.export.text import printable
+from tracekit.text import printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints

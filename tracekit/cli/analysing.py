@@ -16,8 +16,8 @@ from tracekit.errors import UsageError
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
     from tracekit.analysis.windows.choose import WindowSource
-    from tracekit.model import Trace
-    from tracekit.sources import Via
+    from tracekit.detect import Via
+    from tracekit.model.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,10 @@ def analyse(inputs: tuple[str, ...], choice: Choice, *, redact: bool = False) ->
 
 
 def _redacted_trace(inputs: tuple[str, ...], choice: Choice, progress: Progress) -> Trace:
+    from tracekit.detect import open_source
     from tracekit.load import trace_of
-    from tracekit.packing import redacted
-    from tracekit.parsers.pack.held import PACKED_SCHEMAS, hold
-    from tracekit.sources import open_source
+    from tracekit.parsers.in_memory import PACKED_SCHEMAS, hold
+    from tracekit.redact.packing import redacted
 
     held = hold(open_source(inputs, progress, choice.via, PACKED_SCHEMAS))
     return trace_of(redacted(held, choice.process), choice.run, choice.samples)

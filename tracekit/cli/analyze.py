@@ -53,8 +53,8 @@ def analyze_command(
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
 
-    from tracekit.report.json import to_json
-    from tracekit.report.text import to_text
+    from tracekit.report.analysis.json import to_json
+    from tracekit.report.analysis.text import to_text
 
     analysis = analyse(inputs, choice)
     result = to_json(analysis) if chosen == "json" else to_text(analysis, max_windows)

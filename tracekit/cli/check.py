@@ -14,7 +14,7 @@ from tracekit.cli.output import HELP, check_output, guess_format, output_options
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracekit.analysis.gate.requirements import Requirement
+    from tracekit.checks.requirements import Requirement
 
 _FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
 
@@ -80,21 +80,24 @@ def check_command(
     if not requirements:
         raise UsageError(f"Nothing is required: give --require, --forbid, or a {NAME} with a table [check].")
 
-    from tracekit.analysis.gate.judge import check
-    from tracekit.analysis.gate.outcome import exit_code
-    from tracekit.report import gate_github, gate_json, gate_junit, gate_text
+    from tracekit.checks.judge import check
+    from tracekit.checks.outcome import exit_code
+    from tracekit.report.checks.github import to_github
+    from tracekit.report.checks.json import to_json
+    from tracekit.report.checks.junit import to_junit
+    from tracekit.report.checks.text import to_text
 
     analysis = analyse(inputs, choice)
     results = check(analysis, requirements)
     name = f"{analysis.trace.info.name}, run {analysis.trace.info.run}"
     write = {
-        "text": gate_text.to_text,
-        "json": gate_json.to_json,
-        "junit": gate_junit.to_junit,
-        "github": gate_github.to_github,
+        "text": to_text,
+        "json": to_json,
+        "junit": to_junit,
+        "github": to_github,
     }[chosen]
     if junit is not None:
-        write_output(gate_junit.to_junit(results, name, analysis.issues), junit, force)
+        write_output(to_junit(results, name, analysis.issues), junit, force)
     write_output(write(results, name, analysis.issues), output, force)
     if code := exit_code(result.outcome for result in results):
         click.get_current_context().exit(code)
@@ -119,7 +122,7 @@ def _config(config: str | None, no_config: bool) -> Config:
 
 def _requirements(require: tuple[str, ...], forbid: tuple[str, ...], config: Config) -> Iterator[Requirement]:
     """Yield the requirements of the file, then those of the command line."""
-    from tracekit.analysis.gate.requirements import parse_requirement
+    from tracekit.checks.requirements import parse_requirement
 
     for forbids, texts, key in ((False, config.require, "require"), (True, config.forbid, "forbid")):
         for at, text in enumerate(texts):

@@ -78,12 +78,12 @@ def compare_command(
     if [*bases, *new].count("-") > 1:
         raise UsageError("Standard input can be one of the recordings, not several.")
 
-    from tracekit.analysis.comparison import compare
-    from tracekit.analysis.comparison.recorded import REPEATED
-    from tracekit.analysis.gate.changes import check_changes
-    from tracekit.analysis.gate.outcome import exit_code
-    from tracekit.analysis.gate.requirements import parse_change
-    from tracekit.report import compare_json, compare_markdown, compare_text
+    from tracekit.checks.changes import check_changes
+    from tracekit.checks.outcome import exit_code
+    from tracekit.checks.requirements import parse_change
+    from tracekit.comparison import compare
+    from tracekit.comparison.recorded import REPEATED
+    from tracekit.report.comparison import json, markdown, text
 
     changes = [parse_change(text) for text in fail_on]
     base_runs = [analyse((one,), _of_run(choice, base_run)) for one in bases]
@@ -96,9 +96,9 @@ def compare_command(
         result = to_html(comparison, base_runs[0], new_runs[0], results)
     else:
         write = {
-            "text": compare_text.to_text,
-            "markdown": compare_markdown.to_markdown,
-            "json": compare_json.to_json,
+            "text": text.to_text,
+            "markdown": markdown.to_markdown,
+            "json": json.to_json,
         }[chosen]
         result = write(comparison, results)
     write_output(result, output, force)

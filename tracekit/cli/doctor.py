@@ -12,10 +12,10 @@ import click
 import tracekit
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.errors import XctraceError
-from tracekit.export.text import printable
+from tracekit.text import printable
 
 if TYPE_CHECKING:
-    from tracekit.xctrace.doctor import Check, State
+    from tracekit.record.doctor import Check, State
 
 SCHEMA = "tracekit-doctor/1"
 _FORMATS = {".json": "json", ".txt": "text"}
@@ -54,7 +54,7 @@ def doctor_command(
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
 
-    from tracekit.xctrace.doctor import examine
+    from tracekit.record.doctor import examine
 
     checks = examine(tracekit.__version__, xctrace, device)
     write_output(_to_json(checks) if chosen == "json" else _to_text(checks), output, force)

@@ -14,7 +14,7 @@ from tracekit.cli.output import HELP, Progress, check_output, via_option, write_
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracekit.sources import Via
+    from tracekit.detect import Via
 
 EXTENSION = ".tracekit.zip"
 _ENDINGS = (EXTENSION, ".gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tar.xz", ".trace", ".xml")
@@ -68,11 +68,11 @@ def pack_command(
     if target == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError(f"A pack is no text: name a file with -o FILE{EXTENSION}.")
 
-    from tracekit.export.text import printable
-    from tracekit.packing import redacted, without_private
-    from tracekit.parsers.pack.held import PACKED_SCHEMAS, hold
+    from tracekit.detect import open_source
+    from tracekit.parsers.in_memory import PACKED_SCHEMAS, hold
     from tracekit.parsers.pack.writer import write_pack
-    from tracekit.sources import open_source
+    from tracekit.redact.packing import redacted, without_private
+    from tracekit.text import printable
 
     with Progress("Reading") as progress:
         held = hold(open_source(inputs, progress, via, PACKED_SCHEMAS))

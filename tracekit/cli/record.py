@@ -17,14 +17,14 @@ from tracekit.cli.durations import seconds, size_bytes
 from tracekit.cli.output import HELP, Progress, check_output, guess_format, via_option, write_output
 from tracekit.cli.report import FORMATS, written
 from tracekit.errors import UsageError, XctraceError
-from tracekit.export.text import printable
+from tracekit.text import printable
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
-    from tracekit.sources import Via
-    from tracekit.xctrace.plan import Preset
-    from tracekit.xctrace.request import Job, Request
-    from tracekit.xctrace.session import Recording
+    from tracekit.detect import Via
+    from tracekit.record.plan import Preset
+    from tracekit.record.request import Job, Request
+    from tracekit.record.session import Recording
     from tracekit.xctrace.tool import Xctrace
     from tracekit.xctrace.version import Version
 
@@ -171,10 +171,10 @@ def record_command(
         check_output(report, force)
 
     from tracekit.cli.record_talk import plan_text, say, told_if_slow
+    from tracekit.record.place import copy_command, find_place
+    from tracekit.record.request import Request, parse_environment, parse_units, prepare
+    from tracekit.record.session import record_command as words_of
     from tracekit.xctrace.host import Mac
-    from tracekit.xctrace.place import copy_command, find_place
-    from tracekit.xctrace.request import Request, parse_environment, parse_units, prepare
-    from tracekit.xctrace.session import record_command as words_of
     from tracekit.xctrace.tool import require_xctrace
     from tracekit.xctrace.version import version_of
 
@@ -236,7 +236,7 @@ class _Session:
         report: str | None,
         via: Via,
     ) -> None:
-        from tracekit.xctrace.stopping import StopRequests
+        from tracekit.record.stopping import StopRequests
 
         self._tool, self._version, self._request = tool, version, request
         self._with_analysis, self._report, self._via = analyse, report, via
@@ -245,7 +245,7 @@ class _Session:
     def run(self, jobs: Sequence[Job]) -> None:
         """Record all jobs; those after the one that a signal stopped are not begun."""
         if self._request.until_stopped:
-            from tracekit.xctrace.stopping import at_every_line
+            from tracekit.record.stopping import at_every_line
 
             at_every_line(self._stop_this)
         if len(jobs) == 1:
@@ -254,7 +254,7 @@ class _Session:
         analyses, failures = self._series(jobs)
         if jobs[0].compute_units and analyses:
             from tracekit.analysis.compute_units import compare_settings
-            from tracekit.report.compute_units import settings_text
+            from tracekit.report.compute_units.text import settings_text
 
             write_output(settings_text(compare_settings(analyses)), "-", force=False)
         if failures:
@@ -266,7 +266,7 @@ class _Session:
     def _series(self, jobs: Sequence[Job]) -> tuple[dict[str, Analysis], list[XctraceError]]:
         """Record one after the other; one that xctrace spoils does not keep the next from being made."""
         from tracekit.cli.record_talk import say
-        from tracekit.xctrace.stopping import StopRequests
+        from tracekit.record.stopping import StopRequests
 
         analyses: dict[str, Analysis] = {}
         failures: list[XctraceError] = []
@@ -290,8 +290,8 @@ class _Session:
     def _one(self, job: Job, alone: bool) -> Analysis | None:
         """Record once and analyse it; print the whole summary of a recording that stands alone."""
         from tracekit.cli.record_talk import say
-        from tracekit.report.text import to_text
-        from tracekit.xctrace.account import failure, success
+        from tracekit.record.account import failure, success
+        from tracekit.report.analysis.text import to_text
 
         recording = self._record(job)
         if not recording.outcome.usable or (recording.outcome.state == "empty" and recording.outcome.failure):
@@ -309,8 +309,8 @@ class _Session:
         return analysis
 
     def _write_report(self, analysis: Analysis, recording: Recording, suffix: str) -> None:
-        from tracekit.report.view.view import Extras
-        from tracekit.xctrace.journal import recorded_commands
+        from tracekit.record.journal import recorded_commands
+        from tracekit.report.viewmodel.view import Extras
 
         assert self._report is not None
         path = Path(self._report)
@@ -321,10 +321,10 @@ class _Session:
 
     def _record(self, job: Job) -> Recording:
         from tracekit.cli.record_talk import Talk, say
+        from tracekit.record.journal import write_journal
+        from tracekit.record.session import record
+        from tracekit.record.stopping import stopped_by_signals
         from tracekit.xctrace.host import Mac
-        from tracekit.xctrace.journal import write_journal
-        from tracekit.xctrace.session import record
-        from tracekit.xctrace.stopping import stopped_by_signals
 
         talk = Talk(job.settings, job.final, self._request.until_stopped)
         with stopped_by_signals(self._requests):
@@ -349,8 +349,8 @@ class _Session:
 
     def _analyse(self, recording: Recording) -> Analysis:
         from tracekit.analysis import analyze
+        from tracekit.detect import open_source
         from tracekit.load import open_trace
-        from tracekit.sources import open_source
 
         path = str(recording.bundle)
         run = None

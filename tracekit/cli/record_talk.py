@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from tracekit.export.text import printable
-from tracekit.xctrace.account import size_text
-from tracekit.xctrace.plan import Plan
-from tracekit.xctrace.recorder import StopReason
-from tracekit.xctrace.session import Settings
+from tracekit.record.account import size_text
+from tracekit.record.plan import Plan
+from tracekit.record.recorder import StopReason
+from tracekit.record.session import Settings
+from tracekit.text import printable
 
 _ENDING = {
     "": "Saving",

@@ -14,7 +14,7 @@ from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
-    from tracekit.report.view.view import Extras
+    from tracekit.report.viewmodel.view import Extras
 
 FORMATS = {
     ".html": "html",
@@ -86,8 +86,8 @@ def report_command(
     if chosen == "png" and target == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("PNG is no text: name a file with -o FILE.png.")
 
-    from tracekit.report.view.view import Extras
-    from tracekit.xctrace.journal import recorded_commands
+    from tracekit.record.journal import recorded_commands
+    from tracekit.report.viewmodel.view import Extras
 
     if link and not Extras(link=link).web_link:
         raise UsageError(
@@ -105,20 +105,20 @@ def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str 
 
         return to_html(analysis, extras, full)
     if chosen == "markdown":
-        from tracekit.report.markdown import to_markdown
+        from tracekit.report.analysis.markdown import to_markdown
 
         return to_markdown(analysis, extras)
     if chosen == "json":
-        from tracekit.report.json import to_json
+        from tracekit.report.analysis.json import to_json
 
         return to_json(analysis)
     if chosen == "text":
-        from tracekit.report.text import to_text
+        from tracekit.report.analysis.text import to_text
 
         return to_text(analysis, 40)
-    from tracekit.report.picture.png import to_png
-    from tracekit.report.picture.svg import to_svg
-    from tracekit.report.picture.timeline import timeline_picture
+    from tracekit.report.pictures.png import to_png
+    from tracekit.report.pictures.svg import to_svg
+    from tracekit.report.pictures.timeline import timeline_picture
 
     picture = timeline_picture(analysis)
     return to_png(picture) if chosen == "png" else f"{to_svg(picture)}\n"

@@ -19,9 +19,9 @@ from tracekit.cli.output import (
 from tracekit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from tracekit.model import Table
+    from tracekit.detect import Via
+    from tracekit.model.tables import Table
     from tracekit.parsers.source import Source
-    from tracekit.sources import Via
 
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
 
@@ -77,9 +77,9 @@ def tables_command(
     if chosen == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("Parquet is no text: name a file with -o FILE.parquet.")
 
+    from tracekit.detect import open_source
     from tracekit.export.listing import list_json, list_text
-    from tracekit.export.text import printable
-    from tracekit.sources import open_source
+    from tracekit.text import printable
 
     with Progress("Reading") as progress:
         source = open_source(inputs, progress, via, [schema] if schema else [])
@@ -134,9 +134,9 @@ def _find(source: Source, schema: str, run: int | None) -> Table:
 def _render(table: Table, names: list[str], limit: int | None, chosen: str, private: bool) -> str | bytes:
     from dataclasses import replace
 
-    from tracekit.export.private import hide_private
     from tracekit.export.tables import choose_columns, to_csv, to_json, to_parquet, to_text
-    from tracekit.export.text import printable
+    from tracekit.redact.private import hide_private
+    from tracekit.text import printable
 
     if limit is not None:
         table = replace(table, rows=table.rows.head(limit))

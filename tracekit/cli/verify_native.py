@@ -50,10 +50,10 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
         if not os.access(Path(target).absolute().parent, os.W_OK):
             raise UsageError(f"{target} cannot be written here: name another place with --report.")
 
-    from tracekit.parsers.pack.held import origin_of
-    from tracekit.report.verification import matrix, report
-    from tracekit.sources import open_source
-    from tracekit.verify import verify
+    from tracekit.detect import open_source
+    from tracekit.parsers.in_memory import origin_of
+    from tracekit.verify.comparison import verify
+    from tracekit.verify.report import matrix, report
     from tracekit.xctrace.tool import find_xctrace
 
     if not exports and find_xctrace() is None:

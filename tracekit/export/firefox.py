@@ -20,11 +20,11 @@ import tracekit
 from tracekit.analysis.classification.labels import take
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.engines import ENGINES, PHASES, Engine
 from tracekit.export.firefox_tables import Tables
 from tracekit.export.stacks import View, clean
 from tracekit.export.stacks_spans import Span, interval_spans, signpost_spans, window_spans
-from tracekit.model import IntArray
+from tracekit.model.columns import IntArray
+from tracekit.model.vocabulary import ENGINES, PHASES, Engine
 
 VERSION = 60
 _COLOURS = {

@@ -10,10 +10,10 @@ import pandas as pd
 
 from tracekit.analysis.classification.labels import deciding_frames
 from tracekit.analysis.result import Analysis
-from tracekit.engines import ENGINES, PHASES
 from tracekit.export.stacks import MAX_NAME, window_of_samples
-from tracekit.export.text import clip, printable
-from tracekit.model import IntArray, categorical
+from tracekit.model.columns import IntArray, categorical
+from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.text import clip, printable
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

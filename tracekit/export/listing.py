@@ -6,9 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from tracekit.export.text import align, clip, printable
-from tracekit.model import RunInfo, TableInfo
+from tracekit.model.tables import TableInfo
+from tracekit.model.trace import RunInfo
 from tracekit.parsers.source import Source
+from tracekit.text import align, clip, printable
 
 _ATTRIBUTES_WIDTH = 70
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.engines import ENGINES, PHASES
 from tracekit.export.pprof_message import profile_message
 from tracekit.export.stacks import NO_STACK, View, clean
+from tracekit.model.vocabulary import ENGINES, PHASES
 
 _UNITS = {"ns": ("time", "nanoseconds"), "cycles": ("cycles", "count"), "events": ("events", "count")}
 

@@ -15,7 +15,7 @@ import pandas as pd
 import tracekit
 from tracekit.analysis.result import Analysis
 from tracekit.export.stacks import NO_STACK, View, clean
-from tracekit.model import IntArray
+from tracekit.model.columns import IntArray
 
 DEFAULT_ROOT = ("window", "engine", "phase")
 _EMPTY = {"type": "sampled", "unit": "none", "startValue": 0, "endValue": 0, "samples": [], "weights": []}

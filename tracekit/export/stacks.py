@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.membership import OUTSIDE
+from tracekit.analysis.engines.membership import OUTSIDE
 from tracekit.analysis.result import Analysis
-from tracekit.engines import ENGINES, PHASES
 from tracekit.errors import InputError, UsageError
-from tracekit.export.text import clip, printable
-from tracekit.model import IntArray, Trace
+from tracekit.model.columns import IntArray
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.text import clip, printable
 
 MAX_NAME = 4096
 NO_STACK = "[no stack]"

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.engines import ENGINES, PHASES
 from tracekit.export.stacks import View, clean
+from tracekit.model.vocabulary import ENGINES, PHASES
 
 Details: TypeAlias = dict[str, str | int]
 

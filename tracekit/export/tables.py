@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import UsageError
-from tracekit.export.text import align, clip, printable
-from tracekit.model import Column, Table
-from tracekit.parts import format_parts
+from tracekit.model.cells import format_parts
+from tracekit.model.tables import Column, Table
+from tracekit.text import align, clip, printable
 
 Value: TypeAlias = Any
 _TEXT_WIDTH = 60

@@ -11,7 +11,8 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from tracekit.errors import TracekitError
-from tracekit.model import BINARIES, FRAMES, Column, Columns, IntArray, StackTable, Table
+from tracekit.model.columns import BINARIES, FRAMES, Columns, IntArray
+from tracekit.model.tables import Column, StackTable, Table
 from tracekit.parsers.compiled import distinct_runs
 
 Rows = npt.NDArray[np.int32]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.model import IntArray
+from tracekit.model.columns import IntArray
 
 
 def _import() -> Any:

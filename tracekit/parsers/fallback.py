@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tracekit.errors import InputError
-from tracekit.model import Issue, RunInfo, Table
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.source import Source
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import Columns, IntArray
+from tracekit.model.columns import Columns, IntArray
 
 Rows = npt.NDArray[np.int32]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeAlias
 
-from tracekit.model import Issue, RunInfo, Table
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue, RunInfo
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Called with (bytes done, total bytes or None) while a long input is read."""

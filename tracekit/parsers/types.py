@@ -6,7 +6,7 @@ by what its cells hold, so a schema of tomorrow still comes out as a table.
 
 from __future__ import annotations
 
-from tracekit.model import ColumnKind
+from tracekit.model.tables import ColumnKind
 
 _TEXT = """ane-event-name category coreml-model-event coreml-model-level coreml-model-name core-state
 device-session display-event-name display-name domain-name event-concept event-type file-path format-string

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from tracekit.export.text import printable
+from tracekit.text import printable
 
 _LINKS = r"(?i:(?<=http):(?=//)|(?<=https):(?=//)|(?<=ftp):(?=//)|(?<=www)\.)"
 _FOUND_LATER = r"[@#](?=\w)|(?<=\bGH)-(?=\d)|:(?=[a-z0-9_+-]+:)|\$"

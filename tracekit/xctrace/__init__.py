@@ -1,1 +1,1 @@
-"""The only code that starts ``xctrace``: it is there on a Mac with Xcode, and nowhere else."""
+"""The only code that starts ``xctrace``, which exists on a Mac with Xcode only."""

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from tracekit.errors import InputError, XctraceError
-from tracekit.model import Issue, RunInfo, Table, TableInfo
+from tracekit.model.tables import Table, TableInfo
+from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.reader import Parsed

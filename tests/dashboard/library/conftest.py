@@ -12,7 +12,7 @@ import pytest
 from library_support import BUNDLE, EXPORTS, opened, upload, upload_folder
 from recording_support import desk_of
 from worker_support import FILES, FOLDERS, TWO, Reading, Workers
-from xctrace_support import StandIn, install
+from xctrace_support import FakeXctrace, install
 
 from dashboard.library.library import Library
 from dashboard.recording.attempts import Attempts
@@ -39,7 +39,7 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reading]:
 
 
 @pytest.fixture
-def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeXctrace]:
     """A Mac for the processes that record; at the end, nothing of it runs."""
     found = install(tmp_path / "mac")
     for name, value in found.environment().items():
@@ -54,6 +54,6 @@ def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn
 
 
 @pytest.fixture
-def desk(library: Library, tmp_path: Path, xctrace: StandIn) -> Attempts:
+def desk(library: Library, tmp_path: Path, xctrace: FakeXctrace) -> Attempts:
     """Where recordings are started, as a server has it."""
     return desk_of(library, tmp_path)

@@ -21,9 +21,9 @@ from dashboard.library import comparisons as module
 from dashboard.library.comparisons import Stand
 from dashboard.library.library import Library
 from dashboard.library.worker import Channel
-from tracekit.analysis.comparison import compare
+from tracekit.comparison import compare
 from tracekit.errors import UsageError
-from tracekit.report.compare_json import to_json
+from tracekit.report.comparison.json import to_json
 
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
 FILES = ["comparison.html", "comparison.json", "comparison.md", "read", "sections.json"]

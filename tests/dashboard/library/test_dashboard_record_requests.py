@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from library_support import wait_for
 from recording_support import until_opened
-from xctrace_support import StandIn
+from xctrace_support import FakeXctrace
 
 from dashboard.recording import machine
 from dashboard.recording.attempts import Attempts
 from dashboard.recording.wanted import Wanted, on_the_page
 from tracekit.errors import UsageError
-from tracekit.xctrace import failures
+from tracekit.record import failures
 
 # What is asked for ----------------------------------------------------------------------------------------
 
@@ -50,7 +50,7 @@ def test_no_advice_names_an_option_of_the_command_line() -> None:
         assert " --" not in on_the_page(str(failure))
 
 
-def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: StandIn, tmp_path: Path) -> None:
+def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: FakeXctrace, tmp_path: Path) -> None:
     tool = tmp_path / "a tool; touch $(HOME)`x`'\""
     tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     tool.chmod(0o755)
@@ -81,7 +81,7 @@ def test_the_machine_is_asked_once_and_in_the_background() -> None:
     assert asked == [1, 1]
 
 
-def test_what_this_xctrace_offers(xctrace: StandIn) -> None:
+def test_what_this_xctrace_offers(xctrace: FakeXctrace) -> None:
     found = machine.look()
     assert found.problem == ""
     assert found.version == "26.0 (17C529), of Xcode 26"

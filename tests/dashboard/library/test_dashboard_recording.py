@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from library_support import BUNDLE_VERDICT, ROOT, opened, settled, wait_for
 from recording_support import APP, LONG, desk_of, recorded, state_of, until, until_opened
-from xctrace_support import StandIn
+from xctrace_support import FakeXctrace
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library.library import Library
@@ -27,7 +27,7 @@ from dashboard.settings import Limits
 
 
 def test_a_recording_comes_into_the_library_with_its_journal(
-    library: Library, desk: Attempts, xctrace: StandIn, tmp_path: Path
+    library: Library, desk: Attempts, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
     (number,) = until_opened(desk, desk.start(APP))
     recording = library.recording(number)
@@ -42,14 +42,14 @@ def test_a_recording_comes_into_the_library_with_its_journal(
     assert command[command.index("--time-limit") + 1] == "200ms"
 
 
-def test_it_is_read_like_any_other(tmp_path: Path, xctrace: StandIn) -> None:
+def test_it_is_read_like_any_other(tmp_path: Path, xctrace: FakeXctrace) -> None:
     with opened(tmp_path / "library", Limits(free_disk_bytes=0)) as library:
         desk = desk_of(library, tmp_path)
         (number,) = until_opened(desk, desk.start(APP))
         assert BUNDLE_VERDICT.split(" (")[0] in settled(library, library.recording(number)).verdict
 
 
-def test_the_state_tells_how_it_goes_on(desk: Attempts, xctrace: StandIn) -> None:
+def test_the_state_tells_how_it_goes_on(desk: Attempts, xctrace: FakeXctrace) -> None:
     xctrace.configure(start_seconds=0.5, save_seconds=1.0)
     attempt = desk.start(Wanted("running", "SampleApp", 4215, seconds=60))
     assert state_of(desk, attempt).phase == "preparing"
@@ -63,7 +63,7 @@ def test_the_state_tells_how_it_goes_on(desk: Attempts, xctrace: StandIn) -> Non
 
 
 def test_one_recording_per_setting_of_the_compute_units(
-    library: Library, desk: Attempts, xctrace: StandIn, tmp_path: Path
+    library: Library, desk: Attempts, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
@@ -79,14 +79,14 @@ def test_one_recording_per_setting_of_the_compute_units(
 
 
 def test_what_xctrace_reports_of_a_good_recording_stands_in_its_note(
-    library: Library, desk: Attempts, xctrace: StandIn
+    library: Library, desk: Attempts, xctrace: FakeXctrace
 ) -> None:
     xctrace.configure(run_issues=["Some events were lost."])
     (number,) = until_opened(desk, desk.start(APP))
     assert library.recording(number).note == "xctrace reports: Some events were lost."
 
 
-def test_everything_can_be_recorded_with_a_template(desk: Attempts, xctrace: StandIn) -> None:
+def test_everything_can_be_recorded_with_a_template(desk: Attempts, xctrace: FakeXctrace) -> None:
     until_opened(desk, desk.start(Wanted("all", template="Metal System Trace", seconds=0.2)))
     (command,) = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
     assert command[-1] == "--all-processes"
@@ -114,7 +114,7 @@ def test_discarded_nothing_is_kept(library: Library, desk: Attempts, tmp_path: P
 
 
 def test_discarded_while_it_is_saved(
-    library: Library, desk: Attempts, xctrace: StandIn, tmp_path: Path
+    library: Library, desk: Attempts, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
     xctrace.configure(save_seconds=1.0, second_interrupt="aborts")
     attempt = desk.start(LONG)
@@ -126,7 +126,7 @@ def test_discarded_while_it_is_saved(
     assert recorded(tmp_path) == []
 
 
-def test_cancelled_before_it_began(desk: Attempts, xctrace: StandIn, tmp_path: Path) -> None:
+def test_cancelled_before_it_began(desk: Attempts, xctrace: FakeXctrace, tmp_path: Path) -> None:
     xctrace.configure(start_seconds=30)
     attempt = desk.start(LONG)
     wait_for(lambda: any(call[1] == "record" for call in xctrace.calls("xctrace")))
@@ -137,7 +137,7 @@ def test_cancelled_before_it_began(desk: Attempts, xctrace: StandIn, tmp_path: P
     assert recorded(tmp_path) == []
 
 
-def test_the_server_ends_while_it_records(tmp_path: Path, xctrace: StandIn) -> None:
+def test_the_server_ends_while_it_records(tmp_path: Path, xctrace: FakeXctrace) -> None:
     """What runs is stopped and saved; the next server follows it, and finds it."""
     xctrace.configure(save_seconds=1.0)
     with opened(tmp_path / "library") as library:
@@ -157,7 +157,7 @@ def test_the_server_ends_while_it_records(tmp_path: Path, xctrace: StandIn) -> N
         assert len(library.recordings()) == 1
 
 
-def test_what_was_saved_while_no_server_ran_is_found(tmp_path: Path, xctrace: StandIn) -> None:
+def test_what_was_saved_while_no_server_ran_is_found(tmp_path: Path, xctrace: FakeXctrace) -> None:
     with opened(tmp_path / "library") as library:
         desk = desk_of(library, tmp_path)
         attempt = desk.start(LONG)
@@ -193,7 +193,7 @@ SERVER = """
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_server_that_is_interrupted_or_killed_costs_no_recording(
-    tmp_path: Path, xctrace: StandIn, number: signal.Signals
+    tmp_path: Path, xctrace: FakeXctrace, number: signal.Signals
 ) -> None:
     """Ctrl-C goes to the whole group of a terminal; xctrace and its keeper are not in it."""
     command = [sys.executable, "-c", textwrap.dedent(SERVER), str(tmp_path / "library")]
@@ -223,7 +223,7 @@ def test_the_process_that_records_is_interrupted(library: Library, desk: Attempt
 
 
 def test_the_process_that_records_is_killed(
-    library: Library, desk: Attempts, xctrace: StandIn, tmp_path: Path
+    library: Library, desk: Attempts, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
     """xctrace is in a session of its own, goes on to its time limit, and what it saves is found."""
     attempt = desk.start(Wanted("running", "SampleApp", 4215, seconds=3))
@@ -239,7 +239,7 @@ def test_the_process_that_records_is_killed(
 # One at a time --------------------------------------------------------------------------------------------
 
 
-def test_two_tabs_that_start_at_once(desk: Attempts, xctrace: StandIn) -> None:
+def test_two_tabs_that_start_at_once(desk: Attempts, xctrace: FakeXctrace) -> None:
     first = desk.start(APP)
     with pytest.raises(Conflict, match=r"^SampleApp \(pid 4215\) is being recorded already"):
         desk.start(APP)
@@ -247,7 +247,7 @@ def test_two_tabs_that_start_at_once(desk: Attempts, xctrace: StandIn) -> None:
     until_opened(desk, desk.start(APP))
 
 
-def test_another_recorder_is_at_work(desk: Attempts, xctrace: StandIn) -> None:
+def test_another_recorder_is_at_work(desk: Attempts, xctrace: FakeXctrace) -> None:
     xctrace.configure(kperf="busy")
     state = until(desk, desk.start(APP), "failed")
     assert "Another recording is at work" in state.message
@@ -270,7 +270,7 @@ def test_another_recorder_is_at_work(desk: Attempts, xctrace: StandIn) -> None:
     ],
 )
 def test_xctraces_refusal_in_a_sentence(
-    desk: Attempts, xctrace: StandIn, tmp_path: Path, settings: dict[str, object], told: str
+    desk: Attempts, xctrace: FakeXctrace, tmp_path: Path, settings: dict[str, object], told: str
 ) -> None:
     xctrace.configure(**settings)
     state = until(desk, desk.start(APP), "failed")
@@ -279,7 +279,7 @@ def test_xctraces_refusal_in_a_sentence(
     assert str(tmp_path) not in state.message
 
 
-def test_a_full_disk_leaves_what_there_is(library: Library, desk: Attempts, xctrace: StandIn) -> None:
+def test_a_full_disk_leaves_what_there_is(library: Library, desk: Attempts, xctrace: FakeXctrace) -> None:
     xctrace.configure(disk="full")
     attempt = desk.start(APP)
     state = until(desk, attempt, "failed")
@@ -290,7 +290,7 @@ def test_a_full_disk_leaves_what_there_is(library: Library, desk: Attempts, xctr
     assert desk.all() == []
 
 
-def test_no_room_to_begin(library: Library, tmp_path: Path, xctrace: StandIn) -> None:
+def test_no_room_to_begin(library: Library, tmp_path: Path, xctrace: FakeXctrace) -> None:
     desk = Attempts(tmp_path / "library", library, min_free_bytes=1 << 60)
     state = until(desk, desk.start(APP), "failed")
     assert state.message.startswith("Only ") and state.message.endswith("Free some space.")
@@ -306,7 +306,7 @@ def test_the_disk_takes_no_state(
 
 
 def test_an_unfinished_recording_names_the_command_that_recovers_it(
-    desk: Attempts, xctrace: StandIn, tmp_path: Path
+    desk: Attempts, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
     xctrace.configure(interrupt_saves=False)
     attempt = desk.start(LONG)
@@ -319,7 +319,7 @@ def test_an_unfinished_recording_names_the_command_that_recovers_it(
     assert recorded(tmp_path) == []
 
 
-def test_who_insists_kills_and_not_before(desk: Attempts, xctrace: StandIn) -> None:
+def test_who_insists_kills_and_not_before(desk: Attempts, xctrace: FakeXctrace) -> None:
     xctrace.configure(hang="saving")
     attempt = desk.start(LONG)
     until(desk, attempt, "recording")
@@ -333,7 +333,7 @@ def test_who_insists_kills_and_not_before(desk: Attempts, xctrace: StandIn) -> N
 
 
 def test_a_server_that_ends_after_somebody_asked_to_stop_kills_nothing(
-    tmp_path: Path, xctrace: StandIn
+    tmp_path: Path, xctrace: FakeXctrace
 ) -> None:
     xctrace.configure(save_seconds=2.0)
     with opened(tmp_path / "library") as library:
@@ -350,7 +350,7 @@ def test_a_server_that_ends_after_somebody_asked_to_stop_kills_nothing(
 
 
 def test_what_failed_is_told_after_a_restart_until_somebody_has_read_it(
-    tmp_path: Path, xctrace: StandIn
+    tmp_path: Path, xctrace: FakeXctrace
 ) -> None:
     xctrace.configure(attach="refused")
     with opened(tmp_path / "library") as library:

@@ -12,8 +12,8 @@ from dashboard.samples.columns import Samples
 from dashboard.samples.selection import Selection
 from dashboard.samples.sums import sums_block
 from tracekit.analysis import Analysis
-from tracekit.report.view import samples as module
-from tracekit.report.view.view import view_block
+from tracekit.report.viewmodel import samples as module
+from tracekit.report.viewmodel.view import view_block
 
 HEAVY = ["main", "run", "work"]
 STACKS = [HEAVY, HEAVY, HEAVY, *(["main", "run", f"job {at}", f"leaf {at}"] for at in range(6)), ["alone"]]

@@ -26,8 +26,8 @@ from dashboard.errors import NotFound
 from dashboard.samples import listing as module
 from dashboard.samples.listing import listed, stack_document
 from dashboard.samples.selection import Selection
-from tracekit.engines import ENGINES, PHASES
 from tracekit.errors import UsageError
+from tracekit.model.vocabulary import ENGINES, PHASES
 
 ALL = Selection(-FAR, FAR)
 

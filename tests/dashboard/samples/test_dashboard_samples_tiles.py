@@ -26,9 +26,9 @@ from samples_support import (
 from trace_support import ANE, UI
 
 from dashboard.samples.tiles import lanes_tile, spans_tile
-from tracekit.report.view import lanes
-from tracekit.report.view.lanes import thread_lanes
-from tracekit.report.view.tiles import TILE_BINS, levels, tile_edges
+from tracekit.report.viewmodel import lanes
+from tracekit.report.viewmodel.lanes import thread_lanes
+from tracekit.report.viewmodel.tiles import TILE_BINS, levels, tile_edges
 
 
 @pytest.mark.parametrize(

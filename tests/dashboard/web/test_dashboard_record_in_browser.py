@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from dashboard_support import PATIENCE_MS, READY, Running, opened, pictures, start
-from xctrace_support import StandIn, install
+from xctrace_support import FakeXctrace, install
 
 PHONE = {"name": "My Phone", "os": "26.2", "udid": "00008101-000D482C1E78001E"}
 MAC = {"name": "Test Mac", "udid": "D283C622-DE11-5668-8E1F-E6234E85E6C8"}
@@ -20,7 +20,7 @@ PROCESS = "select[data-store=record-process]"
 
 
 @pytest.fixture
-def xctrace(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+def xctrace(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeXctrace]:
     """A Mac for the dashboards of one test; the browser runs already."""
     found = install(tmp_path / "mac", devices=[MAC, PHONE])
     for name, value in found.environment().items():
@@ -50,11 +50,11 @@ def recording(tab: Any) -> Any:
     return found
 
 
-def commands(xctrace: StandIn) -> list[list[str]]:
+def commands(xctrace: FakeXctrace) -> list[list[str]]:
     return [call for call in xctrace.calls("xctrace") if call[1] == "record"]
 
 
-def test_from_the_form_to_the_opened_recording(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_from_the_form_to_the_opened_recording(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     xctrace.configure(save_seconds=1.5)
     base = running().base
     opened(tab, base, "#upload .drop")
@@ -77,7 +77,9 @@ def test_from_the_form_to_the_opened_recording(running: Running, tab: Any, xctra
     assert tab.locator("#library tbody tr").count() == 1
 
 
-def test_a_dashboard_that_ends_says_what_it_is_saving(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_a_dashboard_that_ends_says_what_it_is_saving(
+    running: Running, tab: Any, xctrace: FakeXctrace
+) -> None:
     xctrace.configure(save_seconds=2)
     started = running()
     begin(tab, started.base, 60)
@@ -93,18 +95,18 @@ def test_a_dashboard_that_ends_says_what_it_is_saving(running: Running, tab: Any
     raise AssertionError(xctrace.running())
 
 
-def test_others_may_record_where_that_was_asked_for(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_others_may_record_where_that_was_asked_for(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     started = running("--allow-host", "mac.example.org", "--allow-recording")
     opened(tab, started.address.replace("/?", "/record?"), FORM)
 
 
-def test_its_end_opens_it_also_when_nobody_stops_it(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_its_end_opens_it_also_when_nobody_stops_it(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     begin(tab, running().base, 0.3)
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
 
 
 def test_launched_with_a_template_once_per_setting(
-    running: Running, tab: Any, xctrace: StandIn, tmp_path: Path
+    running: Running, tab: Any, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
     tool = tmp_path / "a tool"
     tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
@@ -127,7 +129,7 @@ def test_launched_with_a_template_once_per_setting(
 
 
 def test_a_device_takes_a_name_and_everything_takes_none(
-    running: Running, tab: Any, xctrace: StandIn
+    running: Running, tab: Any, xctrace: FakeXctrace
 ) -> None:
     xctrace.configure(processes=[{"pid": 9, "path": "/private/MyApp.app/MyApp", "device": PHONE["udid"]}])
     base = running().base
@@ -148,7 +150,7 @@ def test_a_device_takes_a_name_and_everything_takes_none(
     assert second[-1] == "--all-processes"
 
 
-def test_what_runs_is_listed_anew(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_what_runs_is_listed_anew(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     opened(tab, f"{running().base}record", FORM)
     choose_app(tab)
     xctrace.configure(processes=[{"pid": 5, "path": "/bin/newcomer"}])
@@ -160,7 +162,7 @@ def test_what_runs_is_listed_anew(running: Running, tab: Any, xctrace: StandIn) 
 
 
 def test_what_makes_no_recording_is_said_and_changes_nothing(
-    running: Running, tab: Any, xctrace: StandIn
+    running: Running, tab: Any, xctrace: FakeXctrace
 ) -> None:
     opened(tab, f"{running().base}record", FORM)
     tab.locator(FORM).click()
@@ -172,7 +174,7 @@ def test_what_makes_no_recording_is_said_and_changes_nothing(
     assert commands(xctrace) == []
 
 
-def test_discarded_it_is_gone(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_discarded_it_is_gone(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     started = running()
     begin(tab, started.base)
     recording(tab)
@@ -184,7 +186,7 @@ def test_discarded_it_is_gone(running: Running, tab: Any, xctrace: StandIn) -> N
     assert list((started.library / "recorded").iterdir()) == []
 
 
-def test_two_tabs_one_recording(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_two_tabs_one_recording(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     base = running().base
     other = tab.context.new_page()
     opened(other, f"{base}record", FORM)
@@ -202,7 +204,7 @@ def test_two_tabs_one_recording(running: Running, tab: Any, xctrace: StandIn) ->
     assert len(commands(xctrace)) == 1
 
 
-def test_a_closed_page_costs_nothing(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_a_closed_page_costs_nothing(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     base = running().base
     page = tab.context.new_page()
     begin(page, base, 1.5)
@@ -213,7 +215,7 @@ def test_a_closed_page_costs_nothing(running: Running, tab: Any, xctrace: StandI
 
 
 def test_the_dashboard_is_killed_and_started_anew_while_it_records(
-    running: Running, tab: Any, xctrace: StandIn
+    running: Running, tab: Any, xctrace: FakeXctrace
 ) -> None:
     xctrace.configure(save_seconds=8.0, second_interrupt="aborts")
     first = running()
@@ -236,7 +238,7 @@ def test_the_dashboard_is_killed_and_started_anew_while_it_records(
     assert xctrace.running() == []
 
 
-def test_xctraces_refusal_and_what_is_left(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_xctraces_refusal_and_what_is_left(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     xctrace.configure(attach="refused")
     base = running().base
     begin(tab, base)
@@ -253,7 +255,7 @@ def test_xctraces_refusal_and_what_is_left(running: Running, tab: Any, xctrace: 
     tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
 
 
-def test_who_insists_is_warned_first(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_who_insists_is_warned_first(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     xctrace.configure(hang="saving")
     begin(tab, running().base)
     recording(tab).click()
@@ -291,7 +293,7 @@ def test_without_xctrace_the_page_says_what_to_do(
     tab.locator("#upload .drop").wait_for(timeout=PATIENCE_MS)
 
 
-def test_where_others_can_reach_it_the_page_says_so(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_where_others_can_reach_it_the_page_says_so(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     started = running("--allow-host", "mac.example.org")
     opened(tab, started.address.replace("/?", "/record?"), "#page main pre")
     assert "starts no programs on its machine" in tab.locator("#page main").inner_text()
@@ -300,7 +302,7 @@ def test_where_others_can_reach_it_the_page_says_so(running: Running, tab: Any, 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_assistive_technology(
-    axe: str, running: Running, tab: Any, xctrace: StandIn, scheme: str
+    axe: str, running: Running, tab: Any, xctrace: FakeXctrace, scheme: str
 ) -> None:
     tab.emulate_media(color_scheme=scheme)
     opened(tab, f"{running().base}record", FORM)
@@ -323,7 +325,7 @@ def check(tab: Any, axe: str) -> None:
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
 
 
-def test_everything_can_be_done_by_keyboard(running: Running, tab: Any, xctrace: StandIn) -> None:
+def test_everything_can_be_done_by_keyboard(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     opened(tab, f"{running().base}record", FORM)
     tab.locator(PROCESS).focus()
     tab.keyboard.type("Sample")

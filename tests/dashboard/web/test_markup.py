@@ -11,7 +11,7 @@ from lxml import html
 from dashboard.routes.markup import Tree, tree
 from tracekit import analyze, open_trace
 from tracekit.report.html.sections import SECTIONS, section
-from tracekit.report.view.view import Extras
+from tracekit.report.viewmodel.view import Extras
 
 
 def text_of(nodes: Tree) -> str:

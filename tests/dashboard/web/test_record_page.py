@@ -20,7 +20,7 @@ from dashboard.recording.state import State
 from dashboard.recording.wanted import Wanted
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
-from tracekit.xctrace.doctor import Check
+from tracekit.record.doctor import Check
 from tracekit.xctrace.host import App, Process
 from tracekit.xctrace.listing import Device
 

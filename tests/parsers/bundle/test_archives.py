@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from bundle_support import codes, small_bundle, symbols_of, write_as
 from bundle_writer import Files, tarred, write_folder, zipped
-from support import column, one_table
+from documents_support import column, one_table
 
 from tracekit import open_trace
+from tracekit.detect import open_source
 from tracekit.errors import InputError, UsageError
 from tracekit.parsers.source import Source
-from tracekit.sources import open_source
 
 FILES = small_bundle().files()
 

@@ -14,7 +14,7 @@ from bundle_support import APP, CLOCK, MAIN, TEXT_AT, changed, loaded, new_run, 
 from bundle_tables import Col
 from bundle_writer import BundleWriter, write_folder, zipped
 from click.testing import CliRunner, Result
-from support import one_table, write
+from documents_support import one_table, write
 
 from tracekit.cli import main
 

@@ -24,7 +24,7 @@ from bundle_support import (
 from bundle_tables import Col
 from bundle_writer import BundleWriter, Files, write_folder
 from click.testing import CliRunner
-from support import column
+from documents_support import column
 
 from tracekit.cli import main
 from tracekit.errors import InputError, TracekitError

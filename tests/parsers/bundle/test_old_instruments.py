@@ -19,7 +19,7 @@ from bundle_support import (
 )
 from bundle_tables import CATEGORY1, CATEGORY2, DURATION, TIME, Col
 from bundle_writer import BundleWriter, Files, raw
-from support import column
+from documents_support import column
 
 from tracekit.errors import InputError
 

@@ -10,7 +10,7 @@ from bundle_support import APP, CLOCK, InMemory, codes, issues_of, source_of, wi
 from bundle_writer import BundleWriter, Files
 
 from tracekit.errors import InputError
-from tracekit.model import TraceInfo
+from tracekit.model.trace import TraceInfo
 from tracekit.parsers.bundle.source import BundleSource
 
 INFO = RunInfo(

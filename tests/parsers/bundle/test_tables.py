@@ -22,7 +22,7 @@ from bundle_support import (
 from bundle_tables import CATEGORY1, CATEGORY2, DURATION, TIME, Col
 from bundle_values import Array, Raw, ReturnLocation, ThreadName, Typed
 from bundle_writer import BundleWriter
-from support import column
+from documents_support import column
 
 STRING = "XRPrototypeStringTypeID"
 NUMBER = "XRPrototypeValueTypeID"

@@ -14,7 +14,7 @@ import pytest
 from bundle_support import SAMPLES, small_bundle
 from bundle_writer import write_folder, zipped
 from click.testing import CliRunner
-from support import document, node, schema
+from documents_support import document, node, schema
 
 from tracekit.cli import main
 

@@ -12,7 +12,7 @@ from bundle_support import CLOCK, UNIQUING, changed, new_run, read, source_of, w
 from bundle_tables import Col
 from bundle_values import Array, Process, Raw, Typed
 from bundle_writer import BundleWriter, Files
-from support import column
+from documents_support import column
 
 from tracekit.errors import InputError
 

@@ -22,8 +22,9 @@ from tracekit.analysis.classification.stack_walk import (
     Walk,
     match_frames,
 )
-from tracekit.engines import ENGINE_CODE, PHASE_CODE, Engine, Phase
-from tracekit.model import IntArray, StackTable
+from tracekit.model.columns import IntArray
+from tracekit.model.tables import StackTable
+from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Engine, Phase
 
 __all__ = ["Classification", "apply_idle_threads", "classify", "classify_stacks"]
 

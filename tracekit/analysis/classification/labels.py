@@ -9,9 +9,11 @@ import numpy.typing as npt
 
 from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify
 from tracekit.analysis.classification.markers import Markers
-from tracekit.analysis.codes import is_engine, is_phase
-from tracekit.engines import ML_ENGINES, PHASE_CODE, Phase
-from tracekit.model import IntArray, StackTable, Trace
+from tracekit.analysis.engines.codes import is_engine, is_phase
+from tracekit.model.columns import IntArray
+from tracekit.model.tables import StackTable
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ML_ENGINES, PHASE_CODE, Phase
 
 
 @dataclass(frozen=True)

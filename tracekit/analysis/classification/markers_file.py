@@ -22,8 +22,8 @@ from typing import Any, NoReturn, get_args
 
 from tracekit.analysis.classification.frames import plain_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength, with_defaults
-from tracekit.engines import Engine, Phase
 from tracekit.errors import InputError
+from tracekit.model.vocabulary import Engine, Phase
 
 MAX_BYTES = 1 << 20
 _ADVICE = "See docs/markers.md for the form of a rule."

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.classification.frames import literals_inside
-from tracekit.engines import Engine, Phase
+from tracekit.model.vocabulary import Engine, Phase
 
 Strength: TypeAlias = Literal["decisive", "presumed", "needs-ml", "context", "plumbing", "thread"]
 Boundary: TypeAlias = Literal["call", "worker"]

@@ -17,7 +17,7 @@ import numpy as np
 from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify_stacks
 from tracekit.analysis.classification.markers import Markers
 from tracekit.analysis.classification.rules import Rule
-from tracekit.engines import ENGINES, PHASES, Engine, Phase
+from tracekit.model.vocabulary import ENGINES, PHASES, Engine, Phase
 
 BATCH = 4096
 """Records that are classified together; what is held at a time."""

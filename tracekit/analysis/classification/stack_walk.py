@@ -27,9 +27,10 @@ import pandas as pd
 from tracekit.analysis.classification.frames import has_symbol
 from tracekit.analysis.classification.markers import NO_MATCH, FrameMatch, Markers
 from tracekit.analysis.classification.rules import Rule
-from tracekit.analysis.codes import is_engine, is_phase
-from tracekit.engines import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Engine, Phase
-from tracekit.model import IntArray, StackTable
+from tracekit.analysis.engines.codes import is_engine, is_phase
+from tracekit.model.columns import IntArray
+from tracekit.model.tables import StackTable
+from tracekit.model.vocabulary import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Engine, Phase
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Codes: TypeAlias = npt.NDArray[np.int8]
@@ -44,7 +45,7 @@ _NOTHING = np.uint32(0)
 class Classification:
     """What the rules say about every unique stack; one entry per stack in each array.
 
-    ``engine``, ``phase``: codes of ``tracekit.engines``; phase -1 is none. ``rule``, ``phase_rule``,
+    ``engine``, ``phase``: codes of ``tracekit.model.vocabulary``; phase -1 is none. ``rule``, ``phase_rule``,
     ``boundary_rule``: rows of ``Markers.rules``, -1 for none; ``phase_rule`` is the load or compile rule that
     set the phase, when one did. ``deciding``, ``boundary``: positions in the stack, 0 is the leaf, -1 none;
     ``boundary`` is the rootmost frame where a prediction call begins. ``worker``: ML work for a call that

@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from tracekit.analysis.classification.labels import Labels
-from tracekit.analysis.codes import INFERENCE, is_engine, is_phase
-from tracekit.analysis.measured import ane_may_be_ours
-from tracekit.analysis.spans import Spans
+from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
+from tracekit.analysis.engines.measured import ane_may_be_ours
+from tracekit.analysis.engines.spans import Spans
 from tracekit.analysis.windows.stacks import Inferred, windows_from_stacks
 from tracekit.analysis.windows.tables import (
     ane_windows,
@@ -20,9 +20,10 @@ from tracekit.analysis.windows.tables import (
     signpost_windows,
 )
 from tracekit.analysis.windows.window import Window, sampling_period_ns, whole_run
-from tracekit.engines import Engine, Phase
 from tracekit.errors import UsageError
-from tracekit.model import IntArray, Issue, Trace
+from tracekit.model.columns import IntArray
+from tracekit.model.trace import Issue, Trace
+from tracekit.model.vocabulary import Engine, Phase
 
 WindowSource: TypeAlias = Literal["auto", "coreml", "foundation-models", "ane", "stacks", "run"]
 WINDOW_SOURCES: tuple[WindowSource, ...] = get_args(WindowSource)

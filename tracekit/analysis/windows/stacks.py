@@ -22,10 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.classification.labels import Labels
-from tracekit.analysis.codes import is_phase
+from tracekit.analysis.engines.codes import is_phase
 from tracekit.analysis.windows.window import Window, sampling_period_ns
-from tracekit.engines import Basis, Phase
-from tracekit.model import IntArray, Trace
+from tracekit.model.columns import IntArray
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import Basis, Phase
 
 SHORT_HOLE = 5
 """In sampling periods: a thread that computes is sampled more often than this."""

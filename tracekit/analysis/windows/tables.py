@@ -9,12 +9,13 @@ from fnmatch import translate
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.measured import ANE_SOURCES, CORE_ML, Owners, only_pid
+from tracekit.analysis.engines.measured import ANE_SOURCES, CORE_ML, Owners, only_pid
 from tracekit.analysis.windows.stacks import LONG_HOLE_NS
 from tracekit.analysis.windows.window import Window
-from tracekit.engines import Basis, Phase
 from tracekit.errors import UsageError
-from tracekit.model import BoolArray, IntArray, Trace
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import Basis, Phase
 
 FOUNDATION_MODELS = "ModelInferenceTable"
 _PARTS = 3

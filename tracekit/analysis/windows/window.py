@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tracekit.engines import Basis
 from tracekit.errors import InputError, UsageError
-from tracekit.model import WINDOWS, BoolArray, IntArray, Trace
+from tracekit.model.columns import WINDOWS, BoolArray, IntArray
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import Basis
 
 _DEFAULT_PERIOD_NS = 1_000_000
 _UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import PROCESSES, THREADS, IntArray
+from tracekit.model.columns import PROCESSES, THREADS, IntArray
 from tracekit.parsers.bundle.uniquer import NO_VALUE_32, IntegerUniquer
 from tracekit.parsers.records import distinct_records
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import BINARIES, FRAMES, IntArray, texts_at
+from tracekit.model.columns import BINARIES, FRAMES, IntArray, texts_at
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.images import KERNEL_PID, Image, ImageMap, RunImages, lookup_addresses
 from tracekit.parsers.bundle.symbols import SymbolsArchive

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.model import IntArray
+from tracekit.model.columns import IntArray
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.uniquer import Words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.model import Issue, Severity
+from tracekit.model.trace import Issue, Severity
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.types import short_name
 

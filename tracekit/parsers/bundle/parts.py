@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tracekit.model import IntArray
+from tracekit.model.columns import IntArray
 from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.types import Form, form_of

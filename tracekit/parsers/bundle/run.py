@@ -10,7 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.model import RunInfo, Table, TableInfo, TraceInfo
+from tracekit.model.tables import Table, TableInfo
+from tracekit.model.trace import RunInfo, TraceInfo
 from tracekit.parsers.bundle import run_info
 from tracekit.parsers.bundle.contents import Spec, read_list, read_spec
 from tracekit.parsers.bundle.demangle import Demangler

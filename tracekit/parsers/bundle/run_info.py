@@ -11,7 +11,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from tracekit.model import CoreType, TraceInfo
+from tracekit.model.tables import CoreType
+from tracekit.model.trace import TraceInfo
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 
 _RUNS = "com.apple.xray.run.data"

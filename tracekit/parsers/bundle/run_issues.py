@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from tracekit.model import Issue
+from tracekit.model.trace import Issue
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles
 from tracekit.parsers.bundle.inflate import read_file

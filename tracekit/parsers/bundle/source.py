@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Iterator
 
 from tracekit.errors import InputError
-from tracekit.model import Issue, RunInfo, Table
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.bundle.contents import stores_by_run
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles

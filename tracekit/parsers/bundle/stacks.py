@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.model import IntArray, StackTable
+from tracekit.model.columns import IntArray
+from tracekit.model.tables import StackTable
 from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.frames import FrameTable

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.model import IntArray
+from tracekit.model.columns import IntArray
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles

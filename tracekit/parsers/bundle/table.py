@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracekit.model import Column, CoreType, IntArray, StackTable, Table
+from tracekit.model.columns import IntArray
+from tracekit.model.tables import Column, CoreType, StackTable, Table
 from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.frames import FrameTable
 from tracekit.parsers.bundle.stacks import Request, read_stacks

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.model import IntArray
+from tracekit.model.columns import IntArray
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles
 from tracekit.parsers.bundle.inflate import read_file

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracekit.model import ColumnKind
+from tracekit.model.tables import ColumnKind
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.parts import PartsReader, fixed_point
 from tracekit.parsers.bundle.store import RawColumn

@@ -9,20 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import (
-    BINARIES,
-    FRAMES,
-    PROCESSES,
-    THREADS,
-    Column,
-    ColumnKind,
-    Columns,
-    CoreType,
-    StackTable,
-    Table,
-    categorical,
-    texts_at,
-)
+from tracekit.model.columns import BINARIES, FRAMES, PROCESSES, THREADS, Columns, categorical, texts_at
+from tracekit.model.tables import Column, ColumnKind, CoreType, StackTable, Table
 from tracekit.parsers.pack.layout import MANIFEST, MOST_DEPTH, MOST_ROWS, DamagedPackError
 from tracekit.parsers.pack.members import Array, PackMembers
 from tracekit.parsers.pack.shape import Node

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import TracekitError
-from tracekit.model import BINARIES, FRAMES, PROCESSES, THREADS, Column, Columns, StackTable, Table
+from tracekit.model.columns import BINARIES, FRAMES, PROCESSES, THREADS, Columns
+from tracekit.model.tables import Column, StackTable, Table
 
 Json: TypeAlias = dict[str, Any]
 Array: TypeAlias = npt.NDArray[Any]

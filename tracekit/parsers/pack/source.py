@@ -7,9 +7,10 @@ from dataclasses import fields
 from typing import cast, get_args
 
 from tracekit.errors import InputError
-from tracekit.model import Issue, RunInfo, Severity, Table, TableInfo, TraceInfo
+from tracekit.model.tables import Table, TableInfo
+from tracekit.model.trace import Issue, RunInfo, Severity, TraceInfo
+from tracekit.parsers.in_memory import Place, Unreadable, issues_of
 from tracekit.parsers.pack.decode import TableDecoder
-from tracekit.parsers.pack.held import Place, Unreadable, issues_of
 from tracekit.parsers.pack.layout import MANIFEST, MOST_ROWS, DamagedPackError
 from tracekit.parsers.pack.members import PackMembers
 from tracekit.parsers.pack.shape import Node

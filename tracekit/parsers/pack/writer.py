@@ -8,9 +8,10 @@ import zipfile
 from dataclasses import asdict
 from typing import Any
 
-from tracekit.model import RunInfo, TableInfo
+from tracekit.model.tables import TableInfo
+from tracekit.model.trace import RunInfo
+from tracekit.parsers.in_memory import HeldSource
 from tracekit.parsers.pack.encode import Json, Members, TableEncoder
-from tracekit.parsers.pack.held import HeldSource
 from tracekit.parsers.pack.layout import FORMAT, MANIFEST, VERSION, require_writable
 
 _NO_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can name

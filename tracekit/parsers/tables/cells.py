@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import Column, Columns, IntArray, Table
-from tracekit.parts import format_parts
+from tracekit.model.cells import format_parts
+from tracekit.model.columns import Columns, IntArray
+from tracekit.model.tables import Column, Table
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 

@@ -16,7 +16,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import InputError
-from tracekit.model import IntArray, Issue, Table
+from tracekit.model.columns import IntArray
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import row_keys
 
 CUMULATIVE_SCHEMA = "kdebug-counters-with-time-sample"

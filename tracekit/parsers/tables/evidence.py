@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import TracekitError
-from tracekit.model import THREADS, IntArray, Issue, Table, TableInfo, TraceInfo
+from tracekit.model.columns import THREADS, IntArray
+from tracekit.model.tables import Table, TableInfo
+from tracekit.model.trace import Issue, TraceInfo
 from tracekit.parsers.tables.cells import in_order
 from tracekit.parsers.tables.findings import Findings
 from tracekit.parsers.tables.intervals import INTERVAL_SCHEMAS, SUBMISSIONS, read_intervals

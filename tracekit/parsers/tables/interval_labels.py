@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from tracekit.engines import Engine, Phase
+from tracekit.model.vocabulary import Engine, Phase
 
 Kind = tuple[Engine, Phase | None]
 

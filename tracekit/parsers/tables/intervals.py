@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.engines import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Engine, Phase
-from tracekit.model import INTERVALS, IntArray, Issue, Table, TraceInfo, categorical
+from tracekit.model.columns import INTERVALS, IntArray, categorical
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue, TraceInfo
+from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Engine, Phase
 from tracekit.parsers.tables.cells import (
     Mask,
     Texts,

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from tracekit.model import METRICS, Issue, Table
+from tracekit.model.columns import METRICS
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import (
     Mask,
     column_of,

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import InputError
-from tracekit.model import IntArray, Issue, Table
+from tracekit.model.columns import IntArray
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue
 
 _MOST = 2**62
 """Nanoseconds of 146 years: a number beyond it is damage, and sums of what is below must fit as well."""

@@ -25,17 +25,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import InputError, TracekitError
-from tracekit.model import (
-    SAMPLES,
-    THREADS,
-    CoreType,
-    IntArray,
-    Issue,
-    StackTable,
-    Table,
-    TableInfo,
-    WeightUnit,
-)
+from tracekit.model.columns import SAMPLES, THREADS, IntArray
+from tracekit.model.tables import CoreType, StackTable, Table, TableInfo
+from tracekit.model.trace import Issue, WeightUnit
 from tracekit.parsers.combine import concat_tables, stack_pairs
 from tracekit.parsers.tables.counters import (
     CUMULATIVE_SCHEMA,

@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import SIGNPOSTS, IntArray, Issue, Table
+from tracekit.model.columns import SIGNPOSTS, IntArray
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import (
     Mask,
     Texts,

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from tracekit.model import IntArray, Table
+from tracekit.model.columns import IntArray
+from tracekit.model.tables import Table
 from tracekit.parsers.tables.cells import numbers_of
 from tracekit.parsers.tables.findings import Findings
 

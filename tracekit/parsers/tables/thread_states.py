@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 
 import pandas as pd
 
-from tracekit.model import THREAD_STATES, Issue, Table
+from tracekit.model.columns import THREAD_STATES
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import concat_rows, entity_numbers, pids_of, small_numbers_of, texts_of
 from tracekit.parsers.tables.findings import Findings
 from tracekit.parsers.tables.spans import read_spans

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from tracekit.model import TRACKS, Issue, Table
+from tracekit.model.columns import TRACKS
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import Texts, concat_rows, in_order, texts_of
 from tracekit.parsers.tables.findings import Findings
 from tracekit.parsers.tables.spans import OPEN_NS, RowSpans, read_spans

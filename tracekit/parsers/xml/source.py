@@ -9,7 +9,8 @@ from pathlib import Path
 from lxml import etree
 
 from tracekit.errors import InputError
-from tracekit.model import Issue, RunInfo, Table, TableInfo, TraceInfo
+from tracekit.model.tables import Table, TableInfo
+from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.documents import read_documents
 from tracekit.parsers.xml.reader import NotAnExportError, Parsed

@@ -29,7 +29,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model import BINARIES, FRAMES, IntArray, StackTable, categorical, texts_at
+from tracekit.model.columns import BINARIES, FRAMES, IntArray, categorical, texts_at
+from tracekit.model.tables import StackTable
 from tracekit.parsers.combine import unique_stacks
 from tracekit.parsers.compiled import distinct_rows, take_runs
 from tracekit.parsers.xml.store import DamagedCellError, Rows, ValueStore

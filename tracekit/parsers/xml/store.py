@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.model import IntArray
+from tracekit.model.columns import IntArray
 
 SENTINEL = 0
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import InputError
-from tracekit.model import PROCESSES, THREADS, Column, ColumnKind, CoreType, IntArray, StackTable, Table
+from tracekit.model.columns import PROCESSES, THREADS, IntArray
+from tracekit.model.tables import Column, ColumnKind, CoreType, StackTable, Table
 from tracekit.parsers.compiled import distinct_by_column
 from tracekit.parsers.records import distinct_records, unused_mnemonic
 from tracekit.parsers.types import KIND_OF_TYPE, STACK_TYPES

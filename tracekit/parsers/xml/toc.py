@@ -6,7 +6,8 @@ from decimal import Decimal, InvalidOperation
 
 from lxml import etree
 
-from tracekit.model import RunInfo, TableInfo, TraceInfo
+from tracekit.model.tables import TableInfo
+from tracekit.model.trace import RunInfo, TraceInfo
 
 # Notes on how a table was recorded say nothing about which table it is.
 _NOT_QUALIFYING = frozenset({"schema", "documentation"})

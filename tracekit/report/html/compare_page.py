@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracekit.analysis.comparison.result import Comparison, Group, Side
-from tracekit.analysis.gate.changes import ChangeResult
 from tracekit.analysis.result import Analysis
-from tracekit.export.text import clip
-from tracekit.report import compare_words as words
+from tracekit.checks.changes import ChangeResult
+from tracekit.comparison.result import Comparison, Group, Side
+from tracekit.report.comparison import wording as words
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.report.html.page import DATA_ID, document
-from tracekit.report.picture.svg import to_svg
-from tracekit.report.picture.timeline import timeline_picture
-from tracekit.report.view.payload import packed
-from tracekit.report.view.view import view_block
+from tracekit.report.pictures.svg import to_svg
+from tracekit.report.pictures.timeline import timeline_picture
+from tracekit.report.viewmodel.payload import packed
+from tracekit.report.viewmodel.view import view_block
+from tracekit.text import clip
 
 _ENTRY = "compare_file.js"
 _MOST_FUNCTIONS = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from tracekit.export.text import clip, printable
+from tracekit.text import clip, printable
 
 _LONGEST_TEXT = 4_000
 _VOID = frozenset({"meta", "br", "hr", "link", "img"})

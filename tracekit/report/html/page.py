@@ -11,8 +11,8 @@ from tracekit.analysis.result import Analysis
 from tracekit.report.html.bundle import asset, bundled
 from tracekit.report.html.elements import Html, join, tag
 from tracekit.report.html.sections import SECTIONS, section
-from tracekit.report.view.payload import packed
-from tracekit.report.view.view import Extras, view_block
+from tracekit.report.viewmodel.payload import packed
+from tracekit.report.viewmodel.view import Extras, view_block
 
 _ENTRY = "main.js"
 _STYLE = "page.css"

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given, numbered_windows
-from tracekit.engines import SERVING
-from tracekit.export.text import clip
+from tracekit.model.vocabulary import SERVING
+from tracekit.report.analysis.text import recording_facts
 from tracekit.report.html.elements import Html, join, table, tag
-from tracekit.report.picture.svg import to_svg
-from tracekit.report.picture.timeline import timeline_picture
-from tracekit.report.text import recording_facts
-from tracekit.report.view.heaviest import HeavyStack, heaviest_stacks
-from tracekit.report.view.view import Extras, counter_table, engine_rows, window_sums
+from tracekit.report.pictures.svg import to_svg
+from tracekit.report.pictures.timeline import timeline_picture
+from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
+from tracekit.report.viewmodel.view import Extras, counter_table, engine_rows, window_sums
+from tracekit.text import clip
 
 MOST_WINDOWS = 60
 _LABEL_WIDTH = 60

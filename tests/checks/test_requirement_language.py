@@ -1,0 +1,266 @@
+"""The language of requirements: what is understood, and where an error points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracekit.checks.requirements import (
+    Change,
+    Condition,
+    Presence,
+    Reading,
+    parse_change,
+    parse_requirement,
+)
+from tracekit.errors import UsageError
+from tracekit.model.vocabulary import Phase
+
+LENGTH = "length"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("p90 <= 8ms", Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6)),
+        ("p90<=8ms", Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6)),
+        ("P99.9 ≤ 8.5 ms", Condition(Reading(LENGTH, statistic="p99.9"), "<=", 8.5e6)),
+        ("p50 length < 900us", Condition(Reading(LENGTH, statistic="p50"), "<", 9e5)),
+        ("warm p99 <= 12ms", Condition(Reading(LENGTH, statistic="p99", part="warm"), "<=", 12e6)),
+        ("max <= 1s", Condition(Reading(LENGTH, statistic="max"), "<=", 1e9)),
+        ("first <= 50ms", Condition(Reading(LENGTH, statistic="max", part="first"), "<=", 5e7)),
+        ("ANE share >= 0.8", Condition(Reading("share", "ANE"), ">=", 0.8)),
+        ("ane share >= 80%", Condition(Reading("share", "ANE"), ">=", 0.8)),
+        ("MIXED share == 0", Condition(Reading("share", "MIXED"), "==", 0.0)),
+        ("ANE used share == 100%", Condition(Reading("used share", "ANE"), "==", 1.0)),
+        ("CPU busy <= 3ms", Condition(Reading("busy", "CPU", "p90"), "<=", 3e6)),
+        ("max GPU busy <= 3ms", Condition(Reading("busy", "GPU", "max"), "<=", 3e6)),
+        ("ANE busy share >= 50%", Condition(Reading("busy share", "ANE", "mean"), ">=", 0.5)),
+        ("CPU samples share <= 5%", Condition(Reading("samples share", "CPU"), "<=", 0.05)),
+        ("RUNTIME waiting <= 1ms", Condition(Reading("waiting", "RUNTIME", "p90"), "<=", 1e6)),
+        ("hand-offs <= 2", Condition(Reading("hand-offs", statistic="max"), "<=", 2.0)),
+        ("mean hand-offs <= 1.5", Condition(Reading("hand-offs", statistic="mean"), "<=", 1.5)),
+        ("windows >= 10", Condition(Reading("windows"), ">=", 10.0)),
+        ("load <= 500ms", Condition(Reading("load"), "<=", 5e8)),
+        ("compile == 0ms", Condition(Reading("compile"), "==", 0.0)),
+        ("thermal <= fair", Condition(Reading("thermal"), "<=", 1.0)),
+        ("issues == 0", Condition(Reading("issues"), "==", 0.0)),
+        ("errors == 0", Condition(Reading("issues", code="error"), "==", 0.0)),
+        ("issues null-stacks <= 3", Condition(Reading("issues", code="null-stacks"), "<=", 3.0)),
+        ("p90 in MyModel <= 8ms", Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6, "MyModel")),
+        ("p90 <= 8ms in 'My Model*'", Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6, "My Model*")),
+        ('p90 <= 8ms in "it\'s"', Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6, "it's")),
+        ("windows >= 1 in -[MLModel*", Condition(Reading("windows"), ">=", 1.0, "-[MLModel*")),
+    ],
+)
+def test_requirements(text: str, expected: Condition) -> None:
+    assert parse_requirement(text).rule == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CPU", Presence("CPU", None)),
+        ("CPU execute in MyModel", Presence("CPU", Phase.EXECUTE, "MyModel")),
+        ("gpu in 'a b'", Presence("GPU", None, "a b")),
+        ("ANE load", Presence("ANE", Phase.LOAD)),
+        ("p90 > 8ms", Condition(Reading(LENGTH, statistic="p90"), ">", 8e6)),
+        ("ANE share < 80%", Condition(Reading("share", "ANE"), "<", 0.8)),
+        ("thermal >= serious", Condition(Reading("thermal"), ">=", 2.0)),
+    ],
+)
+def test_what_is_forbidden(text: str, expected: Any) -> None:
+    assert parse_requirement(text, forbids=True).rule == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("p90>+10%", Change("p90>+10%", "p90", ">", 0.1, True)),
+        ("p90 > +2ms in Net", Change("p90 > +2ms in Net", "p90", ">", 2e6, False, "Net")),
+        ("warm p50 in Net > +0%", Change("warm p50 in Net > +0%", "warm p50", ">", 0.0, True, "Net")),
+        ("ANE share < -10 points", Change("ANE share < -10 points", "ANE share", "<", -0.1, False)),
+        ("ANE busy share < -0.2", Change("ANE busy share < -0.2", "ANE busy share", "<", -0.2, False)),
+        ("hand-offs > +1", Change("hand-offs > +1", "hand-offs", ">", 1.0, False)),
+        ("load > +100ms", Change("load > +100ms", "load", ">", 1e8, False)),
+        ("CPU samples > +5%", Change("CPU samples > +5%", "CPU samples", ">", 0.05, True)),
+    ],
+)
+def test_changes(text: str, expected: Change) -> None:
+    assert parse_change(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "column"),
+    [
+        ("p9O <= 8ms", "'p9O' is no metric. Did you mean 'p90'?", 0),
+        ("warm hand-of <= 2", "'hand-of' is no metric. Did you mean 'hand-offs'?", 5),
+        ("ANE shar >= 1", "'shar' is no number of the ANE. Did you mean 'share'?", 4),
+        ("ANE >= 1", "say what of the ANE: busy, samples, share, used, waiting.", 4),
+        ("RUNTIME busy <= 1ms", "'busy' is no number of the RUNTIME. Known are waiting.", 8),
+        ("p90 <= 8", "a time with a unit is expected: ns, us, ms or s.", 8),
+        ("p90 <= 8%", "a time with a unit is expected: ns, us, ms or s.", 8),
+        ("p90 <= 8 minutes", "a time with a unit is expected: ns, us, ms or s.", 9),
+        ("ANE share >= 80", "a share is at most 1: write 80% or a fraction.", 13),
+        ("ANE share >= 120%", "a share is at most 100%.", 13),
+        ("ANE share >= 0.8ms", "nothing should follow here; a name with blanks wants quotes.", 16),
+        ("p90 <= -8ms", "a value cannot be negative.", 7),
+        ("p90 <= nan", "a number is expected here.", 7),
+        ("p90 <= infms", "a number is expected here.", 7),
+        ("p90", "a comparison is missing here, such as '<= 8ms'.", 3),
+        ("p90 8ms", "a comparison is expected here: <=, <, >=, >, == or !=.", 4),
+        ("p90 = 8ms", "a comparison is expected here: <=, <, >=, >, == or !=.", 4),
+        ("length <= 8ms", "say which length: p50, p90, p99, mean, max or min before it.", 0),
+        ("p90 <= 8ms in My Model", "nothing should follow here; a name with blanks wants quotes.", 17),
+        ("p90 in A <= 8ms in B", "'in' stands twice.", 16),
+        ("p90 in <= 8ms", "a model's or window's name is missing after 'in'.", 7),
+        ("p90 <= 8ms in ''", "a model's or window's name is missing after 'in'.", 14),
+        ("windows >= 3ms", "'windows' is a count, and has no unit.", 12),
+        ("issues == 0 in Net", "'issues' is of the whole recording: leave 'in' out.", 0),
+        ("thermal <= fare", "'fare' is no thermal state. Did you mean 'fair'?", 11),
+        ("p0 <= 1ms", "a percentile lies above p0 and below p100; the ends are 'min' and 'max'.", 0),
+        ("p100 <= 1ms", "a percentile lies above p0 and below p100; the ends are 'min' and 'max'.", 0),
+        ("warm first <= 1s", "'first' is no number of the warm windows: leave 'warm' out.", 0),
+        ("warm windows >= 1", "'windows' is no number of the warm windows: leave 'warm' out.", 0),
+        ("warm load <= 1s", "'load' is no number of the warm windows: leave 'warm' out.", 0),
+        ("thermal <= 3", "a thermal state is expected here: nominal, fair, serious, critical.", 11),
+        ("p90 in 'My Net <= 8ms", "the quote that begins here does not end.", 7),
+        ("issues nulstacks == 0", "'nulstacks' is no code of an issue. Did you mean 'null-stacks'?", 7),
+        (
+            "issues qqq == 0",
+            "'qqq' is no code of an issue. tracekit analyze shows the code of an issue in brackets.",
+            7,
+        ),
+        ("p50 ANE share >= 1", "'ANE share' is one number: leave 'p50' out.", 0),
+        ("<= 8ms", "a metric is missing here, such as 'p90' or 'ANE share'.", 0),
+    ],
+)
+def test_errors_point_at_the_column(text: str, message: str, column: int) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_requirement(text)
+    assert str(raised.value) == f"--require: {message}"
+    assert raised.value.lines == (text, " " * column + "^")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "column"),
+    [
+        ("CPU excute", "'excute' is no phase. Did you mean 'execute'?", 4),
+        ("CPU execute execute", "nothing should follow here; a name with blanks wants quotes.", 12),
+    ],
+)
+def test_errors_in_what_is_forbidden(text: str, message: str, column: int) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_requirement(text, forbids=True, origin="tracekit.toml: forbid[0]")
+    assert str(raised.value) == f"tracekit.toml: forbid[0]: {message}"
+    assert raised.value.lines == (text, " " * column + "^")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "column"),
+    [
+        ("p90 > 10%", "a difference has a sign: +10% or -10%.", 6),
+        ("p90 > -10%", "'>' goes with +.", 6),
+        ("p90 < +10%", "'<' goes with -.", 6),
+        ("p90 >= +10%", "a difference fails beyond '>' or '<': write one such as '> +10%'.", 4),
+        ("p95 > +10%", "'p95' is no number that compare has. Did you mean 'p99'?", 0),
+        ("max > +10%", "'max' is no number that compare has.", 0),
+        ("ANE share < -10%", "a share changes by points: write '10 points', or 0.1.", 12),
+        ("ANE share < -5", "a share changes by at most 1: write '5 points' or a fraction.", 12),
+        ("CPU busy share > +1", "a share changes by at most 1: write '1 points' or a fraction.", 17),
+        ("ANE share < -100 points", "a share changes by at most 100 points, so this would never fail.", 12),
+        ("ANE share < -250", "a share changes by at most 100 points, so this would never fail.", 12),
+        ("p90 < -100%", "nothing falls by more than 100%, so this would never fail.", 6),
+        ("functions > +1", "'functions' is no metric. Known are p50, p90, p99, warm p50,", 0),
+        ("p90 > +10", "10%, or a time with a unit is expected: ns, us, ms or s.", 9),
+    ],
+)
+def test_errors_in_changes(text: str, message: str, column: int) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_change(text)
+    assert str(raised.value).startswith(f"--fail-on: {message}")
+    assert raised.value.lines == (text, " " * column + "^")
+
+
+def test_the_example_for_an_empty_expression_is_of_its_own_language() -> None:
+    examples = []
+    for parse in (parse_requirement, parse_change, lambda text: parse_requirement(text, forbids=True)):
+        with pytest.raises(UsageError) as raised:
+            parse("")
+        examples.append(str(raised.value).rpartition("such as ")[2])
+    assert examples == ["'p90 <= 8ms'.", "'p90 > +10%'.", "'CPU execute in MyModel'."]
+
+
+def test_an_empty_expression_and_a_book_are_refused() -> None:
+    with pytest.raises(UsageError, match="the expression is empty"):
+        parse_requirement("  ")
+    with pytest.raises(UsageError, match="100,000 characters"):
+        parse_requirement("p" * 100_000)
+
+
+def test_a_long_expression_is_shown_around_the_error() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_requirement(f"p90 in {'x' * 300} <= 8\tminutes")
+    shown, caret = raised.value.lines
+    assert len(shown) <= 90
+    assert shown[caret.index("^") :].startswith("minutes")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("p90 <= 8ms", "p90"),
+        ("warm p99 length <= 8ms", "warm p99"),
+        ("first <= 8ms", "first"),
+        ("ANE busy <= 8ms", "ANE busy"),
+        ("max ANE busy <= 8ms", "max ANE busy"),
+        ("errors == 0", "issues error"),
+    ],
+)
+def test_a_reading_names_itself_in_the_language(text: str, name: str) -> None:
+    rule = parse_requirement(text).rule
+    assert isinstance(rule, Condition)
+    assert rule.reading.name == name
+
+
+@given(st.text(max_size=60), st.booleans())
+def test_whatever_is_written_is_read_or_refused(text: str, forbids: bool) -> None:
+    for parse in (lambda: parse_requirement(text, forbids), lambda: parse_change(text)):
+        try:
+            parse()
+        except UsageError as error:
+            assert str(error)
+
+
+WORDS = [
+    "p90",
+    "warm",
+    "ANE",
+    "share",
+    "busy",
+    "in",
+    "Net",
+    "<=",
+    ">",
+    "8",
+    "ms",
+    "%",
+    "'a b'",
+    "-",
+    "first",
+    "used",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=8))
+def test_any_order_of_words_is_read_or_refused(words: list[str]) -> None:
+    text = " ".join(words)
+    try:
+        rule = parse_requirement(text).rule
+    except UsageError as error:
+        assert not error.lines or error.lines[1].strip() == "^"
+    else:
+        assert isinstance(rule, Condition)

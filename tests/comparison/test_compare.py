@@ -1,0 +1,383 @@
+"""``compare``: literal inferences on two sides, and what is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from compare_support import INFO, recorded
+from evidence_support import core_ml, manual, prediction, with_evidence
+from trace_support import ANE_WAIT, BNNS, UI, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.comparison import Comparison, compare
+from tracekit.comparison.compare import difference
+from tracekit.comparison.result import Difference, Value
+from tracekit.errors import UsageError
+from tracekit.load import open_trace
+from tracekit.report.comparison.wording import cells, missing, sentence, shown
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
+
+
+def row(comparison: Comparison, metric: str, group: int = 0) -> Difference:
+    found = next(one for one in comparison.rows(comparison.groups[group]) if one.metric == metric)
+    assert found is not None
+    return found
+
+
+def numbers(one: Difference) -> tuple[float | None, float | None, float | None, str]:
+    """Base, new and difference in ms, and the judgement."""
+    told = [None if n is None else n / 1e6 for n in (one.base.value, one.new.value, one.difference)]
+    return (*told, one.judgement)  # type: ignore[return-value]
+
+
+def test_a_recording_does_not_differ_from_itself() -> None:
+    analysis = recorded(LENGTHS)
+    comparison = compare([analysis], [analysis])
+    rows = list(comparison.rows(comparison.groups[0]))
+    assert {one.difference for one in rows} <= {0.0, None}
+    assert {one.judgement for one in rows} == {"within the noise", "too few to tell"}
+    assert comparison.functions == ()
+    assert comparison.one_sided == ()
+    assert [caution.code for caution in comparison.cautions] == ["same-recording-twice", "one-run"]
+
+
+def test_lengths_that_grew_beyond_the_noise() -> None:
+    comparison = compare([recorded(LENGTHS)], [recorded([one + 5 for one in LENGTHS])])
+    assert numbers(row(comparison, "p50")) == (11.0, 16.0, 5.0, "higher")
+    assert numbers(row(comparison, "p90")) == (13.0, 18.0, 5.0, "higher")
+    assert row(comparison, "p50").ratio == pytest.approx(5 / 11)
+    low, high = row(comparison, "p50").low, row(comparison, "p50").high
+    assert low is not None
+    assert high is not None
+    assert 0 < low <= 5e6 <= high
+    assert (row(comparison, "p50").base.count, row(comparison, "p50").base.basis) == (10, "measured")
+
+
+def test_swapping_the_sides_turns_everything_round() -> None:
+    one, other = recorded(LENGTHS, "AAAAACCCCC"), recorded([n * 1.3 for n in LENGTHS], "AAAAAAAACC")
+    there, back = compare([one], [other]), compare([other], [one])
+    turned = {"higher": "lower", "lower": "higher"}
+    for ours, theirs in zip(there.rows(there.groups[0]), back.rows(back.groups[0]), strict=True):
+        assert ours.metric == theirs.metric
+        assert (ours.base, ours.new) == (theirs.new, theirs.base)
+        assert turned.get(ours.judgement, ours.judgement) == theirs.judgement
+        for mine, yours in ((ours.difference, theirs.difference), (ours.low, theirs.high)):
+            assert mine == (None if yours is None else pytest.approx(-yours, abs=1e-6))
+    changes = {(one.symbol, one.change) for one in there.functions}
+    opposite = {"appeared": "vanished", "vanished": "appeared", "grew": "shrank", "shrank": "grew"}
+    assert {(one.symbol, opposite[one.change]) for one in back.functions} == changes
+
+
+def test_too_few_windows_are_too_few_to_tell() -> None:
+    comparison = compare([recorded([10.0, 10, 10, 10])], [recorded([30.0, 30, 30, 30])])
+    assert numbers(row(comparison, "p50")) == (10.0, 30.0, 20.0, "too few to tell")
+    assert row(comparison, "p50").low is None
+    five = compare([recorded([10.0] * 5)], [recorded([30.0] * 5)])
+    assert row(five, "p50").judgement == "higher"
+    assert row(five, "p90").judgement == "too few to tell"  # of five, the p90 is but the largest
+
+
+def test_the_first_inference_stands_apart_from_the_warm_ones() -> None:
+    comparison = compare([recorded([50.0, *LENGTHS])], [recorded([90.0, *LENGTHS])])
+    assert numbers(row(comparison, "first")) == (50.0, 90.0, 40.0, "too few to tell")
+    assert numbers(row(comparison, "warm p90")) == (13.0, 13.0, 0.0, "within the noise")
+
+
+def test_firsts_and_loads_of_several_runs_are_compared() -> None:
+    base = [recorded([50.0 + at, *LENGTHS], load=5 + at / 10) for at in range(5)]
+    new = [recorded([90.0 + at, *LENGTHS], load=9 + at / 10) for at in range(5)]
+    comparison = compare(base, new)
+    assert numbers(row(comparison, "first")) == (52.0, 92.0, 40.0, "higher")
+    assert numbers(row(comparison, "load"))[3] == "higher"
+    assert row(comparison, "load").difference == pytest.approx(4e6)
+    assert row(comparison, "load").base.count == 5
+    assert "one-run" not in [caution.code for caution in comparison.cautions]
+
+
+def test_the_order_of_runs_does_not_matter() -> None:
+    runs = [recorded(LENGTHS), recorded([one + 2 for one in LENGTHS]), recorded([20.0, 30.0])]
+    new = [recorded([one + 1 for one in LENGTHS])]
+    assert compare(runs, new).groups == compare(runs[::-1], new).groups
+
+
+def test_a_model_that_left_the_neural_engine() -> None:
+    comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, "C" * 10)])
+    shares = {name: row(comparison, f"{name} share") for name in ("ANE", "CPU")}
+    assert [(one.base.value, one.new.value, one.judgement) for one in shares.values()] == [
+        (1.0, 0.0, "lower"),
+        (0.0, 1.0, "higher"),
+    ]
+    assert comparison.base.verdicts == {"ANE": 10}
+    assert comparison.new.verdicts == {"CPU": 10}
+    assert {(one.symbol, one.engine, one.change) for one in comparison.functions} == {
+        ("BNNSFilterApply", "CPU", "appeared"),
+        ("H11ANEProgramProcessRequestDirect", "ANE", "vanished"),
+    }
+
+
+def test_busy_time_and_host_samples_are_never_one_number() -> None:
+    comparison = compare([recorded(LENGTHS, ane_busy=2)], [recorded(LENGTHS, ane_busy=4)])
+    assert numbers(row(comparison, "ANE busy")) == (2.0, 4.0, 2.0, "higher")
+    assert row(comparison, "ANE busy").base.basis == "measured"
+    assert numbers(row(comparison, "ANE samples")) == (1.0, 1.0, 0.0, "within the noise")
+    assert row(comparison, "ANE samples").base.basis == "sampled"
+
+
+def test_what_one_side_cannot_show_is_not_compared() -> None:
+    comparison = compare([recorded(LENGTHS, measured=False)], [recorded(LENGTHS)])
+    busy = row(comparison, "ANE busy")
+    assert (busy.difference, busy.judgement, busy.new.value) == (None, "not measurable", 2e6)
+    assert busy.base.missing.startswith("no table measured the ANE")
+    assert row(comparison, "ANE share").judgement == "within the noise"
+
+
+def test_lengths_of_different_bases_are_not_compared() -> None:
+    inferred = recorded([10.0] * 12, "C" * 12, windows="stacks")
+    assert set(inferred.windows["basis"]) == {"inferred"}
+    comparison = compare([recorded([10.0] * 12, "C" * 12)], [inferred])
+    assert row(comparison, "p50").judgement == "not measurable"
+    assert "coreml-os-signpost in BASE and from stacks in NEW" in row(comparison, "p50").base.missing
+    assert "different-window-sources" in [caution.code for caution in comparison.cautions]
+    assert row(comparison, "CPU share").judgement == "within the noise"
+
+
+def test_times_that_are_known_in_different_ways_are_not_subtracted() -> None:
+    measured, inferred = Value(5.0, 10, 10, "measured"), Value(9.0, 10, 10, "inferred")
+    found = difference("ANE waiting", ("ns", "ns"), measured, inferred, (3.0, 5.0), 5)
+    assert (found.difference, found.judgement) == (None, "not measurable")
+    assert found.base.missing == "measured in BASE and inferred in NEW, which do not compare"
+    counted = difference("hand-offs", ("count", "count"), measured, inferred, (3.0, 5.0), 5)
+    assert (counted.difference, counted.judgement) == (4.0, "higher")
+
+
+def test_windows_that_somebody_gave_have_no_length_to_compare() -> None:
+    trace = trace_of([(at + 0.5, "main", BNNS) for at in range(200)])
+    given = analyze(trace, windows=[manual(at * 10, at * 10 + 8) for at in range(10)])
+    found = row(compare([given], [given]), "p50")
+    assert found.base.missing == "you gave the windows, so their lengths are no finding"
+
+
+def test_samples_in_cycles_are_not_subtracted_from_time() -> None:
+    stacks = [(at + 0.5, "main", BNNS) for at in range(100)]
+    windows = [manual(at * 10, at * 10 + 8) for at in range(10)]
+    time, cycles = (analyze(trace_of(stacks, unit), windows=windows) for unit in ("ns", "cycles"))  # type: ignore[arg-type]
+    comparison = compare([time], [cycles])
+    assert row(comparison, "CPU samples").judgement == "not measurable"
+    assert comparison.functions_missing == "samples are weighed in cycles and ns, which do not compare"
+
+
+def test_models_are_groups_and_one_sided_ones_are_named() -> None:
+    models = ["Net", "Big"] * 10
+    base = recorded([10.0, 30.0] * 10, models=models)
+    new = recorded([20.0, 30.0] * 10, models=models)
+    comparison = compare([base], [new])
+    assert [(group.kind, group.name, group.base_windows) for group in comparison.groups] == [
+        ("all", "", 20),
+        ("kind", "Big", 10),
+        ("kind", "Net", 10),
+    ]
+    assert [group.also_names for group in comparison.groups] == [(), ("Big",), ("Net",)]
+    assert [row(comparison, "p50", at).judgement for at in (1, 2)] == ["within the noise", "higher"]
+    assert "different-kinds-of-windows" not in [caution.code for caution in comparison.cautions]
+    alone = compare([base], [recorded([20.0] * 10)])
+    assert "different-kinds-of-windows" in [caution.code for caution in alone.cautions]
+    assert ("model", "Big", "base", 10) in [
+        (one.kind, one.name, one.side, one.windows) for one in alone.one_sided
+    ]
+
+
+def test_windows_of_one_label_and_two_sources_are_two_kinds() -> None:
+    analysis = recorded(LENGTHS)
+    sources = pd.Categorical(["coreml-os-signpost"] * 4 + ["signpost"] * 6)
+    two = replace(analysis, windows=analysis.windows.assign(source=sources))
+    kinds = [
+        (group.source, group.base_windows) for group in compare([two], [two]).groups if group.kind == "kind"
+    ]
+    assert kinds == [("coreml-os-signpost", 4), ("signpost", 6)]
+
+
+def test_hand_offs_are_counted_per_window() -> None:
+    comparison = compare([recorded([20.0] * 6)], [recorded([20.0] * 6, "X" * 6)])
+    hand_offs = row(comparison, "hand-offs")
+    assert (hand_offs.base.value, hand_offs.new.value, hand_offs.judgement) == (0.0, 1.0, "higher")
+
+
+def test_what_may_explain_a_difference_is_said() -> None:
+    new = replace(INFO, device="iPhone", os="18.0", template="Time Profiler")
+    later = [*LENGTHS[1:], 10.5]
+    comparison = compare([recorded(LENGTHS)], [recorded(later, info=new)])
+    assert {caution.code: caution.message for caution in comparison.cautions} | {"one-run": ""} == {
+        "different-device": "different devices: Mac in BASE, iPhone in NEW",
+        "different-os": "different systems: 15.0 in BASE, 18.0 in NEW",
+        "different-template": "different templates: Core ML in BASE, Time Profiler in NEW",
+        "one-run": "",
+    }
+
+
+def test_a_side_whose_windows_tell_no_engine_has_no_shares() -> None:
+    comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, "U" * 10)])
+    for name in ("ANE share", "CPU share"):
+        found = row(comparison, name)
+        assert (found.new.value, found.judgement) == (None, "not measurable")
+        assert found.new.missing == "no window tells an engine"
+    unknown = row(comparison, "UNKNOWN share")
+    assert (unknown.base.value, unknown.new.value, unknown.judgement) == (0.0, 1.0, "higher")
+    assert "Engines cannot be compared: not measurable in NEW, no window tells an engine." in sentence(
+        comparison
+    )
+    neither = compare([recorded(LENGTHS, "U" * 10)], [recorded(LENGTHS, "U" * 10)])
+    assert "No window tells an engine." in sentence(neither)
+
+
+def test_windows_that_tell_no_engine_leave_shares_open() -> None:
+    comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "A" * 12 + "U" * 8)])
+    ane = row(comparison, "ANE share")
+    assert (ane.base.value, ane.base.most, ane.new.value, ane.new.most) == (1.0, None, 0.6, 1.0)
+    assert (ane.difference, ane.judgement) == (None, "not measurable")
+    assert ane.new.missing == "8 of 20 windows in NEW tell no engine, and the answer depends on them"
+    assert "Engines cannot be compared: 8 of 20 windows in NEW tell no engine" in sentence(comparison)
+
+
+def test_few_silent_windows_change_no_finding() -> None:
+    comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "C" * 19 + "U")])
+    cpu = row(comparison, "CPU share")
+    assert (cpu.base.value, cpu.new.value, cpu.new.most, cpu.judgement) == (0.0, 0.95, 1.0, "higher")
+    assert cells(cpu)[2] == "95.0 … 100.0 %"
+    assert cpu.low is not None
+    assert cpu.high is not None
+    assert cpu.low < 0.95 < 1.0 <= cpu.high
+    back = compare([recorded([10.0] * 20, "C" * 19 + "U")], [recorded([10.0] * 20)])
+    turned = row(back, "CPU share")
+    assert (turned.low, turned.high, turned.judgement) == (-cpu.high, -cpu.low, "lower")
+
+
+def half_busy(on_cpu: int) -> Analysis:
+    """Ten predictions, of which Core ML reports the CPU's part in some."""
+    trace = trace_of([(20.5 + at * 20, "main", BNNS) for at in range(10)])
+    rows = [prediction(20 + at * 20, 30 + at * 20) for at in range(10)]
+    rows += [core_ml(21 + at * 20, 24 + at * 20, "CPU", depth=1) for at in range(on_cpu)]
+    return analyze(with_evidence(trace, rows))
+
+
+def test_a_number_of_some_windows_says_of_how_many() -> None:
+    comparison = compare([half_busy(6)], [half_busy(10)])
+    busy = row(comparison, "CPU busy")
+    assert (busy.base.value, busy.base.count, busy.base.total, busy.base.is_partial) == (3e6, 6, 10, True)
+    assert not busy.new.is_partial
+    (told,) = missing(shown(iter([busy]))[1])
+    assert told.text == (
+        "6 of 10 windows in BASE and 10 of 10 in NEW show it, and the number is of these: CPU busy"
+    )
+    whole = row(compare([half_busy(10)], [half_busy(10)]), "CPU busy")
+    assert shown(iter([whole])) == ([whole], [])
+
+
+def test_loads_of_some_runs_say_of_how_many() -> None:
+    base = [recorded(LENGTHS, load=5), recorded(LENGTHS[1:])]
+    load = row(compare(base, [recorded(LENGTHS[2:], load=5)]), "load")
+    assert (load.base.count, load.base.total, load.base.is_partial) == (1, 2, True)
+
+
+def test_the_run_that_lacks_a_number_is_named() -> None:
+    named = replace(INFO, name="bare")
+    base = [recorded(LENGTHS), recorded(LENGTHS[1:], measured=False, info=named)]
+    busy = row(compare(base, [recorded(LENGTHS[2:])]), "ANE busy")
+    assert busy.base.missing.startswith("bare, run 1: no table measured the ANE")
+    alone = row(compare(base[1:], [recorded(LENGTHS[2:])]), "ANE busy")
+    assert alone.base.missing.startswith("no table measured the ANE")
+
+
+def test_a_recording_that_is_given_twice_is_no_second_run() -> None:
+    one, other, third = recorded(LENGTHS), recorded(LENGTHS[1:]), recorded(LENGTHS[2:])
+    renamed = recorded(LENGTHS, info=replace(INFO, name="copy"))
+    told = {one.code: one.message for one in compare([one, other], [third, renamed]).cautions}
+    assert told["same-recording-twice"].startswith(
+        "the same recording is given twice or more: literal, run 1, in BASE and NEW;"
+    )
+    twice = compare([other], [one, renamed]).cautions[0]
+    assert "literal, run 1, in NEW (2 times)" in twice.message
+    assert not any(one.code == "same-recording-twice" for one in compare([one], [other, third]).cautions)
+
+
+def test_verdicts_that_are_known_in_different_ways_are_a_caution() -> None:
+    comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, measured=False)])
+    (told,) = [one.message for one in comparison.cautions if one.code == "different-verdict-bases"]
+    assert told.startswith("verdicts are measured in BASE, sampled in NEW: a share counts windows by verdict")
+    alike = compare([recorded(LENGTHS)], [recorded(LENGTHS[1:])])
+    assert "different-verdict-bases" not in [one.code for one in alike.cautions]
+
+
+def test_sides_without_windows_or_samples_say_so() -> None:
+    empty = analyze(with_evidence(trace_of([])))
+    comparison = compare([empty], [recorded(LENGTHS)])
+    assert row(comparison, "p50").base.missing == "there is no such window"
+    assert comparison.functions_missing == "not measurable in BASE: no host sample has a stack"
+    assert compare([empty], [empty]).groups[0].base_windows == 0
+    with pytest.raises(UsageError, match="needs a recording on each side"):
+        compare([], [empty])
+
+
+def test_functions_without_a_symbol_are_one_per_binary() -> None:
+    def bare(address: str) -> Analysis:
+        stack = (f"libSecret.dylib | {address}", "App | main")
+        windows = [manual(at * 10, at * 10 + 8) for at in range(10)]
+        return analyze(trace_of([(at * 10 + 1.0, "main", stack) for at in range(10)]), windows=windows)
+
+    assert compare([bare("0x1000")], [bare("0x2000")]).functions == ()
+
+
+def test_a_sample_recording_whose_truth_is_known() -> None:
+    """fallback-midway: six windows on the Neural Engine, then six on the CPU."""
+    whole = analyze(open_trace(SAMPLES / "fallback-midway-ios27"))
+    halves = [
+        analyze(
+            open_trace(SAMPLES / "fallback-midway-ios27"),
+            windows=[manual(start + at * 41, start + at * 41 + 26) for at in range(6)],
+        )
+        for start in (18.8, 264.8)
+    ]
+    assert compare([whole], [whole]).base.verdicts == {"ANE": 6, "CPU": 6}
+    comparison = compare(halves[:1], halves[1:])
+    assert [
+        (one.base.value, one.new.value, one.judgement)
+        for one in (row(comparison, f"{name} share") for name in ("ANE", "CPU"))
+    ] == [
+        (1.0, 0.0, "lower"),
+        (0.0, 1.0, "higher"),
+    ]
+    appeared = {one.engine for one in comparison.functions if one.change == "appeared"}
+    vanished = {
+        one.symbol for one in comparison.functions if one.change == "vanished" and one.engine == "ANE"
+    }
+    assert "CPU" in appeared
+    assert vanished
+
+
+def test_a_function_is_the_frame_that_decided_and_not_the_leaf() -> None:
+    windows = [manual(at * 10, at * 10 + 8) for at in range(10)]
+    once, thrice = (
+        [(at * 10 + 1.0 + n, "main", ANE_WAIT) for at in range(10) for n in range(times)] for times in (1, 3)
+    )
+    sides = [analyze(trace_of(samples), windows=windows) for samples in (once, thrice)]
+    (change,) = compare(sides[:1], sides[1:]).functions
+    assert (change.change, change.engine, change.symbol) == (
+        "grew",
+        "ANE",
+        "H11ANEProgramProcessRequestDirect",
+    )
+    assert (change.row.base.value, change.row.new.value) == (1e6, 3e6)
+
+
+def test_a_function_that_decides_nothing_is_the_leaf() -> None:
+    windows = [manual(at * 10, at * 10 + 8) for at in range(10)]
+    idle, busy = (
+        [(at * 10 + 1.0 + n, "main", UI) for at in range(10) for n in range(times)] for times in (1, 3)
+    )
+    sides = [analyze(trace_of(samples), windows=windows) for samples in (idle, busy)]
+    (change,) = compare(sides[:1], sides[1:]).functions
+    assert (change.symbol, change.binary, change.engine) == ("-[NSView drawRect:]", "AppKit", "OTHER")

@@ -1,0 +1,119 @@
+"""The tools around xctrace: xcrun (with devicectl), xcode-select, ps, mdfind."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from fake_xctrace.machine import Console, Machine, Refusal, read_settings, write_settings
+
+XCODE = "/Applications/Xcode.app/Contents/Developer"
+TOOLS = "/Library/Developer/CommandLineTools"
+
+_LICENCE = (
+    "You have not agreed to the Xcode license agreements. Please run 'sudo xcodebuild -license' from within a"
+    " Terminal window to review and agree to the Xcode and Apple SDKs license."
+)
+
+
+def developer_folder(machine: Machine) -> str | None:
+    """Return what is selected; DEVELOPER_DIR goes before `xcode-select --switch`."""
+    selected = {"command-line-tools": TOOLS, "none": None}.get(machine["xcode"], XCODE)
+    return os.environ.get("DEVELOPER_DIR") or selected
+
+
+def check_xctrace(machine: Machine) -> None:
+    """Refuse to be xctrace where the machine has no usable Xcode (texts: Apple's, as quoted in public issues)."""
+    folder = developer_folder(machine)
+    if folder is None:
+        raise Refusal("xcode-select: note: No developer tools were found, requesting install.")
+    if folder == TOOLS:
+        raise Refusal(
+            "xcode-select: error: tool 'xctrace' requires Xcode, but active developer directory"
+            f" '{folder}' is a command line tools instance"
+        )
+    if machine["xcode"] == "licence":
+        raise Refusal(_LICENCE, 69)
+
+
+def xcrun(machine: Machine, arguments: list[str], console: Console) -> int:
+    """`--find TOOL`, `-f TOOL` or `TOOL ARGUMENTS`."""
+    if not arguments:
+        raise Refusal("usage: xcrun [options] <tool name> ... arguments ...", 64)  # wording is ours
+    folder = developer_folder(machine)
+    if folder is None:
+        raise Refusal(
+            f"xcrun: error: invalid active developer path ({TOOLS}), missing xcrun at: {TOOLS}/usr/bin/xcrun"
+        )
+    if not folder.startswith(("/Applications/", TOOLS)) and not Path(folder).is_dir():
+        raise Refusal(f"xcrun: error: missing DEVELOPER_DIR path: {folder}")
+    if machine["xcode"] == "licence":
+        raise Refusal(_LICENCE, 69)
+    find = arguments[0] in {"--find", "-f"}
+    tool, *left = arguments[1:] if find else arguments
+    if tool not in {"xctrace", "devicectl"} or folder == TOOLS:
+        raise Refusal(f'xcrun: error: unable to find utility "{tool}", not a developer tool or in PATH', 72)
+    path = machine.folder / tool
+    if find:
+        console.say(str(path))
+        return 0
+    if tool == "devicectl":
+        return _devicectl(machine, left, console)
+    return os.execv(path, [tool, *left])
+
+
+def _devicectl(machine: Machine, arguments: list[str], console: Console) -> int:
+    """`device info details --device UDID` wakes a healthy phone that stands under Offline."""
+    if (
+        arguments[:3] != ["device", "info", "details"]
+        or arguments[3:4] != ["--device"]
+        or len(arguments) != 5
+    ):
+        raise Refusal("Error: Unexpected arguments", 64)  # wording is ours
+    wanted = arguments[4]
+    asleep = [one for one in machine["offline"] if one["udid"] == wanted and one.get("wakes", True)]
+    if not asleep and all(one["udid"] != wanted for one in machine["devices"]):
+        raise Refusal("ERROR: The specified device was not found. (com.apple.dt.CoreDeviceError error 1000)")
+    if asleep:
+        offline = [one for one in machine["offline"] if one not in asleep]
+        devices = [*machine["devices"], *asleep]
+        write_settings(
+            machine.folder, {**read_settings(machine.folder), "offline": offline, "devices": devices}
+        )
+    console.say(f"Current device details:\n  • udid: {wanted}")
+    return 0
+
+
+def xcode_select(machine: Machine, arguments: list[str], console: Console) -> int:
+    if arguments not in (["-p"], ["--print-path"]):
+        raise Refusal("xcode-select: error: unknown command option", 1)  # wording is ours
+    folder = developer_folder(machine)
+    if folder is None:
+        raise Refusal(
+            "xcode-select: error: unable to get active developer directory, use `sudo xcode-select --switch"
+            " path/to/Xcode.app` to set one (or see `man xcode-select`)",
+            2,
+        )
+    console.say(folder)
+    return 0
+
+
+def ps(machine: Machine, arguments: list[str], console: Console) -> int:
+    if arguments != ["-axww", "-o", "pid=,comm="]:
+        raise Refusal(f"ps: the stand-in does not know these arguments: {arguments}")
+    for process in machine["processes"]:
+        console.say(f"{process['pid']:5} {process['path']}")
+    return 0
+
+
+def mdfind(machine: Machine, arguments: list[str], console: Console) -> int:
+    query = re.fullmatch(
+        r"kMDItemCFBundleIdentifier == '([^']*)'", arguments[0] if len(arguments) == 1 else ""
+    )
+    if not query:
+        raise Refusal("Failed to create query for the given arguments")  # wording is ours
+    found = machine["apps"].get(query[1], [])
+    for path in [found] if isinstance(found, str) else found:
+        console.say(path)
+    return 0

@@ -1,0 +1,53 @@
+"""The launched target: a real process on the host, pretended on a device."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+from pathlib import Path
+
+from fake_xctrace.machine import log_target
+from fake_xctrace.plan import Plan
+
+
+class Target:
+    """A process of a session of its own, so that Ctrl-C in the terminal does not reach it."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+
+    @classmethod
+    def of(cls, plan: Plan, folder: Path) -> Target | None:
+        """Launch what the plan says; None when there is nothing to launch here."""
+        if plan.kind != "launch" or plan.device.kind != "host":
+            return None
+        variables = dict(one.partition("=")[::2] for one in plan.variables)
+        with (
+            _stream(plan.standard_input, os.O_RDONLY, 0) as stdin,
+            _stream(plan.standard_output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 1) as stdout,
+        ):
+            child = subprocess.Popen(
+                plan.command,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, **variables},
+                start_new_session=True,
+            )
+        log_target(folder, child.pid)
+        return cls(child)
+
+    def has_ended(self) -> bool:
+        return self._child.poll() is not None
+
+    def kill(self) -> None:
+        """Kill it as xctrace does at the end of a recording, with SIGKILL."""
+        self._child.kill()
+        self._child.wait()
+
+
+def _stream(name: str | None, flags: int, own: int) -> io.RawIOBase:
+    """Open what is redirected; `-` is xctrace's own stream."""
+    descriptor = os.dup(own) if name == "-" else os.open(name or os.devnull, flags, 0o644)
+    return io.FileIO(descriptor, "rb" if flags == os.O_RDONLY else "wb")

@@ -1,0 +1,81 @@
+"""What does not touch a recording: `list`, `version`, `help`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fake_xctrace.machine import Console, Machine, Refusal
+from fake_xctrace.options import COMMANDS, USAGE_ERROR, usage
+
+_COMMANDS = {
+    "record": "Perform new recording using specified template",
+    "import": "Import file of a supported format into .trace file",
+    "export": "Export .trace file content to an external format",
+    "remodel": "Remodel .trace using currently installed modelers",
+    "symbolicate": "Symbolicate .trace file using specified dSYM",
+    "list [devices|templates|instruments]": "List capabilities of the current running environment",
+    "version": "Print version of the tool",
+}
+
+
+def version(machine: Machine, console: Console) -> None:
+    console.say(f"xctrace version {machine['version']} ({machine['build']})")
+
+
+def show_help(machine: Machine, arguments: list[str], console: Console) -> None:
+    if not arguments:
+        console.say(overview())
+    elif arguments[0] in COMMANDS:
+        console.say(usage(arguments[0], machine.build))
+    elif arguments[0] in {"list", "version", "help"}:
+        console.say(f"usage: xctrace {arguments[0]}")
+    else:
+        raise Refusal(f"Unknown command: {arguments[0]}\n{overview()}", USAGE_ERROR)  # wording is ours
+
+
+def overview() -> str:
+    """Return what `xctrace help` prints (Xcode 26)."""
+    lines = [f"\t{name:<43} {text}" for name, text in _COMMANDS.items()]
+    head = [
+        "usage:",
+        "\txctrace <command> [options]",
+        "",
+        "global options:",
+        "\t-q, --quiet",
+        "",
+        "commands:",
+    ]
+    return "\n".join([*head, *lines, "", "further help:", "\t xctrace help <command>"])
+
+
+def listing(machine: Machine, arguments: list[str], console: Console) -> None:
+    what = arguments[0] if len(arguments) == 1 else ""
+    if what == "devices":
+        console.say("\n\n".join(sections(machine)))
+    elif what == "templates":
+        console.say("\n".join(["== Standard Templates ==", *machine.templates]))
+        if machine["user_templates"]:
+            console.say("\n".join(["", "== User Templates ==", *machine["user_templates"]]))
+    elif what == "instruments":
+        console.say("\n".join(machine["instruments"]))
+    else:
+        raise Refusal("usage: xctrace list [devices|templates|instruments]", USAGE_ERROR)
+
+
+def sections(machine: Machine, numbered: bool = False) -> list[str]:
+    """Return the devices as `list devices` prints them, or as an error does, which numbers them."""
+    titles = {"devices": "Devices", "offline": "Devices Offline", "simulators": "Simulators"}
+    number = iter(range(1000))
+    return [
+        "\n".join(
+            [f"== {title} =="]
+            + [f"[{next(number)}] " * numbered + device_line(device) for device in machine[name]]
+        )
+        for name, title in titles.items()
+        if machine[name]
+    ]
+
+
+def device_line(device: dict[str, Any]) -> str:
+    system = f" ({device['os']})" if device.get("os") else ""
+    return f"{device['name']}{system} ({device['udid']})"

@@ -1,0 +1,62 @@
+"""The entry point of every executable: which program it is follows from the name it was installed under."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+from fake_xctrace import host, listing
+from fake_xctrace.machine import Console, Machine, Refusal, log_call
+from fake_xctrace.options import USAGE_ERROR
+
+
+def main(name: str, folder: str) -> int:
+    """Run as `name` with the settings in `folder`, and return the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    arguments = sys.argv[1:]
+    log_call(Path(folder), [name, *arguments])
+    machine = Machine(Path(folder))
+    console = Console()
+    try:
+        if name == "xctrace":
+            return xctrace(machine, arguments, console)
+        run = {"xcrun": host.xcrun, "xcode-select": host.xcode_select, "ps": host.ps, "mdfind": host.mdfind}[
+            name
+        ]
+        return run(machine, arguments, console)
+    except Refusal as refusal:
+        console.complain(str(refusal))
+        return refusal.code
+
+
+def xctrace(machine: Machine, arguments: list[str], console: Console) -> int:
+    host.check_xctrace(machine)
+    while arguments and arguments[0] in {"-q", "--quiet"}:
+        arguments = arguments[1:]
+    command, *left = arguments or [""]
+    console.speaks = machine["prints"] or command not in {"record", "import"}
+    if command == "version":
+        listing.version(machine, console)
+    elif command == "help":
+        listing.show_help(machine, left, console)
+    elif command == "list":
+        listing.listing(machine, left, console)
+    elif command == "record":
+        from fake_xctrace.recording import record
+
+        return record(machine, left, console)
+    elif command == "import":
+        from fake_xctrace.recording import import_file
+
+        return import_file(machine, left, console)
+    elif command == "export":
+        from fake_xctrace.exporting import export
+
+        return export(machine, left, console)
+    elif command in {"symbolicate", "remodel"}:
+        raise Refusal(f"The stand-in does not know {command}")
+    else:
+        unknown = f"Unknown command: {command}\n" if command else ""  # wording is ours
+        raise Refusal(unknown + listing.overview(), USAGE_ERROR)
+    return 0

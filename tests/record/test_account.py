@@ -1,0 +1,158 @@
+"""What is told about a finished recording, from literal runs and outcomes."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tracekit.record.account import failure, size_text, success
+from tracekit.record.failures import Failure
+from tracekit.record.outcome import Outcome, State
+from tracekit.record.plan import Plan
+from tracekit.record.recorder import Limits, Run, StopReason
+from tracekit.record.session import Recording, Settings
+from tracekit.record.target import EVERYTHING
+from tracekit.xctrace.tool import Xctrace
+
+TOOL = Xctrace("/Applications/Xcode beta.app/xctrace")
+SAID = (
+    "Starting recording with the Blank template.",
+    "Ctrl-C to stop the recording",
+    "Output file saved as: x",
+)
+RUN = Run(("xctrace",), 0, SAID, "", False, 100.0, 101.0, 111.0, 114.5)
+FAILURE = Failure("sandbox", "The kernel refused to record.", "Record from a Terminal of your own.")
+
+
+def recording(bundle: Path, outcome: Outcome, run: Run = RUN) -> Recording:
+    return Recording(bundle, bundle, outcome, (run,), Settings(Plan(None, ("GPU",)), EVERYTHING, Limits(10)))
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """A recording of 1.5 MB."""
+    folder = tmp_path / "x.trace"
+    (folder / "Trace1.run").mkdir(parents=True)
+    (folder / "Trace1.run" / "data").write_bytes(b"x" * 1_500_000)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(0, "0.0 MB"), (1_500_000, "1.5 MB"), (999_000_000, "999.0 MB"), (2_500_000_000, "2.50 GB")],
+)
+def test_sizes_are_those_of_the_finder(size_bytes: int, text: str) -> None:
+    assert size_text(size_bytes) == text
+
+
+# What can be used -----------------------------------------------------------------------------------------
+
+
+def test_a_good_recording_is_one_line(bundle: Path) -> None:
+    assert success(recording(bundle, Outcome("good"))) == f"Saved {bundle} (1.5 MB) in 3.5 s"
+
+
+def test_run_issues_are_told_and_many_are_counted(bundle: Path) -> None:
+    notes = tuple(f"issue {number}" for number in range(8))
+    lines = success(recording(bundle, Outcome("good", notes=notes))).splitlines()
+    assert lines[1:6] == [f"xctrace reports: issue {number}" for number in range(5)]
+    assert lines[6:] == [f"xctrace reports 3 more: see {bundle.with_name('x.recording.json')}"]
+
+
+def test_a_recording_cut_short_by_the_disk_says_so(bundle: Path) -> None:
+    text = success(recording(bundle, Outcome("good"), replace(RUN, reason="disk")))
+    assert text.endswith("It is shorter than asked for: the disk was nearly full.")
+
+
+def test_a_recording_without_samples_says_why_as_far_as_is_known(bundle: Path) -> None:
+    assert success(recording(bundle, Outcome("empty"))).endswith(
+        "It holds no sample. The target may have been idle, or have ended at once."
+    )
+    assert success(recording(bundle, Outcome("empty", FAILURE))).endswith(f"It holds no sample. {FAILURE}")
+
+
+# What cannot ----------------------------------------------------------------------------------------------
+
+
+def test_a_known_failure_comes_with_its_way_out(tmp_path: Path) -> None:
+    error = failure(recording(tmp_path / "x.trace", Outcome("missing", FAILURE)), TOOL)
+    assert (str(error), error.lines, error.exit_code) == (f"Nothing was recorded. {FAILURE}", (), 4)
+
+
+def test_an_unknown_failure_is_told_in_xctraces_words(tmp_path: Path) -> None:
+    run = replace(RUN, exit_code=1, said=(*SAID[:2], "Something new.", "  It went wrong."))
+    error = failure(recording(tmp_path / "x.trace", Outcome("missing"), run), TOOL)
+    assert "xctrace said: Something new. " in str(error)
+    assert "It went wrong." in str(error)
+    assert "Ctrl-C" not in str(error)
+
+
+def test_an_xctrace_that_said_nothing_is_told_by_its_exit_code(tmp_path: Path) -> None:
+    error = failure(
+        recording(tmp_path / "x.trace", Outcome("missing"), replace(RUN, exit_code=21, said=())), TOOL
+    )
+    assert str(error) == "Nothing was recorded. xctrace said nothing (exit code 21)."
+
+
+def test_an_added_run_that_failed_says_what_became_of_the_earlier_ones(tmp_path: Path) -> None:
+    one = recording(tmp_path / "x.appending.trace", Outcome("missing", FAILURE))
+    one = replace(one, final=tmp_path / "x.trace", settings=replace(one.settings, append=True))
+    assert f"Nothing was recorded; {tmp_path}/x.trace is as it was" in str(failure(one, TOOL))
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "began", "told"),
+    [
+        ("insisted", -9, 101.0, "xctrace was killed while it saved, as you insisted"),
+        ("silent", -9, 101.0, "xctrace gave no sign of life while it saved (--save-timeout) and was ended"),
+        ("asked", 54, 101.0, "it was stopped, and xctrace did not save it"),
+        ("asked", 54, None, "it was stopped before it began"),
+        ("overdue", 54, 101.0, "xctrace did not end by itself at its time limit"),
+        ("disk", 54, 101.0, "the disk was nearly full"),
+        ("", -9, 101.0, "xctrace was ended by signal 9"),
+    ],
+)
+def test_every_end_has_its_reason(
+    bundle: Path, reason: StopReason, code: int, began: float | None, told: str
+) -> None:
+    run = replace(RUN, reason=reason, exit_code=code, began=began)
+    error = str(failure(recording(bundle, Outcome("unfinished"), run), TOOL))
+    assert error.startswith(f"{bundle} was not finished: {told}.")
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [("unreadable", "cannot be read"), ("unfinished", "was not finished"), ("empty", "holds no sample")],
+)
+def test_every_state_has_its_words(bundle: Path, state: State, told: str) -> None:
+    assert str(failure(recording(bundle, Outcome(state, detail="Why.")), TOOL)).startswith(
+        f"{bundle} {told}."
+    )
+
+
+def test_an_unfinished_recording_with_raw_data_comes_with_the_command_that_recovers_it(bundle: Path) -> None:
+    raw = bundle / "Trace1.run" / "Attachments" / "trace-data.atrc"
+    raw.parent.mkdir()
+    raw.touch()
+    error = failure(recording(bundle, Outcome("unfinished"), replace(RUN, exit_code=-9)), TOOL)
+    assert str(error).endswith("This recovers what was recorded (not tried by us):")
+    (command,) = error.lines
+    recovered = str(bundle.with_name("x.recovered.trace"))
+    assert shlex.split(command) == [
+        TOOL.path,
+        "import",
+        "--input",
+        str(raw),
+        "--template",
+        "Time Profiler",
+        "--output",
+        recovered,
+    ]
+
+
+def test_an_unfinished_recording_without_raw_data_is_to_be_made_again(bundle: Path) -> None:
+    error = failure(recording(bundle, Outcome("unfinished"), replace(RUN, exit_code=-9)), TOOL)
+    assert (str(error).endswith("Record again."), error.lines) == (True, ())

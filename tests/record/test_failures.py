@@ -1,0 +1,87 @@
+"""What xctrace says, as public projects quote it, and what that is taken for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracekit.record.failures import explain, run_issues
+
+SUCCESS = [
+    "Starting recording with the Time Profiler template. Attaching to: ProbeFixture (27364). Time limit: 5.0 s",
+    "Ctrl-C to stop the recording",
+    "Reached specified time limit, ending recording...",
+    "Recording completed. Saving output file...",
+    "Output file saved as: time-profiler.trace",
+]
+PARTLY = [
+    "Starting recording with the Time Profiler template. Attaching to: sleep (36937). Time limit: 3.0 s",
+    "Ctrl-C to stop the recording",
+    "Reached specified time limit, ending recording...",
+    "Run issues were detected (trace is still ready to be viewed):",
+    "* [Error] Failed to stop recording session: Failed stoping ktrace session. ",
+    "* [Warning] Data rate might be too high",
+    "Recording failed with errors. Saving output file...",
+    "Output file saved as: rtk_profile2.trace",
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("Cannot find process matching name: NoSuchApp", "no-such-process"),
+        ("Cannot find process for provided pid: 4999", "process-gone"),
+        ("Failed to attach to target: Failed to attach to target process.", "attach-refused"),
+        (
+            "Target process is marked restricted and cannot be traced while System Integrity Protection is enabled",
+            "restricted",
+        ),
+        ("_lockKPerf: could not lock kperf. Likely another session just started.", "recorder-busy"),
+        ("Failed to start the recording: Could not set the recording priority.", "sandbox"),
+        ("The device is locked.", "device-locked"),
+        ("Unable to launch x because the device was not, or could not be, unlocked.", "device-locked"),
+        ("The operation failed because Developer Mode is disabled.", "developer-mode"),
+        ("* [Error] Allocations cannot handle a target type of 'All Processes'", "all-processes"),
+        ("Recording of 'Network Connections' is not supported in the Simulator.", "not-for-platform"),
+        (
+            "You have not agreed to the Xcode license agreements. Please run 'sudo xcodebuild -license'",
+            "licence",
+        ),
+        ("Failed to write: No space left on device", "disk-full"),
+    ],
+)
+def test_every_known_failure_has_its_sentence_and_its_way_out(said: str, code: str) -> None:
+    failure = explain([*SUCCESS[:2], said])
+    assert failure is not None
+    assert failure.code == code
+    assert failure.problem.endswith(".")
+    assert failure.advice.endswith(".")
+    assert str(failure) == f"{failure.problem} {failure.advice}"
+
+
+@pytest.mark.parametrize(
+    ("code", "way_out"),
+    [
+        ("could not lock kperf", "Stop the other xctrace"),
+        ("Could not set the recording priority", "Record from a Terminal of your own"),
+        ("Failed to attach to target", "com.apple.security.get-task-allow"),
+        ("The device is locked.", "Unlock it"),
+        ("Cannot find process for provided pid: 1", "--device"),
+    ],
+)
+def test_the_way_out_fits_the_failure(code: str, way_out: str) -> None:
+    failure = explain([code])
+    assert failure is not None
+    assert way_out in failure.advice
+
+
+@pytest.mark.parametrize("said", [[], SUCCESS, PARTLY, ["Target app exited, ending recording..."]])
+def test_what_is_no_failure_is_not_explained(said: list[str]) -> None:
+    assert explain(said) is None
+
+
+def test_run_issues_are_what_xctrace_lists() -> None:
+    assert run_issues(PARTLY) == (
+        "Failed to stop recording session: Failed stoping ktrace session.",
+        "Data rate might be too high",
+    )
+    assert run_issues(SUCCESS) == ()

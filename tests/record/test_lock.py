@@ -1,0 +1,143 @@
+"""One recorder at a time: a second process is refused, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tracekit.errors import XctraceError
+from tracekit.record.lock import sole_recorder
+
+pytest.importorskip("fcntl")
+
+HOLDER = """
+import sys
+from pathlib import Path
+from tracekit.record.lock import sole_recorder
+with sole_recorder(sys.argv[1], Path("first.trace")):
+    print("holds", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files, here and in child processes."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+@contextmanager
+def holder(device: str = "") -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lock until its standard input ends."""
+    command = [sys.executable, "-c", HOLDER, device]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "holds\n"
+        try:
+            yield child
+        finally:
+            assert child.stdin is not None
+            child.stdin.close()
+            child.wait(20)
+
+
+def take(device: str = "") -> None:
+    with sole_recorder(device, Path("second.trace")):
+        pass
+
+
+def test_a_second_recorder_is_refused_and_told_of_the_first() -> None:
+    with holder() as first, pytest.raises(XctraceError) as caught:
+        take()
+    assert str(caught.value) == (
+        f"Another tracekit records already (pid {first.pid}, into first.trace): only one can profile this Mac or"
+        " device at a time. Wait until it ends, or stop it with Ctrl-C in its terminal."
+    )
+
+
+def test_within_one_process_the_second_is_refused_too() -> None:
+    with (
+        sole_recorder("", Path("a.trace")),
+        pytest.raises(XctraceError, match=f"pid {os.getpid()}, into a.trace"),
+    ):
+        take()
+
+
+def test_the_refused_one_does_not_take_the_lock_away() -> None:
+    with holder():
+        for _ in range(2):
+            with pytest.raises(XctraceError, match="records already"):
+                take()
+
+
+def test_another_device_can_be_recorded_meanwhile() -> None:
+    with holder(), sole_recorder("00008101-000D482C1E78001E", Path("x.trace")):
+        take("another")
+
+
+def test_nothing_is_left_when_it_is_done(folder: Path) -> None:
+    with sole_recorder("", Path("a.trace")):
+        assert len(list(folder.iterdir())) == 1
+    assert list(folder.iterdir()) == []
+    with pytest.raises(RuntimeError), sole_recorder("", Path("a.trace")):
+        raise RuntimeError
+    assert list(folder.iterdir()) == []
+
+
+def test_after_a_holder_was_killed_the_next_one_records(folder: Path) -> None:
+    with holder() as first:
+        first.send_signal(signal.SIGKILL)
+        first.wait(20)
+        assert len(list(folder.iterdir())) == 1, "it could not clean up"
+        take()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_note_longer_than_the_next_one_is_not_mixed_with_it(folder: Path) -> None:
+    with sole_recorder("", Path("a.trace")):
+        (path,) = folder.iterdir()
+    path.write_text(" (pid 1, into " + "x" * 3000 + ")")
+    with sole_recorder("", Path("b.trace")), pytest.raises(XctraceError) as caught:
+        take()
+    assert "x" * 10 not in str(caught.value)
+
+
+def test_of_many_that_want_it_at_once_one_has_it(folder: Path) -> None:
+    """Each takes and leaves it many times; a counter shows whether two were ever inside together."""
+    code = """
+import os, sys
+from pathlib import Path
+from tracekit.errors import XctraceError
+from tracekit.record.lock import sole_recorder
+inside = Path(sys.argv[1])
+for _ in range(300):
+    try:
+        with sole_recorder("", Path("x.trace")):
+            os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+            inside.unlink()
+    except XctraceError:
+        pass
+"""
+    command = [sys.executable, "-c", code, str(folder / "inside")]
+    children = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [child.communicate(timeout=60)[1] for child in children]
+    assert [child.returncode for child in children] == [0, 0, 0], said
+
+
+def test_a_link_in_the_locks_place_is_not_followed(folder: Path) -> None:
+    with sole_recorder("", Path("a.trace")):
+        (path,) = folder.iterdir()
+    path.symlink_to(folder / "victim")
+    with pytest.raises(XctraceError):
+        take()
+    assert not (folder / "victim").exists()

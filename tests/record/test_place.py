@@ -1,0 +1,291 @@
+"""Where a recording goes: whatever happens, an earlier one stays whole until the new one is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tracekit.errors import UsageError
+from tracekit.record import place as place_module
+from tracekit.record.place import check_place, take_place
+
+
+def bundle(path: Path, content: str = "old", runs: int = 1) -> Path:
+    """A finished recording; ``content`` tells which."""
+    path.mkdir(parents=True)
+    (path / "form.template").write_text(content)
+    for number in range(1, runs + 1):
+        add_run(path, number, content)
+    return path
+
+
+def add_run(path: Path, number: int, content: str) -> None:
+    (path / f"Trace{number}.run").mkdir()
+    (path / f"Trace{number}.run" / "data").write_text(content)
+
+
+def content(path: Path) -> str:
+    """Which recording lies there; "" where it is not whole."""
+    try:
+        texts = {file.read_text() for file in (path / "form.template", path / "Trace1.run" / "data")}
+    except OSError:
+        return ""
+    return texts.pop() if len(texts) == 1 else ""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def refusal(final: Path, *, replace: bool = False, append: bool = False) -> str:
+    with pytest.raises(UsageError) as caught:
+        check_place(final, replace=replace, append=append)
+    return str(caught.value)
+
+
+# Before anything is recorded ------------------------------------------------------------------------------
+
+
+def test_a_fresh_name_is_fine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_place(tmp_path / "x.trace", replace=False, append=False)
+    monkeypatch.chdir(tmp_path)
+    check_place(Path("x.trace"), replace=False, append=False)
+
+
+def test_nothing_is_overwritten_without_force(tmp_path: Path) -> None:
+    final = bundle(tmp_path / "x.trace")
+    assert refusal(final) == f"{final} exists and will not be overwritten without --force."
+    check_place(final, replace=True, append=False)
+
+
+def test_a_link_to_nothing_is_something_that_exists(tmp_path: Path) -> None:
+    (tmp_path / "x.trace").symlink_to("nowhere")
+    assert "exists and will not be overwritten" in refusal(tmp_path / "x.trace")
+
+
+def test_force_replaces_nothing_but_recordings(tmp_path: Path) -> None:
+    (tmp_path / "file.trace").write_text("mine")
+    (tmp_path / "folder.trace").mkdir()
+    (tmp_path / "folder.trace" / "thesis.txt").write_text("mine")
+    (tmp_path / "link.trace").symlink_to(bundle(tmp_path / "x.trace"))
+    for name in ("file.trace", "folder.trace", "link.trace"):
+        assert "is no recording, and will not be overwritten" in refusal(tmp_path / name, replace=True)
+
+
+@pytest.mark.parametrize("inside", ["Trace1.run", "Attachments", "form.template", ""])
+def test_force_replaces_an_unfinished_or_empty_recording(tmp_path: Path, inside: str) -> None:
+    (tmp_path / "x.trace" / inside).mkdir(parents=True)
+    check_place(tmp_path / "x.trace", replace=True, append=False)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert "its folder does not exist" in refusal(tmp_path / "no" / "x.trace")
+
+
+def test_a_name_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "its folder does not exist" in refusal(tmp_path / "file" / "x.trace")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_not_writable_is_named(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o555)
+    assert "its folder is not writable" in refusal(tmp_path / "locked" / "x.trace")
+
+
+@pytest.mark.parametrize("kind", ["nothing", "file", "folder"])
+def test_a_run_is_added_to_recordings_only(tmp_path: Path, kind: str) -> None:
+    final = tmp_path / "x.trace"
+    if kind == "file":
+        final.write_text("mine")
+    elif kind == "folder":
+        final.mkdir()
+        (final / "thesis.txt").write_text("mine")
+    assert "is no recording that a run could be added to" in refusal(final, append=True)
+
+
+# Taking the place -----------------------------------------------------------------------------------------
+
+
+def test_a_fresh_recording_is_written_in_place(tmp_path: Path) -> None:
+    place = take_place(tmp_path / "x.trace", append=False)
+    assert place.path == place.final
+    bundle(place.path, "new")
+    assert place.settle(good=True) == tmp_path / "x.trace"
+    assert content(tmp_path / "x.trace") == "new"
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_a_bad_recording_without_predecessor_stays_where_it_is(tmp_path: Path, good: bool) -> None:
+    place = take_place(tmp_path / "x.trace", append=False)
+    bundle(place.path, "new")
+    assert content(place.settle(good)) == "new"
+    assert names(tmp_path) == ["x.trace"]
+
+
+def test_a_good_recording_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
+    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    bundle(place.path, "new")
+    assert content(place.final) == "old"
+    assert content(place.settle(good=True)) == "new"
+    assert names(tmp_path) == ["x.trace"]
+
+
+def test_a_bad_recording_leaves_the_earlier_one_and_stays_beside_it(tmp_path: Path) -> None:
+    """Both have a Trace1.run, and what the new one holds may be recovered: it is no copy of the old one."""
+    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    place.path.mkdir()
+    add_run(place.path, 1, "unfinished")
+    left = place.settle(good=False)
+    assert content(tmp_path / "x.trace") == "old"
+    assert (left / "Trace1.run" / "data").read_text() == "unfinished"
+
+
+def test_a_recording_that_never_began_leaves_the_earlier_one_alone(tmp_path: Path) -> None:
+    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    place.settle(good=False)
+    assert names(tmp_path) == ["x.trace"]
+    assert content(tmp_path / "x.trace") == "old"
+
+
+def test_earlier_attempts_are_not_overwritten(tmp_path: Path) -> None:
+    final = bundle(tmp_path / "x.trace")
+    bundle(tmp_path / "x.new.trace", "earlier attempt")
+    place = take_place(final, append=False)
+    bundle(place.path, "new")
+    place.settle(good=True)
+    assert (content(final), content(tmp_path / "x.new.trace")) == ("new", "earlier attempt")
+    assert names(tmp_path) == ["x.new.trace", "x.trace"]
+
+
+def test_an_earlier_recording_that_somebody_removed_meanwhile_is_no_hindrance(tmp_path: Path) -> None:
+    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    bundle(place.path, "new")
+    shutil.rmtree(place.final)
+    assert content(place.settle(good=True)) == "new"
+
+
+# Adding a run ---------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_added_to_a_copy_which_takes_the_originals_place(tmp_path: Path) -> None:
+    place = take_place(bundle(tmp_path / "x.trace"), append=True)
+    assert content(place.path) == "old"
+    add_run(place.path, 2, "second")
+    assert not (place.final / "Trace2.run").exists()
+    assert place.settle(good=True) == place.final
+    assert (place.final / "Trace2.run" / "data").read_text() == "second"
+    assert names(tmp_path) == ["x.trace"]
+
+
+def test_a_copy_that_was_spoilt_before_a_run_was_added_is_removed(tmp_path: Path) -> None:
+    place = take_place(bundle(tmp_path / "x.trace"), append=True)
+    (place.path / "form.template").write_text("spoilt")
+    place.settle(good=False)
+    assert names(tmp_path) == ["x.trace"]
+    assert content(place.final) == "old"
+
+
+def test_a_copy_with_a_bad_further_run_is_kept_beside_the_original(tmp_path: Path) -> None:
+    place = take_place(bundle(tmp_path / "x.trace"), append=True)
+    add_run(place.path, 2, "unfinished")
+    left = place.settle(good=False)
+    assert (left / "Trace2.run" / "data").read_text() == "unfinished"
+    assert content(place.final) == "old"
+    assert not (place.final / "Trace2.run").exists()
+
+
+def test_a_run_added_through_a_link_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    bundle(tmp_path / "elsewhere" / "x.trace")
+    (tmp_path / "here").mkdir()
+    link = tmp_path / "here" / "x.trace"
+    link.symlink_to(tmp_path / "elsewhere" / "x.trace")
+    check_place(link, replace=False, append=True)
+    place = take_place(link, append=True)
+    add_run(place.path, 2, "second")
+    place.settle(good=True)
+    assert (link / "Trace2.run" / "data").read_text() == "second"
+    assert names(tmp_path / "here") == ["x.trace"]
+    assert content(tmp_path / "elsewhere" / "x.trace") == "old"
+
+
+def test_without_space_for_a_copy_no_run_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(place_module, "free_bytes", lambda _folder: 3)
+    monkeypatch.setattr(place_module.sys, "platform", "linux")  # on APFS a copy takes no space
+    with pytest.raises(UsageError, match="there is no space for one"):
+        take_place(bundle(tmp_path / "x.trace"), append=True)
+    assert names(tmp_path) == ["x.trace"]
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+def test_a_copy_that_is_broken_off_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def copy(_source: Path, target: Path, **_more: object) -> None:
+        (target / "half").mkdir(parents=True)
+        raise error
+
+    monkeypatch.setattr(place_module.sys, "platform", "linux")
+    monkeypatch.setattr(place_module.shutil, "copytree", copy)
+    with pytest.raises(UsageError if isinstance(error, OSError) else KeyboardInterrupt):
+        take_place(bundle(tmp_path / "x.trace"), append=True)
+    assert names(tmp_path) == ["x.trace"]
+    assert content(tmp_path / "x.trace") == "old"
+
+
+# Killed at any step ---------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """We are gone: nothing runs any more."""
+
+
+@pytest.mark.parametrize("append", [False, True], ids=["force", "append"])
+@pytest.mark.parametrize("step", range(6))
+def test_killed_at_any_step_both_or_one_of_the_recordings_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, append: bool
+) -> None:
+    """Every rename and every removed file is a step; from the last on, nothing happens at all."""
+    place = take_place(bundle(tmp_path / "x.trace"), append=append)
+    if append:
+        shutil.rmtree(place.path)
+    bundle(place.path, "new", runs=2 if append else 1)
+    steps = 0
+
+    def dies_at(name: str, owner: object) -> None:
+        real = getattr(owner, name)
+
+        def call(*arguments: object, **more: object) -> object:
+            nonlocal steps
+            steps += 1
+            if steps > step:
+                raise Killed
+            return real(*arguments, **more)
+
+        monkeypatch.setattr(owner, name, call)
+
+    dies_at("rename", Path)
+    dies_at("unlink", os)
+    dies_at("rmdir", os)
+    with suppress(Killed):
+        place.settle(good=True)
+    whole = {name: content(tmp_path / name) for name in names(tmp_path)}
+    assert "new" in whole.values(), "the new recording was made, and is there"
+    if whole.get("x.trace") != "new":
+        assert "old" in whole.values(), "until the new one is in its place, the old one is there"
+
+
+def test_the_renames_are_the_first_two_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the test above would not die between them."""
+    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    bundle(place.path, "new")
+    calls: list[str] = []
+    real_rename, real_rmtree = Path.rename, shutil.rmtree
+    monkeypatch.setattr(Path, "rename", lambda *a: calls.append("rename") or real_rename(*a))
+    monkeypatch.setattr(shutil, "rmtree", lambda *a, **k: calls.append("rmtree") or real_rmtree(*a, **k))
+    place.settle(good=True)
+    assert calls == ["rename", "rename", "rmtree"]

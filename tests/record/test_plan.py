@@ -1,0 +1,290 @@
+"""What to record: every preset against the lists of real Xcodes, copied literally."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tracekit.errors import UsageError, XctraceError
+from tracekit.record.plan import PRESETS, Offer, Plan, Preset, make_plan, template_hangs
+from tracekit.xctrace.version import parse_version
+
+# Xcode 26.3 (17C529): lucaf/rtk and skastr0/probe-cli.
+TEMPLATES_26_3 = (
+    "Activity Monitor,Allocations,Animation Hitches,App Launch,Audio System Trace,CPU Counters,CPU Profiler,Core ML,"
+    "Data Persistence,File Activity,Game Memory,Game Performance,Game Performance Overview,Leaks,Logging,"
+    "Metal System Trace,Network,Power Profiler,Processor Trace,RealityKit Trace,Swift Concurrency,SwiftUI,"
+    "System Trace,Tailspin,Time Profiler"
+)
+# Xcode 27.0 (27A266a): nhubbard/sort-visualizer-swift.
+TEMPLATES_27 = (
+    "Activity Monitor,Allocations,Animation Hitches,App Launch,Audio System Trace,CPU Counters,CPU Profiler,Core AI,"
+    "Data Persistence,File Activity,Foundation Models,Game Memory,Game Performance,Game Performance Overview,Leaks,"
+    "Logging,Metal System Trace,Network,Power Profiler,Processor Trace,RealityKit Trace,Swift Concurrency,SwiftUI,"
+    "System Trace,Time Profiler"
+)
+# A beta of Xcode 27: sforteln/xctrace-query-mcp-server. No other list of instruments is public.
+INSTRUMENTS_27 = (
+    "Activity Monitor,Advanced Graphics Statistics,Allocations,Audio Client,Audio Server,Audio Statistics,Core AI,"
+    "Core Animation Activity,Core Animation Commits,Core Animation FPS,Core Animation Server,Core ML,CPU Counters,"
+    "CPU Profiler,Data Faults,Data Fetches,Data Saves,Disk I/O Latency,Disk Usage,Display,dyld Activity,"
+    "Filesystem Activity,Filesystem Suggestions,Foundation Models,Foveated Streaming Statistics,Frame Lifetimes,"
+    "GCD Performance,GPU,Hangs,Hitches,HTTP Traffic,Leaks,Location Energy Model,Metal Application,Metal GPU Counters,"
+    "Metal Performance Overview,Metal Resource Events,Network Connections,Neural Engine,os_log,os_signpost,"
+    "Points of Interest,Power Profiler,Processor Trace,RealityKit Frames,RealityKit Metrics,Run Loops,Sampler,"
+    "SceneKit Application,stdout/stderr,Swift Actors,Swift Executors,Swift Tasks,SwiftUI,System Call Trace,System Load,"
+    "Thermal State,Thread Activity,Thread State Trace,Time Profiler,View Body (Legacy),View Properties (Legacy),"
+    "Virtual Memory Trace,VM Tracker"
+)
+INSTRUMENTS = tuple(INSTRUMENTS_27.split(","))
+XCODE_26 = Offer(tuple(TEMPLATES_26_3.split(",")), INSTRUMENTS)
+XCODE_27 = Offer(tuple(TEMPLATES_27.split(",")), INSTRUMENTS)
+OLD = Offer(
+    ("Counters", "Core ML", "Time Profiler"),
+    ("Core ML", "Counters", "GPU", "Neural Engine", "os_signpost", "Points of Interest", "Time Profiler"),
+)
+BARE = Offer((), INSTRUMENTS)
+HANGS = "recording a simulator with a template can hang in Xcode 26"
+
+# What each template brings, as decoded from Xcode 27's (sforteln/xctrace-query-mcp-server).
+BUNDLED = {
+    "CPU Counters": {"CPU Counters", "Points of Interest", "Thread Activity", "Time Profiler"},
+    "Core ML": {"Core ML", "GPU", "Metal Application", "Neural Engine", "Time Profiler"},
+    "Time Profiler": {"Hangs", "Points of Interest", "Thermal State", "Time Profiler"},
+}
+ENGINES = {"Time Profiler", "Core ML", "Neural Engine", "GPU", "os_signpost", "Points of Interest"}
+
+
+def options(*words: str, template: str = "") -> list[str]:
+    return (["--template", template] if template else []) + [
+        w for name in words for w in ("--instrument", name)
+    ]
+
+
+# Presets --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("preset", "offer", "expected"),
+    [
+        (
+            "counters",
+            XCODE_26,
+            options("Core ML", "Neural Engine", "GPU", "os_signpost", template="CPU Counters"),
+        ),
+        (
+            "counters",
+            XCODE_27,
+            options("Core ML", "Neural Engine", "GPU", "os_signpost", template="CPU Counters"),
+        ),
+        (
+            "counters",
+            OLD,
+            options("Time Profiler", "Core ML", "Neural Engine", "GPU", "os_signpost", template="Counters"),
+        ),
+        ("coreml", XCODE_26, options("os_signpost", "Points of Interest", template="Core ML")),
+        (
+            "coreml",
+            XCODE_27,
+            options("Time Profiler", "Core ML", "Neural Engine", "GPU", "os_signpost", "Points of Interest"),
+        ),
+        ("minimal", XCODE_26, options(template="Time Profiler")),
+        ("minimal", XCODE_27, options(template="Time Profiler")),
+        ("minimal", BARE, options("Time Profiler")),
+        (
+            "counters",
+            BARE,
+            options(
+                "CPU Counters",
+                "Time Profiler",
+                "Core ML",
+                "Neural Engine",
+                "GPU",
+                "os_signpost",
+                "Points of Interest",
+            ),
+        ),
+    ],
+)
+def test_a_preset_takes_what_this_xcode_offers(preset: Preset, offer: Offer, expected: list[str]) -> None:
+    assert make_plan(offer, preset).options() == expected
+
+
+@pytest.mark.parametrize("offer", [XCODE_26, XCODE_27, BARE], ids=["26.3", "27.0", "no templates"])
+@pytest.mark.parametrize("no_template", ["", HANGS])
+@pytest.mark.parametrize("preset", ["counters", "coreml"])
+def test_every_engine_is_recorded_once(offer: Offer, no_template: str, preset: Preset) -> None:
+    plan = make_plan(offer, preset, no_template=no_template)
+    bundled = BUNDLED[plan.template] if plan.template else set()
+    assert bundled | set(plan.instruments) >= ENGINES | ({"CPU Counters"} if preset == "counters" else set())
+    assert not bundled & set(plan.instruments)
+    assert len(set(plan.instruments)) == len(plan.instruments)
+
+
+def test_counters_is_the_preset_that_nobody_named() -> None:
+    assert make_plan(XCODE_26) == make_plan(XCODE_26, "counters")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("offer", [XCODE_26, XCODE_27, OLD, BARE])
+def test_every_word_of_the_command_line_has_a_reason(preset: Preset, offer: Offer) -> None:
+    plan = make_plan(offer, preset)
+    assert [name for name, _ in plan.reasons] == [w for w in plan.options() if not w.startswith("--")]
+    assert all(why for _, why in plan.reasons)
+
+
+def test_xcode_27_without_the_core_ml_template_says_so() -> None:
+    assert make_plan(XCODE_27, "coreml").notes == ("This Xcode has no template Core ML: instruments alone.",)
+    assert make_plan(XCODE_27, "counters").notes == ()
+
+
+def test_without_counters_the_core_ml_template_is_taken_and_the_lack_is_noted() -> None:
+    offer = Offer(("Core ML",), tuple(name for name in INSTRUMENTS if name != "CPU Counters"))
+    plan = make_plan(offer, "counters")
+    assert plan.template == "Core ML"
+    assert "This Xcode has no Counters template or instrument: no CPU counters." in plan.notes
+
+
+def test_a_counters_instrument_without_its_template_comes_beside_the_core_ml_template() -> None:
+    plan = make_plan(Offer(("Core ML",), INSTRUMENTS), "counters")
+    assert (plan.template, plan.instruments[0]) == ("Core ML", "CPU Counters")
+
+
+def test_an_instrument_that_is_missing_is_left_out_and_noted() -> None:
+    offer = Offer(("CPU Counters",), ("CPU Counters", "Core ML", "GPU", "os_signpost"))
+    plan = make_plan(offer, "counters")
+    assert plan.instruments == ("Core ML", "GPU", "os_signpost")
+    assert plan.notes == (
+        "This Xcode has no instrument Neural Engine: without it nothing tells when the Neural Engine was at work"
+        " (system-wide).",
+    )
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_an_xcode_without_anything_useful_is_an_error(preset: Preset) -> None:
+    with pytest.raises(XctraceError, match="offers none of the instruments that tracekit records with"):
+        make_plan(Offer((), ("Leaks",)), preset)
+
+
+# Simulators -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "hangs"),
+    [
+        ("26.0 (17C529)", False),
+        ("16.0 (16F6)", False),
+        ("16.0 (17E192)", True),
+        ("16.0 (17F113)", True),
+        ("27.0 (27A266a)", True),
+    ],
+)
+def test_templates_hang_in_simulators_from_26_4_on(version: str, hangs: bool) -> None:
+    found = parse_version(f"xctrace version {version}")
+    assert found is not None
+    assert bool(template_hangs(found)) is hangs
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_does_without_a_template_that_would_hang(preset: Preset) -> None:
+    plan = make_plan(XCODE_26, preset, no_template=HANGS).for_simulator(HANGS)
+    assert plan.template is None
+    assert any(note.endswith(f"is not used, only its instruments: {HANGS}.") for note in plan.notes)
+
+
+def test_a_template_that_would_hang_and_has_no_instrument_beside_it_leaves_a_note() -> None:
+    """The template's counters are gone with it: that is to be said."""
+    plan = make_plan(Offer(("CPU Counters",), ("Time Profiler", "GPU")), "counters", no_template=HANGS)
+    assert plan.instruments == ("Time Profiler", "GPU")
+    assert any("no CPU counters" in note for note in plan.notes)
+
+
+def test_a_template_that_somebody_named_is_used_in_a_simulator_with_a_warning() -> None:
+    plan = make_plan(XCODE_26, None, "Core ML", no_template=HANGS).for_simulator(HANGS)
+    assert plan.options() == ["--template", "Core ML"]
+    assert plan.notes[-1] == f"{HANGS}: --instrument is safer than --template here."
+
+
+def test_a_simulators_recording_says_nothing_about_a_device() -> None:
+    plan = make_plan(XCODE_26, "coreml").for_simulator("")
+    assert plan.template == "Core ML"
+    assert plan.notes == (
+        "A simulator runs models on this Mac's CPU and GPU: its recording says nothing about a device's engines.",
+    )
+
+
+# What is named --------------------------------------------------------------------------------------------
+
+
+def test_a_named_template_is_used_alone() -> None:
+    assert make_plan(XCODE_26, None, "System Trace") == Plan(
+        "System Trace", (), (("System Trace", "asked for"),)
+    )
+
+
+def test_named_instruments_stand_alone() -> None:
+    plan = make_plan(XCODE_26, None, None, ["GPU", "Hangs", "GPU"])
+    assert plan.options() == options("GPU", "Hangs")
+
+
+def test_instruments_come_beside_a_named_template() -> None:
+    plan = make_plan(XCODE_26, None, "System Trace", ["GPU"])
+    assert plan.options() == options("GPU", template="System Trace")
+
+
+def test_instruments_come_on_top_of_a_preset_once() -> None:
+    asked = ["Hangs", "Time Profiler", "GPU", "Hangs"]
+    plan = make_plan(XCODE_26, "counters", None, asked)
+    assert plan.options() == options(
+        "Core ML", "Neural Engine", "GPU", "os_signpost", "Hangs", template="CPU Counters"
+    )
+    assert plan.reasons[-1] == ("Hangs", "asked for")
+
+
+def test_preset_and_template_exclude_each_other() -> None:
+    with pytest.raises(UsageError, match="--preset or --template, not both"):
+        make_plan(XCODE_26, "minimal", "Core ML")
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [("time profiler", "Time Profiler"), ("CORE ML", "Core ML"), ("Time Profilr", "Time Profiler")],
+)
+def test_a_typo_in_a_template_is_answered_with_what_was_meant(named: str, meant: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        make_plan(XCODE_26, None, named)
+    assert f"This Xcode has no template called '{named}'. Did you mean {meant}" in str(caught.value)
+    assert "xcrun xctrace list templates" in str(caught.value)
+
+
+def test_a_typo_in_an_instrument_is_answered_with_what_was_meant() -> None:
+    with pytest.raises(UsageError, match=r"no instrument called 'gpu'\. Did you mean GPU.* list instruments"):
+        make_plan(XCODE_26, "coreml", None, ["gpu"])
+
+
+def test_the_core_ml_template_in_xcode_27_leads_to_the_preset() -> None:
+    with pytest.raises(UsageError, match="Xcode 27 has the instrument only: --preset coreml"):
+        make_plan(XCODE_27, None, "Core ML")
+
+
+def test_a_list_that_xctrace_does_not_give_is_not_held_against_a_name() -> None:
+    plan = make_plan(Offer((), ()), None, "Anything", ["Something"])
+    assert plan.options() == options("Something", template="Anything")
+
+
+def test_a_file_of_a_template_is_taken(tmp_path: Path) -> None:
+    file = tmp_path / "Mine.tracetemplate"
+    file.touch()
+    assert make_plan(XCODE_26, None, str(file)).options() == ["--template", str(file)]
+
+
+@pytest.mark.parametrize(
+    "name", ["Mine.tracetemplate", "./Mine", "/" + "a" * 5000], ids=["name", "path", "too long"]
+)
+def test_a_file_of_a_template_must_be_there(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="there is no such file"):
+        make_plan(XCODE_26, None, name)

@@ -1,0 +1,286 @@
+"""From a request to the recordings to make: what contradicts itself is refused before anything starts."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tracekit.errors import UsageError
+from tracekit.record import request as request_module
+from tracekit.record.request import Job, Request, parse_environment, parse_units, prepare
+from tracekit.xctrace.host import App, Process
+from tracekit.xctrace.listing import Device
+from tracekit.xctrace.tool import Xctrace
+from tracekit.xctrace.version import Version
+
+TOOL = Xctrace("/Xcode.app/xctrace")
+XCODE_16 = Version("16.0", (16, "F", 6, ""))
+XCODE_26_3 = Version("26.0", (17, "C", 529, ""))
+XCODE_26_5 = Version("16.0", (17, "F", 42, ""))
+MAC = Device("MacBook Pro", "", "D283C622-DE11-5668-8E1F-E6234E85E6C8", "mac")
+PHONE = Device("My iPhone", "26.4", "00008101-000D482C1E78001E", "device")
+SIMULATOR = Device("iPhone 17 Simulator", "26.2", "0F4D5D74-A4FE-4261-9596-8073565E7927", "simulator")
+APP = App("/Applications/MyApp.app", "com.example.MyApp", "My App", "MyApp")
+
+
+@dataclass(frozen=True)
+class Host:
+    """A literal Mac. Implements ``host.Host``."""
+
+    name: str = "MyApp"
+
+    def processes(self) -> tuple[Process, ...]:
+        return (Process(501, f"/opt/{self.name}"),)
+
+    def installed(self, name: str) -> tuple[App, ...]:
+        return (APP,) if APP.answers_to(name) else ()
+
+
+@pytest.fixture(autouse=True)
+def offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What xctrace would list; the working folder is empty."""
+    listed = ("CPU Counters", "Core ML", "Time Profiler")
+    monkeypatch.setattr(request_module, "list_templates", lambda _tool: listed)
+    monkeypatch.setattr(request_module, "list_instruments", lambda _tool: (*listed, "GPU", "Neural Engine"))
+    monkeypatch.setattr(request_module, "list_devices", lambda _tool: (MAC, PHONE, SIMULATOR))
+    monkeypatch.chdir(tmp_path)
+
+
+def jobs(host: Host | None = None, version: Version = XCODE_26_3, **asked: Any) -> tuple[Job, ...]:
+    return prepare(Request(**asked), TOOL, version, host or Host())
+
+
+def refusal(version: Version = XCODE_26_3, **asked: Any) -> str:
+    with pytest.raises(UsageError) as caught:
+        jobs(version=version, **asked)
+    return str(caught.value)
+
+
+# Words ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("all", ("all",)),
+        ("all,cpuAndGPU,cpuOnly", ("all", "cpuAndGPU", "cpuOnly")),
+        (" CPUONLY , cpuandneuralengine", ("cpuOnly", "cpuAndNeuralEngine")),
+    ],
+)
+def test_compute_units_are_spelt_as_core_ml_spells_them(text: str, units: tuple[str, ...]) -> None:
+    assert parse_units(text) == units
+
+
+@pytest.mark.parametrize("text", ["", "all,", "ane", "all cpuOnly", "all;cpuOnly"])
+def test_other_compute_units_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is none of all, cpuAndGPU, cpuAndNeuralEngine, cpuOnly"):
+        parse_units(text)
+
+
+def test_compute_units_named_twice_are_refused() -> None:
+    with pytest.raises(UsageError, match="names a setting twice"):
+        parse_units("all,cpuOnly,ALL")
+
+
+def test_variables_are_split_at_the_first_sign() -> None:
+    assert parse_environment(["A=1", "B=", "C=x=y", "D=a b\n$(c)"]) == (
+        ("A", "1"),
+        ("B", ""),
+        ("C", "x=y"),
+        ("D", "a b\n$(c)"),
+    )
+
+
+@pytest.mark.parametrize("text", ["", "A", "=1", "A=\0"])
+def test_what_is_no_variable_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="give NAME=VALUE"):
+        parse_environment([text])
+
+
+# Contradictions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "What shall be recorded?"),
+        ({"app": "MyApp", "all_processes": True}, "--all-processes or one target, not both"),
+        ({"launch": True, "all_processes": True}, "--all-processes or one target, not both"),
+        ({"arguments": ("MyApp",)}, "'MyApp': name what to record with --app"),
+        ({"all_processes": True, "environment": (("A", "1"),)}, "are for a program that is started"),
+        ({"all_processes": True, "target_output": "-"}, "are for a program that is started"),
+        ({"all_processes": True, "target_input": "x"}, "are for a program that is started"),
+        (
+            {"app": "MyApp", "append": True, "output": "x.trace", "preset": "coreml"},
+            "--append-run records with",
+        ),
+        (
+            {"app": "MyApp", "append": True, "output": "x.trace", "instruments": ("GPU",)},
+            "--append-run records with",
+        ),
+        ({"app": "MyApp", "append": True}, "name the recording to add to with -o"),
+        ({"app": "MyApp", "until_stopped": True, "target_input": "-"}, "both want standard input"),
+        (
+            {"all_processes": True, "compute_units": ("all",)},
+            "--compute-units starts the app once per setting",
+        ),
+        ({"app": "MyApp", "count": 2, "compute_units": ("all",)}, "--compute-units starts the app once"),
+        ({"app": "MyApp", "append": True, "compute_units": ("all",)}, "--compute-units starts the app once"),
+        ({"app": "501", "compute_units": ("all",)}, "a running process cannot be launched"),
+        ({"app": "501", "target_output": "-"}, "a running process cannot be launched"),
+        ({"app": "NoSuchApp"}, "Nothing called 'NoSuchApp' runs"),
+        ({"app": "MyApp", "device": "No Phone"}, "No device is called 'No Phone'"),
+        ({"app": "MyApp", "preset": "coreml", "template": "Core ML"}, "--preset or --template, not both"),
+        ({"app": "MyApp", "output": "no/such/x.trace"}, "its folder does not exist"),
+        ({"app": "MyApp", "output": "no-folder"}, "names no recording: give a name that ends in .trace"),
+        ({"app": "MyApp", "output": "a" * 5000}, "names no recording"),
+    ],
+)
+def test_a_contradiction_is_refused_in_words(asked: dict[str, Any], said: str) -> None:
+    assert said in refusal(**asked)
+
+
+def test_a_runs_name_needs_xcode_26() -> None:
+    assert "--run-name needs Xcode 26 or later; this is Xcode 16 (16F6)" in refusal(
+        XCODE_16, app="MyApp", run_name="a"
+    )
+    assert jobs(app="MyApp", run_name="a")[0].settings.run_name == "a"
+
+
+def test_an_existing_output_needs_force(tmp_path: Path) -> None:
+    (tmp_path / "x.trace" / "Trace1.run").mkdir(parents=True)
+    assert "will not be overwritten without --force" in refusal(app="MyApp", output="x.trace")
+    assert jobs(app="MyApp", output="x.trace", force=True)[0].final == Path("x.trace")
+
+
+def test_one_of_several_outputs_that_exists_is_found_before_the_first_is_made(tmp_path: Path) -> None:
+    (tmp_path / "x-2.trace" / "Trace1.run").mkdir(parents=True)
+    assert "x-2.trace exists" in refusal(app="MyApp", output="x.trace", count=3)
+
+
+# Limits ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        ({}, 10),
+        ({"until_stopped": True}, 600),
+        ({"time_limit_seconds": 2.5}, 2.5),
+        ({"time_limit_seconds": 2.5, "until_stopped": True}, 2.5),
+    ],
+)
+def test_there_is_always_a_time_limit(asked: dict[str, Any], seconds: float) -> None:
+    assert jobs(app="MyApp", **asked)[0].settings.limits.time_limit_seconds == seconds
+
+
+def test_patience_and_disk_are_those_asked_for() -> None:
+    limits = jobs(app="MyApp", save_timeout_seconds=7, min_free_bytes=5)[0].settings.limits
+    assert (limits.silence_seconds, limits.min_free_bytes) == (7, 5)
+
+
+# Targets and devices --------------------------------------------------------------------------------------
+
+
+def test_what_runs_is_attached_to() -> None:
+    assert jobs(app="MyApp")[0].settings.target.options() == ["--attach", "501"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"environment": (("A", "1"),)},
+        {"target_input": "x"},
+        {"target_output": "-"},
+        {"compute_units": ("all",)},
+        {"launch": True},
+    ],
+)
+def test_what_only_a_fresh_program_can_have_starts_one(asked: dict[str, Any]) -> None:
+    """xctrace refuses them with --attach (flamegraph-rs/flamegraph#393)."""
+    assert jobs(app="My App", **asked)[0].settings.target.options() == ["--launch", "--", APP.path]
+
+
+def test_this_mac_by_name_is_no_device() -> None:
+    assert jobs(app="MyApp", device="MacBook Pro")[0].settings.device is None
+    assert jobs(app="MyApp", device="My iPhone")[0].settings.device == PHONE
+
+
+@pytest.mark.parametrize(("version", "template"), [(XCODE_26_3, "CPU Counters"), (XCODE_26_5, None)])
+def test_a_simulator_is_recorded_without_template_where_that_can_hang(
+    version: Version, template: str | None
+) -> None:
+    plan = jobs(version=version, all_processes=True, device="iPhone 17")[0].settings.plan
+    assert plan.template == template
+    assert any("says nothing about a device's engines" in note for note in plan.notes)
+
+
+def test_this_macs_template_is_used_in_every_xcode() -> None:
+    assert jobs(version=XCODE_26_5, app="MyApp")[0].settings.plan.template == "CPU Counters"
+
+
+# Outputs --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("MyApp", "MyApp"),
+        ("My App", "My-App"),
+        ("a\"b'c", "a-b-c"),
+        ("$(x);y", "x-y"),
+        ("line\nbreak", "line-break"),
+        ("-rf", "rf"),
+        ("..", "recording"),
+        ("模型", "模型"),
+        ("*", "recording"),
+    ],
+)
+def test_an_output_is_named_after_the_target_and_the_time(name: str, stem: str) -> None:
+    (job,) = jobs(Host(name), app=name)
+    assert job.final.parent == Path()
+    assert re.fullmatch(re.escape(stem) + r"-\d{8}-\d{6}\.trace", job.final.name)
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 200, "模" * 80, "🧠" * 60], ids=["ASCII", "three bytes", "four bytes"]
+)
+def test_an_outputs_name_is_one_that_file_systems_take(name: str) -> None:
+    for job in jobs(Host(name), app=name, count=2):
+        assert len(os.fsencode(job.final.with_suffix(".recording.json").name)) <= 255
+
+
+def test_a_folder_takes_a_recording_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (job,) = jobs(app="MyApp", output="out")
+    assert job.final.parent == Path("out")
+    assert "name the .trace in it" in refusal(app="MyApp", output="out", append=True)
+
+
+def test_repeated_recordings_are_numbered() -> None:
+    assert [job.final.name for job in jobs(app="MyApp", output="x.trace", count=3)] == [
+        "x-1.trace",
+        "x-2.trace",
+        "x-3.trace",
+    ]
+
+
+def test_repeated_runs_are_added_to_one_recording(tmp_path: Path) -> None:
+    (tmp_path / "x.trace" / "Trace1.run").mkdir(parents=True)
+    found = jobs(app="MyApp", output="x.trace", append=True, count=2)
+    assert [job.final.name for job in found] == ["x.trace", "x.trace"]
+    assert found[0].settings.append
+    assert found[0].settings.plan.options() == []
+
+
+def test_each_setting_of_the_compute_units_is_told_to_the_app() -> None:
+    found = jobs(app="My App", output="x.trace", compute_units=("all", "cpuOnly"), environment=(("A", "1"),))
+    assert [(job.final.name, job.compute_units, job.settings.environment) for job in found] == [
+        ("x-all.trace", "all", (("A", "1"), ("TRACEKIT_COMPUTE_UNITS", "all"))),
+        ("x-cpuOnly.trace", "cpuOnly", (("A", "1"), ("TRACEKIT_COMPUTE_UNITS", "cpuOnly"))),
+    ]

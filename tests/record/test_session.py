@@ -1,0 +1,322 @@
+"""The command line of a recording, word by word; and what is done around the run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from tracekit.errors import UsageError, XctraceError
+from tracekit.record.outcome import judge
+from tracekit.record.plan import Plan
+from tracekit.record.recorder import Limits, Run, StopReason
+from tracekit.record.session import Recording, Settings, as_limit, record, record_command
+from tracekit.record.stopping import StopRequests, stopped_by_signals
+from tracekit.record.target import EVERYTHING, Target
+from tracekit.xctrace.host import App, Process
+from tracekit.xctrace.listing import Device
+from tracekit.xctrace.tool import Xctrace
+
+SAMPLE = (
+    Path(__file__).resolve().parents[2] / "sample_traces" / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
+)
+TOOL = Xctrace("/Xcode.app/xctrace")
+PHONE = Device("My iPhone", "26.4", "00008101-000D482C1E78001E", "device")
+ATTACH = Settings(Plan("CPU Counters", ("Core ML", "GPU")), Target("attach", "MyApp", "501"), Limits(10))
+LAUNCH = replace(
+    ATTACH, plan=Plan(None, ("GPU",)), target=Target("launch", "t", "/bin/t", ("-x", "a b", "--env"))
+)
+START = ["/Xcode.app/xctrace", "record", "--output", "x.trace", "--no-prompt"]
+
+
+# Words ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (
+            ATTACH,
+            "--template|CPU Counters|--instrument|Core ML|--instrument|GPU|--time-limit|10s|--attach|501",
+        ),
+        (LAUNCH, "--instrument|GPU|--time-limit|10s|--launch|--|/bin/t|-x|a b|--env"),
+        (
+            replace(LAUNCH, target=EVERYTHING, limits=Limits(0.5)),
+            "--instrument|GPU|--time-limit|500ms|--all-processes",
+        ),
+        (
+            replace(ATTACH, append=True, run_name="Fix#2"),
+            "--append-run|--run-name|Fix#2|--time-limit|10s|--attach|501",
+        ),
+        (
+            replace(LAUNCH, device=PHONE, window_seconds=2.5),
+            "--instrument|GPU|--device|00008101-000D482C1E78001E|--time-limit|10s|--window|2500ms|--launch|--|/bin/t|-x|a b|--env",
+        ),
+        (
+            replace(LAUNCH, environment=(("A", "1"), ("B", "x=y z"))),
+            "--instrument|GPU|--time-limit|10s|--env|A=1|--env|B=x=y z|--launch|--|/bin/t|-x|a b|--env",
+        ),
+        (
+            replace(LAUNCH, target_input="in put", target_output="-"),
+            "--instrument|GPU|--time-limit|10s|--target-stdin|in put|--target-stdout|-|--launch|--|/bin/t|-x|a b|--env",
+        ),
+    ],
+    ids=["attach", "launch", "all", "append", "device and window", "variables", "input and output"],
+)
+def test_the_command_line_word_by_word(settings: Settings, words: str) -> None:
+    assert record_command(TOOL, Path("x.trace"), settings) == [*START, *words.split("|")]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (10, "10s"),
+        (0.5, "500ms"),
+        (0.001, "1ms"),
+        (1.5, "1500ms"),
+        (0.29, "290ms"),
+        (600.0, "600s"),
+        (604800, "604800s"),
+    ],
+)
+def test_a_limit_is_whole_seconds_or_milliseconds(seconds: float, text: str) -> None:
+    assert as_limit(seconds) == text
+
+
+# What a recording came to ---------------------------------------------------------------------------------
+
+SAVED = ("Starting recording with the Blank template.", "Output file saved as: x.trace")
+RUN = Run(("xctrace",), 0, SAVED, "", False, 0.0, 0.0, 0.0, 0.0)
+
+
+@pytest.fixture
+def no_xctrace() -> Xctrace:
+    return Xctrace("/no/such/xctrace")
+
+
+@pytest.mark.parametrize("code", [0, 2, 21, 54, -9, 133])
+def test_a_good_bundle_is_good_whatever_the_exit_code(no_xctrace: Xctrace, code: int) -> None:
+    assert judge(SAMPLE, replace(RUN, exit_code=code), no_xctrace).state == "good"
+
+
+def test_exit_code_zero_makes_no_bundle(tmp_path: Path, no_xctrace: Xctrace) -> None:
+    assert judge(tmp_path / "x.trace", RUN, no_xctrace).state == "missing"
+
+
+def test_a_bundle_without_its_template_is_unfinished(tmp_path: Path, no_xctrace: Xctrace) -> None:
+    shutil.copytree(SAMPLE, tmp_path / "x.trace")
+    (tmp_path / "x.trace" / "form.template").unlink()
+    assert judge(tmp_path / "x.trace", RUN, no_xctrace).state == "unfinished"
+
+
+def test_a_bundle_that_neither_we_nor_xctrace_can_read_is_unreadable(
+    tmp_path: Path, no_xctrace: Xctrace
+) -> None:
+    (tmp_path / "x.trace").mkdir()
+    (tmp_path / "x.trace" / "form.template").touch()
+    outcome = judge(tmp_path / "x.trace", RUN, no_xctrace)
+    assert (outcome.state, outcome.usable, bool(outcome.detail)) == ("unreadable", False, True)
+
+
+def test_issues_of_a_good_recording_are_notes_and_no_failure(no_xctrace: Xctrace) -> None:
+    outcome = judge(
+        SAMPLE, replace(RUN, said=("* [Error] Could not set the recording priority.", *SAVED)), no_xctrace
+    )
+    assert (outcome.state, outcome.failure) == ("good", None)
+    assert outcome.notes == ("Could not set the recording priority.",)
+
+
+# Around the run -------------------------------------------------------------------------------------------
+
+
+class Silent:
+    """Hears nothing. Implements ``recorder.Listener``."""
+
+    def began(self) -> None: ...
+    def ending(self, reason: StopReason) -> None: ...
+    def passed(self, saving: bool, seconds: float, size_bytes: int) -> None: ...
+    def asked_again(self, seconds: float) -> None: ...
+
+
+@dataclass
+class Host:
+    """A Mac on which more runs each time it is asked. Implements ``host.Host``."""
+
+    moments: list[tuple[Process, ...]] = field(default_factory=list)
+
+    def processes(self) -> tuple[Process, ...]:
+        return self.moments.pop(0) if len(self.moments) > 1 else self.moments[0]
+
+    def installed(self, name: str) -> tuple[App, ...]:
+        return ()
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of temporary files of this test's own; nothing stays in it."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def xctrace(tmp_path: Path, *lines: str) -> Xctrace:
+    """A script in xctrace's place; `$3` is where the recording goes."""
+    path = tmp_path / "xctrace"
+    path.write_text("\n".join(("#!/bin/sh", f'echo "$@" >> {tmp_path}/calls', *lines)) + "\n")
+    path.chmod(0o755)
+    return Xctrace(str(path))
+
+
+def calls(tmp_path: Path) -> int:
+    return len((tmp_path / "calls").read_text().splitlines()) if (tmp_path / "calls").exists() else 0
+
+
+def made(tool: Xctrace, final: Path, settings: Settings = ATTACH, **more: object) -> Recording:
+    limits = replace(settings.limits, min_free_bytes=1, silence_seconds=0.3, term_seconds=0.2)
+    requests = more.pop("requests", StopRequests())
+    return record(tool, replace(settings, limits=limits), final, requests, Silent(), **more)  # type: ignore[arg-type]
+
+
+SAVE = (f'cp -R "{SAMPLE}" "$3"', 'echo "Output file saved as: $3"')
+
+
+def test_a_good_recording_lies_where_it_was_to_go(tmp_path: Path) -> None:
+    made_one = made(xctrace(tmp_path, *SAVE, "exit 54"), tmp_path / "x.trace")
+    assert (made_one.bundle, made_one.outcome.state) == (tmp_path / "x.trace", "good")
+    assert made_one.runs[0].exit_code == 54
+
+
+def test_a_pid_that_is_not_found_at_first_is_tried_once_more(tmp_path: Path) -> None:
+    """The same command attaches a bit later (software-mansion/argent#333)."""
+    gone = 'echo "Cannot find process for provided pid: 501" >&2; exit 21'
+    first = f"[ $(wc -l < {tmp_path}/calls) = 1 ] && {{ {gone}; }}"
+    made_one = made(xctrace(tmp_path, first, *SAVE), tmp_path / "x.trace")
+    assert [run.exit_code for run in made_one.runs] == [21, 0]
+    assert made_one.outcome.state == "good"
+
+
+def test_a_pid_that_is_never_found_is_not_tried_for_ever(tmp_path: Path) -> None:
+    tool = xctrace(tmp_path, 'echo "Cannot find process for provided pid: 501" >&2', "exit 21")
+    made_one = made(tool, tmp_path / "x.trace")
+    assert (made_one.outcome.state, len(made_one.runs)) == ("missing", 2)
+    assert made_one.outcome.failure is not None
+    assert made_one.outcome.failure.code == "process-gone"
+
+
+def test_another_failure_is_not_tried_again(tmp_path: Path) -> None:
+    tool = xctrace(
+        tmp_path, 'echo "_lockKPerf: could not lock kperf. Likely another session just started."', "exit 2"
+    )
+    assert len(made(tool, tmp_path / "x.trace").runs) == 1
+
+
+def test_without_space_nothing_is_started(tmp_path: Path) -> None:
+    settings = replace(ATTACH, limits=Limits(10, min_free_bytes=2 * 10**9))
+    with pytest.raises(XctraceError, match=r"Only 1\.5 GB are free .* and recording needs 2\.0"):
+        record(
+            xctrace(tmp_path),
+            settings,
+            tmp_path / "x.trace",
+            StopRequests(),
+            Silent(),
+            free=lambda _: 15 * 10**8,
+        )
+    assert calls(tmp_path) == 0
+
+
+def test_an_output_that_exists_is_found_before_anything_is_started(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE, tmp_path / "x.trace")
+    with pytest.raises(UsageError, match="without --force"):
+        made(xctrace(tmp_path), tmp_path / "x.trace")
+    assert calls(tmp_path) == 0
+
+
+def test_a_forced_recording_that_fails_leaves_the_earlier_one_and_itself(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE, tmp_path / "x.trace")
+    tool = xctrace(
+        tmp_path, 'mkdir -p "$3/Trace1.run/Attachments"', 'echo raw > "$3/Trace1.run/Attachments/a.atrc"'
+    )
+    made_one = made(tool, tmp_path / "x.trace", force=True)
+    assert (made_one.outcome.state, made_one.final) == ("unfinished", tmp_path / "x.trace")
+    assert (made_one.bundle / "Trace1.run" / "Attachments" / "a.atrc").exists()
+    assert (tmp_path / "x.trace" / "form.template").exists()
+
+
+def test_what_a_killed_xctrace_launched_is_ended(tmp_path: Path) -> None:
+    """It cannot end it any more; what ran before, and other programs, stay."""
+    sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+    older, target, other = (subprocess.Popen(sleeper) for _ in range(3))
+    try:
+        before = (Process(older.pid, "/bin/t"), Process(other.pid, "/bin/other"))
+        host = Host([before, (*before, Process(target.pid, "/bin/t"))])
+        stuck = xctrace(
+            tmp_path, "trap '' TERM INT", "echo 'Reached specified time limit'", "sleep 60 & wait"
+        )
+        made_one = made(stuck, tmp_path / "x.trace", LAUNCH, host=host)
+        assert (made_one.runs[-1].reason, made_one.runs[-1].killed) == ("silent", True)
+        assert target.wait(10) == -15
+        assert (older.poll(), other.poll()) == (None, None)
+    finally:
+        for child in (older, target, other):
+            child.kill()
+            child.wait()
+
+
+def test_what_a_killed_xctrace_started_itself_is_killed_with_it(tmp_path: Path) -> None:
+    beat = tmp_path / "beat"
+    helper = f"for _ in $(seq 400); do echo x >> {beat}; sleep 0.05; done &"
+    stuck = xctrace(tmp_path, "trap '' TERM INT", helper, "echo 'Reached specified time limit'", "wait")
+    assert made(stuck, tmp_path / "x.trace").runs[0].killed
+    size = beat.stat().st_size
+    time.sleep(0.3)
+    assert beat.stat().st_size == size > 0
+
+
+def test_asked_before_it_started_it_is_not_recorded_to_its_end(tmp_path: Path) -> None:
+    requests = StopRequests()
+    requests.request()
+    tool = xctrace(tmp_path, "trap 'exit 54' INT", "echo 'Starting recording'", "while :; do sleep 0.1; done")
+    began = time.monotonic()
+    made_one = made(tool, tmp_path / "x.trace", requests=requests)
+    assert (made_one.runs[0].reason, len(made_one.runs)) == ("asked", 1)
+    assert time.monotonic() - began < 20
+
+
+# Signals --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_is_a_request_while_the_block_runs(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    requests = StopRequests()
+    with stopped_by_signals(requests):
+        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), number)
+    assert (requests.count, requests.signal) == (2, number)
+    assert signal.getsignal(number) == before
+
+
+def test_in_another_thread_signals_keep_their_meaning() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    seen: list[object] = []
+
+    def work() -> None:
+        with stopped_by_signals(StopRequests()):
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]

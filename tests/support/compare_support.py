@@ -1,0 +1,50 @@
+"""Analyses of literal inferences, for comparisons and gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evidence_support import Interval, ane, core_ml, prediction, with_evidence
+from trace_support import ANE, BNNS, Sample, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.windows.choose import WindowSource
+from tracekit.model.trace import Issue, TraceInfo
+
+INFO = TraceInfo("literal", "xctrace-xml", device="Mac", os="15.0", template="Core ML", process="App")
+
+
+def recorded(
+    lengths: Sequence[float],
+    engines: str = "",
+    *,
+    models: Sequence[str] = (),
+    ane_busy: float = 2.0,
+    load: float = 0.0,
+    info: TraceInfo = INFO,
+    issues: tuple[Issue, ...] = (),
+    windows: WindowSource = "auto",
+    measured: bool = True,
+) -> Analysis:
+    """Predictions of these lengths in ms, one after another, 10 ms apart, with samples of their engine.
+
+    ``engines`` has a letter for each: A (the Neural Engine busy for ``ane_busy`` ms, measured unless not
+    ``measured``), C (CPU samples each ms), X (both), U (no sample at all). The default is A for all.
+    """
+    engines = engines or "A" * len(lengths)
+    models = models or ["Net"] * len(lengths)
+    intervals: list[Interval] = [core_ml(1, 1 + load, "Load", models[0] if models else "Net")] if load else []
+    samples: list[Sample] = []
+    start = 20.0
+    for length, engine, model in zip(lengths, engines, models, strict=True):
+        intervals.append(prediction(start, start + length, model))
+        if engine in "AX":
+            samples.append((start + 0.25, "main", ANE))
+            if measured:
+                intervals.append(ane(start + 0.5, start + 0.5 + ane_busy, f"{model}_main__Op0_AneInference"))
+        if engine in "CX":
+            samples += [(start + 3.25 + at, "main", BNNS) for at in range(int(length) - 4)]
+        start += length + 10
+    trace = with_evidence(trace_of(samples), intervals)
+    return analyze(replace(trace, info=info, issues=issues), windows=windows)

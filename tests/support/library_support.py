@@ -1,0 +1,158 @@
+"""A library with no worker, small bundles and archives, and uploads in one call."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from dashboard.library.catalog import Recording
+from dashboard.library.library import Library
+from dashboard.library.worker import RESULTS
+from dashboard.settings import Limits
+
+ROOT = Path(__file__).resolve().parents[2]
+BUNDLE = ROOT / "sample_traces" / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
+EXPORTS = ROOT / "sample_traces" / "ane-e5rt-macos26"
+BUNDLE_VERDICT = "Handed work to the GPU (6 samples)"
+EXPORTS_VERDICT = "Handed work to the ANE (3 samples)"
+XML = b'<?xml version="1.0"?>\n<trace-query-result></trace-query-result>\n'
+CONTENT = XML + bytes(range(256)) * 40
+FACTS = {"verdict": "", "device": "", "system": "", "duration_ns": 1, "samples": 0, "windows": 0}
+SUMMARY = json.dumps({"results": RESULTS, **FACTS})
+"""What a worker says of a recording."""
+QUIET = Limits(workers=0, free_disk_bytes=0)
+"""Nothing is read: for all that comes before that."""
+ONE_READER = Limits(free_disk_bytes=0)
+
+
+@contextmanager
+def opened(folder: Path, limits: Limits = QUIET) -> Iterator[Library]:
+    library = Library(folder, limits)
+    try:
+        yield library
+    finally:
+        library.close()
+
+
+def ready(library: Library, recording: Recording) -> str:
+    """The recording as if a worker had read it."""
+    results = library._store.results(recording.id)
+    results.mkdir(parents=True)
+    (results / "summary.json").write_text(SUMMARY)
+    (results / "analysis.json").write_text("{}")
+    library._catalog.change(recording.id, state="ready")
+    return recording.id
+
+
+def upload(library: Library, name: str, content: bytes, slice_bytes: int = 1 << 20) -> Recording:
+    number = library.uploads.begin(name, len(content))
+    send(library, number, content, slice_bytes)
+    return library.uploads.finish(number)
+
+
+def upload_folder(library: Library, name: str, files: Sequence[tuple[str, bytes]]) -> Recording:
+    number = library.uploads.begin(name, files=[(path, len(content)) for path, content in files])
+    send(library, number, b"".join(content for _, content in files))
+    return library.uploads.finish(number)
+
+
+def send(library: Library, number: str, content: bytes, slice_bytes: int = 1 << 20) -> None:
+    """Go on where the upload stands, to the end of ``content``."""
+    at = library.uploads.offset(number)
+    while at < len(content):
+        piece = content[at : at + slice_bytes]
+        at = library.uploads.append(number, at, io.BytesIO(piece), len(piece))
+
+
+def append(library: Library, number: str, offset: int, piece: bytes) -> int:
+    return library.uploads.append(number, offset, io.BytesIO(piece), len(piece))
+
+
+def received(library: Library, recording_id: str) -> bytes:
+    return (library._store.input(recording_id) / "recording").read_bytes()
+
+
+def files_of(folder: Path) -> list[tuple[str, bytes]]:
+    """A folder as browsers send one: every path begins with its name."""
+    return [
+        (path.relative_to(folder.parent).as_posix(), path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+
+
+def zipped(folder: Path) -> bytes:
+    return archive(dict(files_of(folder)))
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """A zip with these names, whatever they are."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return held.getvalue()
+
+
+def linked(bundle: Path) -> bytes:
+    """A tar of a bundle in which every file is a link to one of this machine."""
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as made:
+        for name, _ in files_of(bundle):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            made.addfile(entry)
+    return held.getvalue()
+
+
+def claim(bundle: Path, size_bytes: int) -> bytes:
+    """A compressed tar whose first file is said to be so large."""
+    entry = tarfile.TarInfo(f"{bundle.name}/form.template")
+    entry.size = size_bytes
+    return gzip.compress(entry.tobuf())
+
+
+def tarred(folder: Path, mode: str) -> bytes:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode=mode) as archive:  # type: ignore[call-overload]
+        archive.add(folder, folder.name)
+    return held.getvalue()
+
+
+def settled(library: Library, recording: Recording, seconds: float = 20) -> Recording:
+    """The recording once nothing is to be done with it."""
+    wait_for(lambda: library.recording(recording.id).state not in ("waiting", "reading"), seconds)
+    return library.recording(recording.id)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come about in time"
+        time.sleep(0.02)
+
+
+def tree(folder: Path) -> list[str]:
+    """All files below a folder, with the database's own and the lock left out."""
+    own = ("lock", "catalog.sqlite3")
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+    return sorted(one for one in found if not one.startswith(own))
+
+
+def is_alive(pid: int) -> bool:
+    """A process that has ended and that no one has asked for its exit code is dead."""
+    told = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return bool(told.stdout.strip()) and not told.stdout.strip().startswith("Z")
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -1,0 +1,237 @@
+"""Samples of literal recordings as the worker writes them, and slow loops over the same rows."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from trace_support import ANE, ANE_WAIT, BNNS, LOAD, MS, RUNTIME, UI, trace_of
+from view_support import View, decoded, recording
+
+from dashboard.samples.columns import Samples, open_samples
+from dashboard.samples.filters import parse_filter, row_mask
+from dashboard.samples.writing import write_samples
+from tracekit.analysis import Analysis, analyze
+from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.report.viewmodel.lanes import thread_lanes
+from tracekit.report.viewmodel.view import duration_of, view_block
+
+__all__ = ["MS", "View", "analyze", "decoded", "recording", "trace_of"]
+ROOT = Path(__file__).resolve().parents[2]
+STACKS = [ANE, ANE_WAIT, BNNS, LOAD, RUNTIME, UI, None]
+FAR = 1 << 62
+
+
+@dataclass(frozen=True)
+class Row:
+    """A sample, as a loop reads it from the trace."""
+
+    time: int
+    end: int
+    lane: int
+    engine: int
+    phase: int
+    weight: int
+    stack: int
+
+
+def opened(folder: Path, analysis: Analysis) -> Samples:
+    write_samples(folder / "samples", analysis)
+    return open_samples(folder / "samples", "Camera.trace")
+
+
+def rows_of(analysis: Analysis, length: int = 0) -> list[Row]:
+    """``length`` is that of every sample, where weights are no time."""
+    trace, labels = analysis.trace, analysis.labels
+    lanes = [lane.thread for lane in thread_lanes(analysis, 1, duration_of(analysis))]
+    return [
+        Row(
+            int(trace.samples["time_ns"].iloc[at]),
+            int(trace.samples["time_ns"].iloc[at]) + (length or int(trace.weights[at])),
+            lanes.index(int(trace.samples["thread_id"].iloc[at])),
+            int(labels.engine[at]),
+            int(labels.phase[at]),
+            int(trace.weights[at]),
+            int(trace.samples["stack_id"].iloc[at]),
+        )
+        for at in range(len(trace.samples))
+    ]
+
+
+def sorted_by_group(rows: Sequence[Row]) -> list[Row]:
+    """Rows in the order of the columns; equal times in the order of the trace."""
+    return sorted(rows, key=lambda row: (row.lane, row.engine, row.time))
+
+
+@cache
+def many(count: int = 600, seed: int = 5, unit: str = "ns", **options: Any) -> Analysis:
+    """Three threads and one process more; samples overlap, and some are very long."""
+    dice = np.random.default_rng(seed)
+    rows: list[Any] = [
+        (
+            float(dice.integers(0, 40_000)) / 100,
+            f"t{min(3, dice.integers(0, 6))}",
+            STACKS[int(dice.integers(0, len(STACKS)))],
+            int(dice.choice([0, 1, 700, MS, 3 * MS, 90 * MS], p=[0.05, 0.05, 0.2, 0.5, 0.15, 0.05])),
+        )
+        for _ in range(count)
+    ]
+    return analyze(trace_of(rows, unit=unit, **options))  # type: ignore[arg-type]
+
+
+def lasting(analysis: Analysis, duration_ns: int) -> Analysis:
+    """The same run, said to last so long."""
+    trace = analysis.trace
+    return analyze(replace(trace, info=replace(trace.info, duration_ns=duration_ns)))
+
+
+@cache
+def exact_many() -> View:
+    return exact(many())
+
+
+def exact(analysis: Analysis) -> View:
+    return decoded(view_block(analysis, full=True))
+
+
+def sums_of(block: bytes) -> tuple[dict[tuple[int, int, int], tuple[float, int]], dict[str, Any]]:
+    """Weight and number by (node, engine, phase), and the header."""
+    view = decoded(block)
+    held = view.header["samples"]
+    columns = {name: view.arrays[held[name]].tolist() for name in ("node", "weight", "number", "kind")}
+    found = {}
+    for node, weight, number, kind in zip(*columns.values(), strict=True):
+        key = node, kind >> 4, kind & 15
+        assert key not in found
+        assert number > 0
+        found[key] = weight, number
+    assert held["count"] == len(found)
+    return found, view.header
+
+
+def exact_sums(view: View, wanted: Sequence[bool]) -> dict[tuple[int, int, int], tuple[float, int]]:
+    """The same, added up row by row of a view that has every sample."""
+    held = view.header["samples"]
+    columns = [view.arrays[held[name]].tolist() for name in ("node", "weight", "number", "kind")]
+    found: dict[tuple[int, int, int], tuple[float, int]] = {}
+    for node, weight, number, kind, is_wanted in zip(*columns, wanted, strict=True):
+        if is_wanted:
+            before = found.get((node, kind >> 4, kind & 15), (0.0, 0))
+            found[node, kind >> 4, kind & 15] = before[0] + weight, before[1] + number
+    return found
+
+
+def slow_plane(spans: Sequence[tuple[int, int]], duration: int, level: int, index: int) -> list[int]:
+    bins = 1024 << level
+    plane = []
+    for k in range(1024 * index, 1024 * (index + 1)):
+        start, end = duration * k // bins, duration * (k + 1) // bins
+        covered = sum(max(0, min(end, e) - max(start, s)) for s, e in spans)
+        plane.append(math.ceil(min(1.0, covered / max(1, end - start)) * 255))
+    return plane
+
+
+def slow_tile(rows: Sequence[Row], duration: int, level: int, index: int) -> list[list[int]]:
+    """The planes of all lanes."""
+    keys = sorted({(row.lane, row.engine) for row in rows})
+    return [
+        slow_plane([(r.time, r.end) for r in rows if (r.lane, r.engine) == key], duration, level, index)
+        for key in keys
+    ]
+
+
+def planes(tile: bytes) -> list[list[int]]:
+    return np.frombuffer(tile, np.uint8).reshape(-1, 1024).tolist()
+
+
+def stack_names(analysis: Analysis, stack: int) -> list[list[str]]:
+    if stack < 0:
+        return []
+    table = analysis.trace.stacks
+    return [[str(table.symbols[f]), str(table.binary_names[f])] for f in table.stack(stack).tolist()]
+
+
+def literal(folder: Path, document: dict[str, Any]) -> Samples:
+    """The recording of tests/filter_cases.json, whose samples say their engines, as opened columns."""
+    functions: dict[tuple[str, str], int] = {}
+    calls, stacks = [], []
+    for one in document["samples"]:
+        stacks.append(
+            [functions.setdefault((symbol, binary), len(functions)) for symbol, binary in one["stack"]]
+        )
+        phase = -1 if one["phase"] is None else PHASES.index(one["phase"])
+        calls.append((ENGINES.index(one["engine"]), phase))
+    order = sorted(range(len(stacks)), key=lambda at: (document["samples"][at]["lane"], calls[at][0], at))
+    binaries = list(dict.fromkeys(binary for _, binary in functions))
+    header, arrays = _literal_parts(document, order, calls)
+    arrays |= {
+        "stack_offset": np.cumsum([0, *(len(stack) for stack in stacks)]),
+        "stack_function": np.array([one for stack in stacks for one in stack], np.int32),
+        "function_binary": np.array([binaries.index(binary) for _, binary in functions], np.int32),
+    }
+    names = {"symbols": [symbol for symbol, _ in functions], "binaries": binaries}
+    folder.mkdir()
+    for name, values in arrays.items():
+        np.save(folder / f"{name}.npy", values)
+    (folder / "samples.json").write_text(json.dumps({**header, **names, "arrays": list(arrays)}))
+    return open_samples(folder, "literal")
+
+
+def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any]) -> tuple[Any, Any]:
+    samples, windows = [document["samples"][at] for at in order], document["windows"]
+    groups: list[list[int]] = []
+    for row, (at, one) in enumerate(zip(order, samples, strict=True)):
+        if groups and groups[-1][:2] == [one["lane"], calls[at][0]]:
+            groups[-1][3] = row + 1
+        else:
+            groups.append([one["lane"], calls[at][0], row, row + 1, 1])
+    header = {
+        "format": "tracekit-samples/2",
+        "duration_ns": 10,
+        "length_ns": 1,
+        "groups": groups,
+        "lanes": [[lane["label"], lane["process"], lane["tid"]] for lane in document["lanes"]],
+        "rules": [],
+        "window_names": [window[name] for name in ("label", "model") for window in windows],
+        "spans": [],
+        "page_nodes": 0,
+        "levels": [0],
+    }
+    arrays = {
+        "time": np.array([one["time"] for one in samples], np.int64),
+        "call": np.array(order, np.int32),
+        "call_stack": np.arange(len(order), dtype=np.int32),
+        "call_engine": np.array([engine for engine, _ in calls], np.int8),
+        "call_phase": np.array([phase for _, phase in calls], np.int8),
+        "window_label": np.arange(len(windows)),
+        "window_model": np.arange(len(windows)) + len(windows),
+        "window_start": np.array([window["start"] for window in windows], np.int64),
+        "window_end": np.array([window["end"] for window in windows], np.int64),
+    }
+    return header, arrays
+
+
+def kept(samples: Samples, text: str) -> list[bool] | None:
+    mask = row_mask(samples, parse_filter(text))
+    return None if mask is None else mask.tolist()
+
+
+def in_order(samples: Samples) -> Iterator[tuple[int, int, int, int, int]]:
+    """Each row's time, lane, engine, phase and node, in the order of the columns."""
+    for group in samples.groups:
+        for row in range(group.first, group.end):
+            call = samples["call"][row]
+            phase = int(samples["call_phase"][call]) % (len(PHASES) + 1)
+            yield (
+                int(samples["time"][row]),
+                group.lane,
+                group.engine,
+                phase,
+                int(samples["call_node"][call]),
+            )

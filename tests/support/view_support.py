@@ -1,0 +1,137 @@
+"""A reader of ``tracekit-view/1``, written from the format's description."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import gzip
+import json
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from evidence_support import Signpost, ane, gpu, manual, prediction, with_evidence
+from trace_support import ANE, BNNS, MS, UI, stack_table, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.load import open_trace
+from tracekit.model.columns import TRACKS
+from tracekit.model.trace import Trace
+
+__all__ = [
+    "ANE",
+    "BNNS",
+    "MS",
+    "UI",
+    "Signpost",
+    "analyze",
+    "ane",
+    "gpu",
+    "manual",
+    "prediction",
+    "replace",
+    "stack_table",
+    "trace_of",
+    "with_evidence",
+]
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample_traces"
+RECORDINGS = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
+DTYPES = {"u8": "<u1", "i8": "<i1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "f32": "<f4", "f64": "<f8"}
+
+
+@dataclass(frozen=True)
+class View:
+    """A block taken apart."""
+
+    header: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    def text(self, number: int) -> str:
+        """A text by its number; negative ones are none."""
+        assert number >= 0
+        strings: list[str] = self.header["strings"]
+        return strings[number]
+
+    def texts(self, name: str) -> list[str]:
+        return [self.text(number) for number in self.arrays[name].tolist()]
+
+
+def decoded(block: bytes) -> View:
+    """Read a block, and hold what the format promises of every block."""
+    (length,) = struct.unpack_from("<I", block)
+    header = json.loads(block[4 : 4 + length].decode("utf-8"), parse_constant=_refuse)
+    end = 4 + length + -(4 + length) % 8
+    assert not any(block[4 + length : end]), "the padding is not zero"
+    arrays = {}
+    for name, (kind, offset, count, *how) in sorted(header["arrays"].items(), key=lambda item: item[1][1]):
+        assert offset % 8 == 0, f"{name} is not aligned"
+        assert offset >= end, f"{name} overlaps what stands before it"
+        end = offset + count * np.dtype(DTYPES[kind]).itemsize
+        assert end <= len(block), f"{name} reaches beyond the block"
+        arrays[name] = _values(block, DTYPES[kind], count, offset, how[0].split() if how else [])
+    return View(header, arrays)
+
+
+def _values(block: bytes, dtype: str, count: int, offset: int, how: list[str]) -> np.ndarray:
+    """Undo what an entry's fourth element names: "planes", all lowest bytes first; "delta", differences."""
+    assert set(how) <= {"planes", "delta"}
+    size = np.dtype(dtype).itemsize
+    data = block[offset : offset + count * size]
+    if "planes" in how:
+        data = np.frombuffer(data, np.uint8).reshape(size, count).T.tobytes()
+    values = np.frombuffer(data, dtype)
+    return np.cumsum(values, dtype=np.float64) if "delta" in how else values
+
+
+def _refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} is no JSON")
+
+
+def inflated(text: str) -> bytes:
+    """What stands between the tags of the page's data."""
+    return gzip.decompress(base64.b64decode(text, validate=True))
+
+
+def view_of(analysis: Analysis, **options: Any) -> View:
+    from tracekit.report.viewmodel.view import view_block
+
+    return decoded(view_block(analysis, **options))
+
+
+@functools.cache
+def recording(name: str) -> Analysis:
+    return analyze(open_trace(SAMPLES / name))
+
+
+def with_tracks(
+    trace: Trace, rows: Sequence[tuple[int, float]], name: str = "Power", unit: str = "W"
+) -> Trace:
+    """Rows are (time in ns, value)."""
+    frame = pd.DataFrame(
+        {
+            "time_ns": np.array([time for time, _ in rows], np.int64),
+            "name": pd.Categorical([name] * len(rows)),
+            "unit": pd.Categorical([unit] * len(rows)),
+            "value": np.array([value for _, value in rows], np.float64),
+        }
+    )
+    return replace(trace, tracks=TRACKS.check(frame, "literal"))
+
+
+def sums(keys: Iterable[Any], values: Iterable[float]) -> dict[Any, float]:
+    """The sum of the values of each key."""
+    found: dict[Any, float] = {}
+    for key, value in zip(keys, values, strict=True):
+        found[key] = found.get(key, 0) + value
+    return found
+
+
+def block_of(header: dict[str, Any], body: bytes = b"", dump: Callable[[Any], str] = json.dumps) -> bytes:
+    text = dump(header).encode()
+    return struct.pack("<I", len(text)) + text + bytes(-(4 + len(text)) % 8) + body

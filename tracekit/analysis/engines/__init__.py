@@ -1,0 +1,1 @@
+"""Engine time: interval sets, ownership, busy time, waiting, attribution, segments, counters."""

@@ -1,0 +1,249 @@
+"""Attribution: what each window has of each engine and phase, on the host, in hardware, and in waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.engines.codes import INFERENCE, grouped, sums
+from tracekit.analysis.engines.measured import Measured, is_work, rows_by
+from tracekit.analysis.engines.membership import OUTSIDE, Membership
+from tracekit.analysis.engines.spans import Spans, union
+from tracekit.analysis.engines.waiting import AWAITED, Waiting
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.model.columns import ATTRIBUTION, IntArray, categorical
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
+
+BASES: tuple[Basis, ...] = tuple(Basis)
+Codes: TypeAlias = npt.NDArray[np.integer[Any]]
+
+
+class Share(NamedTuple):
+    """One row of an attribution: what one engine has in one phase of one window; None is "not known"."""
+
+    engine: Engine
+    phase: Phase | None
+    samples: int
+    weight: int
+    sampled_ns: int | None
+    busy_ns: int | None
+    waiting_ns: int | None
+    waiting_basis: Basis | None = None
+
+    @property
+    def is_inference(self) -> bool:
+        """True for work that counts towards a verdict."""
+        return self.phase in INFERENCE
+
+
+class SharesByWindow(Mapping[int, list[Share]]):
+    """The rows of a ``model.ATTRIBUTION`` frame by window_id, in their order.
+
+    They stay columns until they are asked for: a run may have a hundred thousand windows.
+    """
+
+    def __init__(self, attribution: pd.DataFrame) -> None:
+        words = {"engine": Engine, "phase": Phase, "waiting_basis": Basis}
+        self._columns = [
+            _words(attribution[one].array, words[one]) if one in words else _numbers(attribution[one].array)
+            for one in Share._fields
+        ]
+        windows, firsts = np.unique(attribution["window_id"].to_numpy(np.int64), return_index=True)
+        edges = [*firsts.tolist(), len(attribution)]
+        self._rows = dict(zip(windows.tolist(), pairwise(edges), strict=True))
+
+    def __getitem__(self, window: int) -> list[Share]:
+        first, last = self._rows[window]
+        rows = zip(*[column[first:last] for column in self._columns], strict=True)
+        return list(map(Share._make, rows))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+def _words(column: Any, word: Callable[[str], Any]) -> list[Any]:
+    """Return a category column as words; None where it is missing."""
+    words = np.array([*map(word, column.categories), None], object)
+    told: list[Any] = words[column.codes].tolist()
+    return told
+
+
+def _numbers(column: Any) -> list[int | None]:
+    """Return a column of integers; None where it is missing."""
+    numbers: list[int | None] = column.to_numpy(object, na_value=None).tolist()
+    return numbers
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Nanoseconds per window: of one engine, in one phase; the last entry is the time outside of all."""
+
+    engine: Engine
+    phase: Phase | None
+    per_window: IntArray
+
+
+def attribute(
+    trace: Trace,
+    labels: Labels,
+    members: Membership,
+    windows: pd.DataFrame,
+    measured: Measured,
+    waiting: Waiting,
+) -> pd.DataFrame:
+    """Return one row per window × engine × phase that has samples or time (``model.ATTRIBUTION``).
+
+    ``window_id`` -1 holds what lies in no window. For windows that do not overlap, the rows add up to the
+    whole recording, exactly: samples, weight, busy and waiting time.
+    """
+    own, samples, own_weight = _sample_totals(trace, labels, members)
+    worked, busy = _amounts(windows, _busy(windows, measured), measured.engines)
+    waited, waits = _amounts(windows, _waits(windows, waiting, measured), frozenset())
+    keys, _ = grouped(np.concatenate([own, worked, waited]))
+    window, engine, phase = _unkeyed(keys)
+    weight = _placed(keys, own, own_weight).to_numpy(np.int64, na_value=0)
+    busy_ns, waiting_ns = _placed(keys, worked, busy), _placed(keys, waited, waits)
+    basis = np.where(waiting_ns.isna(), -1, _waiting_bases(waiting, measured)[engine])
+    return ATTRIBUTION.check(
+        pd.DataFrame(
+            {
+                "window_id": window,
+                "engine": categorical(engine, ENGINES),
+                "phase": categorical(phase, PHASES),
+                "samples": _placed(keys, own, samples).to_numpy(np.int64, na_value=0),
+                "sampled_ns": pd.arrays.IntegerArray(
+                    weight.copy(), np.full(len(keys), trace.weight_unit != "ns")
+                ),
+                "busy_ns": busy_ns,
+                "waiting_ns": waiting_ns,
+                "weight": weight,
+                "waiting_basis": categorical(basis, BASES),
+            }
+        ),
+        "attribution",
+    )
+
+
+def _keyed(window: IntArray, engine: Codes | int, phase: Codes | int) -> IntArray:
+    """Return one number for each row of an attribution, in the rows' order; window -1 and phase -1 are 0."""
+    keys: IntArray = ((window + 1) * len(ENGINES) + engine) * (len(PHASES) + 1) + phase + 1
+    return keys
+
+
+def _unkeyed(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    rest, phase = np.divmod(keys, len(PHASES) + 1)
+    window, engine = np.divmod(rest, len(ENGINES))
+    return window - 1, engine, phase - 1
+
+
+def _placed(keys: IntArray, own: IntArray, amounts: IntArray) -> pd.arrays.IntegerArray:
+    """Return amounts of some of the keys for all of them, missing for the others."""
+    placed, missing = np.zeros(len(keys), np.int64), np.ones(len(keys), bool)
+    at = np.searchsorted(keys, own)
+    placed[at], missing[at] = amounts, False
+    return pd.arrays.IntegerArray(placed, missing)
+
+
+def _sample_totals(trace: Trace, labels: Labels, members: Membership) -> tuple[IntArray, IntArray, IntArray]:
+    """Return keys, and the samples and the weight of each."""
+    sample, window = members.with_outside(len(trace.samples))
+    keys, at = grouped(_keyed(window, labels.engine[sample], labels.phase[sample]))
+    weight = sums(at, trace.weights[sample], len(keys))
+    return keys, np.bincount(at, minlength=len(keys)), weight
+
+
+def scopes_of(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:
+    """Yield windows that count the same work: their rows, and their pid and model."""
+    for (pid, model), at in rows_by(windows, "pid", "model"):
+        yield at, (int(pid), str(model))
+
+
+def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
+    """Yield the measured time per engine and phase; requests that Core ML reports are waiting, not work."""
+    starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    for key in measured.keys:
+        if not is_work(key):
+            continue
+        amounts = np.zeros(len(windows) + 1, np.int64)
+        counted = []
+        for at, who in scopes_of(windows):
+            spans = measured.spans(measured.scope(*who), key)
+            amounts[at] = spans.within(starts[at], ends[at])
+            counted.append(spans & Spans.of(starts[at], ends[at]))
+        amounts[-1] = measured.everything(key).total_ns - (measured.everything(key) & union(counted)).total_ns
+        yield Amounts(*key, amounts)
+    executing = {engine for engine, phase in measured.keys if phase is Phase.EXECUTE}
+    for engine in sorted(measured.engines - executing):
+        if engine.serves_inference:
+            yield Amounts(engine, Phase.EXECUTE, np.zeros(len(windows) + 1, np.int64))
+
+
+def _waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Iterator[Amounts]:
+    """Yield the waiting time per engine."""
+    starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    for engine in AWAITED:
+        if engine not in waiting.basis and not measured.requests(engine):
+            continue
+        amounts = np.zeros(len(windows) + 1, np.int64)
+        counted = []
+        for at, spans in waits_of(windows, engine, waiting, measured):
+            amounts[at] = spans.within(starts[at], ends[at])
+            counted.append(spans & Spans.of(starts[at], ends[at]))
+        every = waiting.spans(engine, -1, -1, True)
+        if measured.requests(engine):
+            every = measured.everything((engine, Phase.WAIT))
+        amounts[-1] = every.total_ns - (every & union(counted)).total_ns
+        yield Amounts(engine, Phase.WAIT, amounts)
+
+
+def waits_of(
+    windows: pd.DataFrame, engine: Engine, waiting: Waiting, measured: Measured
+) -> Iterator[tuple[IntArray, Spans]]:
+    """Yield windows that count the same waiting for an engine: their rows, and when it was.
+
+    It is the calling thread's, and the workers' where no other call at the time may have them.
+    """
+    owned = windows.assign(is_call=~windows["source"].isin(GIVEN_SOURCES))
+    names = ("thread_id", "pid", "model", "alone", "is_call")
+    for (thread, pid, model, alone, call), at in rows_by(owned, *names):
+        if call and thread < 0 and not alone and not measured.requests(engine):
+            continue  # which of several calls waited, nothing tells
+        if measured.requests(engine):
+            yield at, measured.spans(measured.scope(int(pid), str(model)), (engine, Phase.WAIT))
+        else:
+            yield at, waiting.spans(engine, int(thread), int(pid), bool(alone))
+
+
+def _amounts(
+    windows: pd.DataFrame, amounts: Iterator[Amounts], measured: frozenset[Engine]
+) -> tuple[IntArray, IntArray]:
+    """Return amounts by key; a zero is kept where it is a finding: of execution on a measured engine."""
+    ids = np.append(windows["window_id"].to_numpy(np.int64), OUTSIDE)
+    keys, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for one in amounts:
+        finding = one.engine in measured and one.phase is Phase.EXECUTE
+        at = np.flatnonzero((one.per_window > 0) | finding)
+        keys.append(_keyed(ids[at], ENGINE_CODE[one.engine], PHASE_CODE[one.phase]))
+        values.append(one.per_window[at])
+    return np.concatenate(keys), np.concatenate(values)
+
+
+def _waiting_bases(waiting: Waiting, measured: Measured) -> IntArray:
+    """Return the code of the basis of each engine's waiting, -1 for none."""
+    codes = np.full(len(ENGINES), -1, np.int64)
+    for engine in AWAITED:
+        basis = Basis.MEASURED if measured.requests(engine) else waiting.basis.get(engine)
+        if basis is not None:
+            codes[ENGINE_CODE[engine]] = BASES.index(basis)
+    return codes

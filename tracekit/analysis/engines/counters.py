@@ -1,0 +1,106 @@
+"""Hardware counters per window and engine, and the ratios that engineers read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.engines.codes import grouped, sums
+from tracekit.analysis.engines.measured import rows_by
+from tracekit.analysis.engines.membership import NOBODY, Membership
+from tracekit.model.columns import Columns, categorical
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINES
+
+EVENT_COUNTS = Columns(
+    {"window_id": "int64", "engine": "category", "event": "category", "value": "int64"},
+)
+"""Counter sums of the samples of a window, by the engine that their stacks show; window -1 is outside."""
+
+METRIC_SUMS = Columns({"window_id": "int64", "name": "category", "value": "float64"})
+"""Metrics of guided counting modes: sums over a window's thread, rows at its edges by their share of time."""
+
+_CYCLES = ("FIXED_CYCLES", "CORE_ACTIVE_CYCLE", "CPU_CLK_UNHALTED.THREAD", "Cycles", "cycle")
+_INSTRUCTIONS = ("FIXED_INSTRUCTIONS", "INST_ALL", "INST_RETIRED.ANY", "Instructions", "instruction")
+_BRANCHES = ("INST_BRANCH", "BR_INST_RETIRED.ALL_BRANCHES")
+_MISPREDICTED = ("BRANCH_MISPRED_NONSPEC", "BR_MISP_RETIRED.ALL_BRANCHES")
+
+
+def count_events(trace: Trace, labels: Labels, members: Membership) -> pd.DataFrame:
+    """Return the counters' sums (``EVENT_COUNTS``), one row per window × engine × event with samples."""
+    names = [str(name) for name in trace.counters.columns]
+    sample, window = members.with_outside(len(trace.samples)) if names else NOBODY.with_outside(0)
+    distinct, at = grouped((window + 1) * len(ENGINES) + labels.engine[sample])
+    values = [sums(at, trace.counters[name].to_numpy(np.int64)[sample], len(distinct)) for name in names]
+    window_of, engine_of = np.divmod(np.repeat(distinct, len(names)), len(ENGINES))
+    flat = np.stack(values, axis=1).reshape(-1) if values else np.zeros(0, np.int64)
+    return EVENT_COUNTS.check(
+        pd.DataFrame(
+            {
+                "window_id": (window_of - 1).astype(np.int64),
+                "engine": categorical(engine_of, [str(engine) for engine in ENGINES]),
+                "event": categorical(np.tile(np.arange(len(names)), len(distinct)), names),
+                "value": flat,
+            }
+        ),
+        "event counts",
+    )
+
+
+def sum_metrics(trace: Trace, windows: pd.DataFrame) -> pd.DataFrame:
+    """Return the metrics' sums per window (``METRIC_SUMS``): of its thread, else of its process."""
+    frame = trace.metrics
+    names = sorted(frame["name"].astype("str").unique())
+    pieces = []
+    tids = np.append(trace.threads["tid"].to_numpy(np.int64), -1)
+    owners = windows.assign(tid=tids[windows["thread_id"].to_numpy()])
+    for (tid, pid), at in rows_by(owners, "tid", "pid"):
+        own = windows.iloc[at]
+        rows = frame[(frame["tid"] == tid).to_numpy(bool)] if tid >= 0 else frame
+        rows = rows[(rows["pid"] == pid).to_numpy(bool)] if tid < 0 <= pid else rows
+        for code, name in enumerate(names):
+            held = rows[(rows["name"] == name).to_numpy(bool)]
+            total = np.zeros(len(own))
+            for _, one in held.groupby("tid", sort=True):
+                total += _share(one, own["end_ns"]) - _share(one, own["start_ns"])
+            found = np.flatnonzero(total > 0)
+            pieces.append((at[found], np.full(len(found), code), total[found]))
+    window = np.concatenate([piece[0] for piece in pieces] or [np.zeros(0, np.int64)])
+    named = np.concatenate([piece[1] for piece in pieces] or [np.zeros(0, np.int64)])
+    value = np.concatenate([piece[2] for piece in pieces] or [np.zeros(0)])
+    order = np.lexsort((named, window))
+    return METRIC_SUMS.check(
+        pd.DataFrame(
+            {"window_id": window[order], "name": categorical(named[order], names), "value": value[order]}
+        ),
+        "metric sums",
+    )
+
+
+def _share(rows: pd.DataFrame, until: pd.Series[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the sum of one thread's metric up to each time; a row counts by its part that has passed."""
+    ordered = rows.sort_values("start_ns", kind="stable")
+    edges = ordered[["start_ns", "end_ns"]].to_numpy(np.int64).reshape(-1)
+    reached = np.cumsum(ordered["value"].to_numpy(np.float64))
+    sums = np.stack([np.append(0.0, reached[:-1]), reached], axis=1).reshape(-1)
+    shares: np.ndarray[tuple[int], np.dtype[np.float64]] = np.interp(
+        until.to_numpy(np.int64), np.maximum.accumulate(edges), sums, left=0.0
+    )
+    return shares
+
+
+def ratios(events: Mapping[str, int]) -> dict[str, float]:
+    """Return instructions per cycle and the like, as far as the events are there."""
+    found = {}
+    for name, above, below in (
+        ("instructions per cycle", _INSTRUCTIONS, _CYCLES),
+        ("branches mispredicted", _MISPREDICTED, _BRANCHES),
+    ):
+        over = next((events[event] for event in above if event in events), None)
+        under = next((events[event] for event in below if event in events), None)
+        if over is not None and under:
+            found[name] = over / under
+    return found

@@ -1,0 +1,106 @@
+"""Which samples belong to which window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.errors import UsageError
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.trace import Trace
+
+OUTSIDE = -1
+"""The ``window_id`` of what lies in no window."""
+_MOST_PAIRS = 200_000_000
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Which sample counts in which window: parallel arrays, one entry per (sample, window) pair.
+
+    ``ambiguous`` counts ML samples that no single one of several overlapping calls can claim.
+    """
+
+    sample: IntArray
+    window: IntArray
+    ambiguous: int = 0
+
+    def with_outside(self, count: int) -> tuple[IntArray, IntArray]:
+        """Return (sample, window) pairs, those of the ``count`` samples that no window counts at the end."""
+        outside = np.ones(count, bool)
+        outside[self.sample] = False
+        rest = np.flatnonzero(outside)
+        nowhere = np.full(len(rest), OUTSIDE, np.int64)
+        return np.concatenate([self.sample, rest]), np.concatenate([self.window, nowhere])
+
+
+NOBODY = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def assign_samples(trace: Trace, labels: Labels, windows: pd.DataFrame) -> Membership:
+    """Return the samples of each window.
+
+    A window that the user gave, or that spans the run, counts every sample in its time. A call counts its own
+    thread's samples and the process's ML work on other threads, unless that work lies in several calls of
+    different threads at once: then nothing tells whose it is. Of a window from stacks, such work is that of
+    the runtime's workers; other sources may not know the calling thread, and count all ML work. Raises
+    ``UsageError`` for windows that overlap beyond any use.
+    """
+    sample, window = _pairs(trace.samples["time_ns"].to_numpy(), windows)
+    owners = windows["thread_id"].to_numpy()
+    if (owners < 0).all() and windows["source"].isin(GIVEN_SOURCES).all():
+        return Membership(sample, window)
+    owner = owners[window]
+    thread = trace.samples["thread_id"].to_numpy()[sample]
+    source = windows["source"].astype("str")
+    calls = ~source.isin(GIVEN_SOURCES).to_numpy(bool)
+    if not calls.any():
+        keep = np.flatnonzero((owner < 0) | (thread == owner))
+        return Membership(sample[keep], window[keep])
+    is_call = calls[window]
+    from_stacks = (source == "stacks").to_numpy(bool)[window]
+    pid = windows["pid"].to_numpy()[window]
+    same_process = (pid < 0) | (pid == labels.pid[sample])
+
+    own = np.where(is_call, (thread == owner) & same_process, (owner < 0) | (thread == owner))
+    called = np.zeros(len(trace.samples), bool)
+    called[sample[own & is_call]] = True
+    at_work = labels.is_worker | ((labels.is_ml | labels.in_call) & ~called)
+    joined = is_call & ~own & same_process & np.where(from_stacks, labels.is_worker[sample], at_work[sample])
+
+    at = np.flatnonzero(joined)
+    claimant = np.where(owner[at] < 0, -2 - window[at], owner[at])
+    ambiguous = _claimed_by_several(sample[at], claimant, len(trace.samples))
+    keep = own | (joined & ~ambiguous[sample])
+    return Membership(sample[keep], window[keep], int(ambiguous.sum()))
+
+
+def _pairs(times: IntArray, windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
+    """Return every (sample, window) such that the sample lies in the window's time."""
+    starts = np.searchsorted(times, windows["start_ns"].to_numpy())
+    counts = np.searchsorted(times, windows["end_ns"].to_numpy()) - starts
+    total = int(counts.sum())
+    if total > _MOST_PAIRS:
+        raise UsageError(
+            f"{len(windows)} windows overlap so much that they count {total:,} samples between them."
+            " Give fewer windows, or choose with --process and --thread."
+        )
+    window = np.repeat(windows["window_id"].to_numpy(np.int64), counts)
+    sample = np.repeat(starts - np.cumsum(counts) + counts, counts)
+    sample += np.arange(total)
+    return sample, window
+
+
+def _claimed_by_several(sample: IntArray, claimant: IntArray, count: int) -> BoolArray:
+    """Mark the samples that have two claimants or more."""
+    if not len(sample):
+        return np.zeros(count, bool)
+    low = np.full(count, np.iinfo(np.int64).max)
+    high = np.full(count, np.iinfo(np.int64).min)
+    np.minimum.at(low, sample, claimant)
+    np.maximum.at(high, sample, claimant)
+    return low < high

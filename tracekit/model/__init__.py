@@ -1,0 +1,1 @@
+"""The data model: what every parser produces and every analysis reads."""

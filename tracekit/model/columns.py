@@ -1,0 +1,183 @@
+"""The columns of each frame of the model, declared once.
+
+Times are int64 nanoseconds since the start of the run. Intervals are half-open, ``[start_ns, end_ns)``.
+``Columns.check`` holds a frame to its declaration where data enters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.errors import TracekitError
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A frame's declared columns: name → dtype, in order; ``optional`` ones may be absent."""
+
+    required: Mapping[str, str]
+    optional: Mapping[str, str] = field(default_factory=dict)
+
+    def empty(self) -> pd.DataFrame:
+        """Return a frame with no row and the required columns in their dtypes."""
+        nothing = categorical(np.zeros(0, np.int8), [])
+        return pd.DataFrame(
+            {
+                name: nothing if dtype == "category" else pd.Series([], dtype=dtype)
+                for name, dtype in self.required.items()
+            }
+        )
+
+    def check(self, frame: pd.DataFrame, what: str) -> pd.DataFrame:
+        """Return ``frame`` unchanged, or raise ``TracekitError`` naming the first wrong column."""
+        for name, dtype in self.required.items():
+            if name not in frame.columns:
+                raise TracekitError(f"{what}: the column '{name}' is missing")
+            self._check_dtype(frame, name, dtype, what)
+        for name in frame.columns[len(self.required) :]:
+            if name in self.optional:
+                self._check_dtype(frame, name, self.optional[name], what)
+        return frame
+
+    @staticmethod
+    def _check_dtype(frame: pd.DataFrame, name: str, dtype: str, what: str) -> None:
+        found = str(frame[name].dtype)
+        if found != dtype:
+            raise TracekitError(f"{what}: the column '{name}' has dtype {found}, expected {dtype}")
+
+
+def categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd.Categorical:
+    """Return a category column of the given names by their positions; -1 is missing."""
+    return pd.Categorical.from_codes(codes, categories=pd.Index([str(name) for name in names], dtype="str"))
+
+
+def texts_at(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Categorical:
+    """Return the category column ``texts[code]``; a text may stand there more than once, or not be used."""
+    is_used = np.zeros(len(texts), bool)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
+    number, distinct = pd.factorize(np.array([texts[at] for at in used.tolist()], dtype=object))
+    code_of = np.zeros(len(texts), np.int32)
+    code_of[used] = number
+    return categorical(code_of[codes], distinct.tolist())
+
+
+SAMPLES = Columns(
+    {
+        "time_ns": "int64",
+        "weight_ns": "Int64",  # <NA> where the recorder counts something else (cycles, events)
+        "thread_id": "int32",  # row of Trace.threads, -1 = none
+        "core": "int16",  # -1 = not recorded
+        "state": "category",
+        "stack_id": "int32",  # row of Trace.stacks, -1 = none
+    },
+    optional={"cycles": "int64", "events": "int64"},
+)
+THREADS = Columns({"tid": "int64", "name": "str", "pid": "int64", "process": "str"})
+PROCESSES = Columns({"pid": "int64", "name": "str"})
+INTERVALS = Columns(
+    {
+        "start_ns": "int64",
+        "end_ns": "int64",
+        "engine": "category",
+        "phase": "category",  # missing: a call or a request as a whole, or GPU work with no ML mark
+        "label": "category",  # the table's own words, never a prompt or an answer
+        "model": "category",  # "" = not known
+        "channel": "category",  # what the table calls the kind of work: "Compute", "Prediction", …
+        "pid": "int64",  # -1 = the table does not say
+        "source": "category",  # the schema
+        "depth": "int16",  # 0 = outermost
+        "command_buffer": "int64",  # -1 = none
+    }
+)
+SIGNPOSTS = Columns(
+    {
+        "start_ns": "int64",
+        "end_ns": "int64",  # of anything but an interval: start_ns
+        "kind": "category",  # "interval", "event", or "begin"/"end" without its partner
+        "name": "category",
+        "subsystem": "category",
+        "category": "category",
+        "identifier": "uint64",
+        "pid": "int64",
+        "tid": "int64",  # of the begin
+        "message": "str",
+        "source": "category",
+    }
+)
+THREAD_STATES = Columns(
+    {
+        "start_ns": "int64",
+        "end_ns": "int64",
+        "state": "category",  # Running, Blocked, Runnable, Preempted, …
+        "core": "int16",  # -1 = not recorded
+        "tid": "int64",
+        "pid": "int64",
+    }
+)
+TRACKS = Columns(
+    {
+        "time_ns": "int64",
+        "name": "category",
+        "unit": "category",
+        "value": "float64",  # holds until the track's next row; NaN = not known from here on
+    }
+)
+METRICS = Columns(
+    {
+        "start_ns": "int64",
+        "end_ns": "int64",
+        "name": "category",
+        "value": "float64",  # a sum over the interval
+        "tid": "int64",
+        "pid": "int64",
+    }
+)
+FRAMES = Columns(
+    {
+        "symbol": "category",  # as the recording names it; an unsymbolicated frame is "0x…"
+        "binary_id": "int32",  # row of StackTable.binaries, -1 = none
+        "address": "uint64",  # as recorded: see docs/formats.md on biased return addresses
+        "source_file": "category",  # "" = not known
+        "source_line": "int32",  # -1 = not known
+        "inlined": "bool",
+    }
+)
+BINARIES = Columns({"name": "str", "path": "str", "uuid": "str", "arch": "str", "load_address": "uint64"})
+WINDOWS = Columns(
+    {
+        "window_id": "int64",
+        "start_ns": "int64",
+        "end_ns": "int64",
+        "label": "str",
+        "thread_id": "int32",  # -1 = all threads
+        "source": "category",
+        "basis": "category",
+        "pid": "int64",  # -1 = all processes
+        "model": "str",  # "" = not known
+        "first": "bool",  # the first of its model (or entry point) and process: it may be cold
+        "alone": "bool",  # no other window shares time with it
+    }
+)
+ATTRIBUTION = Columns(
+    {
+        "window_id": "int64",  # -1 = outside every window
+        "engine": "category",
+        "phase": "category",  # missing for engines whose work has no phase
+        "samples": "int64",
+        "sampled_ns": "Int64",
+        "busy_ns": "Int64",  # <NA> = no table measured this engine
+        "waiting_ns": "Int64",  # <NA> = nothing tells
+        "weight": "int64",  # in Trace.weight_unit
+        "waiting_basis": "category",  # measured, sampled or inferred; missing with waiting_ns
+    }
+)

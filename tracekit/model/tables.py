@@ -1,0 +1,126 @@
+"""Tables as Instruments records them: typed columns, and unique stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.model.columns import BINARIES, FRAMES, IntArray
+
+CoreType: TypeAlias = Literal["E", "P"]
+ColumnKind: TypeAlias = Literal["int", "float", "text", "ints", "parts", "thread", "process", "stack"]
+
+
+@dataclass(frozen=True)
+class StackTable:
+    """Unique stacks in CSR form, leaf first.
+
+    ``frame_ids[offsets[i]:offsets[i + 1]]`` are stack ``i``'s rows of ``frames``; frames point into
+    ``binaries`` by ``binary_id``. A row of ``frames`` is one program counter of one function, so the same
+    function appears several times with different addresses.
+    """
+
+    offsets: IntArray
+    frame_ids: npt.NDArray[np.int32]
+    frames: pd.DataFrame
+    binaries: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @classmethod
+    def empty(cls) -> StackTable:
+        """Return a table with no stack."""
+        return cls(np.zeros(1, np.int64), np.zeros(0, np.int32), FRAMES.empty(), BINARIES.empty())
+
+    def stack(self, stack_id: int) -> npt.NDArray[np.int32]:
+        """Return the frame ids of one stack, leaf first."""
+        return self.frame_ids[self.offsets[stack_id] : self.offsets[stack_id + 1]]
+
+    @cached_property
+    def binary_names(self) -> npt.NDArray[np.object_]:
+        """The binary's name for each row of ``frames``; "" where the frame has none."""
+        names = np.append(self.binaries["name"].to_numpy(object), "")
+        picked: npt.NDArray[np.object_] = names[self.frames["binary_id"].to_numpy()]
+        return picked
+
+    @cached_property
+    def symbols(self) -> npt.NDArray[np.object_]:
+        """The symbol for each row of ``frames``."""
+        picked: npt.NDArray[np.object_] = self.symbol_names[self.symbol_codes]
+        return picked
+
+    @cached_property
+    def symbol_names(self) -> npt.NDArray[np.object_]:
+        """Every symbol once, by its code; some may be of no frame."""
+        return self._symbol_column.categories.to_numpy(object)
+
+    @cached_property
+    def symbol_codes(self) -> npt.NDArray[np.int32]:
+        """The code of the symbol for each row of ``frames``."""
+        return self._symbol_column.codes.astype(np.int32)
+
+    @cached_property
+    def _symbol_column(self) -> pd.Categorical:
+        """The column, also where somebody put plain texts in its place."""
+        return pd.Categorical(self.frames["symbol"])
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a ``Table``: the export's mnemonic, its title, and Apple's engineering type."""
+
+    mnemonic: str
+    title: str
+    engineering_type: str
+    kind: ColumnKind
+
+
+@dataclass(frozen=True)
+class Table:
+    """One Instruments table as typed columns, whatever its schema.
+
+    ``rows`` has one column per mnemonic. By ``Column.kind``:
+
+    * ``int``: exact integers, nullable (``Int64``, or ``UInt64`` where a value is beyond 2^63-1);
+    * ``float``: float64; ``text``: category; ``ints``: tuples of int;
+    * ``parts``: a composite cell as a tuple of ``(engineering type, value)``; ``None`` for null;
+    * ``thread``, ``process``, ``stack``: int32 rows of ``threads``, ``processes``, ``stacks``; -1 for null.
+    """
+
+    schema: str
+    columns: tuple[Column, ...]
+    rows: pd.DataFrame
+    threads: pd.DataFrame
+    processes: pd.DataFrame
+    stacks: StackTable
+    run: int = 1
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    core_types: Mapping[int, CoreType] = field(default_factory=dict)
+    """For each core that the recording describes: "E", efficiency, or "P", performance."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """One table of a run, as the table of contents or the document lists it.
+
+    ``row_count`` is None when the table of contents names the table but the input does not hold its rows.
+    ``attributes`` qualify the schema (``target-pid``, ``pmc-events``, …). ``index`` is the position in the
+    run's table of contents, from 1; 0 when unknown.
+    """
+
+    schema: str
+    run: int = 1
+    index: int = 0
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    row_count: int | None = None
+    location: str = ""

@@ -1,0 +1,92 @@
+"""``Trace``: one run of one recording in the model's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from tracekit.model.columns import METRICS, THREAD_STATES, IntArray
+from tracekit.model.tables import CoreType, StackTable, TableInfo
+
+Severity: TypeAlias = Literal["info", "warning", "error"]
+WeightUnit: TypeAlias = Literal["ns", "cycles", "events"]
+
+
+@dataclass(frozen=True)
+class Issue:
+    """Something a reader of the results must know: lost rows, an unknown schema, stacks without symbols."""
+
+    severity: Severity
+    code: str
+    message: str
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class TraceInfo:
+    """Where and how a run was recorded; empty strings and None where the input does not say."""
+
+    name: str
+    kind: Literal["xctrace-xml", "trace-bundle", "pack"]
+    run: int = 1
+    device: str = ""
+    model: str = ""
+    platform: str = ""
+    os: str = ""
+    template: str = ""
+    instruments: str = ""
+    start: str = ""
+    end: str = ""
+    end_reason: str = ""
+    recording_mode: str = ""
+    time_limit: str = ""
+    duration_ns: int | None = None
+    process: str = ""
+    pid: int | None = None
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """One run of a table of contents: its ``TraceInfo``, its tables, and the pids that it lists."""
+
+    info: TraceInfo
+    tables: tuple[TableInfo, ...]
+    pids: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One run of one recording in the model's columns; see the ``Columns`` of this module.
+
+    ``weight_unit`` says what the recorder counted: "ns" fills ``samples.weight_ns``, otherwise the column
+    named by the unit holds the weight and ``weight_ns`` is missing. ``counters`` is row-aligned to
+    ``samples``, one int64 column per PMC event. ``tables`` is every table that the input is known to hold.
+    """
+
+    info: TraceInfo
+    samples: pd.DataFrame
+    stacks: StackTable
+    threads: pd.DataFrame
+    intervals: pd.DataFrame
+    signposts: pd.DataFrame
+    counters: pd.DataFrame
+    tracks: pd.DataFrame
+    tables: tuple[TableInfo, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    weight_unit: WeightUnit = "ns"
+    samples_source: str = ""
+    has_toc: bool = False
+    core_types: Mapping[int, CoreType] = field(default_factory=dict)
+    thread_states: pd.DataFrame = field(default_factory=THREAD_STATES.empty)
+    metrics: pd.DataFrame = field(default_factory=METRICS.empty)
+
+    @cached_property
+    def weights(self) -> IntArray:
+        """The samples' weights in ``weight_unit``, one int64 per sample; 0 where the row had none."""
+        name = "weight_ns" if self.weight_unit == "ns" else self.weight_unit
+        return self.samples[name].fillna(0).to_numpy(np.int64)

@@ -1,0 +1,1 @@
+"""Recording: targets, instruments, the recorder and its journal; prepares and supervises xctrace."""

@@ -1,0 +1,1 @@
+"""Removal of private data from a recording before it is shared."""

@@ -1,0 +1,84 @@
+"""What leaves a recording before others see it: private words, other processes, people and devices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tracekit.analysis import analyze
+from tracekit.analysis.engines.measured import ANE_SOURCES, Owners
+from tracekit.errors import TracekitError
+from tracekit.load import trace_of
+from tracekit.model.vocabulary import Phase
+from tracekit.parsers.in_memory import HeldSource, recount
+from tracekit.parsers.tables.interval_labels import ane_phase
+from tracekit.redact.private import hide_private
+from tracekit.redact.redaction import Redaction, plan_redaction, redact_issues, redact_run, redact_table
+
+
+def without_private(held: HeldSource) -> tuple[HeldSource, tuple[str, ...]]:
+    """Return the source without people's own words, and the names of the columns that held some."""
+    hidden: dict[str, None] = {}
+    tables = {}
+    for place, found in held.held.items():
+        pairs = [hide_private(table) for table in found]
+        tables[place] = tuple(table for table, _ in pairs)
+        hidden.update(dict.fromkeys(name for _, names in pairs for name in names))
+    return replace(held, held=tables), tuple(hidden)
+
+
+def redacted(held: HeldSource, process: str | None = None) -> HeldSource:
+    """Return the source without other processes, home folders and the device's name.
+
+    ``process`` is the one to keep, a name or a pid; by default the recording's target. Raises ``UsageError``
+    when that names none.
+    """
+    by_run = {
+        run.info.run: [t for (at, _), found in held.held.items() if at == run.info.run for t in found]
+        for run in held.runs
+    }
+    plan = plan_redaction(held.runs, by_run, process)
+    own = _apply(held, plan)
+    labels = _foreign_labels(own)
+    return _apply(own, replace(plan, labels=labels)) if labels else own
+
+
+def _apply(held: HeldSource, plan: Redaction) -> HeldSource:
+    text = plan.wording.text
+    redacted = replace(
+        held,
+        runs=tuple(redact_run(run, plan) for run in held.runs),
+        held={place: tuple(redact_table(t, plan) for t in found) for place, found in held.held.items()},
+        noted={run: redact_issues(issues, plan) for run, issues in held.noted.items()},
+        unreadable={
+            place: replace(why, problem=text(why.problem), advice=text(why.advice))
+            for place, why in held.unreadable.items()
+        },
+    )
+    return recount(redacted)
+
+
+def _foreign_labels(held: HeldSource) -> dict[str, str]:
+    """Return what stands in for the labels of the Neural Engine's rows that the analysis takes for others'.
+
+    What the work was for stays in the words: loading and compiling are told by them.
+    """
+    words = {Phase.LOAD: " Neural Engine Load", Phase.COMPILE: " Neural Engine Compile"}
+    labels: set[str] = set()
+    models: set[str] = set()
+    for run in held.runs:
+        if not any(table.schema in ANE_SOURCES and table.row_count for table in run.tables):
+            continue
+        try:
+            trace = trace_of(held, run.info.run)
+            unclaimed = analyze(trace).measured.owner.unclaimed
+        except TracekitError:  # no analysis: nothing tells whose the labels are
+            continue
+        rows = trace.intervals
+        labels |= {str(one) for one in rows["label"][Owners(rows, not unclaimed).foreign].unique()}
+        models |= {str(one) for one in rows["model"].unique()}
+    prefix = "other"
+    while prefix in models:
+        prefix += "s"
+    return {
+        label: f"{prefix}-{at}{words.get(ane_phase(label), '')}" for at, label in enumerate(sorted(labels), 1)
+    }

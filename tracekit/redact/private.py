@@ -1,0 +1,101 @@
+"""People's own words in a table, and how they are hidden: prompts, answers, instructions, calls of tools.
+
+The Foundation Models tables of Xcode 27 hold them in clear (columns: sforteln/xctrace-query-mcp-server).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.model.cells import format_parts
+from tracekit.model.tables import Column, Table
+
+_SCHEMAS = "FMEventTable InstructionsTable ModelInferenceTable RequestTable SessionTable ToolTable"
+# The text that stays in those: whatever a later Xcode adds is hidden until it is known.
+_HARMLESS = """agent-name cached-tokens color error-count model-information model-request-id name
+prompt-tokens request-id resolve response-tokens session session-id sub-synthesized-ids synthesized-id tokens
+tool-id tool-name total-tokens track turn-id turn-index"""
+# Any other schema is of this kind if it has one of the first; then the second are hidden as well.
+_TELLING = "prompt response"
+_PRIVATE = """argument-json arguments content error-message first-prompt instruction instructions output
+plot-label result-json"""
+# The tables are made of what the framework logs under this subsystem (doubtful: no such log was seen).
+_SUBSYSTEM = "foundationmodels"
+_HIDDEN = re.compile(r"<private, \d+ characters?>")
+_LOGGED = "message start-message end-message signature value"
+
+
+def hide_private(table: Table) -> tuple[Table, tuple[str, ...]]:
+    """Return the table without people's own words, and the names of the columns that held some.
+
+    Such a cell reads ``<private, 23 characters>``; null, empty text and numbers stay. Columns keep their
+    kind, but lists of numbers become text. In a table of logs or signposts this concerns the messages of
+    Foundation Models only.
+    """
+    named = [column for column in table.columns if _is_private(table, column)]
+    rows = np.ones(len(table), np.bool_)
+    if not named:
+        named = [column for column in table.columns if column.mnemonic in _LOGGED.split()]
+        rows = _logged_by_the_framework(table)
+    hidden = {column.mnemonic: _mask(table.rows[column.mnemonic], column, rows) for column in named}
+    hidden = {name: cells for name, cells in hidden.items() if cells is not None}
+    columns = tuple(
+        replace(column, kind="text") if column.mnemonic in hidden and column.kind != "parts" else column
+        for column in table.columns
+    )
+    return replace(table, rows=table.rows.assign(**hidden), columns=columns), tuple(hidden)
+
+
+def _is_private(table: Table, column: Column) -> bool:
+    if table.schema in _SCHEMAS.split():
+        return column.mnemonic not in _HARMLESS.split()
+    telling = _TELLING.split()
+    family = any(one.mnemonic in telling for one in table.columns)
+    return family and column.mnemonic in telling + _PRIVATE.split()
+
+
+def _logged_by_the_framework(table: Table) -> npt.NDArray[np.bool_]:
+    """Return which rows of a log or of signposts come from Foundation Models."""
+    if _SUBSYSTEM in table.attributes.get("subsystem", "").lower():
+        return np.ones(len(table), np.bool_)
+    if "subsystem" not in table.rows.columns:
+        return np.zeros(len(table), np.bool_)
+    cells = table.rows["subsystem"]
+    return cells.isin([one for one in cells.unique() if _SUBSYSTEM in str(one).lower()]).to_numpy(np.bool_)
+
+
+def _mask(cells: pd.Series[Any], column: Column, rows: npt.NDArray[np.bool_]) -> pd.Series[Any] | None:
+    """Return the cells with the words in ``rows`` hidden, or None where there are none."""
+    if pd.api.types.is_numeric_dtype(cells.dtype):  # a count, or a thread, process or stack
+        return None
+    codes, distinct = pd.factorize(cells)
+    clear = list(distinct)
+    held = [*clear, *(_hide(value, column) for value in clear), None]  # clear, hidden, null
+    codes = np.where(codes < 0, len(held) - 1, np.where(rows, codes + len(clear), codes))
+    if all(held[code] is held[code - len(clear)] for code in np.unique(codes[rows & cells.notna()])):
+        return None
+    values = np.empty(len(held), dtype=object)
+    values[:] = held
+    if column.kind == "parts":
+        return pd.Series(values[codes], cells.index, dtype=object)
+    names, texts = pd.factorize(values)
+    masked = pd.Categorical.from_codes(names[codes], categories=pd.Index(texts, dtype="str"))
+    return pd.Series(masked.remove_unused_categories(), cells.index)
+
+
+def _hide(value: Any, column: Column) -> Any:
+    """Return what stands for a value, or the value itself if it has no words."""
+    if isinstance(value, tuple):
+        words = format_parts(value) if column.kind == "parts" else " ".join(map(str, value))
+    else:
+        words = value if isinstance(value, str) else ""
+    if not words or _HIDDEN.fullmatch(words):  # a redacted pack's
+        return value
+    note = f"<private, {len(words)} character{'s' if len(words) > 1 else ''}>"
+    return (("string", note),) if column.kind == "parts" else note

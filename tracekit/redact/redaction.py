@@ -1,0 +1,293 @@
+"""A recording without what it tells of people and of other processes, and with the same answer for its own.
+
+Dropped are rows of other processes, and threads, processes, stacks, frames and binaries that only those use;
+rows that name no process stay. In every text a home folder becomes ``~``, the device's name ``device``, and
+another process's name ``other-process``. Names of functions and binaries keep their words: they are code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.errors import UsageError
+from tracekit.model.cells import format_parts
+from tracekit.model.columns import BoolArray, IntArray, texts_at
+from tracekit.model.tables import StackTable, Table
+from tracekit.model.trace import Issue, RunInfo, TraceInfo
+from tracekit.redact.wording import Wording, reword, reword_parts
+
+_ANE_SCHEMAS = ("ane-hw-intervals", "ane-hw-intervals-internal")
+_LABEL = "event-label"
+_BUFFER = "cmdbuffer-id"
+_LISTED = 12
+
+_ISSUE = Issue(
+    "info",
+    "redacted",
+    "the recording was redacted: other processes, home folders and the device's name are not in it; what"
+    " others did on the engines shows only where a table names no process",
+)
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """What is to be dropped, for all runs of a recording; see ``plan_redaction``.
+
+    ``own`` are each run's pids that stay; ``buffers`` each run's command buffers of other processes, by which
+    GPU rows are told that name none. ``labels`` stand in for labels of the Neural Engine's rows: whose those
+    are, only an analysis tells.
+    """
+
+    own: Mapping[int, frozenset[int]]
+    wording: Wording
+    buffers: Mapping[int, frozenset[int]]
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_redaction(
+    runs: Sequence[RunInfo], tables: Mapping[int, Sequence[Table]], process: str | None = None
+) -> Redaction:
+    """Return what to drop of a recording, given each run's tables.
+
+    The own process is ``process`` (a name or a pid), else the one that the run was recorded of, else the only
+    one that there is. Raises ``UsageError`` when that names none.
+    """
+    known = {run.info.run: _known_processes(tables.get(run.info.run, ())) for run in runs}
+    own = {run.info.run: _own_pids(run, known[run.info.run], process) for run in runs}
+    if process is not None and not any(own.values()):
+        raise UsageError(f"There is no process '{process}'; there are {_listed(known)}.")
+    names = {name for run, pairs in known.items() for pid, name in pairs if pid in own[run]}
+    names |= {run.info.process for run in runs if run.info.pid in own[run.info.run]}
+    others = {name for run in known.values() for _, name in run} | {run.info.process for run in runs}
+    devices = {run.info.device for run in runs if run.info.device != run.info.model}
+    names, others, devices = names - {""}, others - names - {""}, devices - {""}
+    wording = Wording(frozenset(names), frozenset(others), frozenset(devices))
+    buffers = {number: _foreign_buffers(tables.get(number, ()), pids) for number, pids in own.items()}
+    return Redaction(own, wording, buffers)
+
+
+def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
+    """Return what is listed of a run; rows are to be counted again."""
+    info, number, text = run.info, run.info.run, plan.wording.text
+    pids = sorted(plan.own[number])
+    only_name = next(iter(plan.wording.own)) if len(plan.wording.own) == 1 else ""
+    is_own = _is_own(info, plan.own[number], plan.wording.own)
+    kept = replace(
+        info,
+        device="",
+        template=text(info.template),
+        end_reason=text(info.end_reason),
+        recording_mode=text(info.recording_mode),
+        time_limit=text(info.time_limit),
+        process=plan.wording.of_own([info.process if is_own else only_name])[0],
+        pid=info.pid if is_own or len(pids) != 1 else pids[0],
+    )
+    tables = (
+        replace(
+            table,
+            attributes=_attributes(table.attributes, plan),
+            location=text(table.location),
+        )
+        for table in run.tables
+    )
+    return RunInfo(kept, tuple(tables), run.pids & plan.own[number])
+
+
+def redact_issues(issues: Iterable[Issue], plan: Redaction) -> tuple[Issue, ...]:
+    """Return issues reworded, and the one that says so."""
+    told = [replace(issue, message=plan.wording.text(issue.message)) for issue in issues]
+    return tuple(dict.fromkeys((*told, _ISSUE)))
+
+
+def redact_table(table: Table, plan: Redaction) -> Table:
+    """Return a table without the rows of other processes, and without what only those refer to."""
+    own = plan.own[table.run]
+    kept = ~(_foreign(_row_pids(table), own) | _of_foreign_buffer(table, plan.buffers[table.run]))
+    rows = table.rows[kept].reset_index(drop=True)
+    keep_threads = ~_foreign(table.threads["pid"].to_numpy(np.int64), own)
+    keep_processes = ~_foreign(table.processes["pid"].to_numpy(np.int64), own)
+    thread_rows = _used(table, rows, "thread", keep_threads)
+    process_rows = _used(table, rows, "process", keep_processes)
+    stack_rows = _used(table, rows, "stack", np.ones(len(table.stacks), np.bool_))
+    moved = {"thread": thread_rows, "process": process_rows, "stack": stack_rows}
+    for column in table.columns:
+        cells = rows[column.mnemonic]
+        if column.mnemonic == _LABEL and table.schema in _ANE_SCHEMAS and plan.labels:
+            cells = reword(cells, lambda held: [_label(one, plan.labels) for one in held])
+        if column.kind in moved:
+            rows[column.mnemonic] = _moved(cells, moved[column.kind])
+        elif column.kind == "parts":
+            rows[column.mnemonic] = reword(cells, lambda held: reword_parts(plan.wording, own, held))
+        elif column.kind == "text":
+            rows[column.mnemonic] = reword(cells, plan.wording.everywhere)
+    return replace(
+        table,
+        rows=rows,
+        threads=_threads(table.threads, thread_rows, plan.wording),
+        processes=_processes(table.processes, process_rows, plan.wording),
+        stacks=_stacks(table.stacks, stack_rows, plan.wording),
+        attributes=_attributes(table.attributes, plan),
+    )
+
+
+# Whose is what --------------------------------------------------------------------------------------------
+
+
+def _known_processes(tables: Iterable[Table]) -> set[tuple[int, str]]:
+    pairs: set[tuple[int, str]] = set()
+    for table in tables:
+        threads = table.threads[["pid", "process"]].itertuples(index=False, name=None)
+        pairs.update(threads, table.processes[["pid", "name"]].itertuples(index=False, name=None))
+    return {(int(pid), str(name)) for pid, name in pairs if pid >= 0}
+
+
+def _own_pids(run: RunInfo, known: set[tuple[int, str]], process: str | None) -> frozenset[int]:
+    if process is not None:
+        return frozenset(pid for pid, name in known if process in (name, str(pid)))
+    if run.info.pid is not None:
+        return frozenset([run.info.pid])
+    named = frozenset(pid for pid, name in known if name and name == run.info.process)
+    pids = frozenset(pid for pid, _ in known)
+    if named or len(pids) <= 1:
+        return named or pids
+    raise UsageError(
+        f"Run {run.info.run} was recorded of no process of its own: name the one to keep with --process;"
+        f" there are {_listed({run.info.run: known})}."
+    )
+
+
+def _is_own(info: TraceInfo, pids: frozenset[int], names: frozenset[str]) -> bool:
+    return info.process in names if info.pid is None else info.pid in pids
+
+
+def _listed(known: Mapping[int, set[tuple[int, str]]]) -> str:
+    named = sorted({f"{name} ({pid})" for run in known.values() for pid, name in run})
+    more = f" and {len(named) - _LISTED} more" if len(named) > _LISTED else ""
+    return (", ".join(named[:_LISTED]) or "none") + more
+
+
+def _row_pids(table: Table) -> IntArray:
+    """Return each row's process, else that of its thread, else the number in a column of pids; or -1."""
+    pids = np.full(len(table), -1, np.int64)
+    for kind, frame in (("process", table.processes), ("thread", table.threads)):
+        held = np.append(frame["pid"].to_numpy(np.int64), -1)
+        for column in table.columns:
+            if column.kind == kind:
+                pids = np.where(pids < 0, held[table.rows[column.mnemonic].to_numpy()], pids)
+    return np.where(pids < 0, _numbers(table, "pid"), pids)
+
+
+def _numbers(table: Table, name: str) -> IntArray:
+    """Return a column of integers as 64-bit words, -1 for null and where there is none."""
+    column = next((one for one in table.columns if one.mnemonic == name and one.kind == "int"), None)
+    if column is None or str(table.rows[name].dtype) not in ("Int64", "UInt64"):
+        return np.full(len(table), -1, np.int64)
+    cells = table.rows[name]
+    words = cells.fillna(0).to_numpy(str(cells.dtype).lower()).astype(np.int64)
+    return np.where(cells.isna().to_numpy(np.bool_), np.int64(-1), words)
+
+
+def _foreign(pids: IntArray, own: frozenset[int]) -> BoolArray:
+    foreign: BoolArray = (pids >= 0) & ~np.isin(pids, sorted(own))
+    return foreign
+
+
+def _foreign_buffers(tables: Iterable[Table], own: frozenset[int]) -> frozenset[int]:
+    """Return the command buffers that tables name one process for, which is another one."""
+    owners: dict[int, set[int]] = {}
+    for table in tables:
+        buffers, pids = _numbers(table, _BUFFER), _row_pids(table)
+        named = (buffers != -1) & (pids >= 0)
+        for buffer, pid in np.unique(np.stack([buffers[named], pids[named]], axis=1), axis=0).tolist():
+            owners.setdefault(buffer, set()).add(pid)
+    return frozenset(buffer for buffer, pids in owners.items() if len(pids) == 1 and not pids & own)
+
+
+def _of_foreign_buffer(table: Table, buffers: frozenset[int]) -> BoolArray:
+    of_foreign: BoolArray = np.isin(_numbers(table, _BUFFER), sorted(buffers)) & (_row_pids(table) < 0)
+    return of_foreign
+
+
+# What is left ---------------------------------------------------------------------------------------------
+
+
+def _used(table: Table, rows: pd.DataFrame, kind: str, keep: BoolArray) -> IntArray:
+    """Return, ascending, the entities of a kind that rows refer to and that may stay."""
+    held = [rows[column.mnemonic].to_numpy(np.int64) for column in table.columns if column.kind == kind]
+    ids = np.unique(np.concatenate([np.zeros(0, np.int64), *held]))
+    ids = ids[ids >= 0]
+    used: IntArray = ids[keep[ids]]
+    return used
+
+
+def _moved(ids: Any, kept: IntArray) -> npt.NDArray[np.int32]:
+    """Return references to the kept ones by their new numbers; -1 for what is gone."""
+    numbers = np.asarray(ids, np.int64)
+    if not len(kept):
+        return np.full(len(numbers), -1, np.int32)
+    at = np.minimum(np.searchsorted(kept, numbers), len(kept) - 1)
+    return np.where(kept[at] == numbers, at, -1).astype(np.int32)
+
+
+def _threads(threads: pd.DataFrame, kept: IntArray, wording: Wording) -> pd.DataFrame:
+    frame = threads.take(kept).reset_index(drop=True)
+    names, processes = wording.everywhere(frame["name"].tolist()), wording.of_own(frame["process"].tolist())
+    return frame.assign(name=pd.array(names, dtype="str"), process=pd.array(processes, dtype="str"))
+
+
+def _processes(processes: pd.DataFrame, kept: IntArray, wording: Wording) -> pd.DataFrame:
+    frame = processes.take(kept).reset_index(drop=True)
+    return frame.assign(name=pd.array(wording.of_own(frame["name"].tolist()), dtype="str"))
+
+
+def _stacks(stacks: StackTable, kept: IntArray, wording: Wording) -> StackTable:
+    lengths = np.diff(stacks.offsets)
+    chosen = np.zeros(len(stacks), np.bool_)
+    chosen[kept] = True
+    old_ids = stacks.frame_ids[np.repeat(chosen, lengths)]
+    frame_rows = np.unique(old_ids).astype(np.int64)
+    frames = stacks.frames.take(frame_rows).reset_index(drop=True)
+    old_binaries = frames["binary_id"].to_numpy(np.int64)
+    binary_rows = np.unique(old_binaries[old_binaries >= 0])
+    binaries = stacks.binaries.take(binary_rows).reset_index(drop=True)
+    offsets = np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64)
+
+    def written(texts: Sequence[str]) -> Any:
+        return pd.array(list(texts), dtype="str")
+
+    def renamed(column: pd.Series[Any], rename: Callable[[Sequence[str]], Sequence[str]]) -> Any:
+        """Each text once: frames share theirs."""
+        known = pd.Categorical(column)
+        return texts_at(known.codes, rename(known.categories.tolist()))
+
+    return StackTable(
+        offsets,
+        _moved(old_ids, frame_rows),
+        frames.assign(
+            binary_id=_moved(old_binaries, binary_rows),
+            symbol=renamed(frames["symbol"], wording.without_homes),
+            source_file=renamed(frames["source_file"], wording.everywhere),
+        ),
+        binaries.assign(
+            name=written(wording.without_homes(binaries["name"].tolist())),
+            path=written(wording.everywhere(binaries["path"].tolist())),
+        ),
+    )
+
+
+def _attributes(attributes: Mapping[str, str], plan: Redaction) -> dict[str, str]:
+    return dict(zip(attributes, plan.wording.everywhere(list(attributes.values())), strict=True))
+
+
+def _label(cell: Any, labels: Mapping[str, str]) -> Any:
+    """Return what stands in for a label of a foreign model, in the cell's own form."""
+    if isinstance(cell, tuple):
+        spelt = format_parts(cell)
+        return (("string", labels[spelt]),) if spelt in labels else cell
+    return labels.get(cell, cell)

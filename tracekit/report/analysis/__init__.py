@@ -1,0 +1,1 @@
+"""One analysis as text, JSON and Markdown."""

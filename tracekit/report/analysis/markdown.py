@@ -1,0 +1,135 @@
+"""The analysis as Markdown for a ticket: the verdict, small tables, what it rests on, the heaviest stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.summary import Durations
+from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given
+from tracekit.report.analysis.text import recording_facts
+from tracekit.report.markdown_text import plain
+from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
+from tracekit.report.viewmodel.view import Extras, engine_rows
+from tracekit.text import clip, printable
+
+_MOST_STACKS = 5
+_MOST_FRAMES = 12
+_MOST_ISSUES = 10
+_WIDTH = 160
+_LONGEST = 1_000
+_LONGEST_NOTE = 4_000
+
+
+def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
+    """Return a text of one or two screens, in the dialect of GitHub: tables, folded details."""
+    extras = extras or Extras()
+    parts = [
+        f"### {_said(extras.title or analysis.trace.info.name)}",
+        f"**{_said(analysis.summary.sentence)}**",
+        _said(extras.note, _LONGEST_NOTE) if extras.note else "",
+        f"<{extras.web_link}>" if extras.web_link else "",
+        _engines(analysis),
+        _latency(analysis),
+        _evidence(analysis),
+        _stacks(analysis),
+        _issues(analysis),
+        _recording(analysis, extras),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[object]], numbers: Sequence[bool]) -> str:
+    rule = ["--:" if number else "---" for number in numbers]
+    lines = [header, rule, *([_said(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _engines(analysis: Analysis) -> str:
+    unit = analysis.trace.weight_unit
+    rows = [
+        [
+            one["engine"],
+            "not measured" if one["busy_ns"] is None else _ms(one["busy_ns"]),
+            f"{one['samples']:,}",
+            _ms(one["weight"]) if unit == "ns" else f"{one['weight']:,}",
+        ]
+        for one in engine_rows(analysis)
+    ]
+    header = ["engine", "busy (measured)", "host samples", "host time" if unit == "ns" else unit]
+    return _table(header, rows, [False, True, True, True]) if rows else ""
+
+
+def _latency(analysis: Analysis) -> str:
+    summary = analysis.summary
+    models: dict[str, Durations] = {"all windows": summary}
+    models |= summary.models if len(summary.models) > 1 else {}
+    rows = [
+        [
+            name,
+            f"{one.windows:,}",
+            *(_ms(time) for time in (one.first_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.warm_p50_ns)),
+            ", ".join(f"{count} {verdict}" for verdict, count in one.verdicts.items()),
+        ]
+        for name, one in models.items()
+        if one.p50_ns is not None
+    ]
+    header = ["", "windows", "first", "p50", "p90", "p99", "warm p50", "verdicts"]
+    table = _table(header, rows, [False, True, True, True, True, True, True, False]) if rows else ""
+    sources = ", ".join(analysis.windows["source"].astype("str").unique())
+    bases = ", ".join(analysis.windows["basis"].astype("str").unique())
+    given = f" {GIVEN_LENGTHS}" if lengths_are_given(analysis.windows) else ""
+    return f"{table}\n\nWindows from {plain(sources)}; edges {plain(bases)}.{given}" if table else ""
+
+
+def _evidence(analysis: Analysis) -> str:
+    spoken = [one for one in analysis.evidence if one.state != "absent"]
+    told = [f"`{one.source}` {one.state}" + (f" ({one.rows:,})" if one.rows else "") for one in spoken]
+    absent = len(analysis.evidence) - len(spoken)
+    rest = f"; {absent} other tables that could speak are absent" if absent else ""
+    return f"Evidence: {', '.join(told)}{rest}." if told else ""
+
+
+def _stacks(analysis: Analysis) -> str:
+    unit = analysis.trace.weight_unit
+    blocks = [_stack(one, unit) for one in heaviest_stacks(analysis, _MOST_STACKS)]
+    if not blocks:
+        return ""
+    return "<details><summary>Heaviest stacks</summary>\n\n" + "\n".join(blocks) + "\n</details>"
+
+
+def _stack(stack: HeavyStack, unit: str) -> str:
+    weight = _ms(stack.weight) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
+    rule = f", rule {_said(stack.rule)}" if stack.rule else ""
+    around = min(stack.deciding - _MOST_FRAMES // 2, len(stack.frames) - _MOST_FRAMES)
+    first = max(0, around) if stack.deciding >= 0 else 0
+    above = stack.above + first
+    lines = [f"    … {above} more above"] if above else []
+    for at, (symbol, binary) in enumerate(stack.frames[first : first + _MOST_FRAMES], first):
+        mark = "  ← decides" if at == stack.deciding else ""
+        frame = f"{clip(printable(symbol), _WIDTH)}  {clip(printable(binary), _WIDTH)}{mark}"
+        lines.append(f"    {frame}".rstrip())
+    left = max(0, len(stack.frames) - first - _MOST_FRAMES) + stack.below
+    lines += [f"    … {left} more below"] if left > 0 else []
+    phase = f" {stack.phase}" if stack.phase else ""
+    noun = "sample" if stack.samples == 1 else "samples"
+    return f"{stack.engine}{phase}, {weight}, {stack.samples:,} {noun}{rule}:\n\n" + "\n".join(lines) + "\n"
+
+
+def _issues(analysis: Analysis) -> str:
+    issues = [issue for issue in analysis.issues if issue.severity != "info"][:_MOST_ISSUES]
+    return "\n".join(f"- {issue.severity}: {_said(issue.message)}" for issue in issues)
+
+
+def _recording(analysis: Analysis, extras: Extras) -> str:
+    facts = "; ".join(f"{name}: {_said(text)}" for name, text in recording_facts(analysis))
+    commands = "".join(f"\n    {clip(printable(command), _LONGEST_NOTE)}" for command in extras.commands)
+    return f"{facts}\n{commands}".rstrip()
+
+
+def _said(text: object, longest: int = _LONGEST) -> str:
+    return plain(clip(str(text), longest))
+
+
+def _ms(time_ns: float | None) -> str:
+    return "" if time_ns is None else f"{time_ns / 1e6:,.2f} ms"

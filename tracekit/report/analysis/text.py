@@ -1,0 +1,232 @@
+"""The analysis as a page of text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.analysis.engines.attribution import Share, SharesByWindow
+from tracekit.analysis.engines.counters import ratios
+from tracekit.analysis.engines.membership import OUTSIDE
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.selection import Selection
+from tracekit.model.trace import Trace, WeightUnit
+from tracekit.model.vocabulary import ENGINES, SERVING, Engine, Phase
+from tracekit.report.analysis.text_windows import windows_text
+from tracekit.text import align, plural, printable, wrap
+
+MAX_WINDOWS = 40
+_MOST_EVENTS = 8
+_THERMAL = {0: "nominal", 1: "fair", 2: "serious", 3: "critical"}
+_MARK = {"info": "-", "warning": "!", "error": "!!"}
+
+
+def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
+    """Return the summary; at most ``max_windows`` windows are listed, and what is left out is said."""
+    sections = [
+        wrap(analysis.summary.sentence, ""),
+        windows_text(analysis, max_windows),
+        _engines(analysis),
+        _preparing(analysis),
+        _counters(analysis),
+        _metrics(analysis.trace),
+        _evidence(analysis),
+        _issues(analysis),
+        _recording(analysis),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
+    """Return how, on what and when it was recorded, in words; what is not known is left out."""
+    trace = analysis.trace
+    info = trace.info
+    system = f"{info.platform} {info.os}".strip()
+    target = f"{info.process} ({info.pid})" if info.process and info.pid is not None else info.process
+    facts = {
+        "Input": f"{info.name}, run {info.run}",
+        "Recorded": ", ".join(part for part in (info.device or info.model, system, info.start) if part),
+        "Target": target,
+        "Template": ", ".join(
+            part for part in (info.template, info.instruments and f"Instruments {info.instruments}") if part
+        ),
+        "Duration": f"{info.duration_ns / 1e9:.3f} s" if info.duration_ns else "",
+        "Selected": _selected(analysis.selection),
+        "Samples": _sample_fact(trace),
+        "Cores": _core_fact(trace),
+        "Heat": _heat_fact(trace),
+    }
+    return [(name, text) for name, text in facts.items() if text]
+
+
+def _recording(analysis: Analysis) -> str:
+    lines = [f"  {name:<9} {printable(text)}" for name, text in recording_facts(analysis)]
+    if not analysis.trace.has_toc:
+        lines.append("  No table of contents was given: device, template and duration are not known.")
+    return "\n".join(["Recording", *lines])
+
+
+def _selected(selection: Selection) -> str:
+    parts: list[str] = []
+    if selection.process is not None:
+        parts.append(f"process {selection.process}")
+    if selection.thread is not None:
+        parts.append(f"thread {selection.thread} and the workers of its calls")
+    return ", ".join(parts)
+
+
+def _core_fact(trace: Trace) -> str:
+    """Count samples by the kind of core that they ran on."""
+    kinds = trace.samples["core"].map(dict(trace.core_types)).value_counts()
+    named = {"P": "performance", "E": "efficiency"}
+    parts = [f"{kinds[kind]:,} on {name} cores" for kind, name in named.items() if kind in kinds]
+    return "samples " + ", ".join(parts) if parts else ""
+
+
+def _heat_fact(trace: Trace) -> str:
+    """Return ``thermal state nominal, fair from 3.200 s``."""
+    rows = trace.tracks[(trace.tracks["name"] == "Thermal state") & trace.tracks["value"].notna()]
+    rows = rows[(rows["value"] != rows["value"].shift()).to_numpy(bool)]
+    parts: list[str] = []
+    for row in rows.head(_MOST_EVENTS).to_dict("records"):
+        name = _THERMAL.get(int(row["value"]), "unknown")
+        parts.append(f"{name} from {row['time_ns'] / 1e9:.3f} s" if parts else name)
+    return f"thermal state {', '.join(parts)}" if parts else ""
+
+
+def _sample_fact(trace: Trace) -> str:
+    if not trace.samples_source:
+        return "none in this input"
+    weight = format_weight(int(trace.weights.sum()), trace.weight_unit)
+    stacks = trace.samples["stack_id"]
+    null = int((stacks < 0).sum())
+    unique = stacks[stacks >= 0].nunique()
+    fact = f"{len(trace.samples):,} from {trace.samples_source}, {weight}, {unique:,} stacks"
+    return f"{fact}, {null:,} without a stack" if null else fact
+
+
+def format_weight(weight: int, unit: WeightUnit) -> str:
+    """Return a weight as host time in ms, or as a count of what was sampled."""
+    return f"{weight / 1e6:,.1f} ms host time" if unit == "ns" else f"{weight:,} {unit}"
+
+
+def _engines(analysis: Analysis) -> str:
+    """List the engines over the whole run: host samples, and the measured time where there is any."""
+    shares = SharesByWindow(analysis.totals).get(OUTSIDE, [])
+    unit = analysis.trace.weight_unit
+    measured = analysis.measured.reported
+    rows = []
+    for engine in ENGINES:
+        own = [share for share in shares if share.engine is engine]
+        worked = any(share.busy_ns and (share.phase is None or share.is_inference) for share in own)
+        if worked or any(share.samples for share in own):
+            busy = [_busy(own, engine in measured)] if measured else []
+            rows.append([str(engine), *busy, *_numbers(own, unit), _phases(own), _meaning(engine)])
+    if not rows:
+        return ""
+    busy_header = ["busy"] if measured else []
+    header = ["engine", *busy_header, "samples", "host time" if unit == "ns" else unit, "phases", ""]
+    right = [name in ("busy", "samples", "host time", unit) for name in header]
+    table = align(header, rows, right, "  ")
+    about = "host samples: who called or ran an engine on the CPU, not how long it worked"
+    scope = "" if analysis.selection.thread is None else " and all threads"
+    about = f"busy is measured by tables over the whole run{scope}; {about}" if measured else about
+    return f"{wrap(f'Engines ({about})', '')}\n{table}"
+
+
+def _busy(shares: Sequence[Share], is_measured: bool) -> str:
+    if not is_measured:
+        return "not measured" if shares and shares[0].engine in SERVING else ""
+    busy = sum(share.busy_ns or 0 for share in shares if share.phase is None or share.is_inference)
+    return f"{busy / 1e6:,.1f} ms"
+
+
+def _preparing(analysis: Analysis) -> str:
+    """Say what compiling and loading took, which counts towards no inference."""
+    shares = SharesByWindow(analysis.totals).get(OUTSIDE, [])
+    told = []
+    for phase in (Phase.COMPILE, Phase.LOAD):
+        own = [share for share in shares if share.phase is phase]
+        told += [
+            f"{share.engine} {phase} {share.busy_ns / 1e6:,.1f} ms (measured)"
+            for share in own
+            if share.busy_ns
+        ]
+        samples = sum(share.samples for share in own)
+        if samples:
+            told.append(f"{samples:,} host samples of {phase}")
+    return wrap(f"Compile and load, counted apart from inferences: {', '.join(told)}", "") if told else ""
+
+
+def _counters(analysis: Analysis) -> str:
+    """Sum the hardware counters of the whole run by engine."""
+    events = analysis.events
+    if not len(events):
+        return ""
+    sums = events.groupby(["engine", "event"], observed=True, sort=True)["value"].sum().unstack(fill_value=0)
+    names = [str(name) for name in sums.columns][:_MOST_EVENTS]
+    rows = []
+    for engine, counted in sums.iterrows():
+        found = {str(name): int(value) for name, value in counted.items()}
+        told = ", ".join(f"{name} {value:.2f}" for name, value in ratios(found).items())
+        rows.append([str(engine), *(f"{found[name]:,}" for name in names), told])
+    header = ["engine", *(printable(name) for name in names), ""]
+    table = align(header, rows, [False, *([True] * len(names)), False], "  ")
+    return f"Counters (sums over samples, by the engine that their stacks show)\n{table}"
+
+
+def _metrics(trace: Trace) -> str:
+    """Sum the metrics of a guided counting mode over all threads that were selected."""
+    sums = trace.metrics.groupby("name", observed=True, sort=True)["value"].sum()
+    told = [f"{printable(str(name))} {value:,.4g}" for name, value in sums.items()]
+    more = f", … and {len(told) - _MOST_EVENTS} more" if len(told) > _MOST_EVENTS else ""
+    listed = ", ".join(told[:_MOST_EVENTS]) + more
+    return wrap(f"Metrics (sums over the whole run; per window in the JSON): {listed}", "") if told else ""
+
+
+def _numbers(shares: Sequence[Share], unit: WeightUnit) -> list[str]:
+    weight = sum(share.weight for share in shares)
+    samples = sum(share.samples for share in shares)
+    return [f"{samples:,}", f"{weight / 1e6:,.1f} ms" if unit == "ns" else f"{weight:,}"]
+
+
+def _phases(shares: Sequence[Share]) -> str:
+    """Return ``dispatch 12, wait 6``; work without a phase shows only beside work that has one."""
+    if all(share.phase is None for share in shares if share.samples):
+        return ""
+    shares = [share for share in shares if share.samples]
+    ordered = sorted(shares, key=lambda share: (share.phase is None, -share.samples))
+    return ", ".join(f"{share.phase or 'other'} {share.samples:,}" for share in ordered)
+
+
+def _meaning(engine: Engine) -> str:
+    return {
+        Engine.CPU: "an ML engine on the CPU",
+        Engine.RUNTIME: "an ML runtime, engine not visible",
+        Engine.GRAPHICS: "Metal without an ML caller",
+        Engine.OTHER: "no ML frame on the stack",
+        Engine.UNKNOWN: "no stack, or no symbols to go by",
+    }.get(engine, "")
+
+
+def _evidence(analysis: Analysis) -> str:
+    """List what spoke; tables that could not speak go into one line per reason."""
+    lines = ["Evidence"]
+    silent: dict[str, list[str]] = {}
+    for one in analysis.evidence:
+        if one.state == "absent":
+            silent.setdefault(one.remark, []).append(printable(one.source))
+        else:
+            state = plural(one.rows, "row") if one.state == "rows" else "empty"
+            lines.append(wrap(f"{printable(one.source)}: {state}, {one.remark}; it shows {one.shows}", "  "))
+    lines += [wrap(f"{remark}: {', '.join(sources)}", "  ") for remark, sources in silent.items()]
+    return "\n".join(lines)
+
+
+def _issues(analysis: Analysis) -> str:
+    if not analysis.issues:
+        return ""
+    lines = [
+        wrap(f"{_MARK[issue.severity]} {printable(issue.message)} [{issue.code}]", "  ")
+        for issue in analysis.issues
+    ]
+    return "\n".join(["To know", *lines])

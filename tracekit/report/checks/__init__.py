@@ -1,0 +1,1 @@
+"""The results of checks as text, JSON, JUnit XML and GitHub annotations."""

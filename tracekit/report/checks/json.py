@@ -1,0 +1,55 @@
+"""``tracekit-check/1``: what became of requirements. The schema is docs/tracekit-check-1.schema.json."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import tracekit
+from tracekit.checks.judge import Result
+from tracekit.checks.outcome import exit_code
+from tracekit.checks.readings import Actual
+from tracekit.model.trace import Issue
+from tracekit.report.checks.wording import reason, sentence
+
+SCHEMA = "tracekit-check/1"
+
+
+def to_json(results: Sequence[Result], name: str, issues: Sequence[Issue] = ()) -> str:
+    """Return the document as indented JSON text with a final newline."""
+    document = {
+        "schema": SCHEMA,
+        "tracekit": tracekit.__version__,
+        "input": name,
+        "exit_code": exit_code(result.outcome for result in results),
+        "sentence": sentence(results),
+        "results": [_result(one) for one in results],
+        "issues": [asdict(one) for one in issues],
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _result(result: Result) -> dict[str, Any]:
+    return {
+        "kind": "forbid" if result.requirement.forbids else "require",
+        "text": result.requirement.text,
+        "outcome": result.outcome,
+        "reason": reason(result),
+        "actual": _actual(result.actual),
+    }
+
+
+def _actual(actual: Actual) -> dict[str, Any]:
+    return {
+        "unit": {"time": "ns", "thermal": "level"}.get(actual.kind, actual.kind),
+        "low": actual.low,
+        "high": None if actual.high is None or math.isinf(actual.high) else actual.high,
+        "basis": actual.basis or None,
+        "windows": actual.windows,
+        "worst": None if actual.worst is None else asdict(actual.worst),
+        "missing": actual.missing or None,
+        "note": actual.note or None,
+    }

@@ -1,0 +1,95 @@
+"""What became of requirements, in words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from tracekit.checks.issue_codes import is_damage
+from tracekit.checks.judge import Result
+from tracekit.checks.readings import Actual, Worst
+from tracekit.checks.requirements import Kind, Presence
+from tracekit.comparison.recorded import THERMAL
+from tracekit.model.trace import Issue
+from tracekit.text import plural
+
+
+def named(result: Result) -> str:
+    """Return ``require p90 <= 8ms`` or ``forbid CPU execute``."""
+    return f"{'forbid' if result.requirement.forbids else 'require'} {result.requirement.text}"
+
+
+def sentence(results: Sequence[Result]) -> str:
+    """Return how many requirements are met, failed, and not measurable."""
+    counts = Counter(result.outcome for result in results)
+    if set(counts) == {"passed"}:
+        return f"{plural(len(results), 'requirement')} met."
+    parts = [f"{counts['failed']:,} failed"] if counts["failed"] else []
+    parts += [f"{counts['not measurable']:,} not measurable"] if counts["not measurable"] else []
+    return f"Of {plural(len(results), 'requirement')}, {' and '.join(parts)}; {counts['passed']:,} met."
+
+
+MOST_WARNINGS = 10
+
+
+def warnings(issues: Sequence[Issue]) -> list[Issue]:
+    """Return what the reading and the analysis warned of, damage first."""
+    told = [issue for issue in issues if issue.severity != "info"]
+    return sorted(told, key=lambda issue: not is_damage(issue))
+
+
+def left_out(issues: Sequence[Issue]) -> str:
+    """Say how many warnings are beyond those that are shown; "" where none is."""
+    more = len(issues) - MOST_WARNINGS
+    return f"… and {plural(more, 'warning')} more: tracekit analyze shows them" if more > 0 else ""
+
+
+def reason(result: Result) -> str:
+    """Return the actual value, how it is known, over how many windows, and the worst of them."""
+    actual = result.actual
+    if actual.missing:
+        return f"not measurable: {actual.missing}"
+    rule = result.requirement.rule
+    value = _found(actual) if isinstance(rule, Presence) else f"{rule.reading.name} is {_range(actual)}"
+    known = [actual.basis] if actual.basis else []
+    known += [plural(actual.windows, "window")] if actual.windows and not isinstance(rule, Presence) else []
+    text = f"{value} ({', '.join(known)})" if known else value
+    if actual.note:
+        text += f"; {actual.note}"
+    if actual.worst is not None and result.outcome != "passed":
+        text += f"; {_worst(actual.worst, actual.kind, isinstance(rule, Presence))}"
+    return text
+
+
+def _found(actual: Actual) -> str:
+    low = int(actual.low or 0)
+    return f"seen in {low:,} of {plural(actual.windows, 'window')}"
+
+
+def _worst(worst: Worst, kind: Kind, first: bool) -> str:
+    value = "" if worst.value is None else f" with {value_text(worst.value, kind)}"
+    which = "first" if first or worst.value is None else "worst"
+    return f"{which} in window {worst.window} at {worst.start_ns / 1e6:,.3f} ms{value} ({worst.label})"
+
+
+def _range(actual: Actual) -> str:
+    assert actual.low is not None
+    assert actual.high is not None
+    low = value_text(actual.low, actual.kind)
+    if actual.low == actual.high:
+        return low
+    return (
+        f"at least {low}"
+        if math.isinf(actual.high)
+        else f"from {low} to {value_text(actual.high, actual.kind)}"
+    )
+
+
+def value_text(value: float, kind: Kind) -> str:
+    """Return a value with its unit."""
+    if kind == "time":
+        return f"{value / 1e6:,.3f} ms" if value >= 1e5 or not value else f"{value / 1e3:,.1f} µs"
+    if kind == "share":
+        return f"{100 * value:.1f} %"
+    return THERMAL[int(value)] if kind == "thermal" else f"{value:,g}"

@@ -1,0 +1,1 @@
+"""One comparison of recordings as text, JSON and Markdown."""

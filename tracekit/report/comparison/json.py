@@ -1,0 +1,80 @@
+"""``tracekit-compare/1``: the comparison as JSON. The schema is docs/tracekit-compare-1.schema.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import tracekit
+from tracekit.checks.changes import ChangeResult
+from tracekit.comparison.result import Comparison, Difference, Group, Side
+from tracekit.report.comparison.wording import sentence
+
+SCHEMA = "tracekit-compare/1"
+
+
+def to_json(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
+    """Return the document as indented JSON text with a final newline."""
+    return json.dumps(to_dict(comparison, changes), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dict[str, Any]:
+    """Return the document as plain data; differences are new minus base."""
+    return {
+        "schema": SCHEMA,
+        "tracekit": tracekit.__version__,
+        "sentence": sentence(comparison),
+        "base": _side(comparison.base),
+        "new": _side(comparison.new),
+        "cautions": [asdict(one) for one in comparison.cautions],
+        "groups": [_group(one) for one in comparison.groups],
+        "groups_left_out": comparison.groups_left_out,
+        "one_sided": [asdict(one) for one in comparison.one_sided],
+        "runs": [_row(row) for row in comparison.preparing],
+        "functions": [
+            {
+                "binary": one.binary,
+                "symbol": one.symbol,
+                "engine": one.engine,
+                "change": one.change,
+                **_row(one.row),
+            }
+            for one in comparison.functions
+        ],
+        "functions_missing": comparison.functions_missing or None,
+        "fail_on": [_change(one) for one in changes],
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    runs = [{**asdict(run), "window_sources": list(run.window_sources)} for run in side.runs]
+    return {"windows": side.windows, "verdicts": side.verdicts, "runs": runs}
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "kind": group.kind,
+        "name": group.name,
+        "source": group.source,
+        "base_windows": group.base_windows,
+        "new_windows": group.new_windows,
+        "also": [{"kind": kind, "name": name, "source": source} for kind, name, source in group.also],
+        "rows": [_row(row) for row in group.rows],
+    }
+
+
+def _row(row: Difference) -> dict[str, Any]:
+    return {**asdict(row), "ratio": row.ratio}
+
+
+def _change(result: ChangeResult) -> dict[str, Any]:
+    group = result.group
+    return {
+        "text": result.change.text,
+        "outcome": result.outcome,
+        "reason": result.reason,
+        "group": None if group is None else group.name or group.kind,
+        "difference": None if result.row is None else result.row.difference,
+    }

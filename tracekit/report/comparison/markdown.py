@@ -1,0 +1,76 @@
+"""A comparison as Markdown, for the text of a ticket."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.checks.changes import ChangeResult
+from tracekit.comparison.result import Comparison, Group, Side
+from tracekit.report.comparison import wording as words
+from tracekit.report.comparison.text import MARK
+from tracekit.report.markdown_text import plain
+from tracekit.text import clip
+
+_MOST_FUNCTIONS = 10
+_NAME_WIDTH = 100
+
+
+def to_markdown(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
+    """Return what differs, the sentence first; nobody's text becomes markup, a link or a mention."""
+    sections = [
+        "## Comparison",
+        f"**{plain(words.sentence(comparison))}**",
+        _changes(changes),
+        "\n".join([_side("BASE", comparison.base), _side("NEW", comparison.new)]),
+        "\n".join(f"> {plain(one.message)}  " for one in comparison.cautions),
+        *(_group(comparison, group) for group in comparison.groups),
+        "\n".join(f"- {plain(words.one_sided(one))}" for one in comparison.one_sided),
+        _functions(comparison),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> str:
+    """Return a table whose columns 1 to ``right`` are numbers."""
+    lines = [
+        f"| {' | '.join(header)} |",
+        "|" + "|".join("---:" if 1 <= at <= right else "---" for at in range(len(header))) + "|",
+    ]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _changes(changes: Sequence[ChangeResult]) -> str:
+    return "\n".join(
+        f"- **{MARK[one.outcome]}** {plain(one.change.text)}: {plain(words.judged(one))}" for one in changes
+    )
+
+
+def _side(name: str, side: Side) -> str:
+    runs = "; ".join(
+        ", ".join(filter(None, (f"{run.name}, run {run.run}", run.device, run.os, run.template)))
+        for run in side.runs
+    )
+    return f"- **{name}** {plain(words.verdicts(side))} – {plain(runs)}"
+
+
+def _group(comparison: Comparison, group: Group) -> str:
+    told, silent = words.shown(comparison.rows(group))
+    parts = [f"### {plain(words.title(group))}"]
+    if told:
+        rows = [[plain(cell) for cell in words.cells(row)] for row in told]
+        parts.append(_table(words.HEADER, rows, 5))
+    parts += ["\n".join(f"- {plain(one.text)}" for one in words.missing(silent))]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _functions(comparison: Comparison) -> str:
+    heading = "### Functions that changed beyond the noise (host samples per window)"
+    if comparison.functions_missing:
+        return f"{heading}\n\n{plain(comparison.functions_missing)}"
+    if not comparison.functions:
+        return ""
+    rows = [
+        [plain(clip(cell, _NAME_WIDTH)) for cell in words.function_cells(one)]
+        for one in comparison.functions[:_MOST_FUNCTIONS]
+    ]
+    return f"{heading}\n\n{_table(words.FUNCTION_HEADER, rows, 3)}"

@@ -1,0 +1,94 @@
+"""A comparison as a page of text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.checks.changes import ChangeResult
+from tracekit.comparison.result import Comparison, Group, Side
+from tracekit.report.comparison import wording as words
+from tracekit.text import align, clip, printable, wrap
+
+_RIGHT = (False, True, True, True, True, True, False, False)
+_SYMBOL_WIDTH = 32
+_BINARY_WIDTH = 16
+MARK = {"passed": "ok", "failed": "FAILED", "not measurable": "not measurable"}
+
+
+def to_text(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
+    """Return what differs, the sentence first."""
+    sections = [
+        wrap(printable(words.sentence(comparison)), ""),
+        _changes(changes),
+        "\n".join(
+            [*_side("BASE", comparison.base), *_side("NEW", comparison.new)],
+        ),
+        _cautions(comparison),
+        *(_group(comparison, group) for group in comparison.groups),
+        _one_sided(comparison),
+        _functions(comparison),
+        wrap(
+            "Differences are NEW minus BASE, shares in points (pts). 'noise': the 95 % interval of the"
+            " difference contains 0. 'too few': of windows, or of runs for load and compile. Among 20 rows"
+            " without any difference, about one lies outside its interval.",
+            "",
+        ),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _changes(changes: Sequence[ChangeResult]) -> str:
+    lines = []
+    for result in changes:
+        lines.append(f"{MARK[result.outcome]:<14}  {printable(result.change.text)}")
+        lines.append(wrap(printable(words.judged(result)), " " * 16))
+    return "\n".join(lines)
+
+
+def _side(name: str, side: Side) -> list[str]:
+    lines = [f"{name:<4}  {words.verdicts(side)}"]
+    for run in side.runs:
+        facts = (run.device, run.os, run.template, run.instruments and f"Instruments {run.instruments}")
+        told = ", ".join(fact for fact in facts if fact)
+        count = f", {run.windows:,} windows" if len(side.runs) > 1 else ""
+        lines.append(wrap(printable(f"{run.name}, run {run.run}{count}{told and f'; {told}'}"), "      "))
+    return lines
+
+
+def _cautions(comparison: Comparison) -> str:
+    if not comparison.cautions:
+        return ""
+    lines = [wrap(f"! {printable(one.message)} [{one.code}]", "  ") for one in comparison.cautions]
+    return "\n".join(["To know: what may explain differences, and what limits them", *lines])
+
+
+def _group(comparison: Comparison, group: Group) -> str:
+    told, silent = words.shown(comparison.rows(group))
+    lines = [wrap(printable(words.title(group)), "")]
+    if told:
+        lines.append(align(words.HEADER, [words.cells(row) for row in told], _RIGHT, "  "))
+    lines += [wrap(printable(one.text), "  ") for one in words.missing(silent)]
+    return "\n".join(lines)
+
+
+def _one_sided(comparison: Comparison) -> str:
+    lines = [wrap(printable(words.one_sided(one)), "  ") for one in comparison.one_sided]
+    if comparison.groups_left_out:
+        lines.append(f"  … and {comparison.groups_left_out:,} smaller kinds of windows are not compared")
+    return "\n".join(["On one side only, or left out", *lines]) if lines else ""
+
+
+def _functions(comparison: Comparison) -> str:
+    heading = "Functions (host samples per window, by the frame that decided the engine, else the leaf)"
+    if comparison.functions_missing:
+        return f"{heading}\n{wrap(printable(comparison.functions_missing), '  ')}"
+    if not comparison.functions:
+        return f"{heading}\n  none changed beyond the noise"
+    rows = []
+    for change in comparison.functions:
+        *numbers, symbol, binary = words.function_cells(change)
+        rows.append(
+            [*numbers, clip(printable(symbol), _SYMBOL_WIDTH), clip(printable(binary), _BINARY_WIDTH)]
+        )
+    right = (False, True, True, True, False, False, False)
+    return f"{heading}\n{align(words.FUNCTION_HEADER, rows, right, '  ')}"

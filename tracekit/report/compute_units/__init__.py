@@ -1,0 +1,1 @@
+"""Runs of one app with different compute units, side by side."""

@@ -1,0 +1,66 @@
+"""A picture as SVG: plain elements and attributes, no style, no script, nothing to load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from tracekit.report.html.elements import Html, join, tag
+from tracekit.report.pictures.shapes import COLOURS, Line, Picture, Rect, Words
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
+
+
+def to_svg(picture: Picture) -> Html:
+    """Return the picture as one ``<svg>`` element, which stands alone as a file as well."""
+    return tag(
+        "svg",
+        tag("title", picture.title),
+        *_elements(picture.shapes),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {picture.width} {picture.height}",
+        width=picture.width,
+        height=picture.height,
+        role="img",
+        font_family=_FONT,
+    )
+
+
+def _elements(shapes: Sequence[Rect | Line | Words]) -> Iterator[Html]:
+    """Yield the elements, neighbours of one colour as one: a fifth of the bytes of a busy lane."""
+    for paint, group in groupby(
+        shapes, lambda one: (one.fill, one.opacity) if isinstance(one, Rect) else None
+    ):
+        if paint is None:
+            yield from (_element(one) for one in group if not isinstance(one, Rect))
+        else:
+            outline = Html("".join(_outline(one) for one in group if isinstance(one, Rect)))
+            fill, opacity = paint
+            yield tag(
+                "path", d=outline, fill=COLOURS[fill], fill_opacity=None if opacity == 1 else _number(opacity)
+            )
+
+
+def _outline(rect: Rect) -> str:
+    width = _number(rect.width)
+    return f"M{_number(rect.x)} {_number(rect.y)}h{width}v{_number(rect.height)}h-{width}z"
+
+
+def _element(shape: Line | Words) -> Html:
+    if isinstance(shape, Line):
+        points = Html(" ".join(f"{_number(x)},{_number(y)}" for x, y in shape.points))
+        return tag("polyline", points=points, fill="none", stroke=COLOURS[shape.stroke])
+    return tag(
+        "text",
+        join([shape.text]),
+        x=_number(shape.x),
+        y=_number(shape.y),
+        font_size=_number(shape.size),
+        font_weight="600" if shape.bold else None,
+        fill=COLOURS[shape.fill],
+        text_anchor=None if shape.anchor == "start" else shape.anchor,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,197 @@
+"""The timeline as a picture: windows, measured intervals, threads with their engines, tracks, time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from tracekit.analysis.result import Analysis
+from tracekit.model.vocabulary import ENGINES
+from tracekit.report.pictures.shapes import Line, Picture, Rect, Words
+from tracekit.report.viewmodel.lanes import Track, span_lanes, thread_lanes, tracks
+from tracekit.report.viewmodel.occupancy import FULL, Plane
+from tracekit.report.viewmodel.view import duration_of
+from tracekit.text import clip, printable
+
+_WIDTH = 1200
+_LABELS = 250
+_MARGIN = 14
+_HEAD = 46
+_LANE = 22
+_GAP = 5
+_MOST_THREADS = 12
+_MOST_TRACKS = 4
+_STEP = 2
+"""Points of width of what is drawn as one piece."""
+_NICE = (1, 2, 5)
+_FAINT = 0.3
+_LETTERS = {"MIXED": "M", "UNKNOWN": "?"}
+_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
+
+
+def timeline_picture(analysis: Analysis) -> Picture:
+    """Return the whole run: one lane per line, the busiest threads only, with a legend."""
+    return _Drawing(analysis).picture()
+
+
+class _Drawing:
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._duration_ns = duration_of(analysis)
+        self._plot = _WIDTH - _LABELS - 2 * _MARGIN
+        self._bins = self._plot // _STEP
+        self._picture = Picture(
+            _WIDTH, 0, f"Timeline of {analysis.trace.info.name}: {analysis.summary.sentence}"
+        )
+        self._y = float(_HEAD)
+        self._seen: set[str] = set()
+
+    def picture(self) -> Picture:
+        picture, analysis = self._picture, self._analysis
+        lines = list(self._lanes())
+        height = int(self._y) + 2 * _LANE + _MARGIN
+        ticks = self._ticks()
+        picture.height = height
+        picture.add(Rect(0, 0, _WIDTH, height, "surface"))
+        for x, text in ticks:
+            picture.add(
+                Line(((x, _HEAD - 6), (x, self._y)), "line"),
+                Words(x, _HEAD - 12, text, 11, "muted", "middle"),
+            )
+        title = clip(printable(analysis.trace.info.name), 60)
+        picture.add(Words(_MARGIN, 22, title, 14, "text", bold=True))
+        picture.add(*lines)
+        self._legend(height - _LANE)
+        return picture
+
+    def _lanes(self) -> Sequence[Rect | Line | Words]:
+        drawn: list[Rect | Line | Words] = []
+        drawn += self._windows()
+        for lane in span_lanes(self._analysis, self._bins, self._duration_ns):
+            drawn += self._lane(lane.title, "measured", [(str(lane.engine), lane.plane)], lane.others)
+        threads = thread_lanes(self._analysis, self._bins, self._duration_ns)
+        for thread in threads[:_MOST_THREADS]:
+            row = self._analysis.trace.threads.iloc[thread.thread] if thread.thread >= 0 else None
+            name = "no thread" if row is None else f"{row['name']} (0x{int(row['tid']):x})"
+            process = "" if row is None else str(row["process"])
+            planes = [
+                (str(ENGINES[code]), plane) for code, plane in zip(thread.engines, thread.planes, strict=True)
+            ]
+            drawn += self._lane(name, process, planes)
+        if len(threads) > _MOST_THREADS:
+            text = f"and {len(threads) - _MOST_THREADS} more threads"
+            drawn.append(Words(_MARGIN, self._y + 14, text, 11, "muted"))
+            self._y += _LANE
+        for track in tracks(self._analysis)[:_MOST_TRACKS]:
+            drawn += self._track(track)
+        return drawn
+
+    def _label(self, name: str, detail: str) -> list[Rect | Line | Words]:
+        return [
+            Words(_MARGIN, self._y + 15, clip(printable(name), 30), 12),
+            Words(_MARGIN + _LABELS - 10, self._y + 15, clip(printable(detail), 14), 10, "muted", "end"),
+        ]
+
+    def _windows(self) -> list[Rect | Line | Words]:
+        windows = self._analysis.windows
+        if not len(windows) or (windows["source"] == "run").all():
+            return []
+        drawn = self._label("Windows", ", ".join(windows["source"].astype("str").unique()))
+        starts, ends = windows["start_ns"].to_numpy(np.int64), windows["end_ns"].to_numpy(np.int64)
+        last = -1.0
+        for start, end, verdict in zip(starts.tolist(), ends.tolist(), self._analysis.verdicts, strict=True):
+            x, width = self._x(start), max(1.0, self._x(end) - self._x(start))
+            if x + width <= last or (width <= 1 and x < last):  # it lies in a pixel that is drawn already
+                continue
+            last = x + width
+            self._seen.add(verdict.verdict)
+            drawn.append(Rect(x, self._y + 2, max(0.6, width - 0.6), _LANE - 4, verdict.verdict))
+            if width > 10:
+                letter = _LETTERS.get(verdict.verdict, verdict.verdict[:1])
+                drawn.append(Words(x + width / 2, self._y + 16, letter, 10, "surface", "middle", bold=True))
+        self._y += _LANE + _GAP
+        return drawn
+
+    def _lane(
+        self, name: str, detail: str, planes: Sequence[tuple[str, Plane]], others: Plane | None = None
+    ) -> list[Rect | Line | Words]:
+        """Return a lane with its engines stacked; ``others`` is other processes' work, faint behind them."""
+        drawn = self._label(name, detail)
+        base = self._y + _LANE
+        if others is not None:
+            share = others.astype(np.float64) / FULL
+            drawn += self._pieces(planes[0][0], np.zeros(self._bins), share, base, _FAINT)
+        drawn.append(Line(((_MARGIN + _LABELS, base), (_WIDTH - _MARGIN, base)), "line"))
+        stacked = np.zeros(self._bins)
+        for engine, plane in planes:
+            share = plane.astype(np.float64) / FULL
+            share = np.minimum(share, 1 - stacked)
+            drawn += self._pieces(engine, stacked, share, base)
+            stacked += share
+        self._y += _LANE + _GAP
+        return drawn
+
+    def _pieces(
+        self,
+        engine: str,
+        below: npt.NDArray[np.float64],
+        share: npt.NDArray[np.float64],
+        base: float,
+        opacity: float = 1.0,
+    ) -> list[Rect | Line | Words]:
+        """Return rectangles of one engine, those of equal height side by side as one."""
+        tall = np.round(share * _LANE, 1)
+        low = np.round(below * _LANE, 1)
+        changed = np.flatnonzero((np.diff(tall) != 0) | (np.diff(low) != 0)) + 1
+        edges = [0, *changed.tolist(), self._bins]
+        pieces: list[Rect | Line | Words] = []
+        for start, end in pairwise(edges):
+            if tall[start] > 0:
+                x = _MARGIN + _LABELS + start * _STEP
+                top = base - low[start] - tall[start]
+                pieces.append(Rect(x, top, (end - start) * _STEP, tall[start], engine, opacity))
+        if pieces:
+            self._seen.add(engine)
+        return pieces
+
+    def _track(self, track: Track) -> list[Rect | Line | Words]:
+        drawn = self._label(track.name, track.unit)
+        known = ~np.isnan(track.value)
+        if known.any():
+            low, high = float(np.nanmin(track.value)), float(np.nanmax(track.value))
+            spread = (high - low) or 1.0
+            points: list[tuple[float, float]] = []
+            ends = np.append(track.time[1:], self._duration_ns)
+            for start, end, value in zip(track.time, ends, track.value, strict=True):
+                if not math.isnan(value):
+                    y = self._y + _LANE - 3 - (value - low) / spread * (_LANE - 6)
+                    points += [(self._x(start), y), (self._x(end), y)]
+            drawn.append(Line(tuple(points), "accent"))
+        self._y += _LANE + _GAP
+        return drawn
+
+    def _x(self, time_ns: float) -> float:
+        return _MARGIN + _LABELS + min(max(time_ns / self._duration_ns, 0.0), 1.0) * self._plot
+
+    def _ticks(self) -> list[tuple[float, str]]:
+        rough = self._duration_ns / 8
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(one * power for one in (*_NICE, 10) if one * power >= rough)
+        scale, unit = next(((s, u) for s, u in _UNITS if step >= s), _UNITS[-1])
+        count = int(self._duration_ns // step)
+        return [(self._x(at * step), f"{at * step / scale:g} {unit}") for at in range(count + 1)]
+
+    def _legend(self, y: float) -> None:
+        x = float(_MARGIN)
+        for name in [*(str(engine) for engine in ENGINES), "MIXED"]:
+            if name in self._seen:
+                self._picture.add(Rect(x, y - 10, 12, 12, name), Words(x + 17, y, name, 11))
+                x += 30 + 7.5 * len(name)
+        note = (
+            "samples say who called an engine; lanes marked measured say when it worked (faint: for others)"
+        )
+        self._picture.add(Words(_WIDTH - _MARGIN, y, note, 11, "muted", "end"))

@@ -1,0 +1,114 @@
+"""A view as one block of bytes: a JSON header and the arrays that it names. The page inflates it itself."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.text import clip
+
+FORMAT = "tracekit-view/1"
+_ALIGN = 8
+_LARGE_BYTES = 1 << 16
+_LONGEST_TEXT = 4_000
+"""No name of Swift's or C++'s is longer in a real recording; what is would fill the page."""
+_SMALLEST, _QUICKER = 9, 6
+"""Levels of compression; the first takes three times as long on a large block and saves a few percent."""
+_TYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "u4": "u32", "i4": "i32", "f4": "f32", "f8": "f64"}
+
+
+class Arrays:
+    """Collects arrays by name; equal ones are kept once."""
+
+    def __init__(self) -> None:
+        self._index: dict[str, list[Any]] = {}
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._known: dict[tuple[str, bytes], str] = {}
+
+    def add(self, values: npt.NDArray[Any], dtype: str, *, rising: bool = False) -> str:
+        """Keep an array as a numpy dtype such as "u2", and return its name.
+
+        ``rising`` whole numbers, such as the times of samples, are kept as their differences; a large array
+        is kept with all lowest bytes first, then all second ones: both say the same in fewer bytes.
+        """
+        how = []
+        if rising and values.nbytes >= _LARGE_BYTES:
+            steps = np.diff(values, prepend=0)
+            if len(steps) and steps.min() >= 0 and steps.max() < 1 << 32 and (steps == np.floor(steps)).all():
+                values, dtype = steps, "u4"
+                how.append("delta")
+        kept = np.ascontiguousarray(values, dtype=f"<{dtype}")
+        data = kept.tobytes()
+        if len(data) >= _LARGE_BYTES and kept.itemsize in (2, 4):
+            data = np.ascontiguousarray(kept.view(np.uint8).reshape(-1, kept.itemsize).T).tobytes()
+            how.append("planes")
+        key = (" ".join([dtype, *how]), data)
+        if key in self._known:
+            return self._known[key]
+        name = f"a{len(self._index)}"
+        self._index[name] = [_TYPES[dtype], self._size, values.size, *([" ".join(how)] if how else [])]
+        padding = -len(data) % _ALIGN
+        self._parts.append(data + bytes(padding))
+        self._size += len(data) + padding
+        if len(data) < _LARGE_BYTES:
+            self._known[key] = name
+        return name
+
+    def block(self, header: dict[str, Any]) -> bytes:
+        """Return header and arrays; offsets count from the block's start, so they are put in last."""
+        size = 0
+        while True:  # longer offsets make a longer header
+            index = {
+                name: [kind, offset + size, *more] for name, (kind, offset, *more) in self._index.items()
+            }
+            text = json.dumps(
+                {**header, "arrays": index}, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+            )
+            data = text.encode("utf-8", "backslashreplace")
+            needed = 4 + len(data) + -(4 + len(data)) % _ALIGN
+            if needed == size:
+                return b"".join(
+                    [struct.pack("<I", len(data)), data, bytes(size - 4 - len(data)), *self._parts]
+                )
+            size = needed
+
+
+class Strings:
+    """Texts by number, each once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def add(self, text: object) -> int:
+        """Return the number of a text."""
+        return self._numbers.setdefault(shown_text(text), len(self._numbers))
+
+    def column(self, values: Any) -> npt.NDArray[np.int64]:
+        """Return the numbers of a column of texts."""
+        at, distinct = pd.factorize(np.asarray(values, dtype=object))
+        numbers = np.array([self.add(one) for one in distinct.tolist()] or [0], np.int64)
+        return numbers[at]
+
+    @property
+    def all(self) -> list[str]:
+        """The texts in the order of their numbers."""
+        return list(self._numbers)
+
+
+def shown_text(text: object) -> str:
+    """Return a text as a view holds it."""
+    return clip(str(text), _LONGEST_TEXT)
+
+
+def packed(block: bytes) -> str:
+    """Return a block compressed, as text that may stand in HTML. The same block gives the same text."""
+    level = _SMALLEST if len(block) < 1 << 20 else _QUICKER
+    return base64.b64encode(gzip.compress(block, level, mtime=0)).decode("ascii")

@@ -1,0 +1,215 @@
+"""The samples of a view: each one, or their sums by bin of time, lane, call-tree node, engine and phase.
+
+A page that has a server to ask gets the sums of the whole run; it asks for tiles and what is selected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.analysis.result import Analysis
+from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.report.viewmodel.tree import CallTree, WholeTree, behind_pruned, build_tree, prune
+
+MOST_EXACT = 120_000
+"""Up to so many samples, each is kept: a page of them weighs a megabyte."""
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+_MOST_ROWS = 160_000
+_MOST_NODES_FULL = 100_000
+_DETAILS = (
+    *((4_096, 6_000), (2_048, 6_000), (1_024, 6_000), (512, 6_000), (512, 3_000), (512, 1_500)),
+    *((256, 1_500), (256, 750), (256, 375), (128, 375), (128, 190), (64, 190)),
+)
+"""Bins of time and nodes of the call tree, from the finest picture to one of any recording."""
+_MOST_CUT_WINDOWS = 2_000
+"""Bins are cut at the edges of so many windows, so that what is summed up for a window is its own."""
+
+
+@dataclass(frozen=True)
+class ViewSamples:
+    """Parallel arrays, sorted by time. ``number`` is how many samples a row stands for.
+
+    ``bin_ns`` is 0 where every sample is kept, and ``edges`` is empty. Else a row's time is the start of a
+    piece of time from one edge to the next: a bin of ``bin_ns``, cut where a window begins or ends.
+    """
+
+    bin_ns: float
+    edges: Floats
+    time: Floats
+    lane: Ints
+    node: Ints
+    weight: Floats
+    number: Ints
+    engine: Ints
+    phase: Ints
+
+    @property
+    def columns(self) -> tuple[Ints, ...]:
+        """What tells rows of one bin apart."""
+        return self.lane, self.node, self.engine, self.phase
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What samples may have in common: a stack, an engine and a phase, each combination once, by engine.
+
+    ``of_samples`` has one entry per sample of the trace. The phase -1 is none, and so is the stack -1.
+    """
+
+    of_samples: Ints
+    stack: Ints
+    engine: Ints
+    phase: Ints
+
+    def __len__(self) -> int:
+        return len(self.stack)
+
+
+@dataclass(frozen=True)
+class NodeSums:
+    """Sums by node of the call tree, engine and phase; parallel arrays. The node -1 is of no stack."""
+
+    node: Ints
+    engine: Ints
+    phase: Ints
+    weight: Floats
+    number: Ints
+
+
+def view_samples(
+    analysis: Analysis, lane_of_thread: Ints, duration_ns: int, full: bool
+) -> tuple[ViewSamples, CallTree]:
+    """Return the samples and the call tree that they point into.
+
+    ``lane_of_thread`` has one entry per row of ``Trace.threads``, and one more for samples without a thread.
+    With ``full`` every sample is kept, however many there are, and far more of the call tree.
+    """
+    trace, labels = analysis.trace, analysis.labels
+    whole = build_tree(trace.stacks)
+    per_stack = _weight_of_stacks(analysis)
+    order = np.argsort(trace.samples["time_ns"].to_numpy(), kind="stable")
+    stack = trace.samples["stack_id"].to_numpy(np.int64)[order]
+    weight = trace.weights.astype(np.float64)[order]
+    exact = full or not are_many(analysis)
+    kept = _MOST_NODES_FULL if full else _DETAILS[0][1]
+    tree = prune(whole, per_stack, kept)
+    samples = ViewSamples(
+        0.0,
+        np.zeros(0),
+        trace.samples["time_ns"].to_numpy(np.float64)[order],
+        lane_of_thread[trace.samples["thread_id"].to_numpy(np.int64)[order]],
+        np.append(tree.leaf, -1)[stack],
+        weight,
+        np.ones(len(stack), np.int64),
+        labels.engine.astype(np.int64)[order],
+        labels.phase.astype(np.int64)[order],
+    )
+    if exact:
+        return samples, tree
+    for bins, nodes in _DETAILS:
+        width = max(duration_ns, 1) / bins
+        if nodes != kept:
+            kept = nodes
+            tree = prune(whole, per_stack, kept)
+            samples = replace(samples, node=np.append(tree.leaf, -1)[stack])
+        edges = _edges(analysis.windows, bins, width)
+        piece = np.searchsorted(edges, samples.time, "right") - 1
+        keys = _keys(samples, piece)
+        if len(pd.unique(keys)) <= _MOST_ROWS:
+            break
+    return _summed(replace(samples, bin_ns=width, edges=edges, time=edges[piece]), keys), tree
+
+
+def are_many(analysis: Analysis) -> bool:
+    """True where samples are too many for a page."""
+    return len(analysis.trace.samples) > MOST_EXACT
+
+
+def page_tree(analysis: Analysis) -> CallTree:
+    """Return the call tree of a page that has a server to ask."""
+    return prune(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), _MOST_NODES_FULL)
+
+
+def server_tree(analysis: Analysis) -> WholeTree:
+    """Return the nodes of ``page_tree`` and behind them those that it lacks."""
+    return behind_pruned(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), _MOST_NODES_FULL)
+
+
+def _weight_of_stacks(analysis: Analysis) -> Floats:
+    stack = analysis.trace.samples["stack_id"].to_numpy(np.int64)
+    weight = analysis.trace.weights.astype(np.float64)
+    sums: Floats = np.bincount(stack + 1, weight, len(analysis.trace.stacks) + 1)[1:].astype(np.float64)
+    return sums
+
+
+def calls_of(analysis: Analysis) -> Calls:
+    """Return the calls of all samples."""
+    phases = len(PHASES) + 1
+    stacks = len(analysis.trace.stacks) + 1
+    key = analysis.labels.engine.astype(np.int64) * stacks
+    key += analysis.trace.samples["stack_id"].to_numpy(np.int64) + 1
+    key = key * phases + analysis.labels.phase + 1
+    distinct = np.sort(pd.unique(key))
+    of_samples = pd.Index(distinct).get_indexer(pd.Index(key)).astype(np.int64)
+    return Calls(
+        of_samples, distinct // phases % stacks - 1, distinct // phases // stacks, distinct % phases - 1
+    )
+
+
+def node_sums(calls: Calls, node: Ints, weight: Floats, number: Ints) -> NodeSums:
+    """Return the sums of calls with samples; ``node``, ``weight`` and ``number`` are those of each call."""
+    there = np.flatnonzero(number)
+    key = ((node + 1) * (len(ENGINES) + 1) + calls.engine) * (len(PHASES) + 1) + calls.phase + 1
+    _, first, inverse = np.unique(key[there], return_index=True, return_inverse=True)
+    kept = there[first]
+    return NodeSums(
+        node[kept],
+        calls.engine[kept],
+        calls.phase[kept],
+        np.bincount(inverse, weight[there], len(first)).astype(np.float64),
+        np.bincount(inverse, number[there], len(first)).astype(np.int64),
+    )
+
+
+def run_sums(analysis: Analysis, tree: CallTree) -> NodeSums:
+    """Return the sums of the whole run."""
+    calls = calls_of(analysis)
+    weight: Floats = np.bincount(
+        calls.of_samples, analysis.trace.weights.astype(np.float64), len(calls)
+    ).astype(np.float64)
+    number = np.bincount(calls.of_samples, minlength=len(calls))
+    return node_sums(calls, np.append(tree.leaf, -1)[calls.stack], weight, number)
+
+
+def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
+    edges = np.arange(bins + 1) * width
+    if len(windows) <= _MOST_CUT_WINDOWS:
+        edges = np.concatenate(
+            [edges, windows["start_ns"].to_numpy(float), windows["end_ns"].to_numpy(float)]
+        )
+    distinct: Floats = np.unique(edges)
+    return distinct
+
+
+def _keys(samples: ViewSamples, piece: Ints) -> Ints:
+    """Return a number per sample that is the same for what a row stands for."""
+    key = piece.astype(np.int64)
+    for column in samples.columns:
+        low = int(column.min(initial=0))
+        key = key * (int(column.max(initial=0)) - low + 1) + (column - low)
+    return key
+
+
+def _summed(samples: ViewSamples, keys: Ints) -> ViewSamples:
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    weight = np.bincount(inverse, samples.weight, len(first)).astype(np.float64)
+    number = np.bincount(inverse, minlength=len(first)).astype(np.int64)
+    lane, node, engine, phase = (column[first] for column in samples.columns)
+    return ViewSamples(
+        samples.bin_ns, samples.edges, samples.time[first], lane, node, weight, number, engine, phase
+    )

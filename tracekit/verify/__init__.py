@@ -1,0 +1,1 @@
+"""Comparison of two readings of one recording, cell by cell."""

@@ -1,0 +1,210 @@
+"""Two readings of one recording, table by table and cell by cell: the native reader against the exports.
+
+What comes out holds schemas, columns, types and counts, and nothing of what was recorded: it can be sent to
+somebody else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tracekit.errors import InputError
+from tracekit.model.tables import Column, Table
+from tracekit.model.trace import RunInfo
+from tracekit.parsers.source import Source
+
+Status: TypeAlias = Literal["equal", "other order", "different", "missing", "unreadable"]
+"""``missing``: one side has no such table; ``unreadable``: the native reader refused it."""
+
+_STACK_ASPECTS = ("depth", "addresses", "symbols", "binaries")
+_NATIVE_ONLY = "named only natively"
+"""Rows where the export shows a bare address and the bundle has a name: no difference, and worth knowing."""
+
+_BARE = re.compile(r"0x[0-9a-f]+\Z")
+
+
+@dataclass(frozen=True)
+class ColumnMatch:
+    """One column of both readings. ``different`` counts cells, for stacks by aspect as well."""
+
+    mnemonic: str
+    engineering_type: str
+    kinds: tuple[str, str]
+    different: int
+    aspects: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TableMatch:
+    """One table of both readings; rows are None where a side has no such table."""
+
+    run: int
+    schema: str
+    status: Status
+    native_rows: int | None
+    export_rows: int | None
+    columns: tuple[ColumnMatch, ...] = ()
+    note: str = ""
+
+    @property
+    def different_cells(self) -> int:
+        """How many cells differ in the rows that both have."""
+        return sum(column.different for column in self.columns)
+
+
+def verify(native: Source, exported: Source) -> list[TableMatch]:
+    """Compare every table that the exports hold with the native reading of it.
+
+    Tables belong together by run, schema and attributes; where the exports have no table of contents, by
+    schema and number of rows.
+    """
+    natives = {run.info.run: run for run in native.toc()}
+    matches: list[TableMatch] = []
+    for run in exported.toc():
+        known = natives.get(run.info.run)
+        for schema in dict.fromkeys(table.schema for table in run.tables):
+            matches += _verify_schema(native, exported, run, known, schema)
+    return matches
+
+
+def _verify_schema(
+    native: Source, exported: Source, run: RunInfo, known: RunInfo | None, schema: str
+) -> Iterator[TableMatch]:
+    number = run.info.run
+    theirs = list(exported.tables(schema, number))
+    if not theirs:
+        return
+    listed = [table for table in known.tables if table.schema == schema] if known else []
+    if any(table.row_count is None for table in listed):
+        note = "the native reader cannot read it"
+        for table in theirs:
+            yield TableMatch(number, schema, "unreadable", None, len(table), note=note)
+        return
+    try:
+        ours = list(native.tables(schema, number))
+    except InputError as error:
+        # The problem names a file of the bundle's fixed layout and no content.
+        for table in theirs:
+            yield TableMatch(number, schema, "unreadable", None, len(table), note=error.problem)
+        return
+    for table in theirs:
+        own = _partner(table, ours)
+        if own is None:
+            yield TableMatch(number, schema, "missing", None, len(table))
+        else:
+            ours = [one for one in ours if one is not own]
+            yield _verify_table(own, table)
+
+
+def _partner(exported: Table, candidates: list[Table]) -> Table | None:
+    named = [one for one in candidates if dict(one.attributes) == dict(exported.attributes)]
+    if named:
+        return named[0]
+    if exported.attributes:
+        return None
+    same_rows = [one for one in candidates if len(one) == len(exported)]
+    return next(iter(same_rows or candidates), None)
+
+
+def _verify_table(native: Table, exported: Table) -> TableMatch:
+    run, schema, sizes = native.run, native.schema, (len(native), len(exported))
+    if [c.mnemonic for c in native.columns] != [c.mnemonic for c in exported.columns]:
+        return TableMatch(run, schema, "different", *sizes, note="the columns are not the same")
+    both = min(sizes)
+    columns = tuple(
+        _verify_column(native, own, exported, theirs, both)
+        for own, theirs in zip(native.columns, exported.columns, strict=True)
+    )
+    status: Status = "equal"
+    if sizes[0] != sizes[1] or any(column.different for column in columns):
+        status = "other order" if sizes[0] == sizes[1] and _same_rows(native, exported) else "different"
+    return TableMatch(run, schema, status, *sizes, columns)
+
+
+def _verify_column(native: Table, own: Column, exported: Table, theirs: Column, rows: int) -> ColumnMatch:
+    kinds = (own.kind, theirs.kind)
+    if own.kind == theirs.kind == "stack":
+        aspects = _stack_differences(native, own, exported, theirs, rows)
+        different = max(aspects[name] for name in _STACK_ASPECTS)
+        return ColumnMatch(own.mnemonic, theirs.engineering_type, kinds, different, aspects)
+    left, right = _cells(native, own)[:rows], _cells(exported, theirs)[:rows]
+    if own.kind == theirs.kind == "float":
+        same = np.isclose(left.astype(float), right.astype(float), rtol=1e-9, atol=0, equal_nan=True)
+    else:
+        same = np.array([a == b for a, b in zip(left.tolist(), right.tolist(), strict=True)], bool)
+    return ColumnMatch(own.mnemonic, theirs.engineering_type, kinds, int((~same).sum()))
+
+
+def _cells(table: Table, column: Column) -> npt.NDArray[Any]:
+    """Return a column as plain values that mean the same in every reading; None for null."""
+    rows = table.rows[column.mnemonic]
+    if column.kind in ("thread", "process"):
+        frame = table.threads if column.kind == "thread" else table.processes
+        held = np.empty(len(frame) + 1, dtype=object)
+        held[:-1] = list(frame.itertuples(index=False, name=None))
+        return np.asarray(held[rows.to_numpy()])
+    if column.kind == "stack":
+        held = np.empty(len(table.stacks) + 1, dtype=object)
+        held[:-1] = [tuple(_frames(table)[stack].tolist()) for stack in _stack_rows(table)]
+        return np.asarray(held[rows.to_numpy()])
+    cells = rows.astype(object).to_numpy().copy()
+    if column.kind != "float":
+        cells[rows.isna().to_numpy()] = None
+    return cells
+
+
+def _stack_rows(table: Table) -> Iterator[npt.NDArray[np.int32]]:
+    return (table.stacks.stack(at) for at in range(len(table.stacks)))
+
+
+def _frames(table: Table) -> npt.NDArray[Any]:
+    """Return each frame as (address, symbol, binary's UUID)."""
+    stacks = table.stacks
+    uuids = np.append(stacks.binaries["uuid"].to_numpy(object), "")[stacks.frames["binary_id"].to_numpy()]
+    frames = np.empty(len(stacks.frames), dtype=object)
+    frames[:] = list(
+        zip(stacks.frames["address"].tolist(), stacks.symbols.tolist(), uuids.tolist(), strict=True)
+    )
+    return frames
+
+
+def _stack_differences(
+    native: Table, own: Column, exported: Table, theirs: Column, rows: int
+) -> dict[str, int]:
+    """Count the rows whose stacks differ, by aspect; each pair of stacks is compared once."""
+    frames = _frames(native), _frames(exported)
+    pairs = Counter(
+        zip(
+            native.rows[own.mnemonic].to_numpy()[:rows].tolist(),
+            exported.rows[theirs.mnemonic].to_numpy()[:rows].tolist(),
+            strict=True,
+        )
+    )
+    counts = dict.fromkeys((*_STACK_ASPECTS, _NATIVE_ONLY), 0)
+    for (left, right), times in pairs.items():
+        one = frames[0][native.stacks.stack(left)].tolist() if left >= 0 else []
+        other = frames[1][exported.stacks.stack(right)].tolist() if right >= 0 else []
+        both = list(zip(one, other, strict=False))
+        named = [(a, b) for a, b in both if b[2] or not _BARE.match(b[1]) or not a[2]]
+        counts["depth"] += times * (len(one) != len(other) or (left < 0) != (right < 0))
+        counts["addresses"] += times * any(a[0] != b[0] for a, b in both)
+        counts["symbols"] += times * any(a[1] != b[1] for a, b in named)
+        counts["binaries"] += times * any(a[2] != b[2] for a, b in named)
+        counts[_NATIVE_ONLY] += times * (len(named) < len(both))
+    return counts
+
+
+def _same_rows(native: Table, exported: Table) -> bool:
+    """True when both hold the same rows: the export orders rows of equal times in its own way."""
+    sides = [
+        Counter(zip(*(_cells(table, column).tolist() for column in table.columns), strict=True))
+        for table in (native, exported)
+    ]
+    return sides[0] == sides[1]
