@@ -8,19 +8,13 @@ import numpy as np
 
 from tracekit.detect import EXPORT_ADVICE, Input, Via, open_source
 from tracekit.errors import InputError, UsageError
+from tracekit.model.schemas import NON_SAMPLE_TABLES, SAMPLE_TABLES, STANDALONE_TABLES, TIME_PROFILE
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo, Trace
 from tracekit.parsers.in_memory import origin_of
 from tracekit.parsers.source import Progress, Source
-from tracekit.parsers.tables.evidence import (
-    EVIDENCE_SCHEMAS,
-    SLACK_NS,
-    SPOKEN_SCHEMAS,
-    EvidenceRows,
-    load_evidence,
-    with_new_threads,
-)
-from tracekit.parsers.tables.samples import SAMPLE_SCHEMAS, Samples, load_samples
+from tracekit.parsers.tables.evidence import SLACK_NS, EvidenceRows, load_evidence, with_new_threads
+from tracekit.parsers.tables.samples import Samples, load_samples
 
 
 def open_trace(
@@ -38,7 +32,7 @@ def open_trace(
     only intervals, signposts or the like. Raises ``InputError`` when it holds nothing to analyse,
     ``UsageError`` for an unknown run, ``XctraceError`` when xctrace fails.
     """
-    source = open_source(path, progress, via, (*SAMPLE_SCHEMAS, *EVIDENCE_SCHEMAS))
+    source = open_source(path, progress, via, (*SAMPLE_TABLES, *NON_SAMPLE_TABLES))
     return trace_of(source, run, samples)
 
 
@@ -47,8 +41,8 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     runs = source.toc()
     chosen = _choose_run(source, runs, run)
     infos = chosen.tables
-    if samples is not None and samples not in SAMPLE_SCHEMAS:
-        raise UsageError(f"'{samples}' is no table of samples. Choose one of {', '.join(SAMPLE_SCHEMAS)}.")
+    if samples is not None and samples not in SAMPLE_TABLES:
+        raise UsageError(f"'{samples}' is no table of samples. Choose one of {', '.join(SAMPLE_TABLES)}.")
 
     def tables(schema: str) -> Iterator[Table]:
         return source.tables(schema, chosen.info.run)
@@ -93,12 +87,12 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
 def _speaks(run: RunInfo, evidence: EvidenceRows) -> bool:
     """Return whether a table is here, be it an empty one, that can be analysed without samples."""
     here = {table.schema for table in run.tables if table.row_count is not None}
-    return bool(here.intersection(SPOKEN_SCHEMAS) - evidence.unreadable)
+    return bool(here.intersection(STANDALONE_TABLES) - evidence.unreadable)
 
 
 def _without_samples(run: RunInfo) -> Issue:
     text = "there are no samples here: what the host did is not known, only what other tables reported"
-    recorded = [schema for schema in SAMPLE_SCHEMAS if any(table.schema == schema for table in run.tables)]
+    recorded = [schema for schema in SAMPLE_TABLES if any(table.schema == schema for table in run.tables)]
     if not recorded:
         return Issue("info", "no-samples", text)
     known = ", ".join(f"'{schema}'" for schema in recorded)
@@ -144,7 +138,7 @@ def _no_samples(source: Source, run: RunInfo, wanted: str | None, evidence: Evid
     codes = ("table-damaged", "recording-unfinished", "table-unreadable")
     known = next((told[code] for code in codes if code in told), "")
     exported = sorted({table.schema for table in run.tables if table.row_count is not None})
-    recorded = [schema for schema in SAMPLE_SCHEMAS if any(table.schema == schema for table in run.tables)]
+    recorded = [schema for schema in SAMPLE_TABLES if any(table.schema == schema for table in run.tables)]
     if not exported and origin_of(source) == "trace-bundle":
         problem = "holds no table that can be read."
     elif not exported:
@@ -156,7 +150,7 @@ def _no_samples(source: Source, run: RunInfo, wanted: str | None, evidence: Evid
         problem = f"holds no samples; it holds {', '.join(exported)}."
     advice = EXPORT_ADVICE
     if recorded:
-        advice = EXPORT_ADVICE.replace("time-profile", recorded[0])
+        advice = EXPORT_ADVICE.replace(TIME_PROFILE, recorded[0])
     elif source.has_toc:
         what = f"no '{wanted}'" if wanted else "no table of samples"
         advice = f"The recording has {what}: record again with the right template, such as Time Profiler."

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tracekit.analysis.engines.measured import ANE_SOURCES, Measured
+from tracekit.analysis.engines.measured import Measured
+from tracekit.model import schemas
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Trace
 from tracekit.text import plural
@@ -41,67 +42,58 @@ class _Witness:
 
 _WITNESSES = (
     _Witness(
-        ("time-profile",),
+        (schemas.TIME_PROFILE,),
         "process",
         "host samples: who called an engine, not how long the engine worked",
     ),
-    _Witness(("cpu-profile",), "process", "host samples weighed in CPU cycles, not in time"),
-    _Witness(("counters-profile",), "process", "host samples with hardware counters"),
-    _Witness(("time-sample",), "process", "raw host samples, which have no symbols in an export"),
+    _Witness((schemas.CPU_PROFILE,), "process", "host samples weighed in CPU cycles, not in time"),
+    _Witness((schemas.COUNTERS_PROFILE,), "process", "host samples with hardware counters"),
+    _Witness((schemas.TIME_SAMPLE,), "process", "raw host samples, which have no symbols in an export"),
     _Witness(
-        ("kdebug-counters-with-time-sample",),
+        (schemas.CUMULATIVE_COUNTERS,),
         "system",
         "hardware counters per core at each sampling tick",
     ),
-    _Witness(("coreml-os-signpost",), "process", "Core ML's own predictions, requests and loads"),
+    _Witness((schemas.CORE_ML,), "process", "Core ML's own predictions, requests and loads"),
     _Witness(
-        ("ane-hw-intervals", "ane-hw-intervals-internal"),
+        schemas.ANE_TABLES,
         "system",
         "when the Neural Engine ran, for every process and naming none; Core AI graphs may not appear",
     ),
     _Witness(
-        ("mps-hw-intervals",),
+        (schemas.MPS_INTERVALS,),
         "process",
         "when MPSGraph ran a program, on the GPU or through the Neural Engine",
     ),
-    _Witness(("metal-gpu-intervals",), "system", "when the GPU ran, graphics included, for every process"),
-    _Witness(("metal-gpu-state-intervals",), "system", "when the GPU was active, for all processes together"),
+    _Witness((schemas.GPU_INTERVALS,), "system", "when the GPU ran, graphics included, for every process"),
+    _Witness((schemas.GPU_STATE,), "system", "when the GPU was active, for all processes together"),
     _Witness(
-        (
-            "metal-application-intervals",
-            "metal-application-encoders-list",
-            "metal-application-command-buffer-submissions",
-            "metal-application-event-interval",
-            "metal-command-buffer-completed",
-            "metal-gpu-submission-to-command-buffer-id",
-        ),
+        (*schemas.METAL_APPLICATION_TABLES, schemas.COMMAND_BUFFER_OWNERS),
         "process",
         "when an app encoded and submitted GPU work, not when the GPU did it",
     ),
     _Witness(
-        ("os-signpost-interval", "OSSignpostIntervals", "region-of-interest"),
+        (schemas.SIGNPOST_INTERVALS, schemas.SIGNPOST_INTERVALS_NAMED, schemas.REGIONS_OF_INTEREST),
         "process",
         "intervals that apps and frameworks mark",
     ),
     _Witness(
-        ("os-signpost", "PointsOfInterestEvents"),
+        (schemas.SIGNPOST_EVENTS, schemas.POINTS_OF_INTEREST),
         "process",
         "events that apps and frameworks mark, begin and end apart",
     ),
-    _Witness(("thread-state",), "system", "when threads ran and waited"),
-    _Witness(("MetricAggregationForThread",), "process", "sums of hardware counters per thread"),
-    _Witness(("device-thermal-state-intervals",), "system", "whether heat slowed the device down"),
+    _Witness((schemas.THREAD_STATE,), "system", "when threads ran and waited"),
+    _Witness((schemas.THREAD_METRICS,), "process", "sums of hardware counters per thread"),
+    _Witness((schemas.THERMAL_STATE,), "system", "whether heat slowed the device down"),
     _Witness(
-        ("ModelInferenceTable", "RequestTable"),
+        (schemas.MODEL_INFERENCE, schemas.MODEL_REQUEST),
         "process",
         "requests to Foundation Models; prompts and answers stay unread",
     ),
-    _Witness(("ModelLoadingTable",), "process", "when Foundation Models loaded what"),
-    _Witness(("ODIEProfile",), "process", "Core AI's graphs, without a word of the engine"),
+    _Witness((schemas.MODEL_LOADING,), "process", "when Foundation Models loaded what"),
+    _Witness((schemas.CORE_AI,), "process", "Core AI's graphs, without a word of the engine"),
 )
-_SAMPLES = frozenset(
-    {"time-profile", "cpu-profile", "counters-profile", "time-sample", "kdebug-counters-with-time-sample"}
-)
+_SAMPLES = frozenset(schemas.SAMPLE_TABLES)
 _UNREAD = ("table-damaged", "table-unreadable")
 
 
@@ -145,12 +137,12 @@ def _use(names: Sequence[str], trace: Trace, measured: Measured) -> str:
     if trace.samples_source in names:
         return "this analysis rests on it"
     if _SAMPLES & set(names):
-        counts = "kdebug-counters-with-time-sample" in names and len(trace.counters.columns)
+        counts = schemas.CUMULATIVE_COUNTERS in names and len(trace.counters.columns)
         return "its counters are used" if counts else "not used; choose it with --samples"
     unread = " ".join(issue.message for issue in trace.issues if issue.code == "table-unreadable")
     if any(f"'{name}'" in unread for name in names):
         return "could not be read: see the issues"
-    if set(names) & set(ANE_SOURCES):
+    if set(names) & set(schemas.ANE_TABLES):
         foreign = int(measured.owner.foreign.sum())
         if measured.owner.unclaimed:
             return "not counted: no stack of the target shows the Neural Engine, so its work is another's"
@@ -160,22 +152,22 @@ def _use(names: Sequence[str], trace: Trace, measured: Measured) -> str:
         owned = measured.owner.named_by_core_ml and not measured.owner.unmatched
         whose = "every row fits a model of the target" if owned else "whose work each row is, nothing tells"
         return f"measures the Neural Engine's busy time; {whose}"
-    if "metal-gpu-intervals" in names:
-        others = measured.rows_of_others("metal-gpu-intervals")
+    if schemas.GPU_INTERVALS in names:
+        others = measured.rows_of_others(schemas.GPU_INTERVALS)
         return f"measures the GPU's busy time; {plural(others, 'row')} of other processes left out"
     return _USES.get(names[0], "read")
 
 
 _USES = {
-    "mps-hw-intervals": "measures the GPU's busy time",
-    "coreml-os-signpost": "gives the windows, unless others were asked for",
-    "os-signpost-interval": "gives windows with --window-signpost",
-    "OSSignpostIntervals": "gives windows with --window-signpost",
-    "region-of-interest": "gives windows with --window-signpost",
-    "os-signpost": "begins and ends are paired; gives windows with --window-signpost",
-    "thread-state": "tells when threads waited",
-    "metal-gpu-state-intervals": "kept as a track",
-    "device-thermal-state-intervals": "told under Recording",
-    "ModelInferenceTable": "gives windows",
-    "metal-application-intervals": "names the process of GPU work",
+    schemas.MPS_INTERVALS: "measures the GPU's busy time",
+    schemas.CORE_ML: "gives the windows, unless others were asked for",
+    schemas.SIGNPOST_INTERVALS: "gives windows with --window-signpost",
+    schemas.SIGNPOST_INTERVALS_NAMED: "gives windows with --window-signpost",
+    schemas.REGIONS_OF_INTEREST: "gives windows with --window-signpost",
+    schemas.SIGNPOST_EVENTS: "begins and ends are paired; gives windows with --window-signpost",
+    schemas.THREAD_STATE: "tells when threads waited",
+    schemas.GPU_STATE: "kept as a track",
+    schemas.THERMAL_STATE: "told under Recording",
+    schemas.MODEL_INFERENCE: "gives windows",
+    schemas.METAL_CALLS: "names the process of GPU work",
 }

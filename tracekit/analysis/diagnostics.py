@@ -8,9 +8,10 @@ import pandas as pd
 from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.engines.attribution import scopes_of
 from tracekit.analysis.engines.codes import is_engine, is_phase
-from tracekit.analysis.engines.measured import CORE_ML, MPS, Measured
+from tracekit.analysis.engines.measured import Measured
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.model.schemas import CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Issue, Trace
 from tracekit.model.vocabulary import ENGINE_CODE, Engine, Phase
 from tracekit.text import plural
@@ -99,12 +100,13 @@ def _shared_hardware(windows: pd.DataFrame, measured: Measured) -> list[Issue]:
 
 def _mps_without_ane(trace: Trace, measured: Measured) -> list[Issue]:
     """MPSGraph may hand a program to the Neural Engine, whose table then has the very same interval."""
-    rows = int(((trace.intervals["source"] == MPS) & (trace.intervals["engine"] == Engine.GPU)).sum())
+    intervals = trace.intervals
+    rows = int(((intervals["source"] == MPS_INTERVALS) & (intervals["engine"] == Engine.GPU)).sum())
     if not rows or Engine.ANE in measured.engines:
         return []
     text = (
-        f"{plural(rows, 'row')} of {MPS} count for the GPU; MPSGraph may have handed some to the Neural"
-        " Engine, whose own table would show it and has no rows here"
+        f"{plural(rows, 'row')} of {MPS_INTERVALS} count for the GPU; MPSGraph may have handed some to the"
+        " Neural Engine, whose own table would show it and has no rows here"
     )
     return [Issue("warning", "mps-engine-unknown", text, rows)]
 

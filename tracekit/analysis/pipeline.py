@@ -15,7 +15,7 @@ from tracekit.analysis.diagnostics import doubts_of, unknown_threads
 from tracekit.analysis.engines.attribution import SharesByWindow, attribute
 from tracekit.analysis.engines.counters import count_events, sum_metrics
 from tracekit.analysis.engines.hand_offs import HandOffs
-from tracekit.analysis.engines.measured import ANE_SOURCES, Measured, ane_may_be_ours
+from tracekit.analysis.engines.measured import Measured, ane_may_be_ours
 from tracekit.analysis.engines.membership import NOBODY, assign_samples
 from tracekit.analysis.engines.timeline import Timeline
 from tracekit.analysis.engines.waiting import Waiting
@@ -32,6 +32,7 @@ from tracekit.analysis.verdicts import Facts, Judge, Verdict
 from tracekit.analysis.windows.choose import WindowSource, choose_windows
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
 from tracekit.model.columns import WINDOWS
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace, WeightUnit
 from tracekit.model.vocabulary import Engine
 
@@ -111,7 +112,7 @@ def _verdicts(
     lengths = (windows["end_ns"] - windows["start_ns"]).tolist()
     foreign = times["foreign_ns"].tolist()
     is_call = (~windows["source"].isin(GIVEN_SOURCES)).tolist()
-    of_engine = windows["source"].isin(ANE_SOURCES).tolist()
+    of_engine = windows["source"].isin(ANE_TABLES).tolist()
     requested = frozenset(engine for engine in Engine if measured.requests(engine))
 
     def facts(window: int) -> Facts:

@@ -125,8 +125,9 @@ def analyse(inputs: tuple[str, ...], choice: Choice, *, redact: bool = False) ->
 def _redacted_trace(inputs: tuple[str, ...], choice: Choice, progress: Progress) -> Trace:
     from tracekit.detect import open_source
     from tracekit.load import trace_of
-    from tracekit.parsers.in_memory import PACKED_SCHEMAS, hold
+    from tracekit.model.schemas import READ_TABLES
+    from tracekit.parsers.in_memory import hold
     from tracekit.redact.packing import redacted
 
-    held = hold(open_source(inputs, progress, choice.via, PACKED_SCHEMAS))
+    held = hold(open_source(inputs, progress, choice.via, READ_TABLES))
     return trace_of(redacted(held, choice.process), choice.run, choice.samples)

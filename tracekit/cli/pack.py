@@ -69,13 +69,14 @@ def pack_command(
         raise UsageError(f"A pack is no text: name a file with -o FILE{EXTENSION}.")
 
     from tracekit.detect import open_source
-    from tracekit.parsers.in_memory import PACKED_SCHEMAS, hold
+    from tracekit.model.schemas import READ_TABLES
+    from tracekit.parsers.in_memory import hold
     from tracekit.parsers.pack.writer import write_pack
     from tracekit.redact.packing import redacted, without_private
     from tracekit.text import printable
 
     with Progress("Reading") as progress:
-        held = hold(open_source(inputs, progress, via, PACKED_SCHEMAS))
+        held = hold(open_source(inputs, progress, via, READ_TABLES))
     if not private:
         held, hidden = without_private(held)
         if hidden:

@@ -8,11 +8,11 @@ from itertools import chain
 
 import numpy as np
 
-from tracekit.analysis.engines.measured import ANE_SOURCES
 from tracekit.comparison.bootstrap import Statistic, estimate
 from tracekit.comparison.observations import FloatArray, Observations, Quantity, Unit, pooled
 from tracekit.comparison.result import Value
 from tracekit.model.columns import BoolArray
+from tracekit.model.schemas import ANE_INTERVALS, ANE_TABLES
 from tracekit.model.vocabulary import SERVING, Engine
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
@@ -98,7 +98,7 @@ class GroupSide:
     def sources(self) -> set[str]:
         """Where the windows come from; the Neural Engine's table has two names."""
         found = {str(one) for run, rows in zip(self.runs, self.rows, strict=True) for one in run.source[rows]}
-        return {ANE_SOURCES[0] if one in ANE_SOURCES else one for one in found}
+        return {ANE_INTERVALS if one in ANE_TABLES else one for one in found}
 
     def column(self, metric: Metric) -> Column:
         """Return what the windows show of a metric, and the side's number."""

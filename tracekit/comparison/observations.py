@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.measured import ANE_SOURCES, CORE_ML, Scope
+from tracekit.analysis.engines.measured import Scope
 from tracekit.analysis.engines.membership import OUTSIDE
 from tracekit.analysis.engines.spans import union
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import UNKNOWN
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES, CORE_ML, GPU_TABLES
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -30,8 +31,8 @@ Unit: TypeAlias = Literal["ns", "share", "count", "cycles", "events"]
 
 _INFERENCE = [str(phase) for phase in Phase if phase.is_inference]
 _TABLES = {
-    Engine.ANE: ANE_SOURCES,
-    Engine.GPU: ("mps-hw-intervals", "metal-gpu-intervals"),
+    Engine.ANE: ANE_TABLES,
+    Engine.GPU: GPU_TABLES,
     Engine.CPU: (CORE_ML,),
 }
 

@@ -7,13 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tracekit.errors import InputError, TracekitError
+from tracekit.model.schemas import READ_TABLES
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.source import Source
-from tracekit.parsers.tables.evidence import EVIDENCE_SCHEMAS
-from tracekit.parsers.tables.samples import SAMPLE_SCHEMAS
-
-PACKED_SCHEMAS = (*SAMPLE_SCHEMAS, *EVIDENCE_SCHEMAS)
 
 Place: TypeAlias = tuple[int, str]
 """A run's number and a schema."""
@@ -62,7 +59,7 @@ def issues_of(noted: Mapping[int, tuple[Issue, ...]], run: int | None) -> tuple[
 
 
 def hold(source: Source) -> HeldSource:
-    """Read every run's tables of ``PACKED_SCHEMAS``.
+    """Read every run's tables of ``READ_TABLES``.
 
     Where some cannot be read, the rest is held. Raises the first error when none can, and ``InputError`` when
     there is none.
@@ -71,7 +68,7 @@ def hold(source: Source) -> HeldSource:
     errors: dict[Place, TracekitError] = {}
     for run in source.toc():
         listed = {table.schema for table in run.tables}
-        for schema in (one for one in PACKED_SCHEMAS if one in listed):
+        for schema in (one for one in READ_TABLES if one in listed):
             place = (run.info.run, schema)
             try:
                 tables = tuple(source.tables(schema, run.info.run))

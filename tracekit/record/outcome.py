@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tracekit.errors import InputError, XctraceError
+from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.model.trace import RunInfo
 from tracekit.parsers.bundle.files import open_bundle_files
 from tracekit.parsers.bundle.source import BundleSource
-from tracekit.parsers.tables.samples import SAMPLE_SCHEMAS
 from tracekit.record.failures import Failure, explain, run_issues, saved_path
 from tracekit.record.place import free_name
 from tracekit.record.recorder import Run
@@ -73,7 +73,7 @@ def _state(bundle: Path, tool: Xctrace, earlier: frozenset[int]) -> tuple[State,
     if not runs:
         begun = len(list(bundle.glob("*.run"))) > len(earlier)
         return ("unfinished" if begun else "missing"), ""
-    sampled = [table.row_count for table in runs[-1].tables if table.schema in SAMPLE_SCHEMAS]
+    sampled = [table.row_count for table in runs[-1].tables if table.schema in SAMPLE_TABLES]
     return ("empty" if sampled and all(rows == 0 for rows in sampled) else "good"), ""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tracekit.analysis import analyze
-from tracekit.analysis.engines.measured import ANE_SOURCES, Owners
+from tracekit.analysis.engines.measured import Owners
 from tracekit.errors import TracekitError
 from tracekit.load import trace_of
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Phase
 from tracekit.parsers.in_memory import HeldSource, recount
 from tracekit.parsers.tables.interval_labels import ane_phase
@@ -66,7 +67,7 @@ def _foreign_labels(held: HeldSource) -> dict[str, str]:
     labels: set[str] = set()
     models: set[str] = set()
     for run in held.runs:
-        if not any(table.schema in ANE_SOURCES and table.row_count for table in run.tables):
+        if not any(table.schema in ANE_TABLES and table.row_count for table in run.tables):
             continue
         try:
             trace = trace_of(held, run.info.run)

@@ -18,11 +18,11 @@ import pandas as pd
 from tracekit.errors import UsageError
 from tracekit.model.cells import format_parts
 from tracekit.model.columns import BoolArray, IntArray, texts_at
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.redact.wording import Wording, reword, reword_parts
 
-_ANE_SCHEMAS = ("ane-hw-intervals", "ane-hw-intervals-internal")
 _LABEL = "event-label"
 _BUFFER = "cmdbuffer-id"
 _LISTED = 12
@@ -118,7 +118,7 @@ def redact_table(table: Table, plan: Redaction) -> Table:
     moved = {"thread": thread_rows, "process": process_rows, "stack": stack_rows}
     for column in table.columns:
         cells = rows[column.mnemonic]
-        if column.mnemonic == _LABEL and table.schema in _ANE_SCHEMAS and plan.labels:
+        if column.mnemonic == _LABEL and table.schema in ANE_TABLES and plan.labels:
             cells = reword(cells, lambda held: [_label(one, plan.labels) for one in held])
         if column.kind in moved:
             rows[column.mnemonic] = _moved(cells, moved[column.kind])

@@ -19,13 +19,10 @@ from tracekit.analysis.classification.labels import Labels
 from tracekit.analysis.engines.codes import grouped, is_engine, positions_by
 from tracekit.analysis.engines.spans import NOTHING, Spans, union
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES, CORE_ML, GPU_INTERVALS, GPU_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, Engine, Phase
 
-ANE_SOURCES = ("ane-hw-intervals", "ane-hw-intervals-internal")
-GPU_SOURCES = ("mps-hw-intervals", "metal-gpu-intervals")
-CORE_ML = "coreml-os-signpost"
-MPS = "mps-hw-intervals"
 _BOUNDARIES = "_ .-:/"
 _MANY_ELSEWHERE = 20
 _MANY_QUIET = 100
@@ -67,7 +64,7 @@ class Measured:
         ane_is_ours: bool = True,
     ) -> None:
         frame = trace.intervals
-        hardware = frame["source"].isin((*ANE_SOURCES, *GPU_SOURCES)).to_numpy(bool)
+        hardware = frame["source"].isin((*ANE_TABLES, *GPU_TABLES)).to_numpy(bool)
         # A nested row repeats time of the row around it, unless it alone says that the work is ML.
         marked = (frame["engine"] == Engine.GPU).to_numpy(bool)
         outer = frame["source"][(frame["depth"] <= 0).to_numpy(bool)].unique()
@@ -86,13 +83,13 @@ class Measured:
         inference is not known. The CPU's work is measured only where Core ML reports it, see ``reported``.
         """
         frame = self._frame[(self._frame["end_ns"] > self._frame["start_ns"]).to_numpy(bool)]
-        on_gpu = frame["source"].isin(GPU_SOURCES)
+        on_gpu = frame["source"].isin(GPU_TABLES)
         marked = on_gpu & (frame["engine"] == Engine.GPU)
         unmarked = len(self.everything((Engine.GRAPHICS, None))) > 0
         rows = {
-            Engine.ANE: frame["source"].isin(ANE_SOURCES),
+            Engine.ANE: frame["source"].isin(ANE_TABLES),
             Engine.GPU: on_gpu if marked.any() or not unmarked else marked,
-            Engine.GRAPHICS: frame["source"] == "metal-gpu-intervals",
+            Engine.GRAPHICS: frame["source"] == GPU_INTERVALS,
         }
         found = {engine: sorted(frame["source"][own].astype("str").unique()) for engine, own in rows.items()}
         return {engine: ", ".join(names) for engine, names in found.items() if names}
@@ -143,13 +140,13 @@ class Measured:
     @property
     def gpu_rows_of_nobody(self) -> int:
         """How many rows of the GPU's system-wide table name no process, and count for the target."""
-        of_nobody = (self._frame["source"] == "metal-gpu-intervals") & (self._frame["pid"] < 0)
+        of_nobody = (self._frame["source"] == GPU_INTERVALS) & (self._frame["pid"] < 0)
         return int(of_nobody.sum())
 
     @property
     def ane_rows(self) -> int:
         """How many outermost rows the Neural Engine's tables have."""
-        return int(self._frame["source"].isin(ANE_SOURCES).sum())
+        return int(self._frame["source"].isin(ANE_TABLES).sum())
 
     def requests(self, engine: Engine) -> bool:
         """True where Core ML's rows say when its requests to this engine were under way."""
@@ -206,7 +203,7 @@ class Owners:
         models = set(named[core_ml & ~inner]) - {""}
         parts = set(named[inner]) - {""} - models
         self.named_by_core_ml = bool(models or parts)
-        is_ane = frame["source"].isin(ANE_SOURCES).to_numpy(bool)
+        is_ane = frame["source"].isin(ANE_TABLES).to_numpy(bool)
         self.model = np.full(len(frame), "", object)
         self.foreign: BoolArray = np.zeros(len(frame), bool)
         self.unmatched = False

@@ -9,15 +9,15 @@ from fnmatch import translate
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.measured import ANE_SOURCES, CORE_ML, Owners, only_pid
+from tracekit.analysis.engines.measured import Owners, only_pid
 from tracekit.analysis.windows.stacks import LONG_HOLE_NS
 from tracekit.analysis.windows.window import Window
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES, CORE_ML, MODEL_INFERENCE
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
 
-FOUNDATION_MODELS = "ModelInferenceTable"
 _PARTS = 3
 
 
@@ -31,7 +31,7 @@ def core_ml_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
 def foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per inference of a language model that Foundation Models reported."""
     rows = trace.intervals
-    rows = rows[rows["source"] == FOUNDATION_MODELS]
+    rows = rows[rows["source"] == MODEL_INFERENCE]
     return _windows(rows, rows["label"].astype("str"), only_pid(pids))
 
 
@@ -55,7 +55,7 @@ def ane_windows(trace: Trace, pids: frozenset[int], ane_is_ours: bool = True) ->
     """
     frame = trace.intervals
     owners = Owners(frame, ane_is_ours)
-    ours = ~owners.foreign & frame["source"].isin(ANE_SOURCES).to_numpy(bool)
+    ours = ~owners.foreign & frame["source"].isin(ANE_TABLES).to_numpy(bool)
     work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
     rows = frame.assign(owner=np.where(owners.model == "", frame["model"].astype("str"), owners.model))
     rows = rows[ours & work & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]

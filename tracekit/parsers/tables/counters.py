@@ -21,8 +21,6 @@ from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import row_keys
 
-CUMULATIVE_SCHEMA = "kdebug-counters-with-time-sample"
-
 _EVENT_NAME = re.compile(r'"([^"]+)"')
 _MOST_PER_SAMPLE = 10**9
 """A core does some 10^7 things in a sampling interval: what is beyond this is a reset, as xct2cli has it."""

@@ -13,26 +13,17 @@ import pandas as pd
 
 from tracekit.errors import TracekitError
 from tracekit.model.columns import THREADS, IntArray
+from tracekit.model.schemas import SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, TraceInfo
 from tracekit.parsers.tables.cells import in_order
 from tracekit.parsers.tables.findings import Findings
-from tracekit.parsers.tables.intervals import INTERVAL_SCHEMAS, SUBMISSIONS, read_intervals
-from tracekit.parsers.tables.metrics import METRIC_SCHEMAS, read_metrics
-from tracekit.parsers.tables.signposts import SIGNPOST_SCHEMAS, read_signposts
+from tracekit.parsers.tables.intervals import read_intervals
+from tracekit.parsers.tables.metrics import read_metrics
+from tracekit.parsers.tables.signposts import read_signposts
 from tracekit.parsers.tables.spans import close_spans, last_known_ns
-from tracekit.parsers.tables.thread_states import THREAD_STATE_SCHEMAS, read_thread_states
-from tracekit.parsers.tables.tracks import TRACK_SCHEMAS, read_tracks
-
-SPOKEN_SCHEMAS = (
-    *INTERVAL_SCHEMAS,
-    *SIGNPOST_SCHEMAS,
-    *THREAD_STATE_SCHEMAS,
-    *TRACK_SCHEMAS,
-    *METRIC_SCHEMAS,
-)
-"""The tables that can be analysed without any sample."""
-EVIDENCE_SCHEMAS = (*SPOKEN_SCHEMAS, SUBMISSIONS)
+from tracekit.parsers.tables.thread_states import read_thread_states
+from tracekit.parsers.tables.tracks import read_tracks
 
 SLACK_NS = 100_000_000
 """A recording may end a little after its last tick, and begin a little before its first."""
@@ -125,7 +116,7 @@ class _Reader:
             return
         try:
             for table in self._tables(schema):
-                if schema in SIGNPOST_SCHEMAS or schema in THREAD_STATE_SCHEMAS:
+                if schema in (*SIGNPOST_TABLES, THREAD_STATE):
                     self._threads.append(table.threads)
                 yield table
         except TracekitError as error:
@@ -150,7 +141,7 @@ def _time_doubts(
 ) -> tuple[Issue, ...]:
     """Return warnings about rows that lie where nothing else was recorded."""
     findings = Findings()
-    for frame, known in zip(frames, ("", "", *THREAD_STATE_SCHEMAS, *METRIC_SCHEMAS), strict=True):
+    for frame, known in zip(frames, ("", "", THREAD_STATE, THREAD_METRICS), strict=True):
         sources = [known] if known else list(frame["source"].cat.categories)
         codes = np.zeros(len(frame), np.int64) if known else frame["source"].cat.codes.to_numpy(np.int64)
         starts, ends = (frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))

@@ -14,6 +14,18 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.model.columns import INTERVALS, IntArray, categorical
+from tracekit.model.schemas import (
+    ANE_TABLES,
+    COMMAND_BUFFER_OWNERS,
+    CORE_AI,
+    CORE_ML,
+    GPU_INTERVALS,
+    METAL_APPLICATION_TABLES,
+    MODEL_INFERENCE,
+    MODEL_LOADING,
+    MODEL_REQUEST,
+    MPS_INTERVALS,
+)
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, TraceInfo
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Engine, Phase
@@ -40,21 +52,6 @@ from tracekit.parsers.tables.interval_labels import (
 )
 from tracekit.parsers.tables.spans import RowSpans, read_spans
 
-ANE_SCHEMAS = ("ane-hw-intervals", "ane-hw-intervals-internal")
-MPS_SCHEMA = "mps-hw-intervals"
-GPU_SCHEMA = "metal-gpu-intervals"
-METAL_SCHEMAS = (
-    "metal-application-intervals",
-    "metal-application-encoders-list",
-    "metal-application-command-buffer-submissions",
-    "metal-application-event-interval",
-    "metal-command-buffer-completed",
-)
-SUBMISSIONS = "metal-gpu-submission-to-command-buffer-id"
-"""Says which process a command buffer is of; it holds no interval itself."""
-CORE_ML_SCHEMA = "coreml-os-signpost"
-CORE_AI_SCHEMA = "ODIEProfile"
-
 _AT_REST = frozenset({"idle", "inactive", "off", "waiting", "queued", "pending"})
 _STATES = _AT_REST | {"", "active"}
 
@@ -76,23 +73,14 @@ class _Calls:
 
 
 _CALLS = {
-    "ModelInferenceTable": _Calls(_CALL, "Inference", "turn-index", "model-information"),
-    "RequestTable": _Calls(_CALL, "Request", "name"),
-    "ModelLoadingTable": _Calls(_LOAD, "Loading", "transition", "asset-id"),
+    MODEL_INFERENCE: _Calls(_CALL, "Inference", "turn-index", "model-information"),
+    MODEL_REQUEST: _Calls(_CALL, "Request", "name"),
+    MODEL_LOADING: _Calls(_LOAD, "Loading", "transition", "asset-id"),
 }
-INTERVAL_SCHEMAS = (
-    *ANE_SCHEMAS,
-    MPS_SCHEMA,
-    *METAL_SCHEMAS,
-    GPU_SCHEMA,
-    CORE_ML_SCHEMA,
-    *_CALLS,
-    CORE_AI_SCHEMA,
-)
 
 
 def read_intervals(tables: Reader, info: TraceInfo) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
-    """Return the rows of every table of ``INTERVAL_SCHEMAS`` that ``tables`` yields, table by table.
+    """Return the rows of every table of ``INTERVAL_TABLES`` that ``tables`` yields, table by table.
 
     An end that is not known is ``spans.OPEN_NS``. ``info`` says which process tables without one are about.
     """
@@ -111,28 +99,28 @@ class _Builder:
 
     def frames(self) -> Iterator[pd.DataFrame]:
         """Yield one frame per table."""
-        ane = [self._ane(table) for schema in ANE_SCHEMAS for table in self._tables(schema)]
+        ane = [self._ane(table) for schema in ANE_TABLES for table in self._tables(schema)]
         yield from ane
-        mps = [self._mps(table, ane) for table in self._tables(MPS_SCHEMA)]
+        mps = [self._mps(table, ane) for table in self._tables(MPS_INTERVALS)]
         yield from mps
         ml_buffers = _distinct([frame["command_buffer"].to_numpy(np.int64) for frame in mps])
         metal = [
             self._metal(table, ml_buffers, Phase.DISPATCH)
-            for schema in METAL_SCHEMAS
+            for schema in METAL_APPLICATION_TABLES
             for table in self._tables(schema)
         ]
         yield from metal
         owners = self._owners(metal)
-        for table in self._tables(GPU_SCHEMA):
+        for table in self._tables(GPU_INTERVALS):
             frame = self._metal(table, ml_buffers, Phase.EXECUTE)
             pid = frame["pid"].to_numpy(np.int64)
             yield frame.assign(pid=np.where(pid < 0, owners.of(frame), pid))
-        for table in self._tables(CORE_ML_SCHEMA):
+        for table in self._tables(CORE_ML):
             yield self._core_ml(table)
         for schema, calls in _CALLS.items():
             for table in self._tables(schema):
                 yield self._calls(table, calls)
-        for table in self._tables(CORE_AI_SCHEMA):
+        for table in self._tables(CORE_AI):
             yield self._core_ai(table)
 
     def _ane(self, table: Table) -> pd.DataFrame:
@@ -196,7 +184,7 @@ class _Builder:
         )
 
     def _owners(self, metal: Sequence[pd.DataFrame]) -> _Owners:
-        submitted = list(self._tables(SUBMISSIONS))
+        submitted = list(self._tables(COMMAND_BUFFER_OWNERS))
         buffers = [words_of(table, "cmdbuffer-id").astype(np.int64) for table in submitted]
         pids = [pids_of(table) for table in submitted]
         return _Owners(

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import METRICS
+from tracekit.model.schemas import THREAD_METRICS
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import (
@@ -27,7 +28,6 @@ from tracekit.parsers.tables.findings import Findings
 from tracekit.parsers.tables.spans import read_spans
 
 _MOST = 2.0**62
-METRIC_SCHEMAS = ("MetricAggregationForThread",)
 
 
 def read_metrics(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
@@ -36,15 +36,13 @@ def read_metrics(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame
     An end that is not known is ``spans.OPEN_NS``.
     """
     findings = Findings()
-    frames = []
-    for schema in METRIC_SCHEMAS:
-        read = [_metrics(table, findings) for table in tables(schema)]
-        if any(precise.any() for _, precise in read):
-            left = sum(int((~precise).sum()) for _, precise in read)
-            text = f"{{n}} imprecise rows of '{schema}' repeat the precise ones and were left out"
-            findings.add("info", "metrics-imprecise", text, left)
-            read = [(frame[precise], precise) for frame, precise in read]
-        frames += [frame for frame, _ in read]
+    read = [_metrics(table, findings) for table in tables(THREAD_METRICS)]
+    if any(precise.any() for _, precise in read):
+        imprecise = sum(int((~precise).sum()) for _, precise in read)
+        text = f"{{n}} imprecise rows of '{THREAD_METRICS}' repeat the precise ones and were left out"
+        findings.add("info", "metrics-imprecise", text, imprecise)
+        read = [(frame[precise], precise) for frame, precise in read]
+    frames = [frame for frame, _ in read]
     return METRICS.check(concat_rows(frames, METRICS), "metrics"), findings.issues()
 
 

@@ -26,11 +26,11 @@ import pandas as pd
 
 from tracekit.errors import InputError, TracekitError
 from tracekit.model.columns import SAMPLES, THREADS, IntArray
+from tracekit.model.schemas import CUMULATIVE_COUNTERS, SAMPLE_TABLES, TIME_SAMPLE
 from tracekit.model.tables import CoreType, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, WeightUnit
 from tracekit.parsers.combine import concat_tables, stack_pairs
 from tracekit.parsers.tables.counters import (
-    CUMULATIVE_SCHEMA,
     attach_counters,
     of_one_event_list,
     read_counters,
@@ -38,10 +38,9 @@ from tracekit.parsers.tables.counters import (
 )
 from tracekit.parsers.tables.numbers import read_numbers
 
-SAMPLE_SCHEMAS = ("time-profile", "counters-profile", "cpu-profile", "time-sample", CUMULATIVE_SCHEMA)
 """In the order of preference."""
 
-_RAW_SCHEMAS = ("time-sample", CUMULATIVE_SCHEMA)
+_RAW_SCHEMAS = (TIME_SAMPLE, CUMULATIVE_COUNTERS)
 
 _DEFAULT_PERIOD_US = 1000  # Time Profiler's sampling interval unless the table says otherwise
 
@@ -124,11 +123,11 @@ def choose_schema(
 ) -> tuple[str | None, tuple[Issue, ...]]:
     """Return the schema to take samples from (None: there is none), and what is left unused.
 
-    A schema with rows goes before an empty one; among those ``SAMPLE_SCHEMAS`` is the order, except that
+    A schema with rows goes before an empty one; among those ``SAMPLE_TABLES`` is the order, except that
     event-triggered counters come after cpu-profile: their weight is neither time nor cycles.
     """
-    rows = {s: sum(i.row_count or 0 for i in infos if i.schema == s) for s in SAMPLE_SCHEMAS}
-    present = [s for s in SAMPLE_SCHEMAS if any(i.schema == s and i.row_count is not None for i in infos)]
+    rows = {s: sum(i.row_count or 0 for i in infos if i.schema == s) for s in SAMPLE_TABLES}
+    present = [s for s in SAMPLE_TABLES if any(i.schema == s and i.row_count is not None for i in infos)]
     if wanted is not None:
         present = [s for s in present if s == wanted]
     by_event = {i.schema for i in infos if i.attributes.get("trigger") == "pmi"}
@@ -150,7 +149,7 @@ def choose_schema(
 
 
 def _counters(name: str, table: Table, samples: pd.DataFrame, issues: list[Issue]) -> pd.DataFrame:
-    if table.schema != CUMULATIVE_SCHEMA:
+    if table.schema != CUMULATIVE_COUNTERS:
         return read_counters(name, table, issues)
     times, cores = samples["time_ns"].to_numpy(np.int64), samples["core"].to_numpy(np.int16)
     return read_cumulative_counters(name, table, times, cores, issues)
@@ -316,8 +315,8 @@ def load_samples(name: str, tables: Loader, infos: Sequence[TableInfo], wanted: 
     if schema is None:
         return empty_samples()
     samples = build_samples(name, list(tables(schema)))
-    counted = any(info.schema == CUMULATIVE_SCHEMA and info.row_count for info in infos)
-    if counted and schema != CUMULATIVE_SCHEMA and not len(samples.counters.columns):
+    counted = any(info.schema == CUMULATIVE_COUNTERS and info.row_count for info in infos)
+    if counted and schema != CUMULATIVE_COUNTERS and not len(samples.counters.columns):
         samples = _with_counters(name, samples, tables)
     return replace(samples, issues=(*samples.issues, *unused))
 
@@ -325,17 +324,17 @@ def load_samples(name: str, tables: Loader, infos: Sequence[TableInfo], wanted: 
 def _with_counters(name: str, samples: Samples, tables: Loader) -> Samples:
     """Return the samples with the counters that the raw table has for the same time, thread and core."""
     try:
-        raw = build_samples(name, list(tables(CUMULATIVE_SCHEMA)))
+        raw = build_samples(name, list(tables(CUMULATIVE_COUNTERS)))
     except TracekitError as error:
         problem = str(getattr(error, "problem", error)).rstrip(".")
-        text = f"'{CUMULATIVE_SCHEMA}' cannot be read and is left out: {problem}"
+        text = f"'{CUMULATIVE_COUNTERS}' cannot be read and is left out: {problem}"
         return replace(samples, issues=(*samples.issues, Issue("warning", "table-unreadable", text)))
     told = [issue for issue in raw.issues if "counter" in issue.code]
     counters, left = attach_counters(raw.counters, _places(raw), _places(samples))
     if left:
         text = (
-            f"{left} rows of '{CUMULATIVE_SCHEMA}' counted something and fit no sample of '{samples.source}'"
-            " (same time, thread and core); their counts are left out"
+            f"{left} rows of '{CUMULATIVE_COUNTERS}' counted something and fit no sample of"
+            f" '{samples.source}' (same time, thread and core); their counts are left out"
         )
         told.append(Issue("info", "counters-not-attached", text, left))
     return replace(samples, counters=counters, issues=(*samples.issues, *told))

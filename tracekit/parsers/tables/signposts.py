@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.model.columns import SIGNPOSTS, IntArray
+from tracekit.model.schemas import SIGNPOST_EVENTS, SIGNPOST_INTERVAL_TABLES
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import (
@@ -29,15 +30,6 @@ from tracekit.parsers.tables.cells import (
 )
 from tracekit.parsers.tables.findings import Findings
 from tracekit.parsers.tables.spans import RowSpans, read_spans
-
-EVENT_SCHEMA = "os-signpost"
-SPAN_SCHEMAS = (
-    "os-signpost-interval",
-    "OSSignpostIntervals",
-    "region-of-interest",
-    "PointsOfInterestEvents",
-)
-SIGNPOST_SCHEMAS = (EVENT_SCHEMA, *SPAN_SCHEMAS)
 
 _KINDS = {
     "Begin": "begin",
@@ -56,13 +48,13 @@ _ANYWHERE = -2
 def read_signposts(
     tables: Callable[[str], Iterable[Table]],
 ) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
-    """Return the rows of every table of ``SIGNPOST_SCHEMAS`` that ``tables`` yields, Begin and End paired.
+    """Return the rows of every table of ``SIGNPOST_TABLES`` that ``tables`` yields, Begin and End paired.
 
     An end that is not known is ``spans.OPEN_NS``.
     """
     findings = Findings()
-    reported = [_reported(table, findings) for schema in SPAN_SCHEMAS for table in tables(schema)]
-    paired = _pair(_events(list(tables(EVENT_SCHEMA)), findings), findings)
+    reported = [_reported(table, findings) for schema in SIGNPOST_INTERVAL_TABLES for table in tables(schema)]
+    paired = _pair(_events(list(tables(SIGNPOST_EVENTS)), findings), findings)
     return SIGNPOSTS.check(_merge([*reported, paired], findings), "signposts"), findings.issues()
 
 
@@ -103,7 +95,7 @@ def _events(tables: Sequence[Table], findings: Findings) -> pd.DataFrame:
     if len(frames) > 1:
         columns = ("start_ns", "kind", *_NAMED, "pid", "tid")
         repeated = _repeated([_codes(events, name) for name in columns], events["table"].to_numpy(np.int64))
-        text = f"{{n}} rows stand in a second '{EVENT_SCHEMA}' table as well and count once"
+        text = f"{{n}} rows stand in a second '{SIGNPOST_EVENTS}' table as well and count once"
         findings.add("info", "signposts-repeated", text, int(repeated.sum()))
         events = events[~repeated]
     return in_order(events.drop(columns="table"), "start_ns")
@@ -126,8 +118,8 @@ def _pair(events: pd.DataFrame, findings: Findings) -> pd.DataFrame:
         left = len(marks) - 2 * len(begin)
         opened = int((kind == _BEGIN).sum())
         text = (
-            f"{left} rows of '{EVENT_SCHEMA}' have no partner ({opened} Begin, {left - opened} End): it lies"
-            " before or after the recording, or was not recorded"
+            f"{left} rows of '{SIGNPOST_EVENTS}' have no partner ({opened} Begin, {left - opened} End): it"
+            " lies before or after the recording, or was not recorded"
         )
         findings.add("warning" if 2 * left > len(marks) else "info", "signposts-unpaired", text, left)
         keep = np.ones(len(events), bool)

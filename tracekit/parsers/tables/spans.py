@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import IntArray
+from tracekit.model.schemas import METAL_COMPLETIONS, METAL_SUBMISSIONS
 from tracekit.model.tables import Table
 from tracekit.parsers.tables.cells import numbers_of
 from tracekit.parsers.tables.findings import Findings
@@ -21,7 +22,7 @@ OPEN_NS = 2**62
 
 _START = ("start", "time", "timestamp", "start-time")
 _END = ("end", "end-time")
-_MOMENTS = ("metal-command-buffer-completed", "metal-application-command-buffer-submissions")
+_MOMENTS = (METAL_COMPLETIONS, METAL_SUBMISSIONS)
 _TIME_TYPES = ("start-time", "event-time", "sample-time")
 
 

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable
 import pandas as pd
 
 from tracekit.model.columns import THREAD_STATES
+from tracekit.model.schemas import THREAD_STATE
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import concat_rows, entity_numbers, pids_of, small_numbers_of, texts_of
 from tracekit.parsers.tables.findings import Findings
 from tracekit.parsers.tables.spans import read_spans
-
-THREAD_STATE_SCHEMAS = ("thread-state",)
 
 
 def read_thread_states(
@@ -21,7 +20,7 @@ def read_thread_states(
 ) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
     """Return the rows of ``thread-state``. An end that is not known is ``spans.OPEN_NS``."""
     findings = Findings()
-    frames = [_states(table, findings) for schema in THREAD_STATE_SCHEMAS for table in tables(schema)]
+    frames = [_states(table, findings) for table in tables(THREAD_STATE)]
     return THREAD_STATES.check(concat_rows(frames, THREAD_STATES), "thread states"), findings.issues()
 
 

@@ -11,23 +11,20 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import TRACKS
+from tracekit.model.schemas import GPU_STATE, THERMAL_STATE
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
 from tracekit.parsers.tables.cells import Texts, concat_rows, in_order, texts_of
 from tracekit.parsers.tables.findings import Findings
 from tracekit.parsers.tables.spans import OPEN_NS, RowSpans, read_spans
 
-GPU_STATE_SCHEMA = "metal-gpu-state-intervals"
-THERMAL_SCHEMA = "device-thermal-state-intervals"
-TRACK_SCHEMAS = (GPU_STATE_SCHEMA, THERMAL_SCHEMA)
-
 _THERMAL_LEVELS = {"Nominal": 0.0, "Fair": 1.0, "Serious": 2.0, "Critical": 3.0}
 
 
 def read_tracks(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
-    """Return the tracks of every table of ``TRACK_SCHEMAS`` that ``tables`` yields, sorted by time."""
+    """Return the tracks of every table of ``TRACK_TABLES`` that ``tables`` yields, sorted by time."""
     findings = Findings()
-    readers = ((GPU_STATE_SCHEMA, _gpu), (THERMAL_SCHEMA, _thermal))
+    readers = ((GPU_STATE, _gpu), (THERMAL_STATE, _thermal))
     frames = [read(table, findings) for schema, read in readers for table in tables(schema)]
     tracks = in_order(concat_rows(frames, TRACKS), "time_ns")
     return TRACKS.check(tracks, "tracks"), findings.issues()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tracekit.analysis.engines.attribution import Share, SharesByWindow
-from tracekit.analysis.engines.measured import ANE_SOURCES
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.analysis.verdicts import Verdict
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, numbered_windows
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine
 from tracekit.text import align, clip, printable, wrap
@@ -133,7 +133,7 @@ def _lengths(analysis: Analysis) -> Iterator[str]:
         return
     inferred = (analysis.windows["source"] == "stacks").all()
     what = "length of windows, each one inference or several" if inferred else "length of windows"
-    if analysis.windows["source"].isin(ANE_SOURCES).any():
+    if analysis.windows["source"].isin(ANE_TABLES).any():
         what = "length of windows, those of the ANE from its first to its last interval"
     first = f"first {(summary.first_ns or 0) / 1e6:.3f} ms"
     spread = f"p50 {_ms(summary.p50_ns)}, p90 {_ms(summary.p90_ns)}, p99 {_ms(summary.p99_ns)}"

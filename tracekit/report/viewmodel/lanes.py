@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.measured import ANE_SOURCES, Owners
+from tracekit.analysis.engines.measured import Owners
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, Engine, Phase
 from tracekit.report.viewmodel.occupancy import Plane, occupancy
@@ -192,7 +193,7 @@ def _are_own(analysis: Analysis, frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
         pids.add(analysis.trace.info.pid)
     pid = frame["pid"].to_numpy(np.int64)
     own = (pid < 0) | np.isin(pid, sorted(pids)) if pids else np.ones(len(frame), bool)
-    if frame["source"].isin(ANE_SOURCES).any():
+    if frame["source"].isin(ANE_TABLES).any():
         own &= ~Owners(frame, not analysis.measured.owner.unclaimed).foreign
     return own
 

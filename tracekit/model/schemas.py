@@ -1,0 +1,84 @@
+"""Names of the Instruments tables that tracekit reads: each is written in this module only.
+
+An Instruments table is named by its schema, as ``xctrace export --toc`` lists it. Tables that Instruments
+renamed between Xcode versions stand beside each other in a group.
+"""
+
+TIME_PROFILE = "time-profile"
+COUNTERS_PROFILE = "counters-profile"
+CPU_PROFILE = "cpu-profile"
+TIME_SAMPLE = "time-sample"
+"""Raw samples: an export holds their addresses only, without symbols."""
+CUMULATIVE_COUNTERS = "kdebug-counters-with-time-sample"
+"""Hardware counters per core at each sampling tick, counted since the start."""
+SAMPLE_TABLES = (TIME_PROFILE, COUNTERS_PROFILE, CPU_PROFILE, TIME_SAMPLE, CUMULATIVE_COUNTERS)
+"""In the order of preference."""
+
+ANE_INTERVALS = "ane-hw-intervals"
+ANE_INTERVALS_INTERNAL = "ane-hw-intervals-internal"
+ANE_TABLES = (ANE_INTERVALS, ANE_INTERVALS_INTERNAL)
+MPS_INTERVALS = "mps-hw-intervals"
+"""Programs of MPSGraph, on the GPU or through the Neural Engine."""
+GPU_INTERVALS = "metal-gpu-intervals"
+"""Everything that the GPU did, for every process, graphics included."""
+GPU_TABLES = (MPS_INTERVALS, GPU_INTERVALS)
+GPU_STATE = "metal-gpu-state-intervals"
+THERMAL_STATE = "device-thermal-state-intervals"
+
+METAL_CALLS = "metal-application-intervals"
+METAL_ENCODERS = "metal-application-encoders-list"
+METAL_SUBMISSIONS = "metal-application-command-buffer-submissions"
+METAL_EVENTS = "metal-application-event-interval"
+METAL_COMPLETIONS = "metal-command-buffer-completed"
+METAL_APPLICATION_TABLES = (
+    METAL_CALLS,
+    METAL_ENCODERS,
+    METAL_SUBMISSIONS,
+    METAL_EVENTS,
+    METAL_COMPLETIONS,
+)
+"""An app's encoding and submitting of GPU work, not the GPU's own time."""
+COMMAND_BUFFER_OWNERS = "metal-gpu-submission-to-command-buffer-id"
+"""The process of each command buffer; it holds no interval itself."""
+
+CORE_ML = "coreml-os-signpost"
+CORE_AI = "ODIEProfile"
+MODEL_INFERENCE = "ModelInferenceTable"
+MODEL_REQUEST = "RequestTable"
+MODEL_LOADING = "ModelLoadingTable"
+"""The three tables of Foundation Models."""
+
+SIGNPOST_EVENTS = "os-signpost"
+SIGNPOST_INTERVALS = "os-signpost-interval"
+SIGNPOST_INTERVALS_NAMED = "OSSignpostIntervals"
+REGIONS_OF_INTEREST = "region-of-interest"
+POINTS_OF_INTEREST = "PointsOfInterestEvents"
+SIGNPOST_INTERVAL_TABLES = (
+    SIGNPOST_INTERVALS,
+    SIGNPOST_INTERVALS_NAMED,
+    REGIONS_OF_INTEREST,
+    POINTS_OF_INTEREST,
+)
+SIGNPOST_TABLES = (SIGNPOST_EVENTS, *SIGNPOST_INTERVAL_TABLES)
+
+THREAD_STATE = "thread-state"
+THREAD_METRICS = "MetricAggregationForThread"
+"""Sums of hardware counters per thread: CPU Counters' guided modes, Xcode 26."""
+
+INTERVAL_TABLES = (
+    *ANE_TABLES,
+    MPS_INTERVALS,
+    *METAL_APPLICATION_TABLES,
+    GPU_INTERVALS,
+    CORE_ML,
+    MODEL_INFERENCE,
+    MODEL_REQUEST,
+    MODEL_LOADING,
+    CORE_AI,
+)
+TRACK_TABLES = (GPU_STATE, THERMAL_STATE)
+STANDALONE_TABLES = (*INTERVAL_TABLES, *SIGNPOST_TABLES, THREAD_STATE, *TRACK_TABLES, THREAD_METRICS)
+"""The tables that can be analyzed without any sample."""
+NON_SAMPLE_TABLES = (*STANDALONE_TABLES, COMMAND_BUFFER_OWNERS)
+READ_TABLES = (*SAMPLE_TABLES, *NON_SAMPLE_TABLES)
+"""Every table that becomes a part of a ``Trace``; others are listed, counted and exported only."""
