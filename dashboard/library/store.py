@@ -24,7 +24,7 @@ from pathlib import Path
 from dashboard.errors import NotFound
 from dashboard.library.lock import Lock
 from tracekit.errors import UsageError
-from tracekit.record.place import journal_path
+from tracekit.record.output_path import journal_path
 
 _ID = re.compile(r"[0-9a-f]{32}")
 UPLOADED_FILE = "recording"

@@ -31,7 +31,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _LOOK_SECONDS = 0.5
 _SAVED = "form.template"
-"""What xctrace writes last (see ``tracekit.record.outcome``)."""
+"""What xctrace writes last (see ``tracekit.record.result``)."""
 _LOST = "The process that recorded was ended from outside"
 
 

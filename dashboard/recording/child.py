@@ -25,12 +25,12 @@ from dashboard.library.lock import Lock
 from dashboard.recording.state import DISCARD, LOCK, Made, State, write_state
 from dashboard.recording.wanted import Wanted, on_the_page, what
 from tracekit.errors import TracekitError
-from tracekit.record.stopping import StopRequests, stopped_by_signals
+from tracekit.record.signals import StopRequests, signals_request_stop
 
 if TYPE_CHECKING:
     from tracekit.record.recorder import StopReason
-    from tracekit.record.request import Job
-    from tracekit.record.session import Recording
+    from tracekit.record.request import PlannedRecording
+    from tracekit.record.session import RecordingAttempt
     from tracekit.xctrace.tool import Xctrace
     from tracekit.xctrace.version import Version
 
@@ -43,7 +43,7 @@ _ENDING: dict[StopReason, str] = {
 
 
 class Attempt:
-    """One attempt, which is one recording or one per setting of the compute units. Is a ``Listener``."""
+    """One attempt: one recording, or one per compute-unit setting. Implements ``RecordingListener``."""
 
     def __init__(self, folder: Path, wanted: Wanted, min_free_bytes: int) -> None:
         self._folder, self._wanted, self._min_free_bytes = folder, wanted, min_free_bytes
@@ -53,7 +53,7 @@ class Attempt:
     def run(self) -> None:
         """Record; whatever comes of it is in the state, and nothing is raised."""
         try:
-            with stopped_by_signals(self.requests):
+            with signals_request_stop(self.requests):
                 self._record_all()
         except (TracekitError, OSError) as error:
             self._fail(error)
@@ -69,16 +69,16 @@ class Attempt:
             time.sleep(0.5)  # what removes something to make room needs a moment
 
     def _record_all(self) -> None:
-        from tracekit.record.request import prepare
+        from tracekit.record.request import plan_recordings
         from tracekit.xctrace.host import Mac
         from tracekit.xctrace.tool import require_xctrace
-        from tracekit.xctrace.version import version_of
+        from tracekit.xctrace.version import read_version
 
         self._tell()
         tool = require_xctrace()
-        version = version_of(tool)
+        version = read_version(tool)
         self._wanted.check_process(Mac().processes() if self._wanted.pid else ())
-        jobs = prepare(self._wanted.request(self._folder, self._min_free_bytes), tool, version, Mac())
+        jobs = plan_recordings(self._wanted.request(self._folder, self._min_free_bytes), tool, version, Mac())
         for number, job in enumerate(jobs, 1):
             if self.requests.count:
                 self._stopped_before(number, len(jobs))
@@ -99,10 +99,10 @@ class Attempt:
         left_out = "nothing was recorded" if number == 1 else f"{count - number + 1} of {count} were not made"
         self._tell(phase="failed", message=f"{self._state.message} It was stopped: {left_out}.".strip())
 
-    def _record(self, job: Job, tool: Xctrace, version: Version) -> None:
+    def _record(self, job: PlannedRecording, tool: Xctrace, version: Version) -> None:
         """Record once; of several, one that fails does not keep the next from being made."""
-        from tracekit.record.account import failure
         from tracekit.record.journal import write_journal
+        from tracekit.record.messages import recording_error
         from tracekit.record.session import record
         from tracekit.xctrace.host import Mac
 
@@ -110,12 +110,12 @@ class Attempt:
         if recording.bundle.exists():
             with suppress(TracekitError):  # the recording is what matters
                 write_journal(recording, tool, version, tracekit.__version__)
-        outcome = recording.outcome
-        if outcome.usable and not (outcome.state == "empty" and outcome.failure):
+        result = recording.result
+        if result.usable and not (result.state == "empty" and result.failure):
             made = Made(recording.bundle.name, job.compute_units, _note(recording))
             self._tell(made=(*self._state.made, made))
             return
-        self._explain(failure(recording, tool))
+        self._explain(recording_error(recording, tool))
         if recording.bundle.exists():
             self._tell(left=recording.bundle.name)
 
@@ -144,33 +144,33 @@ class Attempt:
         before = self._state.message
         self._tell(message=f"{before} {text}".strip(), command="\n".join(lines) or self._state.command)
 
-    def began(self) -> None:
-        """See ``Listener``."""
+    def on_recording(self) -> None:
+        """See ``RecordingListener``."""
         self._tell(phase="recording", began=time.time(), note="")
 
-    def ending(self, reason: StopReason) -> None:
-        """See ``Listener``."""
+    def on_saving(self, reason: StopReason) -> None:
+        """See ``RecordingListener``."""
         self._tell(phase="saving", began=time.time(), note=_ENDING.get(reason, ""))
 
-    def silent(self) -> None:
-        """See ``Listener``."""
+    def on_no_output(self) -> None:
+        """See ``RecordingListener``."""
         self._tell(note="xctrace was started, and has said nothing yet.")
 
-    def passed(self, saving: bool, seconds: float, size_bytes: int) -> None:
-        """See ``Listener``."""
+    def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None:
+        """See ``RecordingListener``."""
         del saving, seconds
         if size_bytes != self._state.size_bytes:
             self._tell(size_bytes=size_bytes)
 
-    def asked_again(self, seconds: float) -> None:
-        """See ``Listener``."""
+    def on_stop_while_saving(self, seconds: float) -> None:
+        """See ``RecordingListener``."""
         self._tell(insist_until=time.time() + seconds)
 
 
-def _note(recording: Recording) -> str:
-    from tracekit.record.account import success
+def _note(recording: RecordingAttempt) -> str:
+    from tracekit.record.messages import saved_message
 
-    return " ".join(on_the_page(success(recording)).split("\n")[1:])  # the first line says where it lies
+    return " ".join(on_the_page(saved_message(recording)).split("\n")[1:])
 
 
 def _heed(lines: IO[bytes], requests: StopRequests) -> None:

@@ -14,7 +14,7 @@ from tracekit.record.doctor import Check, examine
 from tracekit.xctrace.host import Mac, Process
 from tracekit.xctrace.listing import Device, list_devices, list_templates
 from tracekit.xctrace.tool import require_xctrace
-from tracekit.xctrace.version import version_of
+from tracekit.xctrace.version import read_version
 
 _FRESH_SECONDS = 60.0
 _NO_MAC = "xctrace comes with Xcode, on a Mac."
@@ -36,7 +36,7 @@ def look() -> Found:
     """Ask xctrace what it offers, and the doctor where there is none."""
     try:
         tool = require_xctrace()
-        version = version_of(tool)
+        version = read_version(tool)
     except TracekitError as error:
         problem = str(error) if sys.platform == "darwin" else _NO_MAC
         return Found(problem=problem, checks=examine(tracekit.__version__))

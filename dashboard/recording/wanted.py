@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, cast
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.record.plan import PRESETS, Preset
-from tracekit.record.request import Request
+from tracekit.record.request import RecordRequest
 from tracekit.xctrace.host import Process
 
 Kind: TypeAlias = Literal["running", "launch", "all"]
@@ -54,9 +54,9 @@ class Wanted:
         if self.compute_units and self.kind != "launch":
             raise UsageError("Compute units are told to an app when it is started: choose to launch it.")
 
-    def request(self, folder: Path, min_free_bytes: int) -> Request:
+    def request(self, folder: Path, min_free_bytes: int) -> RecordRequest:
         """Return the request of recordings that go into ``folder``."""
-        return Request(
+        return RecordRequest(
             app=None if self.kind == "all" else str(self.pid) if self.pid else self.target,
             launch=self.kind == "launch",
             all_processes=self.kind == "all",

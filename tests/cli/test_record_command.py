@@ -75,9 +75,9 @@ def test_a_device_by_its_name_as_people_type_it(mac: Mac) -> None:
 
 
 def test_an_xctrace_that_takes_long_to_answer_is_spoken_of(mac: Mac, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tracekit.cli import record_talk
+    from tracekit.cli import record_terminal
 
-    monkeypatch.setattr(record_talk, "_SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(record_terminal, "_SILENT_SECONDS", 0.0)
     assert "Asking xctrace what it offers …\n" in mac.record(*APP, "--dry-run").error
 
 
@@ -323,9 +323,9 @@ def test_another_xctrace_by_its_path(mac: Mac) -> None:
 
 
 def test_two_recorders_at_once(mac: Mac) -> None:
-    from tracekit.record.lock import sole_recorder
+    from tracekit.record.lock import recorder_lock
 
-    with sole_recorder("", Path("other.trace")):
+    with recorder_lock("", Path("other.trace")):
         mac.xctrace.configure()
         result = CliRunner().invoke(main, ["record", *APP])
     assert result.exit_code == 4

@@ -12,7 +12,7 @@ from xctrace_support import FakeXctrace, install
 
 from tracekit.errors import UsageError
 from tracekit.record.doctor import Check, State, examine
-from tracekit.record.doctor.machine import Machine
+from tracekit.record.doctor.machine_checks import MachineProbe
 
 PHONE = {"name": "yx’s iPhone12", "os": "26.4", "udid": "00008101-000D482C1E78001E"}
 WAKE = "xcrun devicectl device info details --device 00008101-000D482C1E78001E"
@@ -28,8 +28,8 @@ def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeXctrace:
     return stand_in
 
 
-def machine(free_bytes: int = 50 * 10**9, sandboxed: bool | None = False) -> Machine:
-    return Machine(lambda folder: free_bytes, lambda: sandboxed)
+def machine(free_bytes: int = 50 * 10**9, sandboxed: bool | None = False) -> MachineProbe:
+    return MachineProbe(lambda folder: free_bytes, lambda: sandboxed)
 
 
 def doctor(xctrace: str | None = None, device: str | None = None, **of_machine: Any) -> dict[str, Check]:
@@ -320,8 +320,8 @@ def test_whether_macos_will_ask_for_a_password(mac: FakeXctrace, said: str, stat
 
 
 def test_the_machine_itself_answers_without_raising() -> None:
-    assert Machine().is_sandboxed() in ((True, False) if sys.platform == "darwin" else (None,))
-    assert Machine().free_bytes(".") > 0
+    assert MachineProbe().is_sandboxed() in ((True, False) if sys.platform == "darwin" else (None,))
+    assert MachineProbe().free_bytes(".") > 0
 
 
 def test_every_name_but_known_issue_comes_once(mac: FakeXctrace) -> None:

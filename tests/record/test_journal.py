@@ -11,30 +11,32 @@ import pytest
 
 from tracekit.errors import UsageError
 from tracekit.record.failures import Failure
-from tracekit.record.journal import journal_path, without_values, write_journal
-from tracekit.record.outcome import Outcome
-from tracekit.record.plan import Plan
-from tracekit.record.recorder import Limits, Run
-from tracekit.record.session import Recording, Settings, record_command
+from tracekit.record.journal import hide_environment_values, journal_path, write_journal
+from tracekit.record.plan import InstrumentPlan
+from tracekit.record.recorder import RecordLimits, XctraceRun
+from tracekit.record.result import RecordingResult
+from tracekit.record.session import RecordingAttempt, RecordSettings, record_command
 from tracekit.record.target import Target
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 
 TOOL = Xctrace("/Xcode.app/xctrace")
 VERSION = Version("16.0", (17, "F", 42, ""))
-PLAN = Plan("Core ML", ("GPU",), (("Core ML", "why it"), ("GPU", "asked for")), ("a note",))
+PLAN = InstrumentPlan("Core ML", ("GPU",), (("Core ML", "why it"), ("GPU", "asked for")), ("a note",))
 SAID = ("Starting recording with the Blank template.", "password: hunter2", "Output file saved as: x.trace")
-RUN = Run(
+RUN = XctraceRun(
     ("xctrace", "record"), 54, SAID, "asked", False, 1_700_000_000.0, 1_700_000_001.5, None, 1_700_000_009.25
 )
-SETTINGS = Settings(PLAN, Target("attach", "MyApp", "501"), Limits(10))
+SETTINGS = RecordSettings(PLAN, Target("attach", "MyApp", "501"), RecordLimits(10))
 
 
-def recording(bundle: Path, *runs: Run, **more: Any) -> Recording:
-    return Recording(bundle, bundle, Outcome("good"), runs or (RUN,), replace(SETTINGS, **more))
+def recording(bundle: Path, *runs: XctraceRun, **more: Any) -> RecordingAttempt:
+    return RecordingAttempt(
+        bundle, bundle, RecordingResult("good"), runs or (RUN,), replace(SETTINGS, **more)
+    )
 
 
-def written(one: Recording) -> dict[str, Any]:
+def written(one: RecordingAttempt) -> dict[str, Any]:
     path = write_journal(one, TOOL, VERSION, "0.1.0")
     found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return found
@@ -73,8 +75,8 @@ def test_it_holds_commands_versions_and_times(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_written_as_it_is_told(tmp_path: Path) -> None:
-    outcome = Outcome("unfinished", Failure("sandbox", "It failed.", "Do this."), ("an issue",))
-    found = written(replace(recording(tmp_path / "x.trace"), outcome=outcome))
+    outcome = RecordingResult("unfinished", Failure("sandbox", "It failed.", "Do this."), ("an issue",))
+    found = written(replace(recording(tmp_path / "x.trace"), result=outcome))
     assert (found["state"], found["failure"], found["run_issues"]) == (
         "unfinished",
         "It failed. Do this.",
@@ -105,14 +107,14 @@ def command(**more: Any) -> list[str]:
     [("TOKEN", "hunter2"), ("TOKEN", "a=hunter2=b"), ("TOKEN", "--launch hunter2"), ("--launch", "hunter2")],
 )
 def test_values_of_variables_are_hidden(name: str, value: str) -> None:
-    words = without_values(command(environment=((name, value), ("LAST", "hunter2"))))
+    words = hide_environment_values(command(environment=((name, value), ("LAST", "hunter2"))))
     assert not any("hunter2" in word for word in words)
     assert f"{name}=<hidden>" in words
     assert "LAST=<hidden>" in words
 
 
 def test_arguments_of_the_target_that_look_like_variables_stay() -> None:
-    assert without_values(command())[-7:] == [
+    assert hide_environment_values(command())[-7:] == [
         "--",
         "/bin/tool",
         "--env",
@@ -124,7 +126,7 @@ def test_arguments_of_the_target_that_look_like_variables_stay() -> None:
 
 
 def test_the_compute_units_stay() -> None:
-    assert "TRACEKIT_COMPUTE_UNITS=cpuOnly" in without_values(
+    assert "TRACEKIT_COMPUTE_UNITS=cpuOnly" in hide_environment_values(
         command(environment=(("TRACEKIT_COMPUTE_UNITS", "cpuOnly"),))
     )
 
@@ -133,7 +135,7 @@ def test_the_compute_units_stay() -> None:
     "more", [{"run_name": "--launch"}, {"run_name": "--env"}, {"target_input": "--launch"}]
 )
 def test_other_words_that_look_like_options_uncover_nothing(more: dict[str, str]) -> None:
-    words = without_values(command(environment=(("TOKEN", "hunter2"),), **more))
+    words = hide_environment_values(command(environment=(("TOKEN", "hunter2"),), **more))
     assert not any("hunter2" in word for word in words)
 
 

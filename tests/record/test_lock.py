@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import XctraceError
-from tracekit.record.lock import sole_recorder
+from tracekit.record.lock import recorder_lock
 
 pytest.importorskip("fcntl")
 
 HOLDER = """
 import sys
 from pathlib import Path
-from tracekit.record.lock import sole_recorder
-with sole_recorder(sys.argv[1], Path("first.trace")):
+from tracekit.record.lock import recorder_lock
+with recorder_lock(sys.argv[1], Path("first.trace")):
     print("holds", flush=True)
     sys.stdin.read()
 """
@@ -52,7 +52,7 @@ def holder(device: str = "") -> Iterator[subprocess.Popen[str]]:
 
 
 def take(device: str = "") -> None:
-    with sole_recorder(device, Path("second.trace")):
+    with recorder_lock(device, Path("second.trace")):
         pass
 
 
@@ -67,7 +67,7 @@ def test_a_second_recorder_is_refused_and_told_of_the_first() -> None:
 
 def test_within_one_process_the_second_is_refused_too() -> None:
     with (
-        sole_recorder("", Path("a.trace")),
+        recorder_lock("", Path("a.trace")),
         pytest.raises(XctraceError, match=f"pid {os.getpid()}, into a.trace"),
     ):
         take()
@@ -81,15 +81,15 @@ def test_the_refused_one_does_not_take_the_lock_away() -> None:
 
 
 def test_another_device_can_be_recorded_meanwhile() -> None:
-    with holder(), sole_recorder("00008101-000D482C1E78001E", Path("x.trace")):
+    with holder(), recorder_lock("00008101-000D482C1E78001E", Path("x.trace")):
         take("another")
 
 
 def test_nothing_is_left_when_it_is_done(folder: Path) -> None:
-    with sole_recorder("", Path("a.trace")):
+    with recorder_lock("", Path("a.trace")):
         assert len(list(folder.iterdir())) == 1
     assert list(folder.iterdir()) == []
-    with pytest.raises(RuntimeError), sole_recorder("", Path("a.trace")):
+    with pytest.raises(RuntimeError), recorder_lock("", Path("a.trace")):
         raise RuntimeError
     assert list(folder.iterdir()) == []
 
@@ -104,10 +104,10 @@ def test_after_a_holder_was_killed_the_next_one_records(folder: Path) -> None:
 
 
 def test_a_note_longer_than_the_next_one_is_not_mixed_with_it(folder: Path) -> None:
-    with sole_recorder("", Path("a.trace")):
+    with recorder_lock("", Path("a.trace")):
         (path,) = folder.iterdir()
     path.write_text(" (pid 1, into " + "x" * 3000 + ")")
-    with sole_recorder("", Path("b.trace")), pytest.raises(XctraceError) as caught:
+    with recorder_lock("", Path("b.trace")), pytest.raises(XctraceError) as caught:
         take()
     assert "x" * 10 not in str(caught.value)
 
@@ -118,11 +118,11 @@ def test_of_many_that_want_it_at_once_one_has_it(folder: Path) -> None:
 import os, sys
 from pathlib import Path
 from tracekit.errors import XctraceError
-from tracekit.record.lock import sole_recorder
+from tracekit.record.lock import recorder_lock
 inside = Path(sys.argv[1])
 for _ in range(300):
     try:
-        with sole_recorder("", Path("x.trace")):
+        with recorder_lock("", Path("x.trace")):
             os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
             inside.unlink()
     except XctraceError:
@@ -135,7 +135,7 @@ for _ in range(300):
 
 
 def test_a_link_in_the_locks_place_is_not_followed(folder: Path) -> None:
-    with sole_recorder("", Path("a.trace")):
+    with recorder_lock("", Path("a.trace")):
         (path,) = folder.iterdir()
     path.symlink_to(folder / "victim")
     with pytest.raises(XctraceError):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError, XctraceError
-from tracekit.record.plan import PRESETS, Offer, Plan, Preset, make_plan, template_hangs
+from tracekit.record.plan import PRESETS, InstrumentCatalog, InstrumentPlan, Preset, make_plan, template_hang
 from tracekit.xctrace.version import parse_version
 
 # Xcode 26.3 (17C529): lucaf/rtk and skastr0/probe-cli.
@@ -38,13 +38,13 @@ INSTRUMENTS_27 = (
     "Virtual Memory Trace,VM Tracker"
 )
 INSTRUMENTS = tuple(INSTRUMENTS_27.split(","))
-XCODE_26 = Offer(tuple(TEMPLATES_26_3.split(",")), INSTRUMENTS)
-XCODE_27 = Offer(tuple(TEMPLATES_27.split(",")), INSTRUMENTS)
-OLD = Offer(
+XCODE_26 = InstrumentCatalog(tuple(TEMPLATES_26_3.split(",")), INSTRUMENTS)
+XCODE_27 = InstrumentCatalog(tuple(TEMPLATES_27.split(",")), INSTRUMENTS)
+OLD = InstrumentCatalog(
     ("Counters", "Core ML", "Time Profiler"),
     ("Core ML", "Counters", "GPU", "Neural Engine", "os_signpost", "Points of Interest", "Time Profiler"),
 )
-BARE = Offer((), INSTRUMENTS)
+BARE = InstrumentCatalog((), INSTRUMENTS)
 HANGS = "recording a simulator with a template can hang in Xcode 26"
 
 # What each template brings, as decoded from Xcode 27's (sforteln/xctrace-query-mcp-server).
@@ -107,14 +107,16 @@ def options(*words: str, template: str = "") -> list[str]:
         ),
     ],
 )
-def test_a_preset_takes_what_this_xcode_offers(preset: Preset, offer: Offer, expected: list[str]) -> None:
+def test_a_preset_takes_what_this_xcode_offers(
+    preset: Preset, offer: InstrumentCatalog, expected: list[str]
+) -> None:
     assert make_plan(offer, preset).options() == expected
 
 
 @pytest.mark.parametrize("offer", [XCODE_26, XCODE_27, BARE], ids=["26.3", "27.0", "no templates"])
 @pytest.mark.parametrize("no_template", ["", HANGS])
 @pytest.mark.parametrize("preset", ["counters", "coreml"])
-def test_every_engine_is_recorded_once(offer: Offer, no_template: str, preset: Preset) -> None:
+def test_every_engine_is_recorded_once(offer: InstrumentCatalog, no_template: str, preset: Preset) -> None:
     plan = make_plan(offer, preset, no_template=no_template)
     bundled = BUNDLED[plan.template] if plan.template else set()
     assert bundled | set(plan.instruments) >= ENGINES | ({"CPU Counters"} if preset == "counters" else set())
@@ -128,7 +130,7 @@ def test_counters_is_the_preset_that_nobody_named() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("offer", [XCODE_26, XCODE_27, OLD, BARE])
-def test_every_word_of_the_command_line_has_a_reason(preset: Preset, offer: Offer) -> None:
+def test_every_word_of_the_command_line_has_a_reason(preset: Preset, offer: InstrumentCatalog) -> None:
     plan = make_plan(offer, preset)
     assert [name for name, _ in plan.reasons] == [w for w in plan.options() if not w.startswith("--")]
     assert all(why for _, why in plan.reasons)
@@ -140,19 +142,19 @@ def test_xcode_27_without_the_core_ml_template_says_so() -> None:
 
 
 def test_without_counters_the_core_ml_template_is_taken_and_the_lack_is_noted() -> None:
-    offer = Offer(("Core ML",), tuple(name for name in INSTRUMENTS if name != "CPU Counters"))
+    offer = InstrumentCatalog(("Core ML",), tuple(name for name in INSTRUMENTS if name != "CPU Counters"))
     plan = make_plan(offer, "counters")
     assert plan.template == "Core ML"
     assert "This Xcode has no Counters template or instrument: no CPU counters." in plan.notes
 
 
 def test_a_counters_instrument_without_its_template_comes_beside_the_core_ml_template() -> None:
-    plan = make_plan(Offer(("Core ML",), INSTRUMENTS), "counters")
+    plan = make_plan(InstrumentCatalog(("Core ML",), INSTRUMENTS), "counters")
     assert (plan.template, plan.instruments[0]) == ("Core ML", "CPU Counters")
 
 
 def test_an_instrument_that_is_missing_is_left_out_and_noted() -> None:
-    offer = Offer(("CPU Counters",), ("CPU Counters", "Core ML", "GPU", "os_signpost"))
+    offer = InstrumentCatalog(("CPU Counters",), ("CPU Counters", "Core ML", "GPU", "os_signpost"))
     plan = make_plan(offer, "counters")
     assert plan.instruments == ("Core ML", "GPU", "os_signpost")
     assert plan.notes == (
@@ -164,7 +166,7 @@ def test_an_instrument_that_is_missing_is_left_out_and_noted() -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_an_xcode_without_anything_useful_is_an_error(preset: Preset) -> None:
     with pytest.raises(XctraceError, match="offers none of the instruments that tracekit records with"):
-        make_plan(Offer((), ("Leaks",)), preset)
+        make_plan(InstrumentCatalog((), ("Leaks",)), preset)
 
 
 # Simulators -----------------------------------------------------------------------------------------------
@@ -183,7 +185,7 @@ def test_an_xcode_without_anything_useful_is_an_error(preset: Preset) -> None:
 def test_templates_hang_in_simulators_from_26_4_on(version: str, hangs: bool) -> None:
     found = parse_version(f"xctrace version {version}")
     assert found is not None
-    assert bool(template_hangs(found)) is hangs
+    assert bool(template_hang(found)) is hangs
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -195,7 +197,9 @@ def test_a_preset_does_without_a_template_that_would_hang(preset: Preset) -> Non
 
 def test_a_template_that_would_hang_and_has_no_instrument_beside_it_leaves_a_note() -> None:
     """The template's counters are gone with it: that is to be said."""
-    plan = make_plan(Offer(("CPU Counters",), ("Time Profiler", "GPU")), "counters", no_template=HANGS)
+    plan = make_plan(
+        InstrumentCatalog(("CPU Counters",), ("Time Profiler", "GPU")), "counters", no_template=HANGS
+    )
     assert plan.instruments == ("Time Profiler", "GPU")
     assert any("no CPU counters" in note for note in plan.notes)
 
@@ -218,7 +222,7 @@ def test_a_simulators_recording_says_nothing_about_a_device() -> None:
 
 
 def test_a_named_template_is_used_alone() -> None:
-    assert make_plan(XCODE_26, None, "System Trace") == Plan(
+    assert make_plan(XCODE_26, None, "System Trace") == InstrumentPlan(
         "System Trace", (), (("System Trace", "asked for"),)
     )
 
@@ -269,7 +273,7 @@ def test_the_core_ml_template_in_xcode_27_leads_to_the_preset() -> None:
 
 
 def test_a_list_that_xctrace_does_not_give_is_not_held_against_a_name() -> None:
-    plan = make_plan(Offer((), ()), None, "Anything", ["Something"])
+    plan = make_plan(InstrumentCatalog((), ()), None, "Anything", ["Something"])
     assert plan.options() == options("Something", template="Anything")
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from tracekit.errors import XctraceError
 from tracekit.record import recorder as recorder_module
-from tracekit.record.recorder import Limits, Recorder, Run, StopReason
-from tracekit.record.stopping import StopRequests
+from tracekit.record.recorder import Recorder, RecordLimits, StopReason, XctraceRun
+from tracekit.record.signals import StopRequests
 
 SCRIPT = """
 import os, signal, subprocess, sys, time
@@ -48,13 +48,13 @@ def save(seconds=0.0):
 """
 UNTIL_INTERRUPTED = "begin(); wait_for('INT'); say('Stopping recording...'); save(0.15); sys.exit(54)"
 STUCK = "begin(); say('Reached specified time limit, ending recording...'); wait_for('never')"
-GENEROUS = Limits(
+GENEROUS = RecordLimits(
     60, silence_seconds=60, start_seconds=60, overdue_seconds=20, term_seconds=0.4, min_free_bytes=1
 )
 
 
 class Ear:
-    """Notes what it is told, and does something about it. Implements ``recorder.Listener``."""
+    """Notes what it is told, and does something about it. Implements ``recorder.RecordingListener``."""
 
     def __init__(self, **reactions: Callable[[], object]) -> None:
         self.told: list[str] = []
@@ -64,16 +64,16 @@ class Ear:
         self.told.append(text)
         self._reactions.get(event, lambda: None)()
 
-    def began(self) -> None:
+    def on_recording(self) -> None:
         self._hear("began", "began")
 
-    def ending(self, reason: StopReason) -> None:
+    def on_saving(self, reason: StopReason) -> None:
         self._hear("ending", f"ending {reason}".rstrip())
 
-    def passed(self, saving: bool, seconds: float, size_bytes: int) -> None:
+    def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None:
         self._reactions.get("passed", lambda: None)()
 
-    def asked_again(self, seconds: float) -> None:
+    def on_stop_while_saving(self, seconds: float) -> None:
         self._hear("asked_again", "asked again")
 
 
@@ -89,7 +89,7 @@ class Bench:
     def hears(self, **reactions: Callable[[], object]) -> None:
         self.ear = Ear(**reactions)
 
-    def record(self, body: str, limits: Limits = GENEROUS, **more: object) -> Run:
+    def record(self, body: str, limits: RecordLimits = GENEROUS, **more: object) -> XctraceRun:
         (self.home / "xctrace.py").write_text(f"{SCRIPT}\n{body}\n", "utf-8")
         command = [sys.executable, "-I", "-S", str(self.home / "xctrace.py"), str(self.home)]
         return Recorder(command, self.bundle, limits, self.requests, self.ear, **more).record()  # type: ignore[arg-type]
@@ -229,7 +229,7 @@ def test_asking_again_much_later_is_a_warning_again(bench: Bench, monkeypatch: p
 
 
 def test_one_that_is_silent_while_it_saves_is_ended(bench: Bench) -> None:
-    run = bench.record(STUCK, Limits(60, silence_seconds=0.3, term_seconds=0.4, min_free_bytes=1))
+    run = bench.record(STUCK, RecordLimits(60, silence_seconds=0.3, term_seconds=0.4, min_free_bytes=1))
     assert (bench.log, run.reason, run.killed) == (["TERM"], "silent", True)
 
 
@@ -241,29 +241,29 @@ def test_one_that_is_silent_while_it_saves_is_ended(bench: Bench) -> None:
 def test_one_that_gives_signs_of_life_while_it_saves_is_waited_for(bench: Bench, sign: str) -> None:
     bench.bundle.mkdir()
     body = f"begin(); say('Stopping recording...')\nfor _ in range(8):\n    time.sleep(0.1)\n    {sign}\nnote('saved')"
-    run = bench.record(body, Limits(60, silence_seconds=0.6, term_seconds=0.4, min_free_bytes=1))
+    run = bench.record(body, RecordLimits(60, silence_seconds=0.6, term_seconds=0.4, min_free_bytes=1))
     assert (bench.log, run.killed) == (["saved"], False)
 
 
 def test_silence_while_it_records_is_no_fault(bench: Bench) -> None:
-    limits = Limits(60, silence_seconds=0.2, term_seconds=0.4, min_free_bytes=1)
+    limits = RecordLimits(60, silence_seconds=0.2, term_seconds=0.4, min_free_bytes=1)
     run = bench.record("begin(); time.sleep(0.6); save()", limits)
     assert (bench.log, run.killed) == (["saved"], False)
 
 
 def test_one_that_goes_on_beyond_its_time_limit_is_stopped_and_saves(bench: Bench) -> None:
-    run = bench.record(UNTIL_INTERRUPTED, Limits(0.1, overdue_seconds=0.2, min_free_bytes=1))
+    run = bench.record(UNTIL_INTERRUPTED, RecordLimits(0.1, overdue_seconds=0.2, min_free_bytes=1))
     assert (bench.log, run.reason, run.killed) == (["INT", "saved"], "overdue", False)
 
 
 def test_one_that_never_begins_is_stopped(bench: Bench) -> None:
-    limits = Limits(0.1, start_seconds=0.6, overdue_seconds=0.2, min_free_bytes=1)
+    limits = RecordLimits(0.1, start_seconds=0.6, overdue_seconds=0.2, min_free_bytes=1)
     run = bench.record("wait_for('INT'); sys.exit(54)", limits)
     assert (run.reason, run.began, run.exit_code) == ("overdue", None, 54)
 
 
 def test_one_that_never_begins_and_heeds_no_interrupt_is_killed(bench: Bench) -> None:
-    limits = Limits(
+    limits = RecordLimits(
         0.1, silence_seconds=0.2, start_seconds=0.6, overdue_seconds=0.2, term_seconds=0.4, min_free_bytes=1
     )
     run = bench.record("wait_for('never')", limits)
@@ -277,7 +277,7 @@ def test_a_disk_that_fills_stops_it_early(bench: Bench) -> None:
         asked.append(folder)
         return 10**9 - len(asked)
 
-    run = bench.record(UNTIL_INTERRUPTED, Limits(60, min_free_bytes=10**9 - 7), free=falling)
+    run = bench.record(UNTIL_INTERRUPTED, RecordLimits(60, min_free_bytes=10**9 - 7), free=falling)
     assert (bench.log, run.reason, run.killed) == (["INT", "saved"], "disk", False)
     assert set(asked) == {bench.home, Path(tempfile.gettempdir())}
 
@@ -361,7 +361,7 @@ def fails() -> None:
 @pytest.mark.parametrize("event", ["began", "passed", "ending"])
 def test_a_listener_that_fails_lets_xctrace_save(bench: Bench, event: str) -> None:
     bench.hears(**{"began": bench.requests.request if event == "ending" else lambda: None, event: fails})
-    limits = Limits(60, start_seconds=60, overdue_seconds=3, term_seconds=0.4, min_free_bytes=1)
+    limits = RecordLimits(60, start_seconds=60, overdue_seconds=3, term_seconds=0.4, min_free_bytes=1)
     with pytest.raises(OSError, match="the terminal is gone"):
         bench.record(UNTIL_INTERRUPTED, limits)
     assert bench.log == ["INT", "saved"]
@@ -376,7 +376,7 @@ def test_a_listener_that_fails_while_it_saves_lets_it_save(bench: Bench) -> None
 
 def test_a_listener_that_fails_leaves_nothing_that_is_stuck(bench: Bench) -> None:
     bench.hears(began=fails)
-    limits = Limits(60, overdue_seconds=0.2, term_seconds=0.4, min_free_bytes=1)
+    limits = RecordLimits(60, overdue_seconds=0.2, term_seconds=0.4, min_free_bytes=1)
     with pytest.raises(OSError, match="the terminal is gone"):
         bench.record("begin(); wait_for('never')", limits)
     assert bench.log == ["INT", "TERM"]
@@ -388,12 +388,12 @@ def test_a_command_that_cannot_be_started_is_an_error(bench: Bench, command: lis
         Recorder(command, bench.bundle, GENEROUS, bench.requests, bench.ear).record()
 
 
-# Limits ---------------------------------------------------------------------------------------------------
+# RecordLimits ---------------------------------------------------------------------------------------------------
 
 
 def test_no_step_takes_longer_than_somebody_has_patience() -> None:
-    limits = Limits.within(10, 20, 5)
+    limits = RecordLimits.within(10, 20, 5)
     steps = (limits.silence_seconds, limits.start_seconds, limits.overdue_seconds)
     assert (limits.time_limit_seconds, steps, limits.min_free_bytes) == (10, (20, 20, 20), 5)
-    usual = Limits.within(10, 600, 5)
+    usual = RecordLimits.within(10, 600, 5)
     assert (usual.silence_seconds, usual.start_seconds, usual.overdue_seconds) == (600, 90, 30)

@@ -12,7 +12,13 @@ import pytest
 
 from tracekit.errors import UsageError
 from tracekit.record import request as request_module
-from tracekit.record.request import Job, Request, parse_environment, parse_units, prepare
+from tracekit.record.request import (
+    PlannedRecording,
+    RecordRequest,
+    parse_compute_units,
+    parse_environment,
+    plan_recordings,
+)
 from tracekit.xctrace.host import App, Process
 from tracekit.xctrace.listing import Device
 from tracekit.xctrace.tool import Xctrace
@@ -38,7 +44,7 @@ class Host:
         return (Process(501, f"/opt/{self.name}"),)
 
     def installed(self, name: str) -> tuple[App, ...]:
-        return (APP,) if APP.answers_to(name) else ()
+        return (APP,) if APP.matches_name(name) else ()
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +57,10 @@ def offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def jobs(host: Host | None = None, version: Version = XCODE_26_3, **asked: Any) -> tuple[Job, ...]:
-    return prepare(Request(**asked), TOOL, version, host or Host())
+def jobs(
+    host: Host | None = None, version: Version = XCODE_26_3, **asked: Any
+) -> tuple[PlannedRecording, ...]:
+    return plan_recordings(RecordRequest(**asked), TOOL, version, host or Host())
 
 
 def refusal(version: Version = XCODE_26_3, **asked: Any) -> str:
@@ -73,18 +81,18 @@ def refusal(version: Version = XCODE_26_3, **asked: Any) -> str:
     ],
 )
 def test_compute_units_are_spelt_as_core_ml_spells_them(text: str, units: tuple[str, ...]) -> None:
-    assert parse_units(text) == units
+    assert parse_compute_units(text) == units
 
 
 @pytest.mark.parametrize("text", ["", "all,", "ane", "all cpuOnly", "all;cpuOnly"])
 def test_other_compute_units_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is none of all, cpuAndGPU, cpuAndNeuralEngine, cpuOnly"):
-        parse_units(text)
+        parse_compute_units(text)
 
 
 def test_compute_units_named_twice_are_refused() -> None:
     with pytest.raises(UsageError, match="names a setting twice"):
-        parse_units("all,cpuOnly,ALL")
+        parse_compute_units("all,cpuOnly,ALL")
 
 
 def test_variables_are_split_at_the_first_sign() -> None:
@@ -163,7 +171,7 @@ def test_one_of_several_outputs_that_exists_is_found_before_the_first_is_made(tm
     assert "x-2.trace exists" in refusal(app="MyApp", output="x.trace", count=3)
 
 
-# Limits ---------------------------------------------------------------------------------------------------
+# RecordLimits ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError, XctraceError
-from tracekit.record.outcome import judge
-from tracekit.record.plan import Plan
-from tracekit.record.recorder import Limits, Run, StopReason
-from tracekit.record.session import Recording, Settings, as_limit, record, record_command
-from tracekit.record.stopping import StopRequests, stopped_by_signals
-from tracekit.record.target import EVERYTHING, Target
+from tracekit.record.plan import InstrumentPlan
+from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
+from tracekit.record.result import judge_result
+from tracekit.record.session import RecordingAttempt, RecordSettings, as_limit, record, record_command
+from tracekit.record.signals import StopRequests, signals_request_stop
+from tracekit.record.target import ALL_PROCESSES, Target
 from tracekit.xctrace.host import App, Process
 from tracekit.xctrace.listing import Device
 from tracekit.xctrace.tool import Xctrace
@@ -32,9 +32,13 @@ SAMPLE = (
 )
 TOOL = Xctrace("/Xcode.app/xctrace")
 PHONE = Device("My iPhone", "26.4", "00008101-000D482C1E78001E", "device")
-ATTACH = Settings(Plan("CPU Counters", ("Core ML", "GPU")), Target("attach", "MyApp", "501"), Limits(10))
+ATTACH = RecordSettings(
+    InstrumentPlan("CPU Counters", ("Core ML", "GPU")), Target("attach", "MyApp", "501"), RecordLimits(10)
+)
 LAUNCH = replace(
-    ATTACH, plan=Plan(None, ("GPU",)), target=Target("launch", "t", "/bin/t", ("-x", "a b", "--env"))
+    ATTACH,
+    plan=InstrumentPlan(None, ("GPU",)),
+    target=Target("launch", "t", "/bin/t", ("-x", "a b", "--env")),
 )
 START = ["/Xcode.app/xctrace", "record", "--output", "x.trace", "--no-prompt"]
 
@@ -51,7 +55,7 @@ START = ["/Xcode.app/xctrace", "record", "--output", "x.trace", "--no-prompt"]
         ),
         (LAUNCH, "--instrument|GPU|--time-limit|10s|--launch|--|/bin/t|-x|a b|--env"),
         (
-            replace(LAUNCH, target=EVERYTHING, limits=Limits(0.5)),
+            replace(LAUNCH, target=ALL_PROCESSES, limits=RecordLimits(0.5)),
             "--instrument|GPU|--time-limit|500ms|--all-processes",
         ),
         (
@@ -73,7 +77,7 @@ START = ["/Xcode.app/xctrace", "record", "--output", "x.trace", "--no-prompt"]
     ],
     ids=["attach", "launch", "all", "append", "device and window", "variables", "input and output"],
 )
-def test_the_command_line_word_by_word(settings: Settings, words: str) -> None:
+def test_the_command_line_word_by_word(settings: RecordSettings, words: str) -> None:
     assert record_command(TOOL, Path("x.trace"), settings) == [*START, *words.split("|")]
 
 
@@ -96,7 +100,7 @@ def test_a_limit_is_whole_seconds_or_milliseconds(seconds: float, text: str) -> 
 # What a recording came to ---------------------------------------------------------------------------------
 
 SAVED = ("Starting recording with the Blank template.", "Output file saved as: x.trace")
-RUN = Run(("xctrace",), 0, SAVED, "", False, 0.0, 0.0, 0.0, 0.0)
+RUN = XctraceRun(("xctrace",), 0, SAVED, "", False, 0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.fixture
@@ -106,17 +110,17 @@ def no_xctrace() -> Xctrace:
 
 @pytest.mark.parametrize("code", [0, 2, 21, 54, -9, 133])
 def test_a_good_bundle_is_good_whatever_the_exit_code(no_xctrace: Xctrace, code: int) -> None:
-    assert judge(SAMPLE, replace(RUN, exit_code=code), no_xctrace).state == "good"
+    assert judge_result(SAMPLE, replace(RUN, exit_code=code), no_xctrace).state == "good"
 
 
 def test_exit_code_zero_makes_no_bundle(tmp_path: Path, no_xctrace: Xctrace) -> None:
-    assert judge(tmp_path / "x.trace", RUN, no_xctrace).state == "missing"
+    assert judge_result(tmp_path / "x.trace", RUN, no_xctrace).state == "missing"
 
 
 def test_a_bundle_without_its_template_is_unfinished(tmp_path: Path, no_xctrace: Xctrace) -> None:
     shutil.copytree(SAMPLE, tmp_path / "x.trace")
     (tmp_path / "x.trace" / "form.template").unlink()
-    assert judge(tmp_path / "x.trace", RUN, no_xctrace).state == "unfinished"
+    assert judge_result(tmp_path / "x.trace", RUN, no_xctrace).state == "unfinished"
 
 
 def test_a_bundle_that_neither_we_nor_xctrace_can_read_is_unreadable(
@@ -124,12 +128,12 @@ def test_a_bundle_that_neither_we_nor_xctrace_can_read_is_unreadable(
 ) -> None:
     (tmp_path / "x.trace").mkdir()
     (tmp_path / "x.trace" / "form.template").touch()
-    outcome = judge(tmp_path / "x.trace", RUN, no_xctrace)
+    outcome = judge_result(tmp_path / "x.trace", RUN, no_xctrace)
     assert (outcome.state, outcome.usable, bool(outcome.detail)) == ("unreadable", False, True)
 
 
 def test_issues_of_a_good_recording_are_notes_and_no_failure(no_xctrace: Xctrace) -> None:
-    outcome = judge(
+    outcome = judge_result(
         SAMPLE, replace(RUN, said=("* [Error] Could not set the recording priority.", *SAVED)), no_xctrace
     )
     assert (outcome.state, outcome.failure) == ("good", None)
@@ -140,12 +144,12 @@ def test_issues_of_a_good_recording_are_notes_and_no_failure(no_xctrace: Xctrace
 
 
 class Silent:
-    """Hears nothing. Implements ``recorder.Listener``."""
+    """Hears nothing. Implements ``recorder.RecordingListener``."""
 
-    def began(self) -> None: ...
-    def ending(self, reason: StopReason) -> None: ...
-    def passed(self, saving: bool, seconds: float, size_bytes: int) -> None: ...
-    def asked_again(self, seconds: float) -> None: ...
+    def on_recording(self) -> None: ...
+    def on_saving(self, reason: StopReason) -> None: ...
+    def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None: ...
+    def on_stop_while_saving(self, seconds: float) -> None: ...
 
 
 @dataclass
@@ -183,7 +187,7 @@ def calls(tmp_path: Path) -> int:
     return len((tmp_path / "calls").read_text().splitlines()) if (tmp_path / "calls").exists() else 0
 
 
-def made(tool: Xctrace, final: Path, settings: Settings = ATTACH, **more: object) -> Recording:
+def made(tool: Xctrace, final: Path, settings: RecordSettings = ATTACH, **more: object) -> RecordingAttempt:
     limits = replace(settings.limits, min_free_bytes=1, silence_seconds=0.3, term_seconds=0.2)
     requests = more.pop("requests", StopRequests())
     return record(tool, replace(settings, limits=limits), final, requests, Silent(), **more)  # type: ignore[arg-type]
@@ -194,7 +198,7 @@ SAVE = (f'cp -R "{SAMPLE}" "$3"', 'echo "Output file saved as: $3"')
 
 def test_a_good_recording_lies_where_it_was_to_go(tmp_path: Path) -> None:
     made_one = made(xctrace(tmp_path, *SAVE, "exit 54"), tmp_path / "x.trace")
-    assert (made_one.bundle, made_one.outcome.state) == (tmp_path / "x.trace", "good")
+    assert (made_one.bundle, made_one.result.state) == (tmp_path / "x.trace", "good")
     assert made_one.runs[0].exit_code == 54
 
 
@@ -204,15 +208,15 @@ def test_a_pid_that_is_not_found_at_first_is_tried_once_more(tmp_path: Path) -> 
     first = f"[ $(wc -l < {tmp_path}/calls) = 1 ] && {{ {gone}; }}"
     made_one = made(xctrace(tmp_path, first, *SAVE), tmp_path / "x.trace")
     assert [run.exit_code for run in made_one.runs] == [21, 0]
-    assert made_one.outcome.state == "good"
+    assert made_one.result.state == "good"
 
 
 def test_a_pid_that_is_never_found_is_not_tried_for_ever(tmp_path: Path) -> None:
     tool = xctrace(tmp_path, 'echo "Cannot find process for provided pid: 501" >&2', "exit 21")
     made_one = made(tool, tmp_path / "x.trace")
-    assert (made_one.outcome.state, len(made_one.runs)) == ("missing", 2)
-    assert made_one.outcome.failure is not None
-    assert made_one.outcome.failure.code == "process-gone"
+    assert (made_one.result.state, len(made_one.runs)) == ("missing", 2)
+    assert made_one.result.failure is not None
+    assert made_one.result.failure.code == "process-gone"
 
 
 def test_another_failure_is_not_tried_again(tmp_path: Path) -> None:
@@ -223,7 +227,7 @@ def test_another_failure_is_not_tried_again(tmp_path: Path) -> None:
 
 
 def test_without_space_nothing_is_started(tmp_path: Path) -> None:
-    settings = replace(ATTACH, limits=Limits(10, min_free_bytes=2 * 10**9))
+    settings = replace(ATTACH, limits=RecordLimits(10, min_free_bytes=2 * 10**9))
     with pytest.raises(XctraceError, match=r"Only 1\.5 GB are free .* and recording needs 2\.0"):
         record(
             xctrace(tmp_path),
@@ -249,7 +253,7 @@ def test_a_forced_recording_that_fails_leaves_the_earlier_one_and_itself(tmp_pat
         tmp_path, 'mkdir -p "$3/Trace1.run/Attachments"', 'echo raw > "$3/Trace1.run/Attachments/a.atrc"'
     )
     made_one = made(tool, tmp_path / "x.trace", force=True)
-    assert (made_one.outcome.state, made_one.final) == ("unfinished", tmp_path / "x.trace")
+    assert (made_one.result.state, made_one.final) == ("unfinished", tmp_path / "x.trace")
     assert (made_one.bundle / "Trace1.run" / "Attachments" / "a.atrc").exists()
     assert (tmp_path / "x.trace" / "form.template").exists()
 
@@ -301,7 +305,7 @@ def test_asked_before_it_started_it_is_not_recorded_to_its_end(tmp_path: Path) -
 def test_a_signal_is_a_request_while_the_block_runs(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     requests = StopRequests()
-    with stopped_by_signals(requests):
+    with signals_request_stop(requests):
         os.kill(os.getpid(), number)
         os.kill(os.getpid(), number)
     assert (requests.count, requests.signal) == (2, number)
@@ -313,7 +317,7 @@ def test_in_another_thread_signals_keep_their_meaning() -> None:
     seen: list[object] = []
 
     def work() -> None:
-        with stopped_by_signals(StopRequests()):
+        with signals_request_stop(StopRequests()):
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError
-from tracekit.record.target import EVERYTHING, Target, find_target
+from tracekit.record.target import ALL_PROCESSES, Target, find_target
 from tracekit.xctrace.host import App, Process
 from tracekit.xctrace.listing import Device
 
@@ -41,7 +41,7 @@ class Host:
         return self.running
 
     def installed(self, name: str) -> tuple[App, ...]:
-        return tuple(app for app in self.apps if app.answers_to(name))
+        return tuple(app for app in self.apps if app.matches_name(name))
 
 
 def refusal(
@@ -322,7 +322,7 @@ def test_nothing_to_record_is_refused() -> None:
 
 
 def test_everything_is_a_target() -> None:
-    assert EVERYTHING.options() == ["--all-processes"]
+    assert ALL_PROCESSES.options() == ["--all-processes"]
 
 
 def test_the_words_of_a_target_survive_a_shell() -> None:

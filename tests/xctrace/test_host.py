@@ -8,8 +8,16 @@ from pathlib import Path
 import pytest
 
 from tracekit.xctrace import host as host_module
-from tracekit.xctrace.host import App, Mac, Process, app_run_by, parse_processes, program_of, read_app
-from tracekit.xctrace.tool import Answer
+from tracekit.xctrace.host import (
+    App,
+    Mac,
+    Process,
+    app_of_executable,
+    main_executable,
+    parse_processes,
+    read_app,
+)
+from tracekit.xctrace.tool import CommandResult
 
 SIMULATOR = "0F4D5D74-A4FE-4261-9596-8073565E7927"
 NAMES = {"CFBundleIdentifier": "com.example.MyApp", "CFBundleExecutable": "MyApp", "CFBundleName": "My App"}
@@ -72,7 +80,7 @@ def test_a_line_that_is_no_process_is_passed_over(line: str) -> None:
 def test_a_process_may_have_any_name(name: str) -> None:
     (process,) = parse_processes(f"  501 /opt/{name}\n")
     assert process.name == name
-    assert process.answers_to(name)
+    assert process.matches_name(name)
 
 
 def test_the_main_program_of_an_app_answers_to_all_names_of_the_app(tmp_path: Path) -> None:
@@ -82,7 +90,7 @@ def test_the_main_program_of_an_app_answers_to_all_names_of_the_app(tmp_path: Pa
     assert [
         name
         for name in ("MyApp", "com.example.MyApp", "Shown Name", "My App", "", "Contents")
-        if process.answers_to(name)
+        if process.matches_name(name)
     ] == ["MyApp", "com.example.MyApp", "Shown Name"]
 
 
@@ -92,8 +100,8 @@ def test_a_helper_is_not_its_app(tmp_path: Path) -> None:
     (process,) = parse_processes(f"502 {helper}/Contents/MacOS/MyApp Helper")
     assert process.app is not None
     assert process.app.path == str(helper)
-    assert not process.answers_to("MyApp")
-    assert not process.answers_to("com.example.MyApp")
+    assert not process.matches_name("MyApp")
+    assert not process.matches_name("com.example.MyApp")
 
 
 @pytest.mark.parametrize(
@@ -108,11 +116,11 @@ def test_a_helper_is_not_its_app(tmp_path: Path) -> None:
 )
 def test_a_service_or_tool_inside_an_app_is_not_the_app(tmp_path: Path, inside: str) -> None:
     app = mac_app(tmp_path)
-    assert app_run_by(str(write_program(app / inside))) is None
+    assert app_of_executable(str(write_program(app / inside))) is None
 
 
 def test_a_bare_program_runs_no_app() -> None:
-    assert app_run_by("/usr/bin/python3") is None
+    assert app_of_executable("/usr/bin/python3") is None
 
 
 def test_a_simulators_process_names_its_simulator(tmp_path: Path) -> None:
@@ -120,7 +128,7 @@ def test_a_simulators_process_names_its_simulator(tmp_path: Path) -> None:
     app = ios_app(devices)
     (process,) = parse_processes(f"777 {app}/MyApp")
     assert (process.simulator, process.name) == (SIMULATOR, "MyApp")
-    assert process.answers_to("com.example.MyApp")
+    assert process.matches_name("com.example.MyApp")
     assert Process(1, "/sbin/launchd").simulator == ""
 
 
@@ -137,7 +145,7 @@ def test_an_app_of_every_layout_is_read(tmp_path: Path, write: object) -> None:
 def test_the_main_program_of_every_layout_is_found(tmp_path: Path, write: object) -> None:
     app = read_app(write(tmp_path))  # type: ignore[operator]
     assert app is not None
-    assert program_of(app).is_file()
+    assert main_executable(app).is_file()
 
 
 def test_the_display_name_goes_before_the_name(tmp_path: Path) -> None:
@@ -184,11 +192,11 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands that were asked; Spotlight finds `Found.app`, and `Apps` is the folder of apps."""
     commands: list[list[str]] = []
 
-    def ask(command: list[str], _seconds: float = 0) -> Answer:
+    def run_command(command: list[str], _seconds: float = 0) -> CommandResult:
         commands.append(list(command))
-        return Answer(0, f"{tmp_path}/Found.app\n{tmp_path}/Found.framework\n")
+        return CommandResult(0, f"{tmp_path}/Found.app\n{tmp_path}/Found.framework\n")
 
-    monkeypatch.setattr(host_module, "ask", ask)
+    monkeypatch.setattr(host_module, "run_command", run_command)
     monkeypatch.setattr(host_module, "_APP_FOLDERS", (str(tmp_path / "Apps"), str(tmp_path / "None")))
     return commands
 
@@ -226,6 +234,8 @@ def test_an_installed_app_is_found_by_all_its_names_once(
 
 
 def test_the_processes_are_those_of_ps(asked: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_module, "ask", lambda command: asked.append(command) or Answer(0, "7 /bin/sh\n"))
+    monkeypatch.setattr(
+        host_module, "run_command", lambda command: asked.append(command) or CommandResult(0, "7 /bin/sh\n")
+    )
     assert Mac().processes() == (Process(7, "/bin/sh"),)
     assert asked == [["ps", "-axww", "-o", "pid=,comm="]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError, XctraceError
-from tracekit.xctrace.tool import Answer, ask, find_xctrace, require_xctrace, why_refused
+from tracekit.xctrace.tool import CommandResult, failure_reason, find_xctrace, require_xctrace, run_command
 
 # Quoted by public projects (cmyr/cargo-instruments#86 among them).
 NO_UTILITY = 'xcrun: error: unable to find utility "xctrace", not a developer tool or in PATH'
@@ -51,32 +51,32 @@ def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_an_answer_has_both_streams_and_the_code() -> None:
     code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(54)"
-    answer = ask([sys.executable, "-c", code])
+    answer = run_command([sys.executable, "-c", code])
     assert (answer.code, answer.output.split(), answer.error.split()) == (54, ["out"], ["err"])
     assert not answer.ok
 
 
 def test_a_command_that_does_not_end_is_stopped_in_time() -> None:
     began = time.monotonic()
-    answer = ask([sys.executable, "-c", "import time; time.sleep(60)"], 0.3)
+    answer = run_command([sys.executable, "-c", "import time; time.sleep(60)"], 0.3)
     assert answer.code is None
     assert answer.gist == f"{sys.executable} did not answer within 0.3 s"
     assert time.monotonic() - began < 10
 
 
 def test_a_question_never_waits_for_input() -> None:
-    answer = ask([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"], 10)
+    answer = run_command([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"], 10)
     assert answer.output.strip() == "''"
 
 
 def test_bytes_that_are_no_text_are_no_error() -> None:
-    answer = ask([sys.executable, "-c", r"import sys; sys.stdout.buffer.write(b'a\xff\xfeb')"])
+    answer = run_command([sys.executable, "-c", r"import sys; sys.stdout.buffer.write(b'a\xff\xfeb')"])
     assert (answer.ok, answer.output) == (True, "a\ufffd\ufffdb")
 
 
 @pytest.mark.parametrize("command", [["/no/such/program"], ["/"], ["a\0b"]])
 def test_a_command_that_cannot_be_started_is_an_answer_without_code(command: list[str]) -> None:
-    answer = ask(command)
+    answer = run_command(command)
     assert answer.code is None
     assert "could not be started" in answer.error
 
@@ -84,12 +84,12 @@ def test_a_command_that_cannot_be_started_is_an_answer_without_code(command: lis
 @pytest.mark.parametrize(
     ("answer", "gist"),
     [
-        (Answer(1, "", "one\n\ntwo\n  three.\n"), "two three"),
-        (Answer(1, "said on stdout\n"), "said on stdout"),
-        (Answer(7), "exit code 7"),
+        (CommandResult(1, "", "one\n\ntwo\n  three.\n"), "two three"),
+        (CommandResult(1, "said on stdout\n"), "said on stdout"),
+        (CommandResult(7), "exit code 7"),
     ],
 )
-def test_the_gist_is_the_last_that_was_said(answer: Answer, gist: str) -> None:
+def test_the_gist_is_the_last_that_was_said(answer: CommandResult, gist: str) -> None:
     assert answer.gist == gist
 
 
@@ -186,6 +186,6 @@ def test_what_xcrun_refuses_is_explained(mac: Path, said: str, code: int, expect
 
 
 def test_an_xctrace_that_does_not_answer_leads_to_the_doctor() -> None:
-    assert why_refused(Answer(None, error="/x/xctrace did not answer within 60 s")) == (
+    assert failure_reason(CommandResult(None, error="/x/xctrace did not answer within 60 s")) == (
         "xctrace does not work: /x/xctrace did not answer within 60 s. tracekit doctor may tell why."
     )

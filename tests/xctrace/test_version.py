@@ -8,7 +8,7 @@ import pytest
 
 from tracekit.errors import XctraceError
 from tracekit.xctrace.tool import Xctrace
-from tracekit.xctrace.version import Version, parse_version, version_of
+from tracekit.xctrace.version import Version, parse_version, read_version
 
 # In the order in which Apple released them.
 RELEASES = [
@@ -83,13 +83,13 @@ def program(folder: Path, body: str) -> Xctrace:
 
 def test_an_xctrace_is_asked_for_its_version(tmp_path: Path) -> None:
     tool = program(tmp_path, '[ "$*" = version ] && echo "xctrace version 16.0 (17E202)"')
-    assert str(version_of(tool)) == "16.0 (17E202)"
+    assert str(read_version(tool)) == "16.0 (17E202)"
 
 
 def test_a_program_that_is_no_xctrace_is_named(tmp_path: Path) -> None:
     tool = program(tmp_path, "echo 'GNU coreutils 9.4'")
     with pytest.raises(XctraceError) as caught:
-        version_of(tool)
+        read_version(tool)
     assert str(caught.value) == (
         f"{tool.path} gives no version that tracekit can read: 'GNU coreutils 9.4'. Is it xctrace?"
     )
@@ -100,4 +100,4 @@ def test_an_xctrace_without_licence_says_so(tmp_path: Path) -> None:
         tmp_path, 'echo "You have not agreed to the Xcode license agreements. Please run" >&2; exit 69'
     )
     with pytest.raises(XctraceError, match="The licence of Xcode was not accepted"):
-        version_of(tool)
+        read_version(tool)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
     from tracekit.detect import Via
     from tracekit.record.plan import Preset
-    from tracekit.record.request import Job, Request
-    from tracekit.record.session import Recording
+    from tracekit.record.request import PlannedRecording, RecordRequest
+    from tracekit.record.session import RecordingAttempt
     from tracekit.xctrace.tool import Xctrace
     from tracekit.xctrace.version import Version
 
@@ -170,15 +170,15 @@ def record_command(
         guess_format(None, report, FORMATS)
         check_output(report, force)
 
-    from tracekit.cli.record_talk import plan_text, say, told_if_slow
-    from tracekit.record.place import copy_command, find_place
-    from tracekit.record.request import Request, parse_environment, parse_units, prepare
+    from tracekit.cli.record_terminal import message_if_slow, plan_text, say
+    from tracekit.record.output_path import choose_output_path, copy_command
+    from tracekit.record.request import RecordRequest, parse_compute_units, parse_environment, plan_recordings
     from tracekit.record.session import record_command as words_of
     from tracekit.xctrace.host import Mac
     from tracekit.xctrace.tool import require_xctrace
-    from tracekit.xctrace.version import version_of
+    from tracekit.xctrace.version import read_version
 
-    request = Request(
+    request = RecordRequest(
         app=app,
         launch=launch,
         all_processes=all_processes,
@@ -196,23 +196,23 @@ def record_command(
         append=append_run,
         run_name=run_name or "",
         count=count,
-        compute_units=() if compute_units is None else parse_units(compute_units),
+        compute_units=() if compute_units is None else parse_compute_units(compute_units),
         output=output,
         force=force,
         save_timeout_seconds=save_timeout,
         min_free_bytes=min_free,
     )
-    with told_if_slow("Looking for xctrace …"):
+    with message_if_slow("Looking for xctrace …"):
         tool = require_xctrace(xctrace_path)
-        version = version_of(tool)
-    with told_if_slow("Asking xctrace what it offers …"):
-        jobs = prepare(request, tool, version, Mac())
+        version = read_version(tool)
+    with message_if_slow("Asking xctrace what it offers …"):
+        jobs = plan_recordings(request, tool, version, Mac())
     plan = jobs[0].settings.plan
     if show_plan:
         click.echo(plan_text(plan), nl=False)
     if dry_run:
         for job in jobs:
-            place = find_place(job.final, append=append_run)
+            place = choose_output_path(job.final, append=append_run)
             if place.is_copy:
                 click.echo(shlex.join(copy_command(place)))
             click.echo(shlex.join(words_of(tool, place.path, job.settings)))
@@ -230,24 +230,24 @@ class _Session:
         self,
         tool: Xctrace,
         version: Version,
-        request: Request,
+        request: RecordRequest,
         *,
         analyse: bool,
         report: str | None,
         via: Via,
     ) -> None:
-        from tracekit.record.stopping import StopRequests
+        from tracekit.record.signals import StopRequests
 
         self._tool, self._version, self._request = tool, version, request
         self._with_analysis, self._report, self._via = analyse, report, via
         self._requests = StopRequests()
 
-    def run(self, jobs: Sequence[Job]) -> None:
+    def run(self, jobs: Sequence[PlannedRecording]) -> None:
         """Record all jobs; those after the one that a signal stopped are not begun."""
         if self._request.until_stopped:
-            from tracekit.record.stopping import at_every_line
+            from tracekit.record.signals import call_on_each_line
 
-            at_every_line(self._stop_this)
+            call_on_each_line(self._stop_this)
         if len(jobs) == 1:
             self._one(jobs[0], alone=True)
             return
@@ -263,10 +263,10 @@ class _Session:
     def _stop_this(self) -> None:
         self._requests.request()
 
-    def _series(self, jobs: Sequence[Job]) -> tuple[dict[str, Analysis], list[XctraceError]]:
+    def _series(self, jobs: Sequence[PlannedRecording]) -> tuple[dict[str, Analysis], list[XctraceError]]:
         """Record one after the other; one that xctrace spoils does not keep the next from being made."""
-        from tracekit.cli.record_talk import say
-        from tracekit.record.stopping import StopRequests
+        from tracekit.cli.record_terminal import say
+        from tracekit.record.signals import StopRequests
 
         analyses: dict[str, Analysis] = {}
         failures: list[XctraceError] = []
@@ -287,16 +287,16 @@ class _Session:
                 break
         return analyses, failures
 
-    def _one(self, job: Job, alone: bool) -> Analysis | None:
+    def _one(self, job: PlannedRecording, alone: bool) -> Analysis | None:
         """Record once and analyse it; print the whole summary of a recording that stands alone."""
-        from tracekit.cli.record_talk import say
-        from tracekit.record.account import failure, success
+        from tracekit.cli.record_terminal import say
+        from tracekit.record.messages import recording_error, saved_message
         from tracekit.report.analysis.text import to_text
 
         recording = self._record(job)
-        if not recording.outcome.usable or (recording.outcome.state == "empty" and recording.outcome.failure):
-            raise failure(recording, self._tool)
-        say(success(recording))
+        if not recording.result.usable or (recording.result.state == "empty" and recording.result.failure):
+            raise recording_error(recording, self._tool)
+        say(saved_message(recording))
         if self._requests.signal in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
             sys.exit(128 + self._requests.signal)
         if not self._with_analysis:
@@ -308,7 +308,7 @@ class _Session:
             self._write_report(analysis, recording, "" if alone else recording.final.stem.rpartition("-")[2])
         return analysis
 
-    def _write_report(self, analysis: Analysis, recording: Recording, suffix: str) -> None:
+    def _write_report(self, analysis: Analysis, recording: RecordingAttempt, suffix: str) -> None:
         from tracekit.record.journal import recorded_commands
         from tracekit.report.viewmodel.view import Extras
 
@@ -319,15 +319,15 @@ class _Session:
         content = written(guess_format(None, target, FORMATS), analysis, extras, full=False)
         write_output(content, target, self._request.force)
 
-    def _record(self, job: Job) -> Recording:
-        from tracekit.cli.record_talk import Talk, say
+    def _record(self, job: PlannedRecording) -> RecordingAttempt:
+        from tracekit.cli.record_terminal import Talk, say
         from tracekit.record.journal import write_journal
         from tracekit.record.session import record
-        from tracekit.record.stopping import stopped_by_signals
+        from tracekit.record.signals import signals_request_stop
         from tracekit.xctrace.host import Mac
 
         talk = Talk(job.settings, job.final, self._request.until_stopped)
-        with stopped_by_signals(self._requests):
+        with signals_request_stop(self._requests):
             recording = record(
                 self._tool,
                 job.settings,
@@ -347,7 +347,7 @@ class _Session:
                     say(f"note: {error}")
         return recording
 
-    def _analyse(self, recording: Recording) -> Analysis:
+    def _analyse(self, recording: RecordingAttempt) -> Analysis:
         from tracekit.analysis import analyze
         from tracekit.detect import open_source
         from tracekit.load import open_trace

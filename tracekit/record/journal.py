@@ -13,20 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import UsageError
-from tracekit.record.place import journal_path
-from tracekit.record.recorder import CHATTER, Run
-from tracekit.record.session import FLAGS, Recording
+from tracekit.record.output_path import journal_path
+from tracekit.record.recorder import CHATTER, XctraceRun
+from tracekit.record.session import FLAGS, RecordingAttempt
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 
 SCHEMA = "tracekit-recording/1"
 _LONGEST_COMMAND = 4000
 _MOST_COMMANDS = 20
-UNITS_VARIABLE = "TRACEKIT_COMPUTE_UNITS"
+COMPUTE_UNITS_VARIABLE = "TRACEKIT_COMPUTE_UNITS"
 """The variable through which an app is told which compute units to ask Core ML for."""
 
 
-def write_journal(recording: Recording, tool: Xctrace, version: Version, tracekit_version: str) -> Path:
+def write_journal(
+    recording: RecordingAttempt, tool: Xctrace, version: Version, tracekit_version: str
+) -> Path:
     """Write the journal, whole or not at all; it replaces that of an earlier recording of that name.
 
     The values of ``--env`` are left out, as they may be secrets; only the compute units stay.
@@ -37,9 +39,9 @@ def write_journal(recording: Recording, tool: Xctrace, version: Version, traceki
         "schema": SCHEMA,
         "tracekit": tracekit_version,
         "trace": recording.bundle.name,
-        "state": recording.outcome.state,
-        "failure": str(recording.outcome.failure) if recording.outcome.failure else None,
-        "run_issues": list(recording.outcome.notes),
+        "state": recording.result.state,
+        "failure": str(recording.result.failure) if recording.result.failure else None,
+        "run_issues": list(recording.result.notes),
         "xctrace": {"path": tool.path, "version": version.number, "build": version.build},
         "system": {"os": platform.platform(), "machine": platform.machine()},
         "plan": _plan(recording),
@@ -61,7 +63,7 @@ def recorded_commands(bundle: Path) -> tuple[str, ...]:
     return tuple(text[:_LONGEST_COMMAND] for text in shown if isinstance(text, str))[:_MOST_COMMANDS]
 
 
-def _plan(recording: Recording) -> dict[str, Any]:
+def _plan(recording: RecordingAttempt) -> dict[str, Any]:
     plan = recording.settings.plan
     return {
         "template": plan.template,
@@ -71,9 +73,9 @@ def _plan(recording: Recording) -> dict[str, Any]:
     }
 
 
-def _run(run: Run, with_target: bool) -> dict[str, Any]:
+def _run(run: XctraceRun, with_target: bool) -> dict[str, Any]:
     """Return one run; where the target's output came with xctrace's, only the latter's known lines."""
-    command = without_values(run.command)
+    command = hide_environment_values(run.command)
     return {
         "command": command,
         "shell": shlex.join(command),
@@ -88,14 +90,14 @@ def _run(run: Run, with_target: bool) -> dict[str, Any]:
     }
 
 
-def without_values(command: Sequence[str]) -> list[str]:
+def hide_environment_values(command: Sequence[str]) -> list[str]:
     """Return a command without the values of ``--env``, which may be secrets."""
     words = list(command)
     at = 2  # behind "xctrace record"
     while at < len(words) and words[at] != "--launch":
         if words[at] == "--env" and at + 1 < len(words):
             name, _, _ = words[at + 1].partition("=")
-            words[at + 1] = words[at + 1] if name == UNITS_VARIABLE else f"{name}=<hidden>"
+            words[at + 1] = words[at + 1] if name == COMPUTE_UNITS_VARIABLE else f"{name}=<hidden>"
         at += 1 if words[at] in FLAGS else 2  # every other option has a value, whatever that looks like
     return words
 

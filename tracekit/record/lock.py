@@ -15,7 +15,7 @@ _NOTE_BYTES = 4096
 
 
 @contextmanager
-def sole_recorder(device: str, output: Path) -> Iterator[None]:
+def recorder_lock(device: str, output: Path) -> Iterator[None]:
     """Hold the right to record a device ("" is this Mac) while the block runs.
 
     Raises ``XctraceError`` when another tracekit of this user holds it. Other programs are not held back:

@@ -40,7 +40,7 @@ _HOLDS = {
 
 
 @dataclass(frozen=True)
-class Offer:
+class InstrumentCatalog:
     """What this Xcode has: names of templates and instruments."""
 
     templates: tuple[str, ...]
@@ -48,7 +48,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Plan:
+class InstrumentPlan:
     """The template (None: instruments alone, which xctrace calls Blank), the instruments beside it, and why.
 
     ``reasons`` are (name, why) in the order of the command line; ``notes`` say what is left out, and why.
@@ -59,11 +59,11 @@ class Plan:
     reasons: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
-    def for_simulator(self, template_hangs: str) -> Plan:
+    def for_simulator(self, template_hang: str) -> InstrumentPlan:
         """Return the plan with what a simulator's recording cannot show among its notes."""
         notes = [*self.notes, _SIMULATOR]
-        if self.template and template_hangs:
-            notes.append(f"{template_hangs}: --instrument is safer than --template here.")
+        if self.template and template_hang:
+            notes.append(f"{template_hang}: --instrument is safer than --template here.")
         return replace(self, notes=tuple(notes))
 
     def options(self) -> list[str]:
@@ -73,13 +73,13 @@ class Plan:
 
 
 def make_plan(
-    offer: Offer,
+    offer: InstrumentCatalog,
     preset: Preset | None = None,
     template: str | None = None,
     instruments: Sequence[str] = (),
     *,
     no_template: str = "",
-) -> Plan:
+) -> InstrumentPlan:
     """Choose from ``offer``: a preset ("counters" by default), or exactly what is named.
 
     ``instruments`` come on top of a preset or a template that is named, and stand alone without either.
@@ -94,11 +94,11 @@ def make_plan(
         _require(name, offer.instruments, "instrument")
     if template is not None or (instruments and not preset):
         named = (template, *instruments)
-        return Plan(template, _once(instruments), tuple((one, "asked for") for one in named if one))
+        return InstrumentPlan(template, _once(instruments), tuple((one, "asked for") for one in named if one))
     return _with(_preset(preset or "counters", offer, no_template), instruments)
 
 
-def template_hangs(version: Version) -> str:
+def template_hang(version: Version) -> str:
     """Say why a simulator should not be recorded with a template, "" where nothing speaks against it.
 
     From Xcode 26.4 on such recordings hung when they were saved (software-mansion/argent#330, #350); whether
@@ -109,7 +109,7 @@ def template_hangs(version: Version) -> str:
     )
 
 
-def _preset(preset: Preset, offer: Offer, no_template: str) -> Plan:
+def _preset(preset: Preset, offer: InstrumentCatalog, no_template: str) -> InstrumentPlan:
     wanted = list(_MINIMAL if preset == "minimal" else _ALWAYS)
     notes = []
     base = {"minimal": ("Time Profiler",), "coreml": ("Core ML",), "counters": (*_COUNTERS, "Core ML")}[
@@ -144,7 +144,9 @@ def _preset(preset: Preset, offer: Offer, no_template: str) -> Plan:
             " it has; --template and --instrument choose others."
         )
     reasons = [(template, _template_reason(template))] if template else []
-    return Plan(template, instruments, (*reasons, *((one, _WHY[one]) for one in instruments)), tuple(notes))
+    return InstrumentPlan(
+        template, instruments, (*reasons, *((one, _WHY[one]) for one in instruments)), tuple(notes)
+    )
 
 
 def _template_reason(template: str) -> str:
@@ -152,18 +154,18 @@ def _template_reason(template: str) -> str:
     return f"holds {', '.join(held)}: {_WHY[template]}"
 
 
-def _with(plan: Plan, instruments: Sequence[str]) -> Plan:
+def _with(plan: InstrumentPlan, instruments: Sequence[str]) -> InstrumentPlan:
     held = _HOLDS.get(plan.template or "", ())
     more = tuple(one for one in _once(instruments) if one not in plan.instruments and one not in held)
     reasons = (*plan.reasons, *((one, "asked for") for one in more))
-    return Plan(plan.template, (*plan.instruments, *more), reasons, plan.notes)
+    return InstrumentPlan(plan.template, (*plan.instruments, *more), reasons, plan.notes)
 
 
 def _once(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _require_template(name: str, offer: Offer) -> None:
+def _require_template(name: str, offer: InstrumentCatalog) -> None:
     """Take a template by its name, or a file of one."""
     if name.endswith(".tracetemplate") or "/" in name:
         if not os.path.exists(name):  # noqa: PTH110 - pathlib raises for a name that is too long

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import IO, Literal, Protocol, TypeAlias
 
 from tracekit.errors import XctraceError
-from tracekit.record.stopping import StopRequests
-from tracekit.xctrace.tool import ask
+from tracekit.record.signals import StopRequests
+from tracekit.xctrace.tool import run_command
 
 StopReason: TypeAlias = Literal["", "asked", "disk", "overdue", "silent", "insisted"]
 """Why the recording was ended by us: "" when xctrace ended it (time limit, or the target ended)."""
@@ -51,7 +51,7 @@ _SILENT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class RecordLimits:
     """How long each step may take, and how much disk must stay free."""
 
     time_limit_seconds: float
@@ -63,7 +63,7 @@ class Limits:
     min_free_bytes: int = 10**9
 
     @classmethod
-    def within(cls, time_limit_seconds: float, patience_seconds: float, min_free_bytes: int) -> Limits:
+    def within(cls, time_limit_seconds: float, patience_seconds: float, min_free_bytes: int) -> RecordLimits:
         """Return the usual limits, none longer than ``patience_seconds``."""
         usual = cls(time_limit_seconds)
         return cls(
@@ -75,27 +75,27 @@ class Limits:
         )
 
 
-class Listener(Protocol):
+class RecordingListener(Protocol):
     """Told what goes on; called from the thread that records."""
 
-    def began(self) -> None:
+    def on_recording(self) -> None:
         """xctrace records now."""
 
-    def ending(self, reason: StopReason) -> None:
+    def on_saving(self, reason: StopReason) -> None:
         """The recording ends, xctrace begins to save it."""
 
-    def silent(self) -> None:
+    def on_no_output(self) -> None:
         """xctrace was started a while ago and has not said a word."""
 
-    def passed(self, saving: bool, seconds: float, size_bytes: int) -> None:
+    def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None:
         """Some time passed: of the recording, or of saving; the bundle has grown to that size."""
 
-    def asked_again(self, seconds: float) -> None:
+    def on_stop_while_saving(self, seconds: float) -> None:
         """Somebody asked to stop while xctrace saves; once more within ``seconds`` kills it."""
 
 
 @dataclass(frozen=True)
-class Run:
+class XctraceRun:
     """What one ``xctrace record`` did. Times are seconds since the epoch."""
 
     command: tuple[str, ...]
@@ -121,9 +121,9 @@ class Recorder:
         self,
         command: Sequence[str],
         bundle: Path,
-        limits: Limits,
+        limits: RecordLimits,
         requests: StopRequests,
-        listener: Listener,
+        listener: RecordingListener,
         *,
         stdin: IO[bytes] | None = None,
         pass_on: Callable[[bytes], None] | None = None,
@@ -159,7 +159,7 @@ class Recorder:
         self._epoch = time.time() - time.monotonic()
         self._sign_of_life = self._looked = self._started = time.monotonic()
 
-    def record(self) -> Run:
+    def record(self) -> XctraceRun:
         """Run to the end; xctrace never outlives this call. Raises ``XctraceError`` if it cannot start."""
         child = self._start()
         killed = False
@@ -171,7 +171,7 @@ class Recorder:
             if child.poll() is None:
                 self._end(child)
         self._listen_to_the_end()
-        return Run(
+        return XctraceRun(
             self._command,
             child.returncode,
             tuple(self._said),
@@ -234,7 +234,7 @@ class Recorder:
             self._said.append(text)
         if begins and self._began is None:
             self._began = time.monotonic()
-            self._listener.began()
+            self._listener.on_recording()
         if ends:
             self._ends("")
 
@@ -250,7 +250,7 @@ class Recorder:
         if self._ending is None:
             self._ending = self._sign_of_life = time.monotonic()
             self._reason = reason
-            self._listener.ending(reason)
+            self._listener.on_saving(reason)
 
     # What is done about it ---------------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ class Recorder:
             if now < self._insisting_until:
                 return self._kill(child, "insisted")
             self._insisting_until = now + _INSIST_SECONDS
-            self._listener.asked_again(_INSIST_SECONDS)
+            self._listener.on_stop_while_saving(_INSIST_SECONDS)
         if now - self._sign_of_life > self._limits.silence_seconds and not self._works(child, now):
             return self._kill(child, "silent")
         return False
@@ -282,7 +282,7 @@ class Recorder:
         """Return whether xctrace has used the CPU since this was last asked: it may save out of our sight."""
         before, self._cpu_time = (
             self._cpu_time,
-            ask(["ps", "-o", "time=", "-p", str(child.pid)]).output.strip(),
+            run_command(["ps", "-o", "time=", "-p", str(child.pid)]).output.strip(),
         )
         if self._cpu_time in ("", before):
             return False
@@ -295,10 +295,10 @@ class Recorder:
             self._size_bytes, self._sign_of_life = size, now
         if not self._told_silence and self._began is None and now - self._started > _SILENT_SECONDS:
             self._told_silence = True
-            self._listener.silent()
+            self._listener.on_no_output()
         since = self._ending or self._began
         if since is not None:
-            self._listener.passed(self._ending is not None, now - since, size)
+            self._listener.on_progress(self._ending is not None, now - since, size)
 
     def _reason_to_stop(self, now: float, asked: bool) -> StopReason:
         if asked:

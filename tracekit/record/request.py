@@ -11,12 +11,12 @@ from pathlib import Path
 
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
-from tracekit.record.journal import UNITS_VARIABLE
-from tracekit.record.place import check_place
-from tracekit.record.plan import Offer, Plan, Preset, make_plan, template_hangs
-from tracekit.record.recorder import Limits
-from tracekit.record.session import Settings
-from tracekit.record.target import EVERYTHING, Target, find_target
+from tracekit.record.journal import COMPUTE_UNITS_VARIABLE
+from tracekit.record.output_path import check_output_path
+from tracekit.record.plan import InstrumentCatalog, InstrumentPlan, Preset, make_plan, template_hang
+from tracekit.record.recorder import RecordLimits
+from tracekit.record.session import RecordSettings
+from tracekit.record.target import ALL_PROCESSES, Target, find_target
 from tracekit.xctrace.host import Host
 from tracekit.xctrace.listing import Device, find_device, list_devices, list_instruments, list_templates
 from tracekit.xctrace.tool import Xctrace
@@ -30,7 +30,7 @@ _LONGEST_NAME_BYTES = 120
 
 
 @dataclass(frozen=True)
-class Request:
+class RecordRequest:
     """What to record, how, and where to; see ``tracekit record --help`` for each."""
 
     app: str | None = None
@@ -58,15 +58,17 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Job:
+class PlannedRecording:
     """One recording to make: where it goes, and under which setting of the compute units ("" for none)."""
 
     final: Path
-    settings: Settings
+    settings: RecordSettings
     compute_units: str = ""
 
 
-def prepare(request: Request, tool: Xctrace, version: Version, host: Host) -> tuple[Job, ...]:
+def plan_recordings(
+    request: RecordRequest, tool: Xctrace, version: Version, host: Host
+) -> tuple[PlannedRecording, ...]:
     """Find the target and the device, choose what to record, and name the outputs.
 
     Raises ``UsageError`` for what contradicts itself, is ambiguous, is not there, or could not be written;
@@ -77,10 +79,10 @@ def prepare(request: Request, tool: Xctrace, version: Version, host: Host) -> tu
     target = _target(request, host, device)
     plan = _plan(request, tool, version, device)
     limit = _UNTIL_STOPPED_SECONDS if request.until_stopped else _DEFAULT_SECONDS
-    limits = Limits.within(
+    limits = RecordLimits.within(
         request.time_limit_seconds or limit, request.save_timeout_seconds, request.min_free_bytes
     )
-    settings = Settings(
+    settings = RecordSettings(
         plan,
         target,
         limits,
@@ -94,11 +96,11 @@ def prepare(request: Request, tool: Xctrace, version: Version, host: Host) -> tu
     )
     jobs = _jobs(request, settings)
     for job in jobs:
-        check_place(job.final, replace=request.force, append=request.append)
+        check_output_path(job.final, replace=request.force, append=request.append)
     return jobs
 
 
-def parse_units(text: str) -> tuple[str, ...]:
+def parse_compute_units(text: str) -> tuple[str, ...]:
     """Return the settings that a list such as ``all,cpuOnly`` names; raise ``UsageError`` for another."""
     folded = {one.casefold(): one for one in COMPUTE_UNITS}
     words = [word.strip() for word in text.split(",")]
@@ -119,7 +121,7 @@ def parse_environment(variables: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, _, value in (text.partition("=") for text in variables))
 
 
-def _check(request: Request, version: Version) -> None:
+def _check(request: RecordRequest, version: Version) -> None:
     """Refuse what contradicts itself."""
     named = request.app is not None or request.launch or bool(request.arguments)
     if request.all_processes and named:
@@ -160,45 +162,48 @@ def _device(tool: Xctrace, wanted: str) -> Device | None:
     return None if device.kind == "mac" else device
 
 
-def _target(request: Request, host: Host, device: Device | None) -> Target:
+def _target(request: RecordRequest, host: Host, device: Device | None) -> Target:
     if request.all_processes:
-        return EVERYTHING
+        return ALL_PROCESSES
     fresh = request.environment or request.target_input or request.target_output or request.compute_units
     return find_target(
         request.app, host, device, launch=request.launch or bool(fresh), arguments=request.arguments
     )
 
 
-def _plan(request: Request, tool: Xctrace, version: Version, device: Device | None) -> Plan:
+def _plan(request: RecordRequest, tool: Xctrace, version: Version, device: Device | None) -> InstrumentPlan:
     if request.append:
-        return Plan(None, (), notes=("The run is recorded with the template of the earlier ones.",))
+        return InstrumentPlan(None, (), notes=("The run is recorded with the template of the earlier ones.",))
     simulated = device is not None and device.kind == "simulator"
-    why_not = template_hangs(version) if simulated else ""
-    offer = Offer(list_templates(tool), list_instruments(tool))
+    why_not = template_hang(version) if simulated else ""
+    offer = InstrumentCatalog(list_templates(tool), list_instruments(tool))
     plan = make_plan(offer, request.preset, request.template, request.instruments, no_template=why_not)
     return plan.for_simulator(why_not) if simulated else plan
 
 
-def _jobs(request: Request, settings: Settings) -> tuple[Job, ...]:
+def _jobs(request: RecordRequest, settings: RecordSettings) -> tuple[PlannedRecording, ...]:
     final = _final(request, settings.target.name)
     if request.compute_units:
         return tuple(
-            Job(_suffixed(final, unit), _with_units(settings, unit), unit) for unit in request.compute_units
+            PlannedRecording(_suffixed(final, unit), _with_units(settings, unit), unit)
+            for unit in request.compute_units
         )
     if request.count == 1 or request.append:
-        return (Job(final, settings),) * request.count
-    return tuple(Job(_suffixed(final, str(number)), settings) for number in range(1, request.count + 1))
+        return (PlannedRecording(final, settings),) * request.count
+    return tuple(
+        PlannedRecording(_suffixed(final, str(number)), settings) for number in range(1, request.count + 1)
+    )
 
 
-def _with_units(settings: Settings, unit: str) -> Settings:
-    return replace(settings, environment=(*settings.environment, (UNITS_VARIABLE, unit)))
+def _with_units(settings: RecordSettings, unit: str) -> RecordSettings:
+    return replace(settings, environment=(*settings.environment, (COMPUTE_UNITS_VARIABLE, unit)))
 
 
 def _suffixed(path: Path, word: str) -> Path:
     return path.with_name(f"{path.stem}-{word}.trace")
 
 
-def _final(request: Request, name: str) -> Path:
+def _final(request: RecordRequest, name: str) -> Path:
     if request.append and not request.output:
         raise UsageError("--append-run: name the recording to add to with -o.")
     if request.output == "":

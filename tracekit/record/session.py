@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import IO
 
 from tracekit.errors import XctraceError
-from tracekit.record.lock import sole_recorder
-from tracekit.record.outcome import Outcome, judge, runs_in
-from tracekit.record.place import check_place, take_place
-from tracekit.record.plan import Plan
-from tracekit.record.recorder import Limits, Listener, Recorder, Run, free_bytes
-from tracekit.record.stopping import StopRequests
+from tracekit.record.lock import recorder_lock
+from tracekit.record.output_path import check_output_path, reserve_output_path
+from tracekit.record.plan import InstrumentPlan
+from tracekit.record.recorder import Recorder, RecordingListener, RecordLimits, XctraceRun, free_bytes
+from tracekit.record.result import RecordingResult, judge_result, run_numbers
+from tracekit.record.signals import StopRequests
 from tracekit.record.target import Target
 from tracekit.xctrace.host import Host
 from tracekit.xctrace.listing import Device
@@ -30,12 +30,12 @@ FLAGS = ("--no-prompt", "--append-run", "--all-processes")
 
 
 @dataclass(frozen=True)
-class Settings:
+class RecordSettings:
     """What one ``xctrace record`` is asked for; ``target_input`` and ``target_output`` are files or "-"."""
 
-    plan: Plan
+    plan: InstrumentPlan
     target: Target
-    limits: Limits
+    limits: RecordLimits
     device: Device | None = None
     window_seconds: float | None = None
     environment: tuple[tuple[str, str], ...] = ()
@@ -46,7 +46,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Recording:
+class RecordingAttempt:
     """A finished attempt: where the bundle lies, what it came to, and every run of xctrace that it took.
 
     ``final`` is where it was to go; a recording that is not good does not take an earlier one's place.
@@ -54,12 +54,12 @@ class Recording:
 
     bundle: Path
     final: Path
-    outcome: Outcome
-    runs: tuple[Run, ...]
-    settings: Settings
+    result: RecordingResult
+    runs: tuple[XctraceRun, ...]
+    settings: RecordSettings
 
 
-def record_command(tool: Xctrace, output: Path, settings: Settings) -> list[str]:
+def record_command(tool: Xctrace, output: Path, settings: RecordSettings) -> list[str]:
     """Return the words of the command line; the target comes last."""
     words = [tool.path, "record", "--output", str(output), "--no-prompt"]
     words += ["--append-run"] if settings.append else settings.plan.options()
@@ -82,29 +82,29 @@ def as_limit(seconds: float) -> str:
 
 def record(
     tool: Xctrace,
-    settings: Settings,
+    settings: RecordSettings,
     final: Path,
     requests: StopRequests,
-    listener: Listener,
+    listener: RecordingListener,
     *,
     force: bool = False,
     host: Host | None = None,
     stdin: IO[bytes] | None = None,
     pass_on: Callable[[bytes], None] | None = None,
     free: Callable[[Path], int] = free_bytes,
-) -> Recording:
+) -> RecordingAttempt:
     """Record into ``final`` and judge what came of it.
 
     Raises ``UsageError`` or ``XctraceError`` before anything is recorded: an output that cannot be written,
     no space, another recorder at work. What goes wrong later is the ``Recording``'s outcome.
     """
-    check_place(final, replace=force, append=settings.append)
+    check_output_path(final, replace=force, append=settings.append)
     _check_space(final, settings.limits, free)
-    with sole_recorder(settings.device.udid if settings.device else "", final):
-        place = take_place(final, append=settings.append)
-        earlier = runs_in(place.path, tool) if settings.append else frozenset()
+    with recorder_lock(settings.device.udid if settings.device else "", final):
+        place = reserve_output_path(final, append=settings.append)
+        earlier = run_numbers(place.path, tool) if settings.append else frozenset()
         before = _running(host, settings.target)
-        runs: list[Run] = []
+        runs: list[XctraceRun] = []
         good = False
         try:
             while True:
@@ -120,7 +120,7 @@ def record(
                     free=free,
                 )
                 runs.append(recorder.record())
-                outcome = judge(place.path, runs[-1], tool, earlier)
+                outcome = judge_result(place.path, runs[-1], tool, earlier)
                 if not _is_worth_another_try(outcome, runs, requests):
                     break
                 time.sleep(_BEFORE_RETRY_SECONDS)
@@ -129,16 +129,16 @@ def record(
             if not runs or runs[-1].killed:
                 _end(_running(host, settings.target) - before)
             lies = place.settle(good)
-        return Recording(lies, final, outcome, tuple(runs), settings)
+        return RecordingAttempt(lies, final, outcome, tuple(runs), settings)
 
 
-def _is_worth_another_try(outcome: Outcome, runs: list[Run], requests: StopRequests) -> bool:
+def _is_worth_another_try(outcome: RecordingResult, runs: list[XctraceRun], requests: StopRequests) -> bool:
     """A pid that is there is now and then not found; the same command attaches a bit later (argent#333)."""
     gone = outcome.failure is not None and outcome.failure.code == "process-gone"
     return gone and outcome.state == "missing" and len(runs) < _MOST_TRIES and not requests.count
 
 
-def _check_space(final: Path, limits: Limits, free: Callable[[Path], int]) -> None:
+def _check_space(final: Path, limits: RecordLimits, free: Callable[[Path], int]) -> None:
     there = free(final.absolute().parent)
     if there < limits.min_free_bytes:
         raise XctraceError(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from tracekit.errors import UsageError
-from tracekit.xctrace.host import App, Host, Process, program_of, read_app
+from tracekit.xctrace.host import App, Host, Process, main_executable, read_app
 from tracekit.xctrace.listing import Device
 
 _MOST_LISTED = 8
@@ -40,7 +40,7 @@ class Target:
         return ["--all-processes"]
 
 
-EVERYTHING = Target("all", "all-processes", why="--all-processes")
+ALL_PROCESSES = Target("all", "all-processes", why="--all-processes")
 
 
 def find_target(
@@ -78,7 +78,7 @@ def find_target(
 
 def _name(name: str, host: Host, device: Device | None, launch: bool, arguments: tuple[str, ...]) -> Target:
     processes = host.processes()
-    matching = [one for one in processes if one.answers_to(name)]
+    matching = [one for one in processes if one.matches_name(name)]
     matching = matching or [one for one in processes if _folded(one, name)]
     running = [one for one in matching if _is_on(one, device)]
     if not launch and running:
@@ -180,7 +180,7 @@ def _path(path: str, host: Host, device: Device | None, launch: bool, arguments:
             raise UsageError(
                 f"--app {path}: this folder is no app (it has no Info.plist with an executable)."
             )
-        program = program_of(app).resolve()
+        program = main_executable(app).resolve()
         started = _launch(app, arguments, "--launch" if launch else "it does not run")
     else:
         if not os.access(place, os.X_OK):

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 from xml.parsers.expat import ExpatError
 
-from tracekit.xctrace.tool import ask
+from tracekit.xctrace.tool import run_command
 
 _BUNDLES = (".app", ".appex", ".xpc", ".framework", ".bundle", ".plugin")
 _INFO_LIMIT_BYTES = 4 << 20
@@ -29,7 +29,7 @@ class App:
     display_name: str = ""
     executable: str = ""
 
-    def answers_to(self, name: str) -> bool:
+    def matches_name(self, name: str) -> bool:
         """Return whether somebody may call the app so."""
         return bool(name) and name in (self.identifier, self.display_name, PurePosixPath(self.path).stem)
 
@@ -53,9 +53,9 @@ class Process:
         match = _SIMULATOR.search(self.path)
         return match[1] if match else ""
 
-    def answers_to(self, name: str) -> bool:
+    def matches_name(self, name: str) -> bool:
         """Return whether somebody may call the process so."""
-        return name == self.name or (self.app is not None and self.app.answers_to(name))
+        return name == self.name or (self.app is not None and self.app.matches_name(name))
 
 
 class Host(Protocol):
@@ -73,17 +73,17 @@ class Mac:
 
     def processes(self) -> tuple[Process, ...]:
         """See ``Host.processes``; on macOS ``comm`` is the executable's whole path (man ps)."""
-        answer = ask(["ps", "-axww", "-o", "pid=,comm="])
+        answer = run_command(["ps", "-axww", "-o", "pid=,comm="])
         return parse_processes(answer.output)
 
     def installed(self, name: str) -> tuple[App, ...]:
         """See ``Host.installed``."""
         paths = [found for folder in _APP_FOLDERS for found in _apps_in(Path(folder).expanduser())]
         if _IDENTIFIER.match(name):  # nothing that Spotlight's query language could take for its own
-            answer = ask(["mdfind", f"kMDItemCFBundleIdentifier == '{name}'"], _SEARCH_SECONDS)
+            answer = run_command(["mdfind", f"kMDItemCFBundleIdentifier == '{name}'"], _SEARCH_SECONDS)
             paths += [Path(line) for line in answer.output.splitlines() if line.endswith(".app")]
         apps = {str(path): read_app(path) for path in paths}
-        return tuple(app for app in apps.values() if app and app.answers_to(name))
+        return tuple(app for app in apps.values() if app and app.matches_name(name))
 
 
 def parse_processes(text: str) -> tuple[Process, ...]:
@@ -92,11 +92,11 @@ def parse_processes(text: str) -> tuple[Process, ...]:
     for line in text.splitlines():
         pid, _, path = line.strip().partition(" ")
         if pid.isdecimal() and path.strip():
-            found.append(Process(int(pid), path.strip(), app_run_by(path.strip())))
+            found.append(Process(int(pid), path.strip(), app_of_executable(path.strip())))
     return tuple(found)
 
 
-def app_run_by(executable: str) -> App | None:
+def app_of_executable(executable: str) -> App | None:
     """Return the app whose main program this is; None for a helper, a service or a bare binary."""
     for folder in PurePosixPath(executable).parents:
         if folder.suffix in _BUNDLES:
@@ -121,7 +121,7 @@ def read_app(path: Path) -> App | None:
     return None
 
 
-def program_of(app: App) -> Path:
+def main_executable(app: App) -> Path:
     """Return where an app's main program lies."""
     path = Path(app.path)
     places = [path / "Contents" / "MacOS", path, path / "WrappedBundle"]

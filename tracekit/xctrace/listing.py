@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tracekit.errors import UsageError, XctraceError
-from tracekit.xctrace.tool import Xctrace, ask, why_refused
+from tracekit.xctrace.tool import Xctrace, failure_reason, run_command
 
 _HEADING = re.compile(r"==\s*(.+?)\s*==\Z")
 _DEVICE = re.compile(r"(.+?)\s+(?:\((\d+\.[\w.]+)\)\s+)?\(([0-9A-Fa-f-]{8,})\)\Z")
@@ -112,8 +112,8 @@ def _names(device: Device) -> tuple[str, ...]:
 
 
 def _list(tool: Xctrace, what: str) -> str:
-    answer = ask([tool.path, "list", what])
+    answer = run_command([tool.path, "list", what])
     if not answer.ok:
-        raise XctraceError(why_refused(answer))
+        raise XctraceError(failure_reason(answer))
     # Xcode 12 to 14 printed these lists to standard error (unconfirmed: some scripts read both).
     return answer.output or answer.error

@@ -31,7 +31,7 @@ class Xctrace:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CommandResult:
     """What a command answered; ``code`` is None where it could not be started or did not end in time."""
 
     code: int | None
@@ -50,7 +50,7 @@ class Answer:
         return " ".join(lines[-2:]).rstrip(".") or f"exit code {self.code}"
 
 
-def ask(command: Sequence[str], seconds: float = _ANSWER_SECONDS) -> Answer:
+def run_command(command: Sequence[str], seconds: float = _ANSWER_SECONDS) -> CommandResult:
     """Run a command that ends soon; it is stopped after ``seconds`` and never asks for input.
 
     No more of its output is kept than the longest list needs.
@@ -64,7 +64,7 @@ def ask(command: Sequence[str], seconds: float = _ANSWER_SECONDS) -> Answer:
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        return Answer(None, error=f"{command[0]} could not be started: {error}")
+        return CommandResult(None, error=f"{command[0]} could not be started: {error}")
     texts: dict[str, bytes] = {}
     readers = [
         threading.Thread(target=_read, args=(name, pipe, texts), daemon=True)
@@ -75,7 +75,7 @@ def ask(command: Sequence[str], seconds: float = _ANSWER_SECONDS) -> Answer:
             reader.start()
         child.wait(seconds)
     except subprocess.TimeoutExpired:
-        return Answer(None, error=f"{command[0]} did not answer within {seconds:g} s")
+        return CommandResult(None, error=f"{command[0]} did not answer within {seconds:g} s")
     finally:
         if child.poll() is None:
             child.kill()
@@ -86,7 +86,7 @@ def ask(command: Sequence[str], seconds: float = _ANSWER_SECONDS) -> Answer:
             ):  # an interrupt may come before it is started, and one that is not cannot be joined
                 reader.join(_LAST_OUTPUT_SECONDS)
     said = (texts.get(name, b"").decode("utf-8", "replace") for name in ("output", "error"))
-    return Answer(child.returncode, *said)
+    return CommandResult(child.returncode, *said)
 
 
 def _read(name: str, pipe: IO[bytes] | None, texts: dict[str, bytes]) -> None:
@@ -106,7 +106,7 @@ def find_xctrace(path: str | None = None) -> Xctrace | None:
     if not shutil.which("xcrun"):
         alone = shutil.which("xctrace")
         return Xctrace(alone) if alone else None
-    found = ask(["xcrun", "--find", "xctrace"]) if _is_xcode_selected() else Answer(None)
+    found = run_command(["xcrun", "--find", "xctrace"]) if _is_xcode_selected() else CommandResult(None)
     place = found.output.strip()
     return Xctrace(place) if found.ok and place and os.access(place, os.X_OK) else None
 
@@ -126,7 +126,7 @@ def _is_xcode_selected() -> bool:
     if not shutil.which("xcrun"):
         return False
     named = os.environ.get("DEVELOPER_DIR") or not shutil.which("xcode-select")
-    return bool(named) or ask(["xcode-select", "-p"]).ok
+    return bool(named) or run_command(["xcode-select", "-p"]).ok
 
 
 def _why_missing(path: str | None) -> str:
@@ -137,10 +137,10 @@ def _why_missing(path: str | None) -> str:
             "xctrace was not found: it comes with Xcode, on a Mac. Install Xcode and select it with"
             f" {_SELECT}."
         )
-    return why_refused(ask(["xcrun", "--find", "xctrace"]))
+    return failure_reason(run_command(["xcrun", "--find", "xctrace"]))
 
 
-def why_refused(answer: Answer) -> str:
+def failure_reason(answer: CommandResult) -> str:
     """Say why ``xcrun`` or xctrace did not work, and what to do."""
     said = answer.error + answer.output
     if LICENCE in said:

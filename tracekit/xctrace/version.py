@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from tracekit.errors import XctraceError
-from tracekit.xctrace.tool import Answer, Xctrace, ask, why_refused
+from tracekit.xctrace.tool import CommandResult, Xctrace, failure_reason, run_command
 
 _VERSION = re.compile(r"xctrace version (\S+) \((\d+)([A-Z])(\d+)([a-z]?)\)")
 _XCODE_MAJOR = {17: 26}
@@ -50,16 +50,16 @@ def parse_version(text: str) -> Version | None:
     return Version(match[1], (int(match[2]), match[3], int(match[4]), match[5])) if match else None
 
 
-def version_of(tool: Xctrace) -> Version:
+def read_version(tool: Xctrace) -> Version:
     """Ask an xctrace for its version; raise ``XctraceError`` when it does not work."""
-    answer = ask([tool.path, "version"])
+    answer = run_command([tool.path, "version"])
     version = parse_version(answer.output)
     if version is None:
         raise XctraceError(_no_version(answer, tool))
     return version
 
 
-def _no_version(answer: Answer, tool: Xctrace) -> str:
+def _no_version(answer: CommandResult, tool: Xctrace) -> str:
     if answer.ok:
         return f"{tool.path} gives no version that tracekit can read: '{answer.gist}'. Is it xctrace?"
-    return why_refused(answer)
+    return failure_reason(answer)

@@ -7,9 +7,9 @@ import sys
 from dataclasses import replace
 
 from tracekit.record.doctor.check import Check, State, skip
-from tracekit.record.doctor.machine import MACHINE, Machine, check_machine
-from tracekit.record.doctor.offer import OFFER, check_offer
-from tracekit.record.doctor.selection import SELECTION, check_selection, is_any_selected
+from tracekit.record.doctor.machine_checks import MACHINE, MachineProbe, check_machine
+from tracekit.record.doctor.selection_checks import SELECTION, check_selection, is_any_selected
+from tracekit.record.doctor.xctrace_checks import OFFER, check_offer
 
 __all__ = ["Check", "State", "examine", "readers"]
 
@@ -22,7 +22,7 @@ def examine(
     device: str | None = None,
     *,
     system: str = sys.platform,
-    machine: Machine | None = None,
+    machine: MachineProbe | None = None,
 ) -> tuple[Check, ...]:
     """Return every check, in the order in which to read them; ``version`` is tracekit's.
 
@@ -48,7 +48,7 @@ def examine(
         *checks,
         *selection,
         *offered,
-        *(check_machine(machine or Machine()) if is_mac else skip(MACHINE, NEEDS_MAC)),
+        *(check_machine(machine or MachineProbe()) if is_mac else skip(MACHINE, NEEDS_MAC)),
     )
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from tracekit.errors import UsageError
 from tracekit.record.recorder import free_bytes
-from tracekit.xctrace.tool import ask
+from tracekit.xctrace.tool import run_command
 
 _COPY_SECONDS = 3600
 
 
 @dataclass(frozen=True)
-class Place:
+class OutputPath:
     """``path`` is where xctrace writes; ``final`` is where a good recording ends up.
 
     ``is_copy`` is True where what was in ``final`` was copied to ``path`` first.
@@ -37,7 +37,7 @@ class Place:
             return self.path
         if self.path == self.final or not good:
             return self.path
-        old = free_name(self.final, "old")
+        old = unused_path(self.final, "old")
         with suppress(FileNotFoundError):  # somebody removed it meanwhile
             self.final.rename(old)  # nothing is lost if we are killed between these two
         self.path.rename(self.final)
@@ -50,7 +50,7 @@ def journal_path(bundle: Path) -> Path:
     return bundle.with_name(f"{bundle.stem}.recording.json")
 
 
-def check_place(final: Path, *, replace: bool, append: bool) -> None:
+def check_output_path(final: Path, *, replace: bool, append: bool) -> None:
     """Raise ``UsageError`` where a recording could not be written, before anything is recorded."""
     if append:
         if not final.is_dir() or not any(final.glob("*.run")):
@@ -73,23 +73,23 @@ def check_place(final: Path, *, replace: bool, append: bool) -> None:
         raise UsageError(f"{final} cannot be written: its folder is not writable.")
 
 
-def find_place(final: Path, *, append: bool) -> Place:
+def choose_output_path(final: Path, *, append: bool) -> OutputPath:
     """Return where to write. A run is added to a copy: a recording that fails may spoil what it touches."""
     if append:
         final = final.resolve()  # a link stays, what it leads to gets the run
-        return Place(final, free_name(final, "appending"), is_copy=True)
-    return Place(final, free_name(final, "new") if final.exists() else final)
+        return OutputPath(final, unused_path(final, "appending"), is_copy=True)
+    return OutputPath(final, unused_path(final, "new") if final.exists() else final)
 
 
-def take_place(final: Path, *, append: bool) -> Place:
+def reserve_output_path(final: Path, *, append: bool) -> OutputPath:
     """Return where to write, the copy made; raise ``UsageError`` when there is no space for it."""
-    place = find_place(final, append=append)
+    place = choose_output_path(final, append=append)
     if place.is_copy:
         _copy(place.final, place.path)
     return place
 
 
-def copy_command(place: Place) -> list[str]:
+def copy_command(place: OutputPath) -> list[str]:
     """Return the words that make the copy on a Mac: a clone on APFS, at once and without space (man cp)."""
     return ["cp", "-cRp", str(place.final), str(place.path)]
 
@@ -106,7 +106,7 @@ def _runs(bundle: Path) -> set[str]:
     return {path.name for path in bundle.glob("*.run")}
 
 
-def free_name(final: Path, word: str) -> Path:
+def unused_path(final: Path, word: str) -> Path:
     """Return ``X.word.trace`` beside ``X.trace``, with a number where that is taken."""
     for number in range(1, 1000):
         path = final.with_name(f"{final.stem}.{word}{'' if number == 1 else number}.trace")
@@ -117,7 +117,7 @@ def free_name(final: Path, word: str) -> Path:
 
 def _copy(source: Path, target: Path) -> None:
     if sys.platform == "darwin":
-        if ask(copy_command(Place(source, target)), _COPY_SECONDS).ok:
+        if run_command(copy_command(OutputPath(source, target)), _COPY_SECONDS).ok:
             return
         shutil.rmtree(target, ignore_errors=True)
     size = sum(path.lstat().st_size for path in source.rglob("*"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tracekit.record.doctor.check import Check
-from tracekit.xctrace.tool import ask
+from tracekit.xctrace.tool import run_command
 
 MACHINE = (
     "other recorders",
@@ -44,14 +44,14 @@ def _is_sandboxed() -> bool | None:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineProbe:
     """What is asked of the machine without running a command."""
 
     free_bytes: Callable[[str], int] = _free_bytes
     is_sandboxed: Callable[[], bool | None] = _is_sandboxed
 
 
-def check_machine(machine: Machine) -> tuple[Check, ...]:
+def check_machine(machine: MachineProbe) -> tuple[Check, ...]:
     """Look for whatever is known to stop a recording."""
     return (
         _other_recorders(),
@@ -64,7 +64,7 @@ def check_machine(machine: Machine) -> tuple[Check, ...]:
 
 
 def _other_recorders() -> Check:
-    answer = ask(["ps", "-axww", "-o", "pid=,comm="])
+    answer = run_command(["ps", "-axww", "-o", "pid=,comm="])
     if not answer.ok:
         return Check("other recorders", "skipped", answer.gist)
     rows = [line.strip().partition(" ") for line in answer.output.splitlines()]
@@ -76,7 +76,7 @@ def _other_recorders() -> Check:
     return Check("other recorders", "warning", ", ".join(running), advice)
 
 
-def _sandbox(machine: Machine) -> Check:
+def _sandbox(machine: MachineProbe) -> Check:
     inside = machine.is_sandboxed()
     if inside is None:
         return Check("sandbox", "skipped", "macOS does not say whether a sandbox holds this shell")
@@ -87,7 +87,7 @@ def _sandbox(machine: Machine) -> Check:
 
 
 def _debugging() -> Check:
-    answer = ask(["DevToolsSecurity", "-status"])
+    answer = run_command(["DevToolsSecurity", "-status"])
     said = answer.output + answer.error
     # "Developer mode is currently enabled." or "… disabled.", as public scripts look for it.
     if "currently enabled" in said:
@@ -105,7 +105,7 @@ def _output_folder() -> Check:
     return Check("output folder", "warning", "the current folder cannot be written to", advice)
 
 
-def _space(machine: Machine, name: str, folder: Callable[[], str | Path]) -> Check:
+def _space(machine: MachineProbe, name: str, folder: Callable[[], str | Path]) -> Check:
     try:
         free = machine.free_bytes(str(folder()))
     except OSError as error:

@@ -34,7 +34,7 @@ class StopRequests:
 
 
 @contextmanager
-def stopped_by_signals(requests: StopRequests) -> Iterator[None]:
+def signals_request_stop(requests: StopRequests) -> Iterator[None]:
     """While the block runs, an interrupt, a kill or a closed terminal is a request, and ends nothing else.
 
     Signals can be taken in the main thread only; elsewhere they keep their meaning.
@@ -54,7 +54,7 @@ def stopped_by_signals(requests: StopRequests) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def at_every_line(ask: Callable[[], None]) -> None:
+def call_on_each_line(ask: Callable[[], None]) -> None:
     """Call ``ask`` at every line on standard input, from a thread of its own; its end asks for nothing."""
 
     def wait() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tracekit.errors import XctraceError
 from tracekit.record.doctor.check import SELECT_XCODE, Check, State, skip
 from tracekit.xctrace.listing import Device, list_devices, list_instruments, list_templates
-from tracekit.xctrace.tool import LICENCE, Answer, Xctrace, ask, require_xctrace
+from tracekit.xctrace.tool import LICENCE, CommandResult, Xctrace, require_xctrace, run_command
 from tracekit.xctrace.version import Version, parse_version
 
 OFFER = ("licence", "xctrace", "xctrace version", "templates", "instruments", "devices")
@@ -77,15 +77,15 @@ def check_offer(path: str | None, device: str | None, selected: bool = True) -> 
     Raises ``UsageError`` where ``path`` is not there.
     """
     tool: Xctrace | None = None
-    answer = Answer(None, error="no Xcode is selected")
+    answer = CommandResult(None, error="no Xcode is selected")
     if path or selected:
         try:
             tool = require_xctrace(path)
-            answer = ask([tool.path, "version"])
+            answer = run_command([tool.path, "version"])
         except XctraceError as error:
-            answer = Answer(None, error=str(error))
+            answer = CommandResult(None, error=str(error))
     # The licence is asked for by xcrun, and by the programs in /usr/bin that stand for it.
-    shim = ask(["xcrun", "xctrace", "version"]) if selected and not path else None
+    shim = run_command(["xcrun", "xctrace", "version"]) if selected and not path else None
     version = parse_version(answer.output) if answer.ok else None
     checks = (
         _licence(shim, answer),
@@ -98,7 +98,7 @@ def check_offer(path: str | None, device: str | None, selected: bool = True) -> 
     return (*checks, *_lists(tool, device))
 
 
-def _licence(shim: Answer | None, answer: Answer) -> Check:
+def _licence(shim: CommandResult | None, answer: CommandResult) -> Check:
     said = [one.error + one.output for one in (shim, answer) if one]
     if any(LICENCE in one for one in said):
         advice = "Read and accept it:\nsudo xcodebuild -license"
@@ -108,7 +108,7 @@ def _licence(shim: Answer | None, answer: Answer) -> Check:
     return Check("licence", "skipped", "xcrun does not run xctrace" if shim else "xcrun was not asked for it")
 
 
-def _tool(tool: Xctrace | None, answer: Answer, shim: Answer | None) -> Check:
+def _tool(tool: Xctrace | None, answer: CommandResult, shim: CommandResult | None) -> Check:
     if any(one and LICENCE in one.error + one.output for one in (answer, shim)):
         return Check("xctrace", "skipped", "it asks for the licence first")
     if tool is None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from tracekit.record.account import size_text
-from tracekit.record.plan import Plan
+from tracekit.record.messages import size_text
+from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import StopReason
-from tracekit.record.session import Settings
+from tracekit.record.session import RecordSettings
 from tracekit.text import printable
 
 _ENDING = {
@@ -37,7 +37,7 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def told_if_slow(text: str) -> Iterator[None]:
+def message_if_slow(text: str) -> Iterator[None]:
     """Say ``text`` when the block takes longer than people wait without a word."""
     timer = threading.Timer(_SILENT_SECONDS, say, [text])
     timer.daemon = True
@@ -49,9 +49,9 @@ def told_if_slow(text: str) -> Iterator[None]:
 
 
 class Talk:
-    """Tells on standard error how a recording goes on. Implements ``recorder.Listener``."""
+    """Tells on standard error how a recording goes on. Implements ``recorder.RecordingListener``."""
 
-    def __init__(self, settings: Settings, bundle: Path, until_enter: bool) -> None:
+    def __init__(self, settings: RecordSettings, bundle: Path, until_enter: bool) -> None:
         self._limit = settings.limits.time_limit_seconds
         self._live = sys.stderr is not None and sys.stderr.isatty()
         self._shown = False
@@ -59,21 +59,21 @@ class Talk:
         self._bundle = bundle
         self._stop = "Enter or Ctrl-C stops" if until_enter else "Ctrl-C stops"
 
-    def began(self) -> None:
-        """See ``Listener``."""
+    def on_recording(self) -> None:
+        """See ``RecordingListener``."""
         say(f"Recording {self._what} into {self._bundle}. {self._stop} and saves.")
 
-    def ending(self, reason: StopReason) -> None:
-        """See ``Listener``."""
+    def on_saving(self, reason: StopReason) -> None:
+        """See ``RecordingListener``."""
         self.clear()
         say(f"{_ENDING.get(reason, 'Saving')} …")
 
-    def silent(self) -> None:
-        """See ``Listener``."""
+    def on_no_output(self) -> None:
+        """See ``RecordingListener``."""
         say(f"xctrace was started to record {self._what}, and has said nothing yet. {self._stop} it.")
 
-    def passed(self, saving: bool, seconds: float, size_bytes: int) -> None:
-        """See ``Listener``."""
+    def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None:
+        """See ``RecordingListener``."""
         if self._live:
             what = "Saving" if saving else "Recording"
             limit = "" if saving else f" of {_seconds(self._limit)}"
@@ -83,8 +83,8 @@ class Talk:
                 )
             self._shown = True
 
-    def asked_again(self, seconds: float) -> None:
-        """See ``Listener``."""
+    def on_stop_while_saving(self, seconds: float) -> None:
+        """See ``RecordingListener``."""
         self.clear()
         say(
             "xctrace still saves; what is killed now can be lost. Once more within"
@@ -99,7 +99,7 @@ class Talk:
             self._shown = False
 
 
-def plan_text(plan: Plan) -> str:
+def plan_text(plan: InstrumentPlan) -> str:
     """Return what is recorded, and why, line by line."""
     kinds = ["template" if name == plan.template else "instrument" for name, _ in plan.reasons]
     width = max((len(name) for name, _ in plan.reasons), default=0)
@@ -109,7 +109,7 @@ def plan_text(plan: Plan) -> str:
     return "".join(f"{printable(line)}\n" for line in [*lines, *(f"note: {note}" for note in plan.notes)])
 
 
-def _target(settings: Settings) -> str:
+def _target(settings: RecordSettings) -> str:
     target = settings.target
     if target.kind == "all":
         return "all processes"

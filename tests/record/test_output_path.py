@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError
-from tracekit.record import place as place_module
-from tracekit.record.place import check_place, take_place
+from tracekit.record import output_path as output_path_module
+from tracekit.record.output_path import check_output_path, reserve_output_path
 
 
 def bundle(path: Path, content: str = "old", runs: int = 1) -> Path:
@@ -43,7 +43,7 @@ def names(folder: Path) -> list[str]:
 
 def refusal(final: Path, *, replace: bool = False, append: bool = False) -> str:
     with pytest.raises(UsageError) as caught:
-        check_place(final, replace=replace, append=append)
+        check_output_path(final, replace=replace, append=append)
     return str(caught.value)
 
 
@@ -51,15 +51,15 @@ def refusal(final: Path, *, replace: bool = False, append: bool = False) -> str:
 
 
 def test_a_fresh_name_is_fine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_place(tmp_path / "x.trace", replace=False, append=False)
+    check_output_path(tmp_path / "x.trace", replace=False, append=False)
     monkeypatch.chdir(tmp_path)
-    check_place(Path("x.trace"), replace=False, append=False)
+    check_output_path(Path("x.trace"), replace=False, append=False)
 
 
 def test_nothing_is_overwritten_without_force(tmp_path: Path) -> None:
     final = bundle(tmp_path / "x.trace")
     assert refusal(final) == f"{final} exists and will not be overwritten without --force."
-    check_place(final, replace=True, append=False)
+    check_output_path(final, replace=True, append=False)
 
 
 def test_a_link_to_nothing_is_something_that_exists(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_force_replaces_nothing_but_recordings(tmp_path: Path) -> None:
 @pytest.mark.parametrize("inside", ["Trace1.run", "Attachments", "form.template", ""])
 def test_force_replaces_an_unfinished_or_empty_recording(tmp_path: Path, inside: str) -> None:
     (tmp_path / "x.trace" / inside).mkdir(parents=True)
-    check_place(tmp_path / "x.trace", replace=True, append=False)
+    check_output_path(tmp_path / "x.trace", replace=True, append=False)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_run_is_added_to_recordings_only(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_fresh_recording_is_written_in_place(tmp_path: Path) -> None:
-    place = take_place(tmp_path / "x.trace", append=False)
+    place = reserve_output_path(tmp_path / "x.trace", append=False)
     assert place.path == place.final
     bundle(place.path, "new")
     assert place.settle(good=True) == tmp_path / "x.trace"
@@ -121,14 +121,14 @@ def test_a_fresh_recording_is_written_in_place(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("good", [True, False])
 def test_a_bad_recording_without_predecessor_stays_where_it_is(tmp_path: Path, good: bool) -> None:
-    place = take_place(tmp_path / "x.trace", append=False)
+    place = reserve_output_path(tmp_path / "x.trace", append=False)
     bundle(place.path, "new")
     assert content(place.settle(good)) == "new"
     assert names(tmp_path) == ["x.trace"]
 
 
 def test_a_good_recording_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
-    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
     bundle(place.path, "new")
     assert content(place.final) == "old"
     assert content(place.settle(good=True)) == "new"
@@ -137,7 +137,7 @@ def test_a_good_recording_takes_the_place_of_the_earlier_one(tmp_path: Path) -> 
 
 def test_a_bad_recording_leaves_the_earlier_one_and_stays_beside_it(tmp_path: Path) -> None:
     """Both have a Trace1.run, and what the new one holds may be recovered: it is no copy of the old one."""
-    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
     place.path.mkdir()
     add_run(place.path, 1, "unfinished")
     left = place.settle(good=False)
@@ -146,7 +146,7 @@ def test_a_bad_recording_leaves_the_earlier_one_and_stays_beside_it(tmp_path: Pa
 
 
 def test_a_recording_that_never_began_leaves_the_earlier_one_alone(tmp_path: Path) -> None:
-    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
     place.settle(good=False)
     assert names(tmp_path) == ["x.trace"]
     assert content(tmp_path / "x.trace") == "old"
@@ -155,7 +155,7 @@ def test_a_recording_that_never_began_leaves_the_earlier_one_alone(tmp_path: Pat
 def test_earlier_attempts_are_not_overwritten(tmp_path: Path) -> None:
     final = bundle(tmp_path / "x.trace")
     bundle(tmp_path / "x.new.trace", "earlier attempt")
-    place = take_place(final, append=False)
+    place = reserve_output_path(final, append=False)
     bundle(place.path, "new")
     place.settle(good=True)
     assert (content(final), content(tmp_path / "x.new.trace")) == ("new", "earlier attempt")
@@ -163,7 +163,7 @@ def test_earlier_attempts_are_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_an_earlier_recording_that_somebody_removed_meanwhile_is_no_hindrance(tmp_path: Path) -> None:
-    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
     bundle(place.path, "new")
     shutil.rmtree(place.final)
     assert content(place.settle(good=True)) == "new"
@@ -173,7 +173,7 @@ def test_an_earlier_recording_that_somebody_removed_meanwhile_is_no_hindrance(tm
 
 
 def test_a_run_is_added_to_a_copy_which_takes_the_originals_place(tmp_path: Path) -> None:
-    place = take_place(bundle(tmp_path / "x.trace"), append=True)
+    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
     assert content(place.path) == "old"
     add_run(place.path, 2, "second")
     assert not (place.final / "Trace2.run").exists()
@@ -183,7 +183,7 @@ def test_a_run_is_added_to_a_copy_which_takes_the_originals_place(tmp_path: Path
 
 
 def test_a_copy_that_was_spoilt_before_a_run_was_added_is_removed(tmp_path: Path) -> None:
-    place = take_place(bundle(tmp_path / "x.trace"), append=True)
+    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
     (place.path / "form.template").write_text("spoilt")
     place.settle(good=False)
     assert names(tmp_path) == ["x.trace"]
@@ -191,7 +191,7 @@ def test_a_copy_that_was_spoilt_before_a_run_was_added_is_removed(tmp_path: Path
 
 
 def test_a_copy_with_a_bad_further_run_is_kept_beside_the_original(tmp_path: Path) -> None:
-    place = take_place(bundle(tmp_path / "x.trace"), append=True)
+    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
     add_run(place.path, 2, "unfinished")
     left = place.settle(good=False)
     assert (left / "Trace2.run" / "data").read_text() == "unfinished"
@@ -204,8 +204,8 @@ def test_a_run_added_through_a_link_leaves_nothing_beside_it(tmp_path: Path) -> 
     (tmp_path / "here").mkdir()
     link = tmp_path / "here" / "x.trace"
     link.symlink_to(tmp_path / "elsewhere" / "x.trace")
-    check_place(link, replace=False, append=True)
-    place = take_place(link, append=True)
+    check_output_path(link, replace=False, append=True)
+    place = reserve_output_path(link, append=True)
     add_run(place.path, 2, "second")
     place.settle(good=True)
     assert (link / "Trace2.run" / "data").read_text() == "second"
@@ -214,10 +214,10 @@ def test_a_run_added_through_a_link_leaves_nothing_beside_it(tmp_path: Path) -> 
 
 
 def test_without_space_for_a_copy_no_run_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(place_module, "free_bytes", lambda _folder: 3)
-    monkeypatch.setattr(place_module.sys, "platform", "linux")  # on APFS a copy takes no space
+    monkeypatch.setattr(output_path_module, "free_bytes", lambda _folder: 3)
+    monkeypatch.setattr(output_path_module.sys, "platform", "linux")  # on APFS a copy takes no space
     with pytest.raises(UsageError, match="there is no space for one"):
-        take_place(bundle(tmp_path / "x.trace"), append=True)
+        reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
     assert names(tmp_path) == ["x.trace"]
 
 
@@ -229,10 +229,10 @@ def test_a_copy_that_is_broken_off_is_removed(
         (target / "half").mkdir(parents=True)
         raise error
 
-    monkeypatch.setattr(place_module.sys, "platform", "linux")
-    monkeypatch.setattr(place_module.shutil, "copytree", copy)
+    monkeypatch.setattr(output_path_module.sys, "platform", "linux")
+    monkeypatch.setattr(output_path_module.shutil, "copytree", copy)
     with pytest.raises(UsageError if isinstance(error, OSError) else KeyboardInterrupt):
-        take_place(bundle(tmp_path / "x.trace"), append=True)
+        reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
     assert names(tmp_path) == ["x.trace"]
     assert content(tmp_path / "x.trace") == "old"
 
@@ -250,7 +250,7 @@ def test_killed_at_any_step_both_or_one_of_the_recordings_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, append: bool
 ) -> None:
     """Every rename and every removed file is a step; from the last on, nothing happens at all."""
-    place = take_place(bundle(tmp_path / "x.trace"), append=append)
+    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=append)
     if append:
         shutil.rmtree(place.path)
     bundle(place.path, "new", runs=2 if append else 1)
@@ -281,7 +281,7 @@ def test_killed_at_any_step_both_or_one_of_the_recordings_is_whole(
 
 def test_the_renames_are_the_first_two_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the test above would not die between them."""
-    place = take_place(bundle(tmp_path / "x.trace"), append=False)
+    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
     bundle(place.path, "new")
     calls: list[str] = []
     real_rename, real_rmtree = Path.rename, shutil.rmtree

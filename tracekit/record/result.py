@@ -17,8 +17,8 @@ from tracekit.model.trace import RunInfo
 from tracekit.parsers.bundle.files import open_bundle_files
 from tracekit.parsers.bundle.source import BundleSource
 from tracekit.record.failures import Failure, explain, run_issues, saved_path
-from tracekit.record.place import free_name
-from tracekit.record.recorder import Run
+from tracekit.record.output_path import unused_path
+from tracekit.record.recorder import XctraceRun
 from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.tool import Xctrace
 
@@ -29,7 +29,7 @@ _TEMPLATE = "form.template"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RecordingResult:
     """A recording's state, the failure that explains it if one is known, and what xctrace noted."""
 
     state: State
@@ -43,7 +43,7 @@ class Outcome:
         return self.state in {"good", "empty"}
 
 
-def runs_in(bundle: Path, tool: Xctrace) -> frozenset[int]:
+def run_numbers(bundle: Path, tool: Xctrace) -> frozenset[int]:
     """Return the numbers of the runs that a bundle holds, none where it cannot be read."""
     try:
         return frozenset(run.info.run for run in _toc(bundle, tool))
@@ -51,14 +51,16 @@ def runs_in(bundle: Path, tool: Xctrace) -> frozenset[int]:
         return frozenset()
 
 
-def judge(bundle: Path, run: Run, tool: Xctrace, earlier: frozenset[int] = frozenset()) -> Outcome:
+def judge_result(
+    bundle: Path, run: XctraceRun, tool: Xctrace, earlier: frozenset[int] = frozenset()
+) -> RecordingResult:
     """Look at what was saved, and at what xctrace said; ``earlier`` are runs that were there before."""
     state, detail = _state(bundle, tool, earlier)
     unsaid = bool(run.said) and saved_path(run.said) is None
     if earlier and state in {"good", "empty"} and unsaid:
         state = "unfinished"  # what it holds may be the earlier runs', and the new one half-written
     failure = explain(run.said) if state != "good" else None
-    return Outcome(state, failure, run_issues(run.said), detail)
+    return RecordingResult(state, failure, run_issues(run.said), detail)
 
 
 def _state(bundle: Path, tool: Xctrace, earlier: frozenset[int]) -> tuple[State, str]:
@@ -85,12 +87,12 @@ def _toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
         return XctraceSource(tool, str(bundle), bundle.name).toc()
 
 
-def recovery(bundle: Path, tool: Xctrace) -> str:
+def recovery_command(bundle: Path, tool: Xctrace) -> str:
     """Return the command that makes a recording of an unfinished bundle's raw data, "" if it holds none."""
     raw = sorted(path for path in bundle.glob("*.run/Attachments/*.atrc") if path.is_file())
     if not raw:
         return ""
-    output = free_name(bundle, "recovered")
+    output = unused_path(bundle, "recovered")
     words = [
         tool.path,
         "import",

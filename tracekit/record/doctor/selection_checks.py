@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from tracekit.record.doctor.check import SELECT_XCODE, Check
-from tracekit.xctrace.tool import Answer, ask
+from tracekit.xctrace.tool import CommandResult, run_command
 
 SELECTION = ("xcode-select", "DEVELOPER_DIR")
 _NONE = "no Xcode is selected"
@@ -18,7 +18,7 @@ def check_selection() -> tuple[Check, ...]:
     """Look at both."""
     override = os.environ.get("DEVELOPER_DIR", "")
     # xcode-select heeds DEVELOPER_DIR too (man xcode-select): without it, it tells what other shells get.
-    answer = ask(["/usr/bin/env", "-u", "DEVELOPER_DIR", "xcode-select", "-p"])
+    answer = run_command(["/usr/bin/env", "-u", "DEVELOPER_DIR", "xcode-select", "-p"])
     return (
         _selected(answer),
         _override(override, answer.output.strip() if answer.ok else ""),
@@ -30,7 +30,7 @@ def is_any_selected(checks: tuple[Check, ...]) -> bool:
     return bool(os.environ.get("DEVELOPER_DIR")) or not checks[0].found.startswith(_NONE)
 
 
-def _selected(answer: Answer) -> Check:
+def _selected(answer: CommandResult) -> Check:
     name = SELECTION[0]
     folder = answer.output.strip()
     if answer.code is None:

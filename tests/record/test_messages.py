@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.record.account import failure, size_text, success
 from tracekit.record.failures import Failure
-from tracekit.record.outcome import Outcome, State
-from tracekit.record.plan import Plan
-from tracekit.record.recorder import Limits, Run, StopReason
-from tracekit.record.session import Recording, Settings
-from tracekit.record.target import EVERYTHING
+from tracekit.record.messages import recording_error, saved_message, size_text
+from tracekit.record.plan import InstrumentPlan
+from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
+from tracekit.record.result import RecordingResult, State
+from tracekit.record.session import RecordingAttempt, RecordSettings
+from tracekit.record.target import ALL_PROCESSES
 from tracekit.xctrace.tool import Xctrace
 
 TOOL = Xctrace("/Applications/Xcode beta.app/xctrace")
@@ -23,12 +23,18 @@ SAID = (
     "Ctrl-C to stop the recording",
     "Output file saved as: x",
 )
-RUN = Run(("xctrace",), 0, SAID, "", False, 100.0, 101.0, 111.0, 114.5)
+RUN = XctraceRun(("xctrace",), 0, SAID, "", False, 100.0, 101.0, 111.0, 114.5)
 FAILURE = Failure("sandbox", "The kernel refused to record.", "Record from a Terminal of your own.")
 
 
-def recording(bundle: Path, outcome: Outcome, run: Run = RUN) -> Recording:
-    return Recording(bundle, bundle, outcome, (run,), Settings(Plan(None, ("GPU",)), EVERYTHING, Limits(10)))
+def recording(bundle: Path, outcome: RecordingResult, run: XctraceRun = RUN) -> RecordingAttempt:
+    return RecordingAttempt(
+        bundle,
+        bundle,
+        outcome,
+        (run,),
+        RecordSettings(InstrumentPlan(None, ("GPU",)), ALL_PROCESSES, RecordLimits(10)),
+    )
 
 
 @pytest.fixture
@@ -52,55 +58,57 @@ def test_sizes_are_those_of_the_finder(size_bytes: int, text: str) -> None:
 
 
 def test_a_good_recording_is_one_line(bundle: Path) -> None:
-    assert success(recording(bundle, Outcome("good"))) == f"Saved {bundle} (1.5 MB) in 3.5 s"
+    assert saved_message(recording(bundle, RecordingResult("good"))) == f"Saved {bundle} (1.5 MB) in 3.5 s"
 
 
 def test_run_issues_are_told_and_many_are_counted(bundle: Path) -> None:
     notes = tuple(f"issue {number}" for number in range(8))
-    lines = success(recording(bundle, Outcome("good", notes=notes))).splitlines()
+    lines = saved_message(recording(bundle, RecordingResult("good", notes=notes))).splitlines()
     assert lines[1:6] == [f"xctrace reports: issue {number}" for number in range(5)]
     assert lines[6:] == [f"xctrace reports 3 more: see {bundle.with_name('x.recording.json')}"]
 
 
 def test_a_recording_cut_short_by_the_disk_says_so(bundle: Path) -> None:
-    text = success(recording(bundle, Outcome("good"), replace(RUN, reason="disk")))
+    text = saved_message(recording(bundle, RecordingResult("good"), replace(RUN, reason="disk")))
     assert text.endswith("It is shorter than asked for: the disk was nearly full.")
 
 
 def test_a_recording_without_samples_says_why_as_far_as_is_known(bundle: Path) -> None:
-    assert success(recording(bundle, Outcome("empty"))).endswith(
+    assert saved_message(recording(bundle, RecordingResult("empty"))).endswith(
         "It holds no sample. The target may have been idle, or have ended at once."
     )
-    assert success(recording(bundle, Outcome("empty", FAILURE))).endswith(f"It holds no sample. {FAILURE}")
+    assert saved_message(recording(bundle, RecordingResult("empty", FAILURE))).endswith(
+        f"It holds no sample. {FAILURE}"
+    )
 
 
 # What cannot ----------------------------------------------------------------------------------------------
 
 
 def test_a_known_failure_comes_with_its_way_out(tmp_path: Path) -> None:
-    error = failure(recording(tmp_path / "x.trace", Outcome("missing", FAILURE)), TOOL)
+    error = recording_error(recording(tmp_path / "x.trace", RecordingResult("missing", FAILURE)), TOOL)
     assert (str(error), error.lines, error.exit_code) == (f"Nothing was recorded. {FAILURE}", (), 4)
 
 
 def test_an_unknown_failure_is_told_in_xctraces_words(tmp_path: Path) -> None:
     run = replace(RUN, exit_code=1, said=(*SAID[:2], "Something new.", "  It went wrong."))
-    error = failure(recording(tmp_path / "x.trace", Outcome("missing"), run), TOOL)
+    error = recording_error(recording(tmp_path / "x.trace", RecordingResult("missing"), run), TOOL)
     assert "xctrace said: Something new. " in str(error)
     assert "It went wrong." in str(error)
     assert "Ctrl-C" not in str(error)
 
 
 def test_an_xctrace_that_said_nothing_is_told_by_its_exit_code(tmp_path: Path) -> None:
-    error = failure(
-        recording(tmp_path / "x.trace", Outcome("missing"), replace(RUN, exit_code=21, said=())), TOOL
+    error = recording_error(
+        recording(tmp_path / "x.trace", RecordingResult("missing"), replace(RUN, exit_code=21, said=())), TOOL
     )
     assert str(error) == "Nothing was recorded. xctrace said nothing (exit code 21)."
 
 
 def test_an_added_run_that_failed_says_what_became_of_the_earlier_ones(tmp_path: Path) -> None:
-    one = recording(tmp_path / "x.appending.trace", Outcome("missing", FAILURE))
+    one = recording(tmp_path / "x.appending.trace", RecordingResult("missing", FAILURE))
     one = replace(one, final=tmp_path / "x.trace", settings=replace(one.settings, append=True))
-    assert f"Nothing was recorded; {tmp_path}/x.trace is as it was" in str(failure(one, TOOL))
+    assert f"Nothing was recorded; {tmp_path}/x.trace is as it was" in str(recording_error(one, TOOL))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +127,7 @@ def test_every_end_has_its_reason(
     bundle: Path, reason: StopReason, code: int, began: float | None, told: str
 ) -> None:
     run = replace(RUN, reason=reason, exit_code=code, began=began)
-    error = str(failure(recording(bundle, Outcome("unfinished"), run), TOOL))
+    error = str(recording_error(recording(bundle, RecordingResult("unfinished"), run), TOOL))
     assert error.startswith(f"{bundle} was not finished: {told}.")
 
 
@@ -128,7 +136,7 @@ def test_every_end_has_its_reason(
     [("unreadable", "cannot be read"), ("unfinished", "was not finished"), ("empty", "holds no sample")],
 )
 def test_every_state_has_its_words(bundle: Path, state: State, told: str) -> None:
-    assert str(failure(recording(bundle, Outcome(state, detail="Why.")), TOOL)).startswith(
+    assert str(recording_error(recording(bundle, RecordingResult(state, detail="Why.")), TOOL)).startswith(
         f"{bundle} {told}."
     )
 
@@ -137,7 +145,9 @@ def test_an_unfinished_recording_with_raw_data_comes_with_the_command_that_recov
     raw = bundle / "Trace1.run" / "Attachments" / "trace-data.atrc"
     raw.parent.mkdir()
     raw.touch()
-    error = failure(recording(bundle, Outcome("unfinished"), replace(RUN, exit_code=-9)), TOOL)
+    error = recording_error(
+        recording(bundle, RecordingResult("unfinished"), replace(RUN, exit_code=-9)), TOOL
+    )
     assert str(error).endswith("This recovers what was recorded (not tried by us):")
     (command,) = error.lines
     recovered = str(bundle.with_name("x.recovered.trace"))
@@ -154,5 +164,7 @@ def test_an_unfinished_recording_with_raw_data_comes_with_the_command_that_recov
 
 
 def test_an_unfinished_recording_without_raw_data_is_to_be_made_again(bundle: Path) -> None:
-    error = failure(recording(bundle, Outcome("unfinished"), replace(RUN, exit_code=-9)), TOOL)
+    error = recording_error(
+        recording(bundle, RecordingResult("unfinished"), replace(RUN, exit_code=-9)), TOOL
+    )
     assert (str(error).endswith("Record again."), error.lines) == (True, ())

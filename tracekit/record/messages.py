@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracekit.errors import XctraceError
-from tracekit.record.outcome import State, recovery
-from tracekit.record.place import journal_path
-from tracekit.record.recorder import CHATTER, Run
-from tracekit.record.session import Recording
+from tracekit.record.output_path import journal_path
+from tracekit.record.recorder import CHATTER, XctraceRun
+from tracekit.record.result import State, recovery_command
+from tracekit.record.session import RecordingAttempt
 from tracekit.xctrace.tool import Xctrace
 
 _MOST_NOTES = 5
@@ -21,38 +21,38 @@ def size_text(size_bytes: int) -> str:
     return f"{size_bytes / 1e6:,.1f} MB" if size_bytes < 10**9 else f"{size_bytes / 1e9:,.2f} GB"
 
 
-def success(recording: Recording) -> str:
+def saved_message(recording: RecordingAttempt) -> str:
     """Return lines on a recording that can be analysed, and what xctrace noted about it."""
     run = recording.runs[-1]
     seconds = run.ended - (run.ending or run.ended)
     size = sum(path.lstat().st_size for path in recording.bundle.rglob("*") if path.is_file())
     lines = [f"Saved {recording.bundle} ({size_text(size)}) in {seconds:.1f} s"]
-    notes = recording.outcome.notes
+    notes = recording.result.notes
     lines += [f"xctrace reports: {note}" for note in notes[:_MOST_NOTES]]
     if len(notes) > _MOST_NOTES:
         lines.append(f"xctrace reports {len(notes) - _MOST_NOTES} more: see {journal_path(recording.bundle)}")
     if run.reason == "disk":
         lines.append("It is shorter than asked for: the disk was nearly full.")
-    if recording.outcome.state == "empty":
-        why = recording.outcome.failure or "The target may have been idle, or have ended at once."
+    if recording.result.state == "empty":
+        why = recording.result.failure or "The target may have been idle, or have ended at once."
         lines.append(f"It holds no sample. {why}")
     return "\n".join(lines)
 
 
-def failure(recording: Recording, tool: Xctrace) -> XctraceError:
+def recording_error(recording: RecordingAttempt, tool: Xctrace) -> XctraceError:
     """Return the error of a recording that cannot be used."""
-    run, outcome = recording.runs[-1], recording.outcome
+    run, outcome = recording.runs[-1], recording.result
     why = _why(run)
     told = f"{_state(recording, outcome.state)}: {why}." if why else f"{_state(recording, outcome.state)}."
     said = str(outcome.failure) if outcome.failure else _said(run.said, run.exit_code)
     parts = [told, said, outcome.detail]
-    command = recovery(recording.bundle, tool) if outcome.state == "unfinished" else ""
+    command = recovery_command(recording.bundle, tool) if outcome.state == "unfinished" else ""
     if outcome.state == "unfinished":
         parts.append("This recovers what was recorded (not tried by us):" if command else "Record again.")
     return XctraceError(" ".join(part for part in parts if part), *([command] if command else []))
 
 
-def _state(recording: Recording, state: State) -> str:
+def _state(recording: RecordingAttempt, state: State) -> str:
     if state == "missing":
         kept = f"; {recording.final} is as it was" if recording.settings.append else ""
         return f"Nothing was recorded{kept}"
@@ -60,7 +60,7 @@ def _state(recording: Recording, state: State) -> str:
     return f"{recording.bundle} {told}"
 
 
-def _why(run: Run) -> str:
+def _why(run: XctraceRun) -> str:
     began = run.began is not None
     return {
         "insisted": "xctrace was killed while it saved, as you insisted",
