@@ -1,4 +1,4 @@
-"""What parsing costs while xctrace exports: the export alone, and export and parsing side by side.
+"""Measure the cost of parsing during an export: the export alone, and export and parsing side by side.
 
     python benchmarks/export_overlap.py [--out FILE.json]
 
@@ -45,8 +45,8 @@ name = "toc.xml" if "--toc" in sys.argv else "table.xml"
 with open(os.path.join({folder!r}, name), "rb") as file:
     data = file.read()
 pieces = range(0, len(data), {burst})
-for at in pieces:
-    piece = memoryview(data)[at : at + {burst}]
+for start in pieces:
+    piece = memoryview(data)[start : start + {burst}]
     while piece:
         piece = piece[os.write(1, piece) :]
     if name != "toc.xml":
@@ -142,16 +142,16 @@ def time_profile(size_bytes: int) -> str:
     later = '<thread ref="1"/><process ref="3"/><core ref="5"/><thread-state ref="6"/><weight ref="7"/>'
     rows, written, next_id, stack_id = [head], len(head), 8, 0
     while written < size_bytes:
-        at = len(rows) - 1
-        row = f'<row><sample-time id="{next_id}" fmt="00:00.{at:06}">{at * 1_000_000}</sample-time>'
-        row += later if at else first
+        index = len(rows) - 1
+        row = f'<row><sample-time id="{next_id}" fmt="00:00.{index:06}">{index * 1_000_000}</sample-time>'
+        row += later if index else first
         next_id += 1
-        if at % 4:
+        if index % 4:
             row += f'<backtrace ref="{stack_id}"/></row>\n'
         else:
             stack_id = next_id
             frames = "".join(
-                f'<frame id="{stack_id + n}" name="work_{(at + n) % 5000}" addr="{at + n + (6 << 30):#x}"/>'
+                f'<frame id="{stack_id + n}" name="work_{(index + n) % 5000}" addr="{index + n + (6 << 30):#x}"/>'
                 for n in range(1, 21)
             )
             row += f'<backtrace id="{stack_id}">{frames}</backtrace></row>\n'

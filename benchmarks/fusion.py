@@ -1,4 +1,4 @@
-"""How long the fusion of evidence takes: attribution, hand-offs, times and counters of one run.
+"""Measure the fusion of evidence of one run: attribution, transitions, times and counters.
 
     python benchmarks/fusion.py [--out FILE.json]
 

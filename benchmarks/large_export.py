@@ -76,19 +76,19 @@ def write_rows(out: BinaryIO, rows: int, new_stacks: float, seed: int = 1) -> No
 
 
 class _Export:
-    """What was numbered so far."""
+    """The ids given so far: the writer of one export."""
 
     def __init__(self, seed: int, new_stacks: float) -> None:
         self._dice = np.random.default_rng(seed)
         self._new_stacks = new_stacks
         self._next = 1
         self._time_ns = 497_399_291
-        self._once: dict[tuple[str, int], int] = {}
+        self._ids: dict[tuple[str, int], int] = {}
         self._frames: list[int] = []
         self._stacks: list[int] = []
         words = self._dice.integers(0, len(_WORDS), (4000, 4))
         self._names = [
-            "::".join(_WORDS[at] for at in row) + "(int, float const&amp;)" for row in words.tolist()
+            "::".join(_WORDS[index] for index in row) + "(int, float const&amp;)" for row in words.tolist()
         ]
 
     def head(self) -> bytes:
@@ -111,9 +111,9 @@ class _Export:
         for new, step, (thread, core, blocked, stack) in zip(is_new.tolist(), steps, picks, strict=True):
             self._time_ns += step
             seconds = self._time_ns / 1e9
-            minutes, rest = int(seconds // 60), seconds % 60
+            minutes = int(seconds // 60)
             cells = [
-                f'<row><sample-time id="{self._number()}" fmt="{minutes:02}:{rest:06.3f}'
+                f'<row><sample-time id="{self._number()}" fmt="{minutes:02}:{seconds % 60:06.3f}'
                 f'.{self._time_ns // 1000 % 1000:03}">{self._time_ns}</sample-time>',
                 self._thread(int(thread * _THREADS)),
                 self._process(),
@@ -130,33 +130,33 @@ class _Export:
         self._next += 1
         return self._next - 1
 
-    def _known(self, tag: str, key: int) -> str:
-        known = self._once.get((tag, key))
-        if known is not None:
-            return f'<{tag} ref="{known}"/>'
-        self._once[tag, key] = self._next
+    def _reference(self, tag: str, key: int) -> str:
+        first_id = self._ids.get((tag, key))
+        if first_id is not None:
+            return f'<{tag} ref="{first_id}"/>'
+        self._ids[tag, key] = self._next
         return ""
 
     def _leaf(self, tag: str, value: int, fmt: str) -> str:
-        return self._known(tag, value) or f'<{tag} id="{self._number()}" fmt="{fmt}">{value}</{tag}>'
+        return self._reference(tag, value) or f'<{tag} id="{self._number()}" fmt="{fmt}">{value}</{tag}>'
 
     def _word(self, word: str) -> str:
-        known = self._known("thread-state", ord(word[0]))
-        return known or f'<thread-state id="{self._number()}" fmt="{word}">{word}</thread-state>'
+        reference = self._reference("thread-state", ord(word[0]))
+        return reference or f'<thread-state id="{self._number()}" fmt="{word}">{word}</thread-state>'
 
     def _process(self) -> str:
-        return self._known("process", 0) or (
+        return self._reference("process", 0) or (
             f'<process id="{self._number()}" fmt="App (751)">{self._leaf("pid", 751, "751")}'
             f"{self._leaf('device-session', 0, 'TODO')}</process>"
         )
 
-    def _thread(self, at: int) -> str:
-        known = self._known("thread", at)
-        if known:
-            return known
-        tid = 0x644A1C3 + at
+    def _thread(self, index: int) -> str:
+        reference = self._reference("thread", index)
+        if reference:
+            return reference
+        tid = 0x644A1C3 + index
         return (
-            f'<thread id="{self._number()}" fmt="worker {at} ({tid:#x}) (App, pid: 751)">'
+            f'<thread id="{self._number()}" fmt="worker {index} ({tid:#x}) (App, pid: 751)">'
             f"{self._leaf('tid', tid, hex(tid))}{self._process()}</thread>"
         )
 
@@ -172,7 +172,7 @@ class _Export:
         self._stacks.append(number)
         picks = self._dice.integers(0, 2**31, 2 * new).tolist()
         name = self._names[picks[0] % len(self._names)]
-        leaf = [self._frame(*picks[at * 2 : at * 2 + 2]) for at in range(new)]
+        leaf = [self._frame(*picks[index * 2 : index * 2 + 2]) for index in range(new)]
         parts = [f'<backtrace id="{number}" fmt="{name} ← ({depth - 1} other frames)">', *leaf]
         if depth > new:
             start = picks[-1] % max(1, len(self._frames) - (depth - new))
@@ -189,12 +189,12 @@ class _Export:
             f"{self._binary(name % len(self._names) % len(_IMAGES))}</frame>"
         )
 
-    def _binary(self, at: int) -> str:
-        name = _IMAGES[at]
-        return self._known("binary", at) or (
-            f'<binary id="{self._number()}" name="{name}" UUID="9F2E2C1A-7F3B-3B0E-9C39-8F1E0D0A{at:04X}"'
+    def _binary(self, index: int) -> str:
+        name = _IMAGES[index]
+        return self._reference("binary", index) or (
+            f'<binary id="{self._number()}" name="{name}" UUID="9F2E2C1A-7F3B-3B0E-9C39-8F1E0D0A{index:04X}"'
             f' arch="arm64e"'
-            f' load-addr="{0x180000000 + at * 0x1000000:#x}" path="/System/Library/Frameworks/{name}"/>'
+            f' load-addr="{0x180000000 + index * 0x1000000:#x}" path="/System/Library/Frameworks/{name}"/>'
         )
 
 

@@ -20,7 +20,7 @@ FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
 
 
 def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
-    """How many Python functions one fusion calls."""
+    """Return the number of Python function calls of one fusion."""
     trace = FUSION["synthetic"](samples, intervals, windows)
     labels = FUSION["label_samples"](trace, FUSION["load_markers"](None))
     FUSION["fuse"](trace, labels)
@@ -33,11 +33,11 @@ def test_the_work_of_python_does_not_grow_with_rows(larger: tuple[int, int, int]
 
 
 def run(program: str, tmp_path: Path, *arguments: str) -> Any:
-    """What a benchmark that drives a browser found on tiny input."""
+    """Return the figures of a benchmark that drives a browser, on tiny input."""
     out = tmp_path / "out.json"
     command = [sys.executable, str(BENCHMARKS / f"{program}.py"), *arguments, "--out", str(out)]
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), "")
-    environment = {**os.environ, "CHROMIUM": found}
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), "")
+    environment = {**os.environ, "CHROMIUM": chromium}
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(out.read_text())[program]
