@@ -151,7 +151,8 @@ def time_profile(size_bytes: int) -> str:
         else:
             stack_id = next_id
             frames = "".join(
-                f'<frame id="{stack_id + n}" name="work_{(index + n) % 5000}" addr="{index + n + (6 << 30):#x}"/>'
+                f'<frame id="{stack_id + n}" name="work_{(index + n) % 5000}"'
+                f' addr="{index + n + (6 << 30):#x}"/>'
                 for n in range(1, 21)
             )
             row += f'<backtrace id="{stack_id}">{frames}</backtrace></row>\n'

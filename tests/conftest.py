@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +18,47 @@ settings.register_profile("here", deadline=None, max_examples=50)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
+KINDS = ("integration", "browser", "consumers", "fuzz")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A real browser on a busy machine may be late once: such a test is run again, and that is told."""
+    """Mark each test with its kind: a test without one is a unit test.
+
+    A browser on a busy machine may be late once, so its tests are run a second time before they fail; the summary
+    lists them.
+    """
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.flaky(reruns=1))
+        if not any(item.get_closest_marker(kind) for kind in KINDS):
+            item.add_marker(pytest.mark.unit)
+
+
+PROCESS_EVENTS = ("subprocess.Popen", "os.fork", "os.posix_spawn")
+
+
+class ProcessGuard:
+    """Fails unit tests that start a process, so that ``make quick`` stays quick."""
+
+    def __init__(self) -> None:
+        self.is_armed = False
+        sys.addaudithook(self.on_event)
+
+    def on_event(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Raise for the start of a process during a unit test; audit hooks cannot be removed, only disarmed."""
+        if self.is_armed and event in PROCESS_EVENTS:
+            raise AssertionError(f"a unit test started a process ({arguments!r}): mark it as integration")
+
+
+PROCESS_GUARD = ProcessGuard()
+
+
+@pytest.fixture(autouse=True)
+def unit_tests_start_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    PROCESS_GUARD.is_armed = request.node.get_closest_marker("unit") is not None
+    yield
+    PROCESS_GUARD.is_armed = False
 
 
 @pytest.fixture

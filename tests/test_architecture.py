@@ -12,24 +12,25 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted(p for package in ("tracekit", "dashboard") for p in (ROOT / package).rglob("*.py"))
 
-# A room may import itself and the rooms listed here. "version" stands for ``tracekit.__version__``.
-ALLOWED = {
-    "errors": set(),
-    "text": set(),
-    "model": {"errors"},
-    "parsers": {"errors", "model"},
-    "xctrace": {"errors", "model", "parsers"},
-    "detect": {"errors", "parsers", "xctrace"},
-    "load": {"errors", "model", "parsers", "detect"},
-    "record": {"errors", "model", "parsers", "xctrace"},
-    "analysis": {"errors", "text", "model"},
-    "comparison": {"errors", "model", "analysis"},
-    "checks": {"errors", "text", "model", "analysis", "comparison"},
-    "redact": {"errors", "model", "parsers", "load", "analysis"},
-    "verify": {"errors", "text", "model", "parsers", "version"},
-    "export": {"errors", "text", "model", "parsers", "analysis", "version"},
-    "report": {"errors", "text", "model", "analysis", "comparison", "checks", "version"},
-}
+
+def drawn_arrows() -> dict[str, set[str]]:
+    """Return the drawing of docs/architecture.md: each room, and the rooms that its arrows lead to."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    drawing = text.partition("```mermaid\n")[2].partition("```")[0]
+    arrows: dict[str, set[str]] = {}
+    for line in drawing.splitlines():
+        start, arrow, ends = line.partition("-->")
+        if arrow:
+            arrows.setdefault(start.strip(), set()).update(end.strip() for end in ends.split("&"))
+    return arrows
+
+
+ARROWS = drawn_arrows()
+
+
+def reachable(start: str) -> set[str]:
+    """Return every room that the arrows lead to from a room. Raises ``RecursionError`` for a circle."""
+    return {room for end in ARROWS.get(start, ()) for room in {end, *reachable(end)}}
 
 
 def module_name(path: Path) -> str:
@@ -53,20 +54,32 @@ def room(name: str) -> str:
     return parts[0] if parts[0] == "dashboard" else parts[1] if len(parts) > 1 else "version"
 
 
+def rooms_imported_by(path: Path) -> set[str]:
+    """Return the other rooms that a module imports; ``tracekit.__version__`` is free."""
+    return {room(name) for name in imports_of(path)} - {room(module_name(path)), "version"}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=module_name)
-def test_imports_follow_the_arrows(path: Path) -> None:
-    name = module_name(path)
-    home = room(name)
-    rooms = {room(imported) for imported in imports_of(path)} - {home}
-    assert home == "dashboard" or "dashboard" not in rooms
-    if home in ALLOWED:
-        assert rooms <= ALLOWED[home], name
+def test_imports_follow_the_drawn_arrows(path: Path) -> None:
+    home = room(module_name(path))
+    if home not in ("version", "__main__"):
+        assert rooms_imported_by(path) <= reachable(home)
 
 
-def test_every_room_has_its_arrows() -> None:
-    """A new folder under ``tracekit/`` states what it may import."""
+def test_every_drawn_arrow_is_an_import() -> None:
+    imported = {(room(module_name(path)), end) for path in MODULES for end in rooms_imported_by(path)}
+    drawn = {(start, end) for start, ends in ARROWS.items() for end in ends}
+    assert drawn <= imported
+
+
+def test_no_drawn_arrow_repeats_a_longer_way() -> None:
+    for start, ends in ARROWS.items():
+        assert not any(end in reachable(detour) for end in ends for detour in ends), start
+
+
+def test_every_room_is_drawn() -> None:
     rooms = {room(module_name(path)) for path in MODULES}
-    assert rooms - set(ALLOWED) == {"cli", "dashboard", "version", "__main__"}
+    assert rooms - {"version", "__main__"} == set(ARROWS) | {end for ends in ARROWS.values() for end in ends}
 
 
 def test_only_the_command_line_prints_or_exits() -> None:

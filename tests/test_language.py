@@ -13,7 +13,38 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("tracekit", "dashboard", "tests")
 
 FILLERS = frozenset(
-    ["at", "one", "own", "found", "told", "held", "other", "others", "said", "mine", "theirs", "ours", "wanted", "who", "whose", "spelt", "meant", "known", "rest", "taken", "kept", "asked", "given_", "here", "there", "thing", "things", "stuff", "it", "that"]
+    [
+        "at",
+        "one",
+        "own",
+        "found",
+        "told",
+        "held",
+        "other",
+        "others",
+        "said",
+        "mine",
+        "theirs",
+        "ours",
+        "wanted",
+        "who",
+        "whose",
+        "spelt",
+        "meant",
+        "known",
+        "rest",
+        "taken",
+        "kept",
+        "asked",
+        "given_",
+        "here",
+        "there",
+        "thing",
+        "things",
+        "stuff",
+        "it",
+        "that",
+    ]
 )
 """Names that fit any value. CONTRIBUTING.md has the reason and what to write in their place."""
 
