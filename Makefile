@@ -12,7 +12,7 @@ READY := .venv/.ready
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick test extra-tests coverage lint types format check samples bench clean
+.PHONY: help setup demo quick test extras coverage lint types format check samples bench clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -36,7 +36,7 @@ demo: $(READY) ## analyse the sample recordings and say where the results are
 		done; \
 	done
 
-# make test COVERAGE=1 extra-tests COVERAGE=1 coverage: the lines and branches that the tests reach
+# make test COVERAGE=1 extras COVERAGE=1 coverage: the lines and branches that the tests reach
 PYTEST := $(BIN)/$(if $(COVERAGE),coverage run,python) -m pytest -n auto --dist loadfile
 EXTRA := browser or consumers or fuzz
 
@@ -46,7 +46,7 @@ quick: $(READY) ## run the unit tests: no other process, no browser, under a min
 test: $(READY) ## run every test that needs no further program
 	$(PYTEST) -m "not ($(EXTRA))"
 
-extra-tests: $(READY) ## run the tests that drive Chromium, read exports with their programs, or fuzz
+extras: $(READY) ## run the tests that drive Chromium, read exports with their programs, or fuzz
 	$(PYTEST) -m "$(EXTRA)"
 
 coverage: $(READY) ## line and branch coverage of the tests run with COVERAGE=1; fail below the floors

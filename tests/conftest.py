@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -54,11 +54,14 @@ class ProcessGuard:
 PROCESS_GUARD = ProcessGuard()
 
 
-@pytest.fixture(autouse=True)
-def unit_tests_start_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
-    PROCESS_GUARD.is_armed = request.node.get_closest_marker("unit") is not None
-    yield
-    PROCESS_GUARD.is_armed = False
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Arm the guard for a unit test and its fixtures."""
+    PROCESS_GUARD.is_armed = item.get_closest_marker("unit") is not None
+    try:
+        return (yield)
+    finally:
+        PROCESS_GUARD.is_armed = False
 
 
 @pytest.fixture
