@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.labels import Labels, label_samples
-from tracekit.analysis.classification.markers import load_markers
+from tracekit.analysis.classification.rule_set import load_rules
+from tracekit.analysis.classification.sample_labels import SampleLabels, label_samples
 from tracekit.analysis.engines.attribution import attribute
 from tracekit.analysis.engines.counters import count_events
 from tracekit.analysis.engines.measured import Measured
@@ -62,7 +62,7 @@ def main() -> None:
     print(f"{'samples':>10} {'intervals':>10} {'windows':>8} {'seconds':>8} {'ratio':>6}")
     for samples, intervals, windows in sizes:
         trace = synthetic(samples, intervals, windows)
-        labels = label_samples(trace, load_markers(None))
+        labels = label_samples(trace, load_rules(None))
         seconds = min(fuse(trace, labels) for _ in range(3))
         ratio = seconds / (figures[0]["seconds"] if figures else seconds)
         figures.append(
@@ -79,7 +79,7 @@ def main() -> None:
         out.write_text(json.dumps({"fusion": figures}, indent=2) + "\n")
 
 
-def fuse(trace: Trace, labels: Labels) -> float:
+def fuse(trace: Trace, labels: SampleLabels) -> float:
     """Return the seconds that one fusion took."""
     pids = frozenset([_PID])
     windows = window_frame(core_ml_windows(trace, pids))

@@ -161,7 +161,7 @@ def _stacks(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     return {
         "symbols": [shown_text(one) for one in symbols],
         "binaries": _binary_names(stacks),
-        "rules": [[rule.id, rule.means] for rule in analysis.markers.rules],
+        "rules": [[rule.id, rule.means] for rule in analysis.rules],
     }
 
 

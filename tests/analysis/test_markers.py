@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracekit.analysis.classification.frames import (
+from tracekit.analysis.classification.frame_names import (
     MAX_SYMBOL,
     has_symbol,
-    literals_inside,
     plain_binary,
     plain_frame,
 )
-from tracekit.analysis.classification.markers import BUILT_IN as FILE
-from tracekit.analysis.classification.markers import load_markers
-from tracekit.analysis.classification.markers_file import read_markers_file
+from tracekit.analysis.classification.pattern_literals import required_literals
+from tracekit.analysis.classification.rule_set import BUILT_IN as FILE
+from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.rules import Rule
+from tracekit.analysis.classification.rules_file import read_rules_file
 from tracekit.errors import InputError
 from tracekit.model.vocabulary import Engine, Phase
 
-BUILT_IN = load_markers()
+BUILT_IN = load_rules()
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "markers.md"
 
 
@@ -49,7 +49,7 @@ def test_every_rule_says_what_it_means_and_where_that_is_known_from(rule):
 
 
 def test_the_built_in_file_stands_every_check_of_a_users_file():
-    assert read_markers_file(FILE).rules == BUILT_IN.rules
+    assert read_rules_file(FILE).rules == BUILT_IN.rules
 
 
 def test_ids_are_unique_and_name_the_engine():
@@ -198,14 +198,14 @@ PATTERNS = [
 @given(data=st.data())
 def test_a_match_contains_one_of_the_literals_of_its_pattern(pattern, data):
     text = data.draw(st.from_regex(pattern, alphabet=st.characters(codec="ascii")))
-    literals = literals_inside(pattern)
+    literals = required_literals(pattern)
     assert not literals or any(literal in text for literal in literals)
 
 
 def test_literals_are_found_where_they_matter():
-    assert literals_inside(PATTERNS[0]) == ("ggml_",) or literals_inside(PATTERNS[0]) == ("metal_",)
-    assert literals_inside(r"\bE5RT::|\be5rt_\w+") == ("E5RT::", "e5rt_")
-    assert literals_inside(r"\w+") == ()
+    assert required_literals(PATTERNS[0]) == ("ggml_",) or required_literals(PATTERNS[0]) == ("metal_",)
+    assert required_literals(r"\bE5RT::|\be5rt_\w+") == ("E5RT::", "e5rt_")
+    assert required_literals(r"\w+") == ()
 
 
 def write(folder: Path, text: str) -> Path:
@@ -224,20 +224,20 @@ example = { binary = "App", symbol = "mylib::kernels::gemm(float*)" }
 
 
 def test_own_rules_come_before_the_built_in_ones(tmp_path):
-    markers = load_markers(write(tmp_path, OWN))
+    markers = load_rules(write(tmp_path, OWN))
     assert markers.rules[0].id == "cpu.mine"
     assert markers.rules[1:] == BUILT_IN.rules
     assert markers.rules[markers.match("App", "mylib::kernels::gemm(float*)").rule].id == "cpu.mine"
 
 
 def test_phases_and_strength_have_defaults(tmp_path):
-    rule = load_markers(write(tmp_path, OWN)).rules[0]
+    rule = load_rules(write(tmp_path, OWN)).rules[0]
     assert (rule.strength, rule.phase) == ("decisive", Phase.EXECUTE)
 
 
 def test_a_known_id_replaces_the_built_in_rule_in_its_place(tmp_path):
     text = '[[rule]]\nid = "cpu.bnns"\nengine = "OTHER"\nbinary = ["libBNNS"]\n'
-    markers = load_markers(write(tmp_path, text))
+    markers = load_rules(write(tmp_path, text))
     at = markers.index["cpu.bnns"]
     assert at == BUILT_IN.index["cpu.bnns"]
     assert markers.rules[at].engine is Engine.OTHER
@@ -245,7 +245,7 @@ def test_a_known_id_replaces_the_built_in_rule_in_its_place(tmp_path):
 
 
 def test_rules_can_be_disabled(tmp_path):
-    markers = load_markers(write(tmp_path, 'disable = ["gpu.mps-core"]\n'))
+    markers = load_rules(write(tmp_path, 'disable = ["gpu.mps-core"]\n'))
     assert "gpu.mps-core" not in markers.index
     assert len(markers.rules) == len(BUILT_IN.rules) - 1
 
@@ -299,28 +299,28 @@ def rule(text: str) -> str:
 def test_a_mistake_in_a_users_file_gets_a_sentence(tmp_path, text, words):
     path = write(tmp_path, text)
     with pytest.raises(InputError) as caught:
-        load_markers(path)
+        load_rules(path)
     assert words in str(caught.value)
     assert str(path) in str(caught.value)
 
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
-        load_markers(tmp_path / "nothing.toml")
+        load_rules(tmp_path / "nothing.toml")
 
 
 def test_a_folder_is_no_file_of_rules(tmp_path):
     with pytest.raises(InputError, match="is no file of rules"):
-        load_markers(tmp_path)
+        load_rules(tmp_path)
 
 
 def test_a_file_that_is_not_text(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not a text file"):
-        load_markers(path)
+        load_rules(path)
 
 
 def test_a_huge_file(tmp_path):
     with pytest.raises(InputError, match="larger than 1 MB"):
-        load_markers(write(tmp_path, "#" * 1_100_000))
+        load_rules(write(tmp_path, "#" * 1_100_000))

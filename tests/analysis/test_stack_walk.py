@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stack_support import MARKERS, classified, frame
 
-from tracekit.analysis.classification.frames import has_symbol
-from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.classification.frame_names import has_symbol
+from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.rules import Rule
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, Engine, Phase
 
@@ -69,10 +69,10 @@ RULES = st.lists(
 @settings(max_examples=500, deadline=None)
 @given(RULES, st.lists(st.sampled_from([*"abcdefghi", "0x1"]), max_size=8))
 def test_the_walk_equals_the_slow_one_on_random_rules(rules, symbols):
-    assert_equals_slow_walk([f"App | {symbol}" for symbol in symbols], Markers(tuple(rules)))
+    assert_equals_slow_walk([f"App | {symbol}" for symbol in symbols], RuleSet(tuple(rules)))
 
 
-def assert_equals_slow_walk(stack: list[str], markers: Markers) -> None:
+def assert_equals_slow_walk(stack: list[str], markers: RuleSet) -> None:
     found = classified([stack], markers)
     engine, phase, deciding = slow_walk([markers.match(*frame(text)) for text in stack], stack, markers.rules)
     got_phase = PHASES[found.phase[0]] if found.phase[0] >= 0 else None

@@ -10,6 +10,7 @@ from evidence_support import Interval, ane, codes, core_ml, gpu, manual, predict
 from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.classification.leading_frames import DecidingFrame
 from tracekit.analysis.engines.attribution import Share
 from tracekit.analysis.engines.hand_offs import HandOffs
 from tracekit.analysis.engines.timeline import SEGMENTS
@@ -21,7 +22,7 @@ Segment: TypeAlias = tuple[int, int, str, int, str]
 MS = 1_000_000
 EXECUTE = Phase.EXECUTE
 TABLES = {Engine.ANE: "ane-hw-intervals", Engine.GPU: "metal-gpu-intervals"}
-FRAME = "BNNSFilterApply in libBNNS.dylib, rule cpu.bnns-filter"
+FRAME = DecidingFrame("BNNSFilterApply", "libBNNS.dylib", "cpu.bnns-filter")
 COMPILE = "Net_0123456789ab Neural Engine Compile"
 
 
@@ -47,7 +48,7 @@ def verdict_of(
     length: float = 10,
     unit: WeightUnit = "ns",
 ) -> Verdict:
-    frames = {Engine.CPU: FRAME, Engine.ANE: "submit in ANEServices, rule ane.x"}
+    frames = {Engine.CPU: FRAME, Engine.ANE: DecidingFrame("submit", "ANEServices", "ane.x")}
     facts = Facts(0, round(length * MS), shares, frames)
     return Judge(TABLES, unit, hand_offs(segments or []), lambda _: facts).verdict(0)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.analysis.classification.markers import load_markers
+from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.stack_records import StackRecord, classify_records
 
 STACKS = Path(__file__).resolve().parents[3] / "shared" / "stacks" / "stacks.jsonl"
@@ -24,7 +24,7 @@ PHASES = {"load": "load", "teardown": "load", "compile": "compile", "idle": "idl
 @pytest.fixture(scope="module")
 def judged() -> list[tuple[dict, dict]]:
     records = [json.loads(line) for line in STACKS.read_text(encoding="utf-8").splitlines()]
-    verdicts = classify_records(map(StackRecord.from_json, records), load_markers())
+    verdicts = classify_records(map(StackRecord.from_json, records), load_rules())
     return [pair for pair in zip(records, verdicts, strict=True) if pair[0]["decidable"]]
 
 

@@ -28,7 +28,7 @@ def test_the_deciding_frame_and_its_rule_are_named() -> None:
     analysis = analyze(trace_of([(0, "a", ANE)]))
     (found,) = heaviest_stacks(analysis)
     assert found.frames[found.deciding] == ("H11ANEProgramProcessRequestDirect", "ANEServices")
-    assert found.rule in {rule.id for rule in analysis.markers.rules}
+    assert found.rule in {rule.id for rule in analysis.rules}
 
 
 def test_without_an_ml_engine_all_stacks_count() -> None:

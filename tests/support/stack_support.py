@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tracekit.analysis.classification.classify import Classification, classify_stacks
-from tracekit.analysis.classification.markers import Markers, load_markers
+from tracekit.analysis.classification.rule_set import RuleSet, load_rules
 from tracekit.analysis.classification.stack_records import StackRecord, classify_records
 
-MARKERS = load_markers()
+MARKERS = load_rules()
 
 WORKER = ["libdispatch.dylib | _dispatch_lane_invoke", "libsystem_pthread.dylib | start_wqthread"]
 ASLEEP = ["libsystem_kernel.dylib | __psynch_cvwait", "libsystem_pthread.dylib | _pthread_cond_wait"]
@@ -24,7 +24,7 @@ def frame(text: str) -> tuple[str, str]:
     return binary, symbol
 
 
-def classified(stacks: list[list[str]], markers: Markers = MARKERS) -> Classification:
+def classified(stacks: list[list[str]], markers: RuleSet = MARKERS) -> Classification:
     rows = [frame(text) for stack in stacks for text in stack] or [("", "")]
     offsets = np.cumsum([0] + [len(stack) for stack in stacks])
     ids = np.arange(offsets[-1], dtype=np.int32)
@@ -32,7 +32,7 @@ def classified(stacks: list[list[str]], markers: Markers = MARKERS) -> Classific
     return classify_stacks(offsets, ids, names[:, 0], names[:, 1], markers)
 
 
-def verdict(*frames: str, thread: str = "", markers: Markers = MARKERS) -> tuple[str, str | None]:
+def verdict(*frames: str, thread: str = "", markers: RuleSet = MARKERS) -> tuple[str, str | None]:
     record = StackRecord(tuple(frame(text) for text in frames), thread)
     (found,) = classify_records([record], markers)
     return found["engine"], found["phase"]

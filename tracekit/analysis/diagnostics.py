@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.attribution import scopes_of
 from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.analysis.engines.measured import Measured
@@ -18,7 +18,7 @@ from tracekit.text import plural
 
 
 def doubts_of(
-    trace: Trace, labels: Labels, members: Membership, windows: pd.DataFrame, measured: Measured
+    trace: Trace, labels: SampleLabels, members: Membership, windows: pd.DataFrame, measured: Measured
 ) -> list[Issue]:
     """Return the issues of one analysis, beyond those of reading its recording."""
     return [
@@ -129,7 +129,7 @@ def _without_length(trace: Trace) -> list[Issue]:
 
 
 def _disagreement(
-    labels: Labels, members: Membership, windows: pd.DataFrame, measured: Measured
+    labels: SampleLabels, members: Membership, windows: pd.DataFrame, measured: Measured
 ) -> list[Issue]:
     """Say it when stacks hand work to the ANE in windows where its table has nothing."""
     if Engine.ANE not in measured.engines or not len(windows):
@@ -152,7 +152,7 @@ def _disagreement(
     return [Issue("warning", "ane-dispatch-without-interval", text, count)]
 
 
-def _unsymbolicated(trace: Trace, labels: Labels) -> list[Issue]:
+def _unsymbolicated(trace: Trace, labels: SampleLabels) -> list[Issue]:
     unknown = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
     with_stack = int((trace.samples["stack_id"] >= 0).sum())
     bare = unknown - (len(trace.samples) - with_stack)

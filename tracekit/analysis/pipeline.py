@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from tracekit.analysis.availability import gather_evidence
-from tracekit.analysis.classification.labels import label_samples
-from tracekit.analysis.classification.markers import load_markers
-from tracekit.analysis.classification.reasons import leading_frames
+from tracekit.analysis.classification.leading_frames import DecidingFrame, leading_frames
+from tracekit.analysis.classification.rule_set import load_rules
+from tracekit.analysis.classification.sample_labels import label_samples
 from tracekit.analysis.diagnostics import doubts_of, unknown_threads
 from tracekit.analysis.engines.attribution import SharesByWindow, attribute
 from tracekit.analysis.engines.counters import count_events, sum_metrics
@@ -54,7 +54,7 @@ def analyze(
     thread's include what the runtime's workers did for it. ``markers`` is a file of further rules. Raises
     ``UsageError`` when a selection matches nothing.
     """
-    rules = load_markers(markers)
+    rules = load_rules(markers)
     selection = Selection(process, thread)
     trace = select_process(trace, selection)
     labels = label_samples(trace, rules)
@@ -75,7 +75,7 @@ def analyze(
     verdicts = _verdicts(frame, attribution, times, segments, frames, measured, trace.weight_unit)
     return Analysis(
         trace=trace,
-        markers=rules,
+        rules=rules.rules,
         labels=labels,
         members=members,
         windows=frame,
@@ -104,7 +104,7 @@ def _verdicts(
     attribution: pd.DataFrame,
     times: pd.DataFrame,
     segments: pd.DataFrame,
-    frames: dict[int, dict[Engine, str]],
+    frames: dict[int, dict[Engine, DecidingFrame]],
     measured: Measured,
     unit: WeightUnit,
 ) -> tuple[Verdict, ...]:

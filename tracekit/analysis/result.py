@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tracekit.analysis.availability import Evidence
-from tracekit.analysis.classification.labels import Labels
-from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.classification.rules import Rule
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.measured import Measured
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.selection import Selection
@@ -29,8 +29,8 @@ class Analysis:
     """
 
     trace: Trace
-    markers: Markers
-    labels: Labels
+    rules: tuple[Rule, ...]
+    labels: SampleLabels
     members: Membership
     windows: pd.DataFrame
     attribution: pd.DataFrame

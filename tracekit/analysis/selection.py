@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.measured import target_pids
 from tracekit.analysis.engines.membership import Membership, assign_samples
 from tracekit.analysis.windows.stacks import windows_from_stacks
@@ -39,7 +39,7 @@ def select_process(trace: Trace, selection: Selection) -> Trace:
 
 
 def select_thread(
-    trace: Trace, selection: Selection, labels: Labels, windows: pd.DataFrame, members: Membership
+    trace: Trace, selection: Selection, labels: SampleLabels, windows: pd.DataFrame, members: Membership
 ) -> tuple[Trace, pd.DataFrame, Membership]:
     """Return the selected thread's samples and windows, and which sample counts in which window.
 
@@ -106,7 +106,7 @@ def _of_threads(trace: Trace, chosen: Mask) -> Mask:
     return marked
 
 
-def _served(trace: Trace, chosen: Mask, labels: Labels) -> Mask:
+def _served(trace: Trace, chosen: Mask, labels: SampleLabels) -> Mask:
     """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
     windows = window_frame(windows_from_stacks(trace, labels).windows)
     members = assign_samples(trace, labels, windows)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.verdicts import UNKNOWN, Verdict
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import IntArray
@@ -53,7 +53,11 @@ class Summary(Durations):
 
 
 def summarize(
-    trace: Trace, labels: Labels, windows: pd.DataFrame, times: pd.DataFrame, verdicts: Sequence[Verdict]
+    trace: Trace,
+    labels: SampleLabels,
+    windows: pd.DataFrame,
+    times: pd.DataFrame,
+    verdicts: Sequence[Verdict],
 ) -> Summary:
     """Return the summary of a run's windows; a whole-run window has no latency to speak of."""
     named = [verdict.verdict for verdict in verdicts]
@@ -92,7 +96,11 @@ def _percentiles(lengths: IntArray) -> tuple[int | None, int | None, int | None]
 
 
 def _sentence(
-    trace: Trace, labels: Labels, windows: pd.DataFrame, times: pd.DataFrame, verdicts: Sequence[Verdict]
+    trace: Trace,
+    labels: SampleLabels,
+    windows: pd.DataFrame,
+    times: pd.DataFrame,
+    verdicts: Sequence[Verdict],
 ) -> str:
     prepared = bool(trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any())
     named = [verdict.verdict for verdict in verdicts]
@@ -172,7 +180,7 @@ def _changes(windows: pd.DataFrame, verdicts: Sequence[str]) -> str:
     return f" By number: {', then '.join(told)}."
 
 
-def _no_model_sentence(labels: Labels, prepared: bool) -> str:
+def _no_model_sentence(labels: SampleLabels, prepared: bool) -> str:
     total = len(labels.engine)
     if prepared:
         return f"A model was compiled or loaded (measured); none of the {total} samples shows it running."

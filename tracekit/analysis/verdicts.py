@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from tracekit.analysis.classification.leading_frames import DecidingFrame
 from tracekit.analysis.engines.attribution import Share
 from tracekit.analysis.engines.hand_offs import HandOffs, in_ms
 from tracekit.model.trace import WeightUnit
@@ -29,7 +30,7 @@ class Facts(NamedTuple):
     window: int
     length_ns: int
     shares: Sequence[Share]
-    frames: Mapping[Engine, str]
+    frames: Mapping[Engine, DecidingFrame]
     foreign_ns: int = 0
     is_call: bool = False
     of_engine: bool = False
@@ -166,7 +167,7 @@ class Judge:
     def _beside(self, part: _Part, lead: Engine, facts: Facts) -> str:
         """Return ``a CPU fallback in the middle (BNNSFilterApply in libBNNS.dylib, 2 samples)``."""
         kind = "a CPU fallback" if part.engine is Engine.CPU else f"work on the {part.engine}"
-        frame = facts.frames.get(part.engine, "").split(", rule")[0]
+        frame = facts.frames[part.engine].place if part.engine in facts.frames else ""
         amount = f"measured, {in_ms(part.busy_ns)}" if part.busy_ns else _amount(part, facts)
         place = self.hand_offs.place(facts.window, part.engine, lead)
         return f"{kind}{place} ({f'{frame}, {amount}' if frame else amount})"

@@ -44,10 +44,10 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
       tracekit classify stacks.jsonl --markers my-rules.toml -o verdicts.jsonl
     """
     check_output(output, force)
-    from tracekit.analysis.classification.markers import load_markers
+    from tracekit.analysis.classification.rule_set import load_rules
     from tracekit.analysis.classification.stack_records import classify_records
 
-    rules = load_markers(Path(markers) if markers is not None else None)
+    rules = load_rules(Path(markers) if markers is not None else None)
     with _reading(source) as lines, open_output(output) as results:
         for verdict in classify_records(_records(lines, source), rules):
             results.write(f"{json.dumps(verdict)}\n".encode())

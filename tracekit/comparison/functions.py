@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.frames import has_symbol
-from tracekit.analysis.classification.labels import deciding_frames
+from tracekit.analysis.classification.frame_names import has_symbol
+from tracekit.analysis.classification.sample_labels import deciding_frames
 from tracekit.comparison.observations import FloatArray, Observations
 from tracekit.model.columns import IntArray
 from tracekit.model.trace import WeightUnit

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tracekit
-from tracekit.analysis.classification.labels import take
+from tracekit.analysis.classification.sample_labels import take
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.export.firefox_tables import Tables

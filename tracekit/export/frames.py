@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.labels import deciding_frames
+from tracekit.analysis.classification.sample_labels import deciding_frames
 from tracekit.analysis.result import Analysis
 from tracekit.export.stacks import MAX_NAME, window_of_samples
 from tracekit.model.columns import IntArray, categorical

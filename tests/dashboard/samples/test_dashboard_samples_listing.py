@@ -60,7 +60,7 @@ def slow(analysis: Analysis) -> list[tuple[Any, ...]]:
                 row.weight,
                 row.stack,
                 *(names[0] if names else (None, None)),
-                "" if rule < 0 else analysis.markers.rules[rule].id,
+                "" if rule < 0 else analysis.rules[rule].id,
             )
         )
     return found
@@ -126,7 +126,7 @@ def test_a_stack_with_what_decided_it(tmp_path: Path) -> None:
     found = stack_document(samples, 0)
     assert found["frames"] == [list(reversed(frame.split(" | "))) for frame in BNNS]
     assert (found["engine"], found["phase"], found["above"], found["below"]) == ("CPU", "execute", 0, 0)
-    (rule,) = (one for one in analysis.markers.rules if one.id == found["rule"])
+    (rule,) = (one for one in analysis.rules if one.id == found["rule"])
     assert found["frames"][found["deciding"]][0].startswith("BNNS")
     assert found["why"] == rule.means != ""
     plain = stack_document(samples, 1)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.stack_walk import (
     NO_PHASE,
     Classification,
@@ -29,7 +29,7 @@ from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Engine, Phase
 __all__ = ["Classification", "apply_idle_threads", "classify", "classify_stacks"]
 
 
-def classify(stacks: StackTable, markers: Markers) -> Classification:
+def classify(stacks: StackTable, markers: RuleSet) -> Classification:
     """Classify every stack of a table. Linear in its frames; each function's name is matched once."""
     return _classify(stacks.offsets, stacks.frame_ids, FrameNames.of(stacks), markers)
 
@@ -39,7 +39,7 @@ def classify_stacks(
     frame_ids: npt.NDArray[np.int32],
     binaries: Objects,
     symbols: Objects,
-    markers: Markers,
+    markers: RuleSet,
 ) -> Classification:
     """Classify stacks in CSR form, leaf first; ``frame_ids`` are rows of ``binaries`` and ``symbols``."""
     names = FrameNames(*pd.factorize(binaries), *pd.factorize(symbols))
@@ -47,7 +47,7 @@ def classify_stacks(
 
 
 def _classify(
-    offsets: IntArray, frame_ids: npt.NDArray[np.int32], names: FrameNames, markers: Markers
+    offsets: IntArray, frame_ids: npt.NDArray[np.int32], names: FrameNames, markers: RuleSet
 ) -> Classification:
     return Walk(offsets, frame_ids, match_frames(names, markers), markers.rules).result()
 
@@ -57,7 +57,7 @@ def apply_idle_threads(
     stack_ids: npt.NDArray[np.int32],
     thread_ids: npt.NDArray[np.int32],
     thread_names: Sequence[str] | Objects,
-    markers: Markers,
+    markers: RuleSet,
 ) -> tuple[Codes, Codes]:
     """Return engine and phase per sample: the stack's, or the service thread's when the stack shows nothing.
 

@@ -8,7 +8,7 @@ from fnmatch import translate
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from tracekit.analysis.classification.frames import literals_inside
+from tracekit.analysis.classification.pattern_literals import required_literals
 from tracekit.model.vocabulary import Engine, Phase
 
 Strength: TypeAlias = Literal["decisive", "presumed", "needs-ml", "context", "plumbing", "thread"]
@@ -63,7 +63,7 @@ class Rule:
     @cached_property
     def literals(self) -> tuple[str, ...]:
         """Strings of which every symbol that fits contains at least one; ("",) when that is not known."""
-        return literals_inside(self.symbol) or ("",)
+        return required_literals(self.symbol) or ("",)
 
     def fits_binary(self, binary: str) -> bool:
         """True when this rule may match frames of ``binary``, a ``plain_binary``; "" is an unknown one."""

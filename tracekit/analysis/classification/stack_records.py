@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify_stacks
-from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.rules import Rule
 from tracekit.model.vocabulary import ENGINES, PHASES, Engine, Phase
 
@@ -57,14 +57,14 @@ def _text(table: Mapping[str, Any], key: str, what: str) -> str:
     return value
 
 
-def classify_records(records: Iterable[StackRecord], markers: Markers) -> Iterator[dict[str, Any]]:
+def classify_records(records: Iterable[StackRecord], markers: RuleSet) -> Iterator[dict[str, Any]]:
     """Yield one verdict per record, in order; ``BATCH`` records are held at a time."""
     source = iter(records)
     while batch := list(islice(source, BATCH)):
         yield from _classify_batch(batch, markers)
 
 
-def _classify_batch(records: Sequence[StackRecord], markers: Markers) -> Iterator[dict[str, Any]]:
+def _classify_batch(records: Sequence[StackRecord], markers: RuleSet) -> Iterator[dict[str, Any]]:
     rows = {frame: row for row, frame in enumerate({frame: None for one in records for frame in one.frames})}
     frame_ids = np.array([rows[frame] for one in records for frame in one.frames], np.int32)
     offsets = np.cumsum([0] + [len(one.frames) for one in records], dtype=np.int64)
@@ -83,7 +83,7 @@ def _classify_batch(records: Sequence[StackRecord], markers: Markers) -> Iterato
             yield verdict | _by_frame(record, found, at, markers.rules)
 
 
-def _by_thread(record: StackRecord, markers: Markers) -> dict[str, Any]:
+def _by_thread(record: StackRecord, markers: RuleSet) -> dict[str, Any]:
     """Return the second half of a verdict that the thread's name gave."""
     rule = markers.rules[markers.match_thread(record.thread_name)]
     return {"rule": rule.id, "frame": None, "why": f"thread '{record.thread_name}': {rule.means or rule.id}"}

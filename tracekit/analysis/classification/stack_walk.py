@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.classification.frames import has_symbol
-from tracekit.analysis.classification.markers import NO_MATCH, FrameMatch, Markers
+from tracekit.analysis.classification.frame_names import has_symbol
+from tracekit.analysis.classification.rule_set import NO_MATCH, FrameMatch, RuleSet
 from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.model.columns import IntArray
@@ -46,7 +46,7 @@ class Classification:
     """What the rules say about every unique stack; one entry per stack in each array.
 
     ``engine``, ``phase``: codes of ``tracekit.model.vocabulary``; phase -1 is none. ``rule``, ``phase_rule``,
-    ``boundary_rule``: rows of ``Markers.rules``, -1 for none; ``phase_rule`` is the load or compile rule that
+    ``boundary_rule``: rows of ``RuleSet.rules``, -1 for none; ``phase_rule`` is the load or compile rule that
     set the phase, when one did. ``deciding``, ``boundary``: positions in the stack, 0 is the leaf, -1 none;
     ``boundary`` is the rootmost frame where a prediction call begins. ``worker``: ML work for a call that
     stands on another thread. ``bare``: the stack shows nothing but plumbing.
@@ -101,7 +101,7 @@ class _Flag:
 
 @dataclass(frozen=True)
 class FrameFacts:
-    """Per frame row: the flags of its rules, and the rules as rows of ``Markers.rules``."""
+    """Per frame row: the flags of its rules, and the rules as rows of ``RuleSet.rules``."""
 
     flags: npt.NDArray[np.uint32]
     rule: RuleIndices
@@ -126,7 +126,7 @@ class FrameNames:
         return cls(codes[rows], binaries, stacks.symbol_codes, stacks.symbol_names)
 
 
-def match_frames(names: FrameNames, markers: Markers) -> FrameFacts:
+def match_frames(names: FrameNames, markers: RuleSet) -> FrameFacts:
     """Match every distinct pair of binary and symbol once and spread the result over the rows."""
     width = max(len(names.symbols), 1)
     row, pairs = pd.factorize(names.binary_codes.astype(np.int64) * width + names.symbol_codes)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import INFERENCE, grouped, sums
 from tracekit.analysis.engines.measured import Measured, is_work, rows_by
 from tracekit.analysis.engines.membership import OUTSIDE, Membership
@@ -96,7 +96,7 @@ class Amounts:
 
 def attribute(
     trace: Trace,
-    labels: Labels,
+    labels: SampleLabels,
     members: Membership,
     windows: pd.DataFrame,
     measured: Measured,
@@ -155,7 +155,9 @@ def _placed(keys: IntArray, own: IntArray, amounts: IntArray) -> pd.arrays.Integ
     return pd.arrays.IntegerArray(placed, missing)
 
 
-def _sample_totals(trace: Trace, labels: Labels, members: Membership) -> tuple[IntArray, IntArray, IntArray]:
+def _sample_totals(
+    trace: Trace, labels: SampleLabels, members: Membership
+) -> tuple[IntArray, IntArray, IntArray]:
     """Return keys, and the samples and the weight of each."""
     sample, window = members.with_outside(len(trace.samples))
     keys, at = grouped(_keyed(window, labels.engine[sample], labels.phase[sample]))

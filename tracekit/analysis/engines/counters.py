@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, sums
 from tracekit.analysis.engines.measured import rows_by
 from tracekit.analysis.engines.membership import NOBODY, Membership
@@ -29,7 +29,7 @@ _BRANCHES = ("INST_BRANCH", "BR_INST_RETIRED.ALL_BRANCHES")
 _MISPREDICTED = ("BRANCH_MISPRED_NONSPEC", "BR_MISP_RETIRED.ALL_BRANCHES")
 
 
-def count_events(trace: Trace, labels: Labels, members: Membership) -> pd.DataFrame:
+def count_events(trace: Trace, labels: SampleLabels, members: Membership) -> pd.DataFrame:
     """Return the counters' sums (``EVENT_COUNTS``), one row per window × engine × event with samples."""
     names = [str(name) for name in trace.counters.columns]
     sample, window = members.with_outside(len(trace.samples)) if names else NOBODY.with_outside(0)

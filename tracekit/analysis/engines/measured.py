@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, is_engine, positions_by
 from tracekit.analysis.engines.spans import NOTHING, Spans, union
 from tracekit.model.columns import BoolArray, IntArray
@@ -240,7 +240,7 @@ def owner_of(label: str, models: set[str]) -> str | None:
     return next((label[:end] for end in reversed(ends) if label[:end] in models), None)
 
 
-def ane_may_be_ours(labels: Labels) -> bool:
+def ane_may_be_ours(labels: SampleLabels) -> bool:
     """Return False where the target's stacks speak against it that the ANE worked for the target.
 
     They do if most of them have symbols, none shows the Neural Engine in any phase, and either

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray
@@ -41,7 +41,7 @@ class Membership:
 NOBODY = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-def assign_samples(trace: Trace, labels: Labels, windows: pd.DataFrame) -> Membership:
+def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) -> Membership:
     """Return the samples of each window.
 
     A window that the user gave, or that spans the run, counts every sample in its time. A call counts its own

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.attribution import BASES, scopes_of, waits_of
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, sums
 from tracekit.analysis.engines.measured import Measured, is_work
@@ -65,7 +65,7 @@ class Timeline:
     def __init__(
         self,
         trace: Trace,
-        labels: Labels,
+        labels: SampleLabels,
         members: Membership,
         windows: pd.DataFrame,
         measured: Measured,

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, is_engine, is_phase, positions_by
 from tracekit.analysis.engines.spans import Spans, union
 from tracekit.analysis.windows.stacks import LONG_HOLE_NS
@@ -43,7 +43,7 @@ class _Lane:
 class Waiting:
     """Spans of waiting by engine and thread, and how they are known."""
 
-    def __init__(self, trace: Trace, labels: Labels) -> None:
+    def __init__(self, trace: Trace, labels: SampleLabels) -> None:
         self._trace = trace
         self._labels = labels
         self.basis: dict[Engine, Basis] = {}

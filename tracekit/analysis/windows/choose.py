@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
 from tracekit.analysis.engines.measured import ane_may_be_ours
 from tracekit.analysis.engines.spans import Spans
@@ -45,7 +45,7 @@ class Choice:
 
 def choose_windows(
     trace: Trace,
-    labels: Labels,
+    labels: SampleLabels,
     wanted: WindowSource | Sequence[Window],
     signposts: Sequence[str],
     pids: frozenset[int],
@@ -90,7 +90,9 @@ def _measured_work(trace: Trace) -> bool:
     return bool(work.any())
 
 
-def _asked_for(trace: Trace, labels: Labels, wanted: str, inferred: Inferred, pids: frozenset[int]) -> Choice:
+def _asked_for(
+    trace: Trace, labels: SampleLabels, wanted: str, inferred: Inferred, pids: frozenset[int]
+) -> Choice:
     find, what = _FROM_TABLES[wanted]
     windows = find(trace, pids)
     if not windows:
@@ -107,11 +109,13 @@ def _asked_for(trace: Trace, labels: Labels, wanted: str, inferred: Inferred, pi
     return Choice(windows, tuple(issues))
 
 
-def _with_threads(trace: Trace, labels: Labels, windows: list[Window]) -> list[Window]:
+def _with_threads(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Window]:
     return bind_threads(trace, windows, windows_from_stacks(trace, labels).windows)
 
 
-def _fused(trace: Trace, labels: Labels, source: str, windows: list[Window], inferred: Inferred) -> Choice:
+def _fused(
+    trace: Trace, labels: SampleLabels, source: str, windows: list[Window], inferred: Inferred
+) -> Choice:
     """Return measured windows, and the calls on stacks that none of them touches: no call is lost."""
     windows = bind_threads(trace, windows, inferred.windows)
     left = _untouched(windows, inferred.windows)
@@ -146,7 +150,7 @@ def _may_be(window: Window, pid: int, thread: int) -> bool:
     )
 
 
-def _ane_caveats(trace: Trace, labels: Labels, windows: list[Window]) -> list[Issue]:
+def _ane_caveats(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Issue]:
     """Say what windows from ANE intervals leave out."""
     text = (
         "windows are the Neural Engine's intervals: from the first to the last interval of a prediction,"

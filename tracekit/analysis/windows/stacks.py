@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.classification.labels import Labels
+from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import is_phase
 from tracekit.analysis.windows.window import Window, sampling_period_ns
 from tracekit.model.columns import IntArray
@@ -75,7 +75,7 @@ class Inferred:
     longest_ns: int
 
 
-def windows_from_stacks(trace: Trace, labels: Labels) -> Inferred:
+def windows_from_stacks(trace: Trace, labels: SampleLabels) -> Inferred:
     """Return what the module's rules infer. Expects ``trace.samples`` in time order."""
     reader = _StackReader(trace, labels)
     windows = reader.windows()
@@ -85,7 +85,7 @@ def windows_from_stacks(trace: Trace, labels: Labels) -> Inferred:
 class _StackReader:
     """One pass over a trace; samples are referred to by position, and positions are in time order."""
 
-    def __init__(self, trace: Trace, labels: Labels) -> None:
+    def __init__(self, trace: Trace, labels: SampleLabels) -> None:
         self._trace = trace
         self._labels = labels
         self._times = trace.samples["time_ns"].to_numpy(np.int64)

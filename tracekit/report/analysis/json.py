@@ -12,7 +12,7 @@ import pandas as pd
 
 import tracekit
 from tracekit.analysis.availability import Evidence
-from tracekit.analysis.classification.frames import has_symbol
+from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.engines.attribution import Share, SharesByWindow
 from tracekit.analysis.engines.counters import ratios
 from tracekit.analysis.engines.membership import OUTSIDE

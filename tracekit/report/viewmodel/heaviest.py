@@ -63,7 +63,7 @@ def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavySt
                 int(count[leaf]),
                 str(ENGINES[int(found.engine[at])]),
                 None if phase < 0 else str(PHASES[phase]),
-                analysis.markers.rules[rule].id if rule >= 0 else "",
+                analysis.rules[rule].id if rule >= 0 else "",
                 tuple((str(symbols[f]), str(names[f])) for f in kept.tolist()),
                 deciding - above if deciding >= 0 else -1,
                 above,

@@ -13,18 +13,18 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from tracekit.analysis.classification.frames import plain_frame
-from tracekit.analysis.classification.markers_file import read_markers_file
+from tracekit.analysis.classification.frame_names import plain_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength
+from tracekit.analysis.classification.rules_file import read_rules_file
 
-__all__ = ["Boundary", "Example", "FrameMatch", "Markers", "Rule", "Strength", "load_markers"]
+__all__ = ["Boundary", "Example", "FrameMatch", "Rule", "RuleSet", "Strength", "load_rules"]
 
 BUILT_IN = Path(__file__).with_name("markers.toml")
 _START = 3
 
 
 class FrameMatch(NamedTuple):
-    """The rules of one frame as indices into ``Markers.rules``; -1 for none."""
+    """The rules of one frame as indices into ``RuleSet.rules``; -1 for none."""
 
     rule: int
     phase_rule: int
@@ -62,7 +62,7 @@ class _Candidates:
 
 
 @dataclass(frozen=True)
-class Markers:
+class RuleSet:
     """The rules in order of precedence; ``rules[i]`` is what a ``Classification`` calls rule ``i``."""
 
     rules: tuple[Rule, ...]
@@ -111,7 +111,7 @@ class Markers:
         self._by_binary[binary] = self._of_rules[rules]
 
 
-def load_markers(extra: Path | None = None) -> Markers:
+def load_rules(extra: Path | None = None) -> RuleSet:
     """Return the built-in rules, changed by the file ``extra``.
 
     A rule of the file with the id of a built-in one replaces it; other rules come before all built-in ones,
@@ -122,14 +122,14 @@ def load_markers(extra: Path | None = None) -> Markers:
     if extra is None:
         return built_in
     known = {rule.id: rule for rule in built_in.rules}
-    changes = read_markers_file(extra, known=tuple(known))
+    changes = read_rules_file(extra, known=tuple(known))
     replaced = {rule.id: rule for rule in changes.rules if rule.id in known}
     added = [rule for rule in changes.rules if rule.id not in known]
     kept = [replaced.get(rule.id, rule) for rule in built_in.rules if rule.id not in changes.disable]
-    return Markers((*added, *kept))
+    return RuleSet((*added, *kept))
 
 
 @cache
-def _built_in() -> Markers:
+def _built_in() -> RuleSet:
     """Read once per process, and without trying the patterns, which tests do: the file is long."""
-    return Markers(read_markers_file(BUILT_IN, try_patterns=False).rules)
+    return RuleSet(read_rules_file(BUILT_IN, try_patterns=False).rules)

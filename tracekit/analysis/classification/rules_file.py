@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
-from tracekit.analysis.classification.frames import plain_frame
+from tracekit.analysis.classification.frame_names import plain_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength, with_defaults
 from tracekit.errors import InputError
 from tracekit.model.vocabulary import Engine, Phase
@@ -43,14 +43,14 @@ _REPEATED_GROUP = re.compile(r"(?:[+*}]|\{\d+,)\)(?:[*+](?!\+)|\{\d*,)")
 
 
 @dataclass(frozen=True)
-class MarkersFile:
+class RulesFile:
     """What a file of rules says."""
 
     rules: tuple[Rule, ...]
     disable: frozenset[str]
 
 
-def read_markers_file(path: Path, known: Sequence[str] = (), try_patterns: bool = True) -> MarkersFile:
+def read_rules_file(path: Path, known: Sequence[str] = (), try_patterns: bool = True) -> RulesFile:
     """Read and check a file; ``known`` are the ids that ``disable`` may name.
 
     Without ``try_patterns``, no pattern is compiled before it is needed, nor held against its examples.
@@ -69,7 +69,7 @@ def read_markers_file(path: Path, known: Sequence[str] = (), try_patterns: bool 
     for name in disable:
         if name not in known:
             reader.fail(f"'disable' names '{name}', which is no built-in rule{_hint(name, known)}.")
-    return MarkersFile(rules, frozenset(disable))
+    return RulesFile(rules, frozenset(disable))
 
 
 def _parse(path: Path) -> dict[str, Any]:

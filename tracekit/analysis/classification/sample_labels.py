@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify
-from tracekit.analysis.classification.markers import Markers
+from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import StackTable
@@ -17,7 +17,7 @@ from tracekit.model.vocabulary import ML_ENGINES, PHASE_CODE, Phase
 
 
 @dataclass(frozen=True)
-class Labels:
+class SampleLabels:
     """One entry per sample of a trace, in its order.
 
     ``in_call``: the stack holds a prediction's entry (``boundary`` frame). ``is_worker``: a runtime's worker
@@ -35,7 +35,7 @@ class Labels:
     pid: IntArray
 
 
-def label_samples(trace: Trace, markers: Markers) -> Labels:
+def label_samples(trace: Trace, markers: RuleSet) -> SampleLabels:
     """Classify the unique stacks of ``trace`` and return the labels of its samples."""
     found = classify(trace.stacks, markers)
     stack_ids = trace.samples["stack_id"].to_numpy()
@@ -49,7 +49,7 @@ def label_samples(trace: Trace, markers: Markers) -> Labels:
     boundary = np.append(found.boundary_rule, np.int32(-1))[stack_ids]
     in_call = boundary >= 0
     pids = np.append(trace.threads["pid"].to_numpy(np.int64), -1)
-    return Labels(
+    return SampleLabels(
         found,
         engine,
         phase,

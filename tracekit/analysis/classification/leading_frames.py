@@ -1,0 +1,162 @@
+"""The frame to name as the reason for an engine, per window: the deciding frame with most samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.classification.classify import Classification
+from tracekit.analysis.classification.frame_names import has_symbol
+from tracekit.analysis.classification.rule_set import RuleSet
+from tracekit.analysis.classification.sample_labels import SampleLabels, deciding_frames
+from tracekit.analysis.classification.stack_walk import FrameNames
+from tracekit.analysis.engines.codes import INFERENCE, firsts, is_phase
+from tracekit.analysis.engines.membership import Membership
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.tables import StackTable
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINES, Engine
+
+MAX_SYMBOL_LENGTH = 80
+"""Longer symbols are shortened where a sentence names them."""
+
+
+@dataclass(frozen=True)
+class DecidingFrame:
+    """A frame that decided a stack's engine, and the id of its rule; ``binary`` is "" where it is unknown."""
+
+    symbol: str
+    binary: str
+    rule: str
+
+    @property
+    def place(self) -> str:
+        """The frame as a sentence names it: its shortened symbol, and its binary."""
+        return f"{shorten(self.symbol)} in {self.binary or 'an unknown binary'}"
+
+    def __str__(self) -> str:
+        return f"{self.place}, rule {self.rule}"
+
+
+def leading_frames(
+    trace: Trace, labels: SampleLabels, rule_set: RuleSet, members: Membership
+) -> dict[int, dict[Engine, DecidingFrame]]:
+    """Return, per window and engine, the frame to name as the reason.
+
+    It is the deciding frame with most inference samples there; a frame with a symbol goes before a bare
+    address, and among equals the rule that stands first.
+    """
+    classification = labels.classification
+    representative, has_name = _group_by_deciding_frame(trace.stacks, classification)
+    stack_ids = trace.samples["stack_id"].to_numpy()[members.sample]
+    group = np.append(representative, -1)[stack_ids]
+    counts = is_phase(labels.phase[members.sample], *INFERENCE) & (group >= 0)
+
+    # Count samples per (window, group). Both fit one integer, so that one factorize finds the distinct pairs:
+    # key = window * width + group.
+    width = len(representative) + 1
+    pair, keys = pd.factorize(members.window[counts] * width + group[counts])
+    window, group = np.divmod(keys, width)
+    size = np.bincount(pair, minlength=len(keys))
+    engine = classification.engine[group].astype(np.int64)
+
+    # Sorted by window, engine, then preference: the first pair of each (window, engine) leads.
+    order = np.lexsort((classification.rule[group], -size, ~has_name[group], engine, window))
+    leading = order[np.flatnonzero(np.diff(window[order] * len(ENGINES) + engine[order], prepend=-1))]
+
+    # All stacks of a group with a symbol name the same frame. Bare addresses share one group per binary, so
+    # there the first sampled stack of the window is described: its callers may have a name.
+    first_sampled = stack_ids[counts][firsts(pair, len(keys))[leading]]
+    stack = np.where(has_name[group[leading]], group[leading], first_sampled)
+    describer = _FrameDescriber(trace.stacks, classification, rule_set)
+    frames: dict[int, dict[Engine, DecidingFrame]] = {}
+    rows = zip(window[leading].tolist(), engine[leading].tolist(), stack.tolist(), strict=True)
+    for window_id, engine_code, stack_id in rows:
+        frames.setdefault(window_id, {})[ENGINES[engine_code]] = describer.describe(stack_id)
+    return frames
+
+
+def _group_by_deciding_frame(
+    stacks: StackTable, classification: Classification
+) -> tuple[IntArray, BoolArray]:
+    """Group stacks that the same rule decides at a frame of the same name.
+
+    Return, per stack, the first stack of its group, or -1 where no frame decides; and, at the first stack of
+    each group, whether the deciding frame has a symbol.
+    """
+    count = len(stacks)
+    names = FrameNames.of(stacks)
+    frame = deciding_frames(classification, stacks, np.arange(count, dtype=np.int32))
+    decided = np.flatnonzero((frame >= 0) & (classification.rule >= 0))
+    frame = frame[decided]
+    # (binary, symbol, rule, engine) as one mixed-radix number.
+    key = names.binary_codes[frame].astype(np.int64)
+    for codes, size in (
+        (names.symbol_codes[frame], len(names.symbols)),
+        (classification.rule[decided], int(classification.rule.max(initial=0)) + 1),
+        (classification.engine[decided], len(ENGINES)),
+    ):
+        key = key * size + codes
+    group, distinct = pd.factorize(key)
+    first = firsts(group, len(distinct))
+    representative, has_name = np.full(count, -1, np.int64), np.zeros(count, bool)
+    representative[decided] = decided[first][group]
+    symbols = names.symbols[names.symbol_codes[frame[first]]]
+    has_name[decided[first]] = [has_symbol(symbol) for symbol in symbols]
+    return representative, has_name
+
+
+class _FrameDescriber:
+    """Finds the frame to name for a stack, once per stack."""
+
+    def __init__(self, stacks: StackTable, classification: Classification, rule_set: RuleSet) -> None:
+        self._stacks = stacks
+        self._classification = classification
+        self._rule_set = rule_set
+        self._cache: dict[int, DecidingFrame] = {}
+
+    def describe(self, stack_id: int) -> DecidingFrame:
+        """Return the deciding frame of a stack.
+
+        Where that frame is a bare address (only its binary matched), the nearest caller with a symbol whose
+        rule names the same engine says more, and is returned instead.
+        """
+        if stack_id not in self._cache:
+            self._cache[stack_id] = self._describe(stack_id)
+        return self._cache[stack_id]
+
+    def _describe(self, stack_id: int) -> DecidingFrame:
+        deciding = int(self._classification.rule[stack_id])
+        position = int(self._classification.deciding[stack_id])
+        for caller in range(position, len(self._stacks.stack(stack_id))):
+            binary, symbol = self._frame(stack_id, caller)
+            if not has_symbol(symbol):
+                continue
+            matched = self._rule_set.match(binary, symbol).rule
+            if self._names_same_engine(matched, deciding):
+                return DecidingFrame(symbol, binary, self._rule_set.rules[matched].id)
+        binary, symbol = self._frame(stack_id, position)
+        return DecidingFrame(symbol, binary, self._rule_set.rules[deciding].id)
+
+    def _frame(self, stack_id: int, position: int) -> tuple[str, str]:
+        frame = self._stacks.stack(stack_id)[position]
+        return str(self._stacks.binary_names[frame]), str(self._stacks.symbols[frame])
+
+    def _names_same_engine(self, matched: int, deciding: int) -> bool:
+        if matched == deciding:
+            return True
+        rules = self._rule_set.rules
+        return (
+            matched >= 0
+            and rules[matched].strength == "decisive"
+            and rules[matched].engine is rules[deciding].engine
+        )
+
+
+def shorten(symbol: str, limit: int = MAX_SYMBOL_LENGTH) -> str:
+    """Return a symbol that fits a sentence: C++ arguments are removed first, then the end."""
+    if len(symbol) > limit and "(" in symbol and not symbol.startswith(("-[", "+[")):
+        symbol = symbol[: symbol.index("(", 1)] if "(" in symbol[1:] else symbol
+    return symbol if len(symbol) <= limit else f"{symbol[: limit - 1]}…"
