@@ -11,7 +11,7 @@ from dash import Input, Output, State
 from flask import Flask, Response, request
 
 import tracekit
-from dashboard import access, answers
+from dashboard import auth, error_responses
 from dashboard.callbacks import compare as compare_callbacks
 from dashboard.callbacks import library as library_callbacks
 from dashboard.callbacks import record as record_callbacks
@@ -72,13 +72,13 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     trace_callbacks.register(app, library)
     compare_callbacks.register(app, library)
     record_callbacks.register(app, settings, library)
-    answers.register(app.server)
+    error_responses.register(app.server)
     views.register(app.server, library)
     samples.register(app.server, library)
     uploads.register(app.server, library)
     files.register(app.server, library)
     compare_routes.register(app.server, library)
-    access.protect(app.server, settings, app.csp_hashes())
+    auth.protect(app.server, settings, app.csp_hashes())
     return app
 
 
@@ -135,8 +135,8 @@ def _parts(path: str) -> list[str]:
 def _tell(error: Exception) -> None:
     """Show on the page what went wrong in a callback."""
     if isinstance(error, tracekit.TracekitError):
-        sentence = answers.sentence_of(error)
+        sentence = error_responses.sentence_of(error)
     else:
         _log.error("a callback failed", exc_info=error)
-        sentence = answers.UNKNOWN
+        sentence = error_responses.UNKNOWN
     dash.set_props("problem", {"children": problem(sentence)})

@@ -67,7 +67,7 @@ def dashboard_command(
     paths = [_existing(one) for one in inputs]
     from dashboard.library.library import Library
     from dashboard.recording.state import being_saved
-    from dashboard.serve import address, listening, other_addresses, serve
+    from dashboard.server import address, listening, other_addresses, serve
     from dashboard.settings import Settings, default_folder
 
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)

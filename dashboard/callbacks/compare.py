@@ -7,11 +7,11 @@ from typing import Any
 import dash
 from dash import ALL, Input, Output, State, ctx
 
-from dashboard.answers import sentence_of
 from dashboard.callbacks import polls
 from dashboard.callbacks.trace import forget_problem, was_pressed
+from dashboard.error_responses import sentence_of
 from dashboard.errors import Conflict, NotFound
-from dashboard.library.comparisons import Stand
+from dashboard.jobs.comparisons import ComparisonStatus
 from dashboard.library.library import Library
 from dashboard.pages import compare
 from dashboard.pages.frame import not_found
@@ -60,7 +60,7 @@ def page(library: Library, base_id: str, new_id: str) -> Node:
     try:
         stand = library.comparisons.ask(base_id, new_id)
     except (Conflict, NotFound) as error:
-        stand = Stand("failed", message=sentence_of(error))
+        stand = ComparisonStatus("failed", message=sentence_of(error))
     if stand.state == "ready":
         return compare.ready_page(base, new)
     show = compare.busy_page if stand.state in ("waiting", "comparing") else compare.ended_page

@@ -10,9 +10,9 @@ from typing import Any
 import dash
 from dash import ALL, Input, Output, State, ctx
 
-from dashboard.answers import sentence_of
 from dashboard.callbacks import polls
 from dashboard.callbacks.trace import forget_problem, perform, was_pressed
+from dashboard.error_responses import sentence_of
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library

@@ -10,7 +10,7 @@ from typing import Any
 import dash
 from dash import ALL, MATCH, Input, Output, State, ctx
 
-from dashboard.access import is_private
+from dashboard.auth import is_private
 from dashboard.callbacks.trace import forget_problem, was_pressed
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
@@ -18,8 +18,8 @@ from dashboard.pages import record as pages
 from dashboard.pages import record_form
 from dashboard.pages.parts import Node
 from dashboard.recording.attempts import Attempt, Attempts
-from dashboard.recording.machine import Machine, processes
-from dashboard.recording.wanted import LONGEST_SECONDS, SHORTEST_SECONDS, Wanted
+from dashboard.recording.host import HostProbe, processes
+from dashboard.recording.request import LONGEST_SECONDS, SHORTEST_SECONDS, RecordingRequest
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 
@@ -41,7 +41,7 @@ def page(settings: Settings) -> Node:
 
 def register(app: dash.Dash, settings: Settings, library: Library) -> None:
     """Offer what there is to record, start it, follow it, and do what the buttons say."""
-    attempts, machine = Attempts(settings.folder, library, settings.limits.free_disk_bytes), Machine()
+    attempts, machine = Attempts(settings.folder, library, settings.limits.free_disk_bytes), HostProbe()
     attempts.resume()
     if not may_record(settings):
         return
@@ -51,7 +51,7 @@ def register(app: dash.Dash, settings: Settings, library: Library) -> None:
     _act(app, attempts, machine)
 
 
-def _offer(app: dash.Dash, machine: Machine) -> None:
+def _offer(app: dash.Dash, machine: HostProbe) -> None:
     @app.callback(
         Output("record-form", "children"),
         Output("record-shown", "data"),
@@ -181,7 +181,7 @@ def _start(app: dash.Dash, attempts: Attempts) -> None:
 
 def wanted(
     device: Any, kind: Any, process: Any, name: Any, app: Any, with_what: Any, seconds: Any, units: Any
-) -> Wanted:
+) -> RecordingRequest:
     """Return the request that the fields of the page make; raise ``UsageError`` for what makes none."""
     on, _, udid = _text(device).partition(":")
     instruments, _, chosen = _text(with_what).partition(":")
@@ -197,7 +197,7 @@ def wanted(
             raise UsageError("Choose the process to record.")
     if seconds is None:
         raise UsageError(TIME_LIMIT)
-    return Wanted(
+    return RecordingRequest(
         kind,
         target.strip(),
         pid,
@@ -209,7 +209,7 @@ def wanted(
     )
 
 
-def _act(app: dash.Dash, attempts: Attempts, machine: Machine) -> None:
+def _act(app: dash.Dash, attempts: Attempts, machine: HostProbe) -> None:
     @app.callback(
         Output("address", "pathname", allow_duplicate=True),
         Output("record-drawn", "data", allow_duplicate=True),

@@ -2,7 +2,7 @@
 
 ::
 
-    lock  catalog.sqlite3
+    lock  lock.pid  catalog.sqlite3
     recordings/<id>/input/     what was uploaded: the file ``recording``, or a folder's files
                     results/   what the pages need; it appears whole, by renaming
                     work-…/    what a worker is writing
@@ -15,14 +15,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import shutil
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
-from dashboard.errors import NotFound
-from dashboard.library.lock import Lock
+from filelock import FileLock, Timeout
+
+from dashboard.errors import Conflict, NotFound
 from tracekit.errors import UsageError
 from tracekit.record.output_path import journal_path
 
@@ -44,18 +47,34 @@ class Store:
         self.folder = folder
 
     @classmethod
-    def locked(cls, folder: Path) -> tuple[Store, Lock]:
+    def locked(cls, folder: Path) -> tuple[Store, FileLock]:
         """Make the folders and return the store with its lock; raise ``UsageError`` when they cannot be."""
         store = cls(folder.expanduser().absolute())
         try:
             for place in (store.folder, store.recordings, store.uploads, store.comparisons, store.trash):
                 place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return store, Lock(store.folder / "lock")
+            return store, store._acquire_lock()
         except OSError as error:
             raise UsageError(
                 f"The library {folder} cannot be used: {error.strerror or error}."
                 " Name another folder with --library."
             ) from error
+
+    def _acquire_lock(self) -> FileLock:
+        pid_file = self.folder / "lock.pid"
+        try:
+            lock = acquired_lock(self.folder / "lock")
+        except Conflict:
+            holder = ""
+            with suppress(OSError, ValueError):
+                holder = f" (pid {int(pid_file.read_text('ascii'))})"
+            raise Conflict(
+                f"Another dashboard{holder} uses the library {self.folder}. Use that one, end it, or name"
+                " another folder with --library."
+            ) from None
+        with suppress(OSError):  # the pid only serves the message above
+            pid_file.write_text(str(os.getpid()), "ascii")
+        return lock
 
     @property
     def recordings(self) -> Path:
@@ -150,6 +169,20 @@ class Store:
     def upload_ids(self) -> list[str]:
         """Return the ids of the uploads."""
         return sorted(folder.name for folder in self.uploads.iterdir() if _ID.fullmatch(folder.name))
+
+
+def acquired_lock(path: Path) -> FileLock:
+    """Return a lock on a file, held until ``release`` or the end of this process, however it ends.
+
+    Raises ``Conflict`` if another process, or another lock of this process, holds it. The file is never
+    removed: removing it would let two processes hold locks of the same name.
+    """
+    lock = FileLock(path, timeout=0, mode=0o600, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise Conflict(f"{path} is in use by another process.") from None
+    return lock
 
 
 def checked(recording_id: str) -> str:

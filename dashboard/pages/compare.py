@@ -7,8 +7,8 @@ from typing import Any
 
 from dash import html
 
+from dashboard.jobs.comparisons import ComparisonStatus
 from dashboard.library.catalog import Recording
-from dashboard.library.comparisons import Stand
 from dashboard.pages import words
 from dashboard.pages.parts import Node, aria, poll
 from dashboard.pages.trace import POLL_MS
@@ -56,7 +56,7 @@ def ready_page(base: Recording, new: Recording) -> Node:
     )
 
 
-def busy_page(base: Recording, new: Recording, stand: Stand) -> Node:
+def busy_page(base: Recording, new: Recording, stand: ComparisonStatus) -> Node:
     """Return the page of a comparison that waits or is made; it is asked for anew twice a second."""
     share = "" if stand.progress is None else f", {100 * stand.progress:.0f} %"
     is_waiting = stand.state == "waiting"
@@ -74,7 +74,7 @@ def busy_page(base: Recording, new: Recording, stand: Stand) -> Node:
     )
 
 
-def ended_page(base: Recording, new: Recording, stand: Stand) -> Node:
+def ended_page(base: Recording, new: Recording, stand: ComparisonStatus) -> Node:
     """Return the page of a comparison that failed or was cancelled."""
     failed = stand.state == "failed"
     sentence = words.shown(stand.message) if failed else "Comparing these recordings was cancelled."

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dash import html
 
+from dashboard.jobs.formats import Format, available
 from dashboard.library.catalog import Recording
-from dashboard.library.formats import Format, available
 from dashboard.pages import words
 from dashboard.pages.parts import Node, aria
 

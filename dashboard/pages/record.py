@@ -9,7 +9,7 @@ from dash import dcc, html
 from dashboard.pages import record_form, words
 from dashboard.pages.parts import Node, aria
 from dashboard.recording.attempts import Attempt
-from dashboard.recording.machine import Found
+from dashboard.recording.host import HostInventory
 from dashboard.recording.state import State
 from tracekit.record.doctor import Check
 
@@ -80,7 +80,7 @@ def looking() -> Node:
 # Where there is nothing to record with --------------------------------------------------------------------
 
 
-def unavailable(found: Found, looked: str = "") -> Node:
+def unavailable(found: HostInventory, looked: str = "") -> Node:
     """Return what is missing, and the way that works on any system; ``looked`` is when."""
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in ("Looked at", "State", "Found")]))
     telling = [one for one in found.checks if one.state != "skipped"]

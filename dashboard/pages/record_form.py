@@ -9,8 +9,8 @@ from dash import dcc, html
 
 from dashboard.pages import words
 from dashboard.pages.parts import Node, aria
-from dashboard.recording.machine import Found
-from dashboard.recording.wanted import LONGEST_SECONDS, SHORTEST_SECONDS
+from dashboard.recording.host import HostInventory
+from dashboard.recording.request import LONGEST_SECONDS, SHORTEST_SECONDS
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.xctrace.host import Process
 from tracekit.xctrace.listing import Device
@@ -28,7 +28,7 @@ _PRESETS = {
 }
 
 
-def form(found: Found, processes: Sequence[Process]) -> Node:
+def form(found: HostInventory, processes: Sequence[Process]) -> Node:
     """Return the choices that this Mac's xctrace gives."""
     return html.Section(
         [

@@ -20,10 +20,9 @@ from typing import Protocol
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library.catalog import Recording
-from dashboard.library.lock import Lock
-from dashboard.library.store import Store
+from dashboard.library.store import Store, acquired_lock
+from dashboard.recording.request import RecordingRequest, what
 from dashboard.recording.state import DISCARD, LIVE, LOCK, Made, State, forget_state, read_state, write_state
-from dashboard.recording.wanted import Wanted, what
 from tracekit.errors import TracekitError, UsageError
 
 _LOG = logging.getLogger(__name__)
@@ -35,8 +34,8 @@ _SAVED = "form.template"
 _LOST = "The process that recorded was ended from outside"
 
 
-class Shelf(Protocol):
-    """What is asked of the ``Library``."""
+class RecordingStore(Protocol):
+    """The methods of ``Library`` that attempts use."""
 
     def add_file(self, path: Path) -> Recording:
         """See ``Library``."""
@@ -58,9 +57,9 @@ class Attempt:
 class Attempts:
     """``<library>/recorded/<id>/`` holds an attempt: its recordings, and its state until that is read."""
 
-    def __init__(self, folder: Path, shelf: Shelf, min_free_bytes: int) -> None:
+    def __init__(self, folder: Path, library: RecordingStore, min_free_bytes: int) -> None:
         self._store = Store(folder.expanduser().absolute())
-        self._folder, self._shelf, self._min_free_bytes = self._store.recorded, shelf, min_free_bytes
+        self._folder, self._library, self._min_free_bytes = self._store.recorded, library, min_free_bytes
         self._mutex = threading.RLock()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._opened: dict[str, tuple[str, ...]] = {}
@@ -94,7 +93,7 @@ class Attempts:
         """Return the ids, in the library, of what an attempt recorded; None while it is not there."""
         return self._opened.get(attempt_id)
 
-    def start(self, wanted: Wanted) -> str:
+    def start(self, wanted: RecordingRequest) -> str:
         """Begin an attempt and return its id; raise ``Conflict`` while another one is under way."""
         with self._mutex:
             under_way = next((one for one in self.all() if one.state.phase in LIVE), None)
@@ -114,14 +113,14 @@ class Attempts:
             threading.Thread(target=self._await, args=(attempt_id,), daemon=True).start()
             return attempt_id
 
-    def _begin(self, folder: Path, wanted: Wanted) -> None:
+    def _begin(self, folder: Path, wanted: RecordingRequest) -> None:
         folder.mkdir(mode=0o700, parents=True)
         if not write_state(folder, State("preparing", what(wanted), wanted.seconds)):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
         with (folder / "recorder.log").open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 - our own program; no shell reads it
-                [sys.executable, "-P", "-m", "dashboard.recording.child", str(folder.absolute())],
+                [sys.executable, "-P", "-m", "dashboard.jobs.workers.record", str(folder.absolute())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
@@ -165,7 +164,7 @@ class Attempts:
         attempt = self._find(attempt_id)
         if not attempt.state.left:
             raise NotFound("Nothing was left of this recording.")
-        recording = self._shelf.add_file(self._folder / attempt_id / attempt.state.left)
+        recording = self._library.add_file(self._folder / attempt_id / attempt.state.left)
         self.dismiss(attempt_id)
         return recording
 
@@ -208,8 +207,10 @@ class Attempts:
         process = self._processes.get(folder.name)
         if process is not None:
             return process.poll() is None
+        if not (folder / LOCK).exists():
+            return False
         try:
-            Lock(folder / LOCK).release()
+            acquired_lock(folder / LOCK).release()
         except Conflict:
             return True
         except OSError:
@@ -270,10 +271,10 @@ class Attempts:
             forget_state(folder)
 
     def _add(self, folder: Path, made: Made) -> str:
-        recording = self._shelf.add_file(folder / Path(made.name).name)
+        recording = self._library.add_file(folder / Path(made.name).name)
         if made.compute_units or made.note:
             tags = (made.compute_units,) if made.compute_units else None
-            self._shelf.edit(recording.id, tags=tags, note=made.note or None)
+            self._library.edit(recording.id, tags=tags, note=made.note or None)
         return recording.id
 
 

@@ -7,16 +7,16 @@ import json
 from flask import Flask, Response, jsonify, send_file
 
 from dashboard.errors import NotFound
-from dashboard.library import comparing
+from dashboard.jobs.workers import compare as worker
 from dashboard.library.library import Library
 from dashboard.routes.files import file_stem
 from dashboard.routes.markup import tree
 from dashboard.routes.views import kept
 
 _FILES = {
-    "html": (comparing.HTML, "text/html"),
-    "markdown": (comparing.MARKDOWN, "text/markdown"),
-    "json": (comparing.JSON, "application/json"),
+    "html": (worker.HTML, "text/html"),
+    "markdown": (worker.MARKDOWN, "text/markdown"),
+    "json": (worker.JSON, "application/json"),
 }
 _LONGEST_STEM = 60
 
@@ -27,7 +27,7 @@ def register(server: Flask, library: Library) -> None:
     @server.get("/api/compare/<base>/<new>/sections")
     def comparison_sections(base: str, new: str) -> Response:
         """Answer with the sections as trees in the order of the page."""
-        found = json.loads(library.comparisons.path(base, new, comparing.SECTIONS).read_text("utf-8"))
+        found = json.loads(library.comparisons.path(base, new, worker.SECTIONS).read_text("utf-8"))
         return kept(jsonify([tree(markup) for markup in found.values()]))
 
     @server.get("/compare/<base>/<new>/download/<name>")

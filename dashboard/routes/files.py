@@ -6,9 +6,9 @@ import re
 
 from flask import Flask, Response, request, send_file
 
-from dashboard.answers import answer, sentence_of
-from dashboard.library.downloads import Busy, NotMade
-from dashboard.library.formats import chosen
+from dashboard.error_responses import answer, sentence_of
+from dashboard.jobs.downloads import Busy, NotMade
+from dashboard.jobs.formats import chosen
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
 

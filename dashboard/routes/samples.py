@@ -11,13 +11,12 @@ from flask import Flask, Response, jsonify, request
 
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
-from dashboard.samples.columns import Samples
-from dashboard.samples.kept import Kept
-from dashboard.samples.listing import MOST_ROWS, listed, stack_document
-from dashboard.samples.selection import Selection
-from dashboard.samples.shelf import Open, Shelf
-from dashboard.samples.sums import sums_block
-from dashboard.samples.tiles import lanes_tile, spans_tile
+from dashboard.tiles.cache import OpenRecording, RecordingCache, SampleCache
+from dashboard.tiles.columns import Samples
+from dashboard.tiles.listing import MOST_ROWS, listed, stack_document
+from dashboard.tiles.selection import Selection
+from dashboard.tiles.sums import sums_block
+from dashboard.tiles.tiles import lanes_tile, spans_tile
 from tracekit.errors import UsageError
 from tracekit.report.viewmodel.tiles import TILE_LANES, levels
 
@@ -32,50 +31,50 @@ _FAR_NS = 1 << 62
 
 def register(server: Flask, library: Library) -> None:
     """Add ``tile``, ``sums``, ``samples`` and ``stacks/<number>`` below ``/api/recordings/<id>/``."""
-    shelf = Shelf(library)
-    tiles: Kept[bytes] = Kept(_TILE_BYTES, len)
+    cache = RecordingCache(library)
+    tiles: SampleCache[bytes] = SampleCache(_TILE_BYTES, len)
 
     @server.get("/api/recordings/<recording>/tile")
     def tile(recording: str) -> Response:
-        taken = shelf.take(recording)
-        level, index = _tile_place(taken.samples)
-        block, text = _block(taken.samples), _filter()
+        opened = cache.get(recording)
+        level, index = _tile_place(opened.samples)
+        block, text = _block(opened.samples), _filter()
 
         def make() -> bytes:
             if block is None:
-                return spans_tile(taken.samples, level, index)
-            return lanes_tile(taken.samples, level, index, block, shelf.mask(taken, text))
+                return spans_tile(opened.samples, level, index)
+            return lanes_tile(opened.samples, level, index, block, cache.mask(opened, text))
 
-        key = (taken.stamp, level, index, block, text)
-        return _kept(taken, lambda: tiles.get(key, make))
+        key = (opened.revision, level, index, block, text)
+        return _cached_response(opened, lambda: tiles.get(key, make))
 
     @server.get("/api/recordings/<recording>/sums")
     def sums(recording: str) -> Response:
-        taken = shelf.take(recording)
-        selection = _selection(shelf, taken)
-        return _kept(taken, lambda: sums_block(taken.samples, selection))
+        opened = cache.get(recording)
+        selection = _selection(cache, opened)
+        return _cached_response(opened, lambda: sums_block(opened.samples, selection))
 
     @server.get("/api/recordings/<recording>/samples")
     def samples(recording: str) -> Response:
-        taken = shelf.take(recording)
+        opened = cache.get(recording)
         count = _whole("count", 100)
         if not 1 <= count <= MOST_ROWS:
             raise UsageError(f"count is from 1 to {MOST_ROWS}.")
         after = request.args.get("after", "")
-        return _private(jsonify(listed(taken.samples, _selection(shelf, taken), after, count)))
+        return _private(jsonify(listed(opened.samples, _selection(cache, opened), after, count)))
 
     @server.get("/api/recordings/<recording>/stacks/<number>")
     def stack(recording: str, number: str) -> Response:
-        taken = shelf.take(recording)
+        opened = cache.get(recording)
         if not _WHOLE.fullmatch(number):
             raise NotFound("There is no such stack in this recording.")
-        return _private(jsonify(stack_document(taken.samples, int(number))))
+        return _private(jsonify(stack_document(opened.samples, int(number))))
 
 
-def _kept(taken: Open, make: Callable[[], bytes]) -> Response:
-    """Answer with bytes that stay the same until the recording is read again; the browser may have them."""
-    asked = f"{taken.stamp} {request.full_path}".encode("utf-8", "surrogatepass")
-    tag = hashlib.sha256(asked).hexdigest()[:32]
+def _cached_response(opened: OpenRecording, make: Callable[[], bytes]) -> Response:
+    """Return bytes that change only when the recording is read again; browsers revalidate them."""
+    address = f"{opened.revision} {request.full_path}".encode("utf-8", "surrogatepass")
+    tag = hashlib.sha256(address).hexdigest()[:32]
     if request.if_none_match.contains(tag):
         response = Response(status=304)
     else:
@@ -108,9 +107,9 @@ def _block(samples: Samples) -> int | None:
     return block
 
 
-def _selection(shelf: Shelf, taken: Open) -> Selection:
+def _selection(cache: RecordingCache, opened: OpenRecording) -> Selection:
     return Selection(
-        _time("from", -_FAR_NS), _time("to", _FAR_NS), _lanes(taken.samples), shelf.mask(taken, _filter())
+        _time("from", -_FAR_NS), _time("to", _FAR_NS), _lanes(opened.samples), cache.mask(opened, _filter())
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from flask import Flask, Response, jsonify, request
 
-from dashboard.answers import answer, sentence_of
+from dashboard.error_responses import answer, sentence_of
 from dashboard.errors import Conflict
 from dashboard.library.library import Library
 from tracekit.errors import UsageError

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from dashboard.errors import Conflict, NotFound
+from dashboard.jobs.downloads import Downloads
 from dashboard.library.catalog import Recording
-from dashboard.library.downloads import Downloads
 from dashboard.library.uploads import Unfinished
 from dashboard.settings import Limits
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from dashboard.jobs.workers.read import RESULTS
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.library.worker import RESULTS
 from dashboard.settings import Limits
 
 ROOT = Path(__file__).resolve().parents[2]

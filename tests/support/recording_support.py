@@ -8,11 +8,11 @@ from library_support import wait_for
 
 from dashboard.library.library import Library
 from dashboard.recording.attempts import Attempts
+from dashboard.recording.request import RecordingRequest
 from dashboard.recording.state import State
-from dashboard.recording.wanted import Wanted
 
-APP = Wanted("running", "SampleApp", 4215, seconds=0.2)
-LONG = Wanted("running", "SampleApp", 4215, seconds=60)
+APP = RecordingRequest("running", "SampleApp", 4215, seconds=0.2)
+LONG = RecordingRequest("running", "SampleApp", 4215, seconds=60)
 
 
 def desk_of(library: Library, tmp_path: Path) -> Attempts:

@@ -14,9 +14,9 @@ import numpy as np
 from trace_support import ANE, ANE_WAIT, BNNS, LOAD, MS, RUNTIME, UI, trace_of
 from view_support import View, decoded, recording
 
-from dashboard.samples.columns import Samples, open_samples
-from dashboard.samples.filters import parse_filter, row_mask
-from dashboard.samples.writing import write_samples
+from dashboard.tiles.columns import Samples, open_samples
+from dashboard.tiles.filters import parse_filter, row_mask
+from dashboard.tiles.writing import write_samples
 from tracekit.analysis import Analysis, analyze
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.report.viewmodel.lanes import thread_lanes

@@ -16,11 +16,11 @@ from library_support import BUNDLE, EXPORTS, QUIET, is_alive, opened, ready, tre
 
 import tracekit
 from dashboard.errors import Conflict, NotFound
-from dashboard.library import comparing
-from dashboard.library import comparisons as module
-from dashboard.library.comparisons import Stand
+from dashboard.jobs import comparisons as module
+from dashboard.jobs.comparisons import ComparisonStatus
+from dashboard.jobs.workers import compare as worker
+from dashboard.jobs.workers.read import Channel
 from dashboard.library.library import Library
-from dashboard.library.worker import Channel
 from tracekit.comparison import compare
 from tracekit.errors import UsageError
 from tracekit.report.comparison.json import to_json
@@ -46,7 +46,7 @@ def both(library: Library) -> tuple[str, str]:
     return ready(library, library.add_file(BUNDLE)), ready(library, library.add_file(EXPORTS))
 
 
-def settled(library: Library, base: str, new: str) -> Stand:
+def settled(library: Library, base: str, new: str) -> ComparisonStatus:
     wait_for(lambda: library.comparisons.ask(base, new).state not in ("waiting", "comparing"), 30)
     return library.comparisons.ask(base, new)
 
@@ -65,7 +65,7 @@ def nothing_runs(library: Library) -> bool:
 def test_the_figures_are_those_of_the_compare_command(library: Library) -> None:
     base, new = both(library)
     assert library.comparisons.ask(base, new).state == "waiting"
-    assert settled(library, base, new) == Stand("ready")
+    assert settled(library, base, new) == ComparisonStatus("ready")
     sides = [tracekit.analyze(tracekit.open_trace(one)) for one in (BUNDLE, EXPORTS)]
     told = to_json(compare(sides[:1], sides[1:]))
     assert library.comparisons.path(base, new, "comparison.json").read_text("utf-8") == told
@@ -99,7 +99,7 @@ def test_it_is_told_how_far_it_is(library: Library, program: Callable[[str], Non
         f"""echo '{{"stage": "opening NEW", "progress": 0.25}}'; until [ -e {go} ]; do sleep 0.05; done; exit 1"""
     )
     library.comparisons.ask(base, new)
-    wait_for(lambda: library.comparisons.ask(base, new) == Stand("comparing", "opening NEW", 0.25))
+    wait_for(lambda: library.comparisons.ask(base, new) == ComparisonStatus("comparing", "opening NEW", 0.25))
     go.touch()
     assert settled(library, base, new).state == "failed"
 
@@ -113,7 +113,7 @@ def test_it_is_kept_over_a_restart(tmp_path: Path, program: Callable[[str], None
         settled(library, base, new)
     program("exit 1")
     with opened(tmp_path) as library:
-        assert library.comparisons.ask(base, new) == Stand("ready")
+        assert library.comparisons.ask(base, new) == ComparisonStatus("ready")
 
 
 def test_the_sides_swapped_are_another_comparison(library: Library) -> None:
@@ -121,7 +121,7 @@ def test_the_sides_swapped_are_another_comparison(library: Library) -> None:
     settled(library, base, new)
     with pytest.raises(NotFound, match="not been compared yet"):
         library.comparisons.path(new, base)
-    assert settled(library, new, base) == Stand("ready")
+    assert settled(library, new, base) == ComparisonStatus("ready")
 
 
 def test_it_is_stale_when_a_recording_was_read_anew(library: Library) -> None:
@@ -132,7 +132,7 @@ def test_it_is_stale_when_a_recording_was_read_anew(library: Library) -> None:
     with pytest.raises(NotFound):
         library.comparisons.path(base, new)
     assert library.comparisons.ask(base, new).state == "waiting"
-    assert settled(library, base, new) == Stand("ready")
+    assert settled(library, base, new) == ComparisonStatus("ready")
 
 
 def test_it_is_stale_when_another_tracekit_made_it(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +169,7 @@ def test_it_goes_with_either_recording(library: Library, side: int) -> None:
     with pytest.raises(NotFound, match="was deleted"):
         library.comparisons.ask(*pair)
     library.restore(pair[side])
-    assert library.comparisons.ask(*pair) == Stand("ready")
+    assert library.comparisons.ask(*pair) == ComparisonStatus("ready")
     library.purge(pair[side])
     assert kept(library) == [] and list(library._store.comparisons.iterdir()) == []
 
@@ -207,11 +207,11 @@ def test_a_cancelled_one_ends_and_can_be_begun_again(
 ) -> None:
     base, new, pids = started(library, program, tmp_path)
     library.comparisons.cancel(base, new)
-    assert library.comparisons.ask(base, new) == Stand("cancelled")
+    assert library.comparisons.ask(base, new) == ComparisonStatus("cancelled")
     assert gone(pids) and nothing_runs(library)
     program("""echo '{"failed": "No."}'; exit 1""")
     library.comparisons.again(base, new)
-    assert settled(library, base, new) == Stand("failed", message="No.")
+    assert settled(library, base, new) == ComparisonStatus("failed", message="No.")
 
 
 @pytest.mark.parametrize("act", ["delete", "purge", "retry"])
@@ -232,14 +232,14 @@ def test_it_ends_with_the_library_and_is_begun_anew_when_asked_for(
     assert gone(pids)
     monkeypatch.setattr(sys, "executable", python)
     with opened(tmp_path / "library") as library:
-        assert settled(library, base, new) == Stand("ready")
+        assert settled(library, base, new) == ComparisonStatus("ready")
 
 
 def test_one_that_waits_is_cancelled_without_having_begun(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     base, new, pids = started(library, program, tmp_path)
-    assert library.comparisons.ask(new, base) == Stand("waiting")
+    assert library.comparisons.ask(new, base) == ComparisonStatus("waiting")
     library.comparisons.cancel(base, new)
     assert gone(pids)
     wait_for(lambda: library.comparisons.ask(new, base).state == "comparing")
@@ -292,7 +292,7 @@ def test_what_was_compared_stays_when_a_file_goes(library: Library, tmp_path: Pa
     base, new = ready(library, library.add_file(mine)), ready(library, library.add_file(BUNDLE))
     settled(library, base, new)
     mine.unlink()
-    assert library.comparisons.ask(base, new) == Stand("ready")
+    assert library.comparisons.ask(base, new) == ComparisonStatus("ready")
 
 
 def test_an_input_that_cannot_be_read_is_a_sentence_without_folders(library: Library) -> None:
@@ -312,13 +312,13 @@ def test_a_process_that_is_ended_from_outside_is_told_and_the_next_is_made(
     base, new, pids = started(library, program, tmp_path)
     os.kill(pids[0], signal.SIGKILL)
     found = settled(library, base, new)
-    assert found == Stand(
+    assert found == ComparisonStatus(
         "failed", message="Comparing was ended from outside (signal 9), perhaps because memory ran out."
     )
     assert gone(pids) and nothing_runs(library)
     monkeypatch.setattr(sys, "executable", python)
     library.comparisons.again(base, new)
-    assert settled(library, base, new) == Stand("ready")
+    assert settled(library, base, new) == ComparisonStatus("ready")
 
 
 def test_what_was_not_foreseen_is_told_without_what_it_said(
@@ -371,11 +371,11 @@ def test_what_hinders_the_process_is_a_sentence(
     def fail(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr(comparing, "analysed", lambda *_arguments: None)
-    monkeypatch.setattr(comparing, step, fail)
+    monkeypatch.setattr(worker, "analysed", lambda *_arguments: None)
+    monkeypatch.setattr(worker, step, fail)
     heard = io.StringIO()
-    pair = comparing.Pair(("B.trace", "N.trace"), ("2f62", "2f6e"), (False, False), "/nowhere", 0)
-    assert comparing.work(pair, Channel(heard)) == 1
+    pair = worker.Pair(("B.trace", "N.trace"), ("2f62", "2f6e"), (False, False), "/nowhere", 0)
+    assert worker.work(pair, Channel(heard)) == 1
     assert json.loads(heard.getvalue()) == {"failed": told}
 
 

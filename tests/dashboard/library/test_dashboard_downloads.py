@@ -29,11 +29,12 @@ from library_support import (
 
 import tracekit
 from dashboard.errors import Conflict, NoSpace, NotFound
-from dashboard.library import children, worker
-from dashboard.library.downloads import Busy, NotMade
-from dashboard.library.formats import FORMATS, available, chosen
+from dashboard.jobs import process
+from dashboard.jobs.downloads import Busy, NotMade
+from dashboard.jobs.formats import FORMATS, available, chosen
+from dashboard.jobs.workers import read
+from dashboard.jobs.workers.read import PROCESSES
 from dashboard.library.library import Library
-from dashboard.library.worker import PROCESSES
 from tracekit.errors import UsageError
 
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
@@ -114,12 +115,12 @@ def test_a_recording_of_all_processes_is_redacted_to_the_one_that_is_chosen(
     recording = ready(library, library.add_file(BUNDLE))
     (library.analysis_path(recording).parent / PROCESSES).write_text('[[751, "Finder"], [42, "App"]]')
     program(f'echo "$ALL" > "$OUT"; echo made >> {tmp_path}/times')
-    for process, problem in (
+    for pid, problem in (
         ("", "was recorded of all processes. Choose on its page"),
         ("43", "no choice of"),
     ):
         with pytest.raises(UsageError, match=problem):
-            library.downloads.path(recording, MARKDOWN, True, process)
+            library.downloads.path(recording, MARKDOWN, True, pid)
     found = [library.downloads.path(recording, MARKDOWN, True, one) for one in ("751", "42", "42")]
     assert [one.name for one in found] == [
         "markdown.redacted-751.md", "markdown.redacted-42.md", "markdown.redacted-42.md",
@@ -141,7 +142,7 @@ def test_who_did_most_is_offered_first() -> None:
 
 
 def offered(trace: tracekit.Trace) -> Any:
-    return json.loads(worker._processes(tracekit.analyze(trace)))
+    return json.loads(read._processes(tracekit.analyze(trace)))
 
 
 def test_what_was_made_is_kept_until_the_recording_is_read_anew(
@@ -270,7 +271,7 @@ def test_a_maker_that_breaks_down_leaves_nothing(
 def test_one_that_takes_too_long_is_ended_with_all_that_it_started(
     program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(children, "_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(process, "_GRACE_SECONDS", 0.2)
     program(f"trap '' TERM; sleep 60 & echo $$ $! > {tmp_path}/pids; wait; sleep 60")
     with opened(tmp_path / "library", replace(QUIET, download_seconds=0.5)) as library:
         recording = ready(library, library.add_file(BUNDLE))
@@ -339,7 +340,7 @@ def test_as_many_are_made_at_once_as_the_settings_say(program: Callable[[str], N
 def test_a_maker_ends_with_the_server(tmp_path: Path) -> None:
     pipe = tmp_path / "endless.xml"
     os.mkfifo(pipe)
-    command = [sys.executable, "-P", "-m", "dashboard.library.making", "0", "analyze", str(pipe)]
+    command = [sys.executable, "-P", "-m", "dashboard.jobs.workers.export", "0", "analyze", str(pipe)]
     maker = subprocess.Popen(
         command, stdin=subprocess.PIPE, env=environment(), cwd=ROOT, start_new_session=True
     )

@@ -26,9 +26,11 @@ from library_support import (
 from worker_support import EXPORT, ONE, RESULTS, TWO, Reading, Workers, all_end, left_of
 
 from dashboard.errors import NotFound
-from dashboard.library import children, jobs, process
+from dashboard.jobs import process as children
+from dashboard.jobs import reading as jobs
+from dashboard.jobs import worker_process as process
+from dashboard.jobs.workers.read import Task
 from dashboard.library.store import Store
-from dashboard.library.worker import Task
 
 # Stopping -------------------------------------------------------------------------------------------------
 
@@ -169,7 +171,7 @@ import sys, time
 from pathlib import Path
 from dashboard.library.library import Library
 from dashboard.library.store import Store
-from dashboard.library.worker import Task
+from dashboard.jobs.workers.read import Task
 library = Library(Path(sys.argv[1]))
 library.add_file(Path(sys.argv[2]))
 time.sleep(60)

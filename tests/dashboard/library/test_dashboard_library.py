@@ -372,7 +372,7 @@ def test_others_of_the_machine_cannot_look_into_it(library: Library) -> None:
     ("module", "heavy"),
     [
         ("dashboard.library.library", ("flask", "dash", "pandas")),
-        ("dashboard.library.worker", ("sqlalchemy",)),
+        ("dashboard.jobs.workers.read", ("sqlalchemy",)),
     ],
 )
 def test_the_library_knows_no_web_and_a_worker_no_catalog(module: str, heavy: tuple[str, ...]) -> None:

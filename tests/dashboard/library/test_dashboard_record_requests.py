@@ -10,9 +10,9 @@ from library_support import wait_for
 from recording_support import until_opened
 from xctrace_support import FakeXctrace
 
-from dashboard.recording import machine
+from dashboard.recording import host
 from dashboard.recording.attempts import Attempts
-from dashboard.recording.wanted import Wanted, on_the_page
+from dashboard.recording.request import RecordingRequest, on_the_page
 from tracekit.errors import UsageError
 from tracekit.record import failures
 
@@ -42,7 +42,7 @@ from tracekit.record import failures
 )
 def test_values_that_make_no_recording(changed: dict[str, object], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        Wanted(**{"kind": "running", "target": "SampleApp", **changed})  # type: ignore[arg-type]
+        RecordingRequest(**{"kind": "running", "target": "SampleApp", **changed})  # type: ignore[arg-type]
 
 
 def test_no_advice_names_an_option_of_the_command_line() -> None:
@@ -54,7 +54,7 @@ def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: FakeXctra
     tool = tmp_path / "a tool; touch $(HOME)`x`'\""
     tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     tool.chmod(0o755)
-    until_opened(desk, desk.start(Wanted("launch", str(tool), seconds=0.2)))
+    until_opened(desk, desk.start(RecordingRequest("launch", str(tool), seconds=0.2)))
     (command,) = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
     assert command[-1] == str(tool)
 
@@ -65,16 +65,16 @@ def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: FakeXctra
 def test_the_machine_is_asked_once_and_in_the_background() -> None:
     asked: list[int] = []
 
-    def look() -> machine.Found:
+    def look() -> host.HostInventory:
         asked.append(1)
         time.sleep(0.3)
-        return machine.Found(version="26.0")
+        return host.HostInventory(version="26.0")
 
-    one = machine.Machine(look)
+    one = host.HostProbe(look)
     began = time.monotonic()
     assert [one.found() for _ in range(5)] == [None] * 5
     assert time.monotonic() - began < 0.2
-    wait_for(lambda: one.found() == machine.Found(version="26.0"))
+    wait_for(lambda: one.found() == host.HostInventory(version="26.0"))
     assert asked == [1]
     one.found(anew=True)
     wait_for(lambda: one.found() is not None)
@@ -82,19 +82,19 @@ def test_the_machine_is_asked_once_and_in_the_background() -> None:
 
 
 def test_what_this_xctrace_offers(xctrace: FakeXctrace) -> None:
-    found = machine.look()
+    found = host.look()
     assert found.problem == ""
     assert found.version == "26.0 (17C529), of Xcode 26"
     assert "Core ML" in found.templates
     assert [one.kind for one in found.devices] == ["mac", "simulator"]
-    assert [one.name for one in machine.processes()] == ["SampleApp"]
+    assert [one.name for one in host.processes()] == ["SampleApp"]
 
 
 def test_where_there_is_no_xctrace_the_doctor_is_heard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = machine.look()
+    found = host.look()
     assert (
         "it comes with Xcode, on a Mac." in found.problem
         or found.problem == "xctrace comes with Xcode, on a Mac."

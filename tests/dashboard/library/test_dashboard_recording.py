@@ -20,7 +20,7 @@ from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library.library import Library
 from dashboard.recording import attempts as attempts_module
 from dashboard.recording.attempts import Attempts
-from dashboard.recording.wanted import Wanted
+from dashboard.recording.request import RecordingRequest
 from dashboard.settings import Limits
 
 # To the end -----------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def test_it_is_read_like_any_other(tmp_path: Path, xctrace: FakeXctrace) -> None
 
 def test_the_state_tells_how_it_goes_on(desk: Attempts, xctrace: FakeXctrace) -> None:
     xctrace.configure(start_seconds=0.5, save_seconds=1.0)
-    attempt = desk.start(Wanted("running", "SampleApp", 4215, seconds=60))
+    attempt = desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=60))
     assert state_of(desk, attempt).phase == "preparing"
     state = until(desk, attempt, "recording")
     assert (state.what, state.limit_seconds) == ("SampleApp (pid 4215)", 60)
@@ -68,7 +68,7 @@ def test_one_recording_per_setting_of_the_compute_units(
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     tool.chmod(0o755)
-    attempt = desk.start(Wanted("launch", str(tool), seconds=0.2, compute_units=("all", "cpuOnly")))
+    attempt = desk.start(RecordingRequest("launch", str(tool), seconds=0.2, compute_units=("all", "cpuOnly")))
     numbers = until_opened(desk, attempt)
     assert [library.recording(one).tags for one in numbers] == [("all",), ("cpuOnly",)]
     commands = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
@@ -87,7 +87,7 @@ def test_what_xctrace_reports_of_a_good_recording_stands_in_its_note(
 
 
 def test_everything_can_be_recorded_with_a_template(desk: Attempts, xctrace: FakeXctrace) -> None:
-    until_opened(desk, desk.start(Wanted("all", template="Metal System Trace", seconds=0.2)))
+    until_opened(desk, desk.start(RecordingRequest("all", template="Metal System Trace", seconds=0.2)))
     (command,) = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
     assert command[-1] == "--all-processes"
     assert command[command.index("--template") + 1] == "Metal System Trace"
@@ -180,12 +180,12 @@ SERVER = """
     from pathlib import Path
     from dashboard.library.library import Library
     from dashboard.recording.attempts import Attempts
-    from dashboard.recording.wanted import Wanted
+    from dashboard.recording.request import RecordingRequest
     from dashboard.settings import Limits
     folder = Path(sys.argv[1])
     desk = Attempts(folder, Library(folder, Limits(workers=0, free_disk_bytes=0)), 0)
     desk.resume()
-    desk.start(Wanted("running", "SampleApp", 4215, seconds=60))
+    desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=60))
     while True:
         time.sleep(1)
 """
@@ -226,7 +226,7 @@ def test_the_process_that_records_is_killed(
     library: Library, desk: Attempts, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
     """xctrace is in a session of its own, goes on to its time limit, and what it saves is found."""
-    attempt = desk.start(Wanted("running", "SampleApp", 4215, seconds=3))
+    attempt = desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=3))
     until(desk, attempt, "recording")
     desk._processes[attempt].kill()
     state = until(desk, attempt, "lost")

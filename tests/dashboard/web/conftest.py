@@ -15,7 +15,7 @@ from werkzeug.serving import make_server
 
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.serve import address, listening
+from dashboard.server import address, listening
 from dashboard.settings import Limits, Settings
 
 

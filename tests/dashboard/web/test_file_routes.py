@@ -12,7 +12,7 @@ from dashboard_support import SAMPLES
 from fake_library import BUSY, READY, recording
 
 from dashboard.errors import Conflict
-from dashboard.library.downloads import Busy, Downloads, NotMade
+from dashboard.jobs.downloads import Busy, Downloads, NotMade
 from dashboard.library.library import Library
 from dashboard.pages.downloads import menu
 from dashboard.routes.files import file_stem

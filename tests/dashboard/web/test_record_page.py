@@ -15,9 +15,9 @@ from dashboard.callbacks.record import may_record, wanted
 from dashboard.pages import record, record_form
 from dashboard.pages.frame import frame
 from dashboard.recording.attempts import Attempt
-from dashboard.recording.machine import Found
+from dashboard.recording.host import HostInventory
+from dashboard.recording.request import RecordingRequest
 from dashboard.recording.state import State
-from dashboard.recording.wanted import Wanted
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 from tracekit.record.doctor import Check
@@ -101,7 +101,9 @@ def test_presets_come_before_templates() -> None:
 
 
 def test_the_form_has_every_choice() -> None:
-    text = text_of(record_form.form(Found(version="26.0", devices=DEVICES, note="No list.\u202e"), [APP]))
+    text = text_of(
+        record_form.form(HostInventory(version="26.0", devices=DEVICES, note="No list.\u202e"), [APP])
+    )
     for one in ("On", "What", "Process", "App or program", "Compute units", "With", "Time limit", "Start"):
         assert one in text
     assert "No list.\\u202e" in text
@@ -110,23 +112,23 @@ def test_the_form_has_every_choice() -> None:
 @pytest.mark.parametrize(
     ("fields", "made"),
     [
-        (("mac", "running", "4215 a b", "", "", "preset:coreml", 5, []), Wanted("running", "a b", 4215, "", "coreml", "", 5)),
+        (("mac", "running", "4215 a b", "", "", "preset:coreml", 5, []), RecordingRequest("running", "a b", 4215, "", "coreml", "", 5)),
         (
             (f"simulator:{SIMULATOR}", "running", "77 b", "", "", "template:Leaks", 2.5, []),
-            Wanted("running", "b", 77, SIMULATOR, "", "Leaks", 2.5),
+            RecordingRequest("running", "b", 77, SIMULATOR, "", "Leaks", 2.5),
         ),
         (
             (f"device:{PHONE}", "running", "4215 a", "MyApp ", "", "preset:minimal", 1, []),
-            Wanted("running", "MyApp", 0, PHONE, "minimal", "", 1),
+            RecordingRequest("running", "MyApp", 0, PHONE, "minimal", "", 1),
         ),
         (
             ("mac", "launch", None, "", "/A.app", "preset:counters", 10, ["all"]),
-            Wanted("launch", "/A.app", 0, "", "counters", "", 10, ("all",)),
+            RecordingRequest("launch", "/A.app", 0, "", "counters", "", 10, ("all",)),
         ),
-        (("mac", "all", "4215 a", "x", "y", "preset:counters", 10, ["all"]), Wanted("all")),
+        (("mac", "all", "4215 a", "x", "y", "preset:counters", 10, ["all"]), RecordingRequest("all")),
     ],
 )  # fmt: skip
-def test_the_fields_make_a_request(fields: tuple[Any, ...], made: Wanted) -> None:
+def test_the_fields_make_a_request(fields: tuple[Any, ...], made: RecordingRequest) -> None:
     assert wanted(*fields) == made
 
 
@@ -200,7 +202,7 @@ def test_without_xctrace_the_doctor_speaks_and_another_way_is_named() -> None:
         Check("xctrace", "problem", "not found", "Select one:\nsudo xcode-select"),
         Check("devices", "skipped", "xctrace does not work"),
     )
-    page = record.unavailable(Found("Only the Command Line Tools.", checks))
+    page = record.unavailable(HostInventory("Only the Command Line Tools.", checks))
     text = text_of(page)
     assert "Nothing can be recorded here: Only the Command Line Tools." in text
     assert "not foundSelect one:sudo xcode-select" in text
@@ -211,7 +213,7 @@ def test_without_xctrace_the_doctor_speaks_and_another_way_is_named() -> None:
 
 
 def test_where_the_doctor_finds_nothing_wrong_the_table_says_what_is() -> None:
-    page = record.unavailable(Found("No Mac.", (Check("python", "ok", "3.12"),)), "21:03:04")
+    page = record.unavailable(HostInventory("No Mac.", (Check("python", "ok", "3.12"),)), "21:03:04")
     assert "recordingproblemNo Mac.pythonok3.12" in text_of(page)
     assert "Last looked at 21:03:04." in text_of(page)
 

@@ -1,0 +1,130 @@
+"""``python -m dashboard.jobs.workers.compare``: open both → compare → write what the page needs.
+
+The server writes one line of JSON (a ``Pair``) to standard input and keeps it open, see ``bootstrap``.
+What goes back is as of ``read``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.jobs import bootstrap
+from dashboard.jobs.workers.read import Channel, analysed, sentence
+from tracekit.errors import TracekitError
+
+if TYPE_CHECKING:
+    from tracekit.analysis.result import Analysis
+    from tracekit.comparison.result import Comparison
+
+SECTIONS, HTML, MARKDOWN, JSON = "sections.json", "comparison.html", "comparison.md", "comparison.json"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What to compare, BASE first: ``paths`` as ``os.fsencode`` in hex; ``names`` are for people.
+
+    ``folder`` is made, and everything written there.
+    """
+
+    names: tuple[str, str]
+    paths: tuple[str, str]
+    uploaded: tuple[bool, bool]
+    folder: str
+    memory_bytes: int
+
+
+def main() -> int:
+    """Do one comparison and return the exit code."""
+    channel = Channel(os.fdopen(os.dup(1), "w", encoding="utf-8"))
+    os.dup2(2, 1)  # what libraries print is not for the server
+    pair = Pair(**json.loads(sys.stdin.buffer.readline()))
+    bootstrap.end_with_server()
+    bootstrap.limit_resources(pair.memory_bytes)
+    return work(pair, channel)
+
+
+def work(pair: Pair, channel: Channel) -> int:
+    """Compare, and return the exit code; what hinders it is told."""
+    sides: list[Analysis] = []
+    for name, shown, path, uploaded in zip(
+        ("BASE", "NEW"), pair.names, _paths(pair), pair.uploaded, strict=True
+    ):
+        try:
+            sides.append(analysed(path, shown, uploaded, channel, f" {name}"))
+        except (TracekitError, MemoryError, OSError, RecursionError) as error:
+            channel.send(failed=sentence(error, shown, path))
+            return 1
+    try:
+        _write(Path(pair.folder), sides, channel)
+    except MemoryError:
+        channel.send(failed="Comparing them needs more memory than it may take.")
+        return 1
+    except OSError as error:
+        traceback.print_exc()
+        channel.send(failed=f"The comparison could not be written: {error.strerror or 'the disk failed'}.")
+        return 1
+    return 0
+
+
+def _paths(pair: Pair) -> list[Path]:
+    return [Path(os.fsdecode(bytes.fromhex(path))) for path in pair.paths]
+
+
+def _write(folder: Path, sides: Sequence[Analysis], channel: Channel) -> None:
+    from tracekit.comparison import compare
+
+    channel.stage("comparing")
+    base, new = sides
+    comparison = compare([base], [new])
+    channel.stage("writing")
+    folder.mkdir(mode=0o700)
+    for name, content in _CONTENTS.items():
+        with (folder / name).open("wb") as file:
+            file.write(content(comparison, base, new).encode("utf-8", "backslashreplace"))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _sections(comparison: Comparison, base: Analysis, new: Analysis) -> str:
+    from tracekit.report.html.compare_page import sections, timeline_place
+    from tracekit.report.html.elements import join
+
+    places = join([timeline_place("base", base.trace.info.name), timeline_place("new", new.trace.info.name)])
+    return json.dumps({name: str(one) for name, one in sections(comparison, places).items()})
+
+
+def _html(comparison: Comparison, base: Analysis, new: Analysis) -> str:
+    from tracekit.report.html.compare_page import to_html
+
+    return to_html(comparison, base, new)
+
+
+def _markdown(comparison: Comparison, _base: Analysis, _new: Analysis) -> str:
+    from tracekit.report.comparison.markdown import to_markdown
+
+    return to_markdown(comparison)
+
+
+def _json(comparison: Comparison, _base: Analysis, _new: Analysis) -> str:
+    from tracekit.report.comparison.json import to_json
+
+    return to_json(comparison)
+
+
+_CONTENTS: dict[str, Callable[[Comparison, Analysis, Analysis], str]] = {
+    SECTIONS: _sections,
+    HTML: _html,
+    MARKDOWN: _markdown,
+    JSON: _json,
+}
+
+
+if __name__ == "__main__":
+    bootstrap.run(main)

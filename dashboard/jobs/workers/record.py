@@ -1,0 +1,212 @@
+"""``python -m dashboard.jobs.workers.record <folder>``: record, and say in the folder's state how it stands.
+
+The server writes one line of JSON (``{"wanted": …, "min_free_bytes": …}``) to standard input and keeps it
+open. Each further line asks to stop; its end, which is the server's, does so too: what was recorded is
+saved in any case, and the next server finds it. This process leads a session of its own, so that an
+interrupt meant for the server does not reach it; one that is meant for it stops and saves as well.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+import tracekit
+from dashboard.errors import Conflict
+from dashboard.library.store import acquired_lock
+from dashboard.recording.request import RecordingRequest, on_the_page, what
+from dashboard.recording.state import DISCARD, LOCK, Made, State, write_state
+from tracekit.errors import TracekitError
+from tracekit.record.signals import StopRequests, signals_request_stop
+
+if TYPE_CHECKING:
+    from tracekit.record.recorder import StopReason
+    from tracekit.record.request import PlannedRecording
+    from tracekit.record.session import RecordingAttempt
+    from tracekit.xctrace.tool import Xctrace
+    from tracekit.xctrace.version import Version
+
+_LOCK_SECONDS = 5.0
+_WRITE_SECONDS = 10.0
+_ENDING: dict[StopReason, str] = {
+    "disk": "The disk is nearly full: it was stopped early.",
+    "overdue": "xctrace did not stop at its time limit: it was told to.",
+}
+
+
+class Attempt:
+    """One attempt: one recording, or one per compute-unit setting. Implements ``RecordingListener``."""
+
+    def __init__(self, folder: Path, wanted: RecordingRequest, min_free_bytes: int) -> None:
+        self._folder, self._wanted, self._min_free_bytes = folder, wanted, min_free_bytes
+        self._state = State("preparing", what(wanted), wanted.seconds)
+        self.requests = StopRequests()
+
+    def run(self) -> None:
+        """Record; whatever comes of it is in the state, and nothing is raised."""
+        try:
+            with signals_request_stop(self.requests):
+                self._record_all()
+        except (TracekitError, OSError) as error:
+            self._fail(error)
+        except Exception as error:
+            logging.exception("recording failed")
+            self._fail(error)
+        if (self._folder / DISCARD).exists():
+            for path in (*self._folder.glob("*.trace"), *self._folder.glob("*.recording.json")):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            self._tell(phase="discarded", made=(), left="")
+        until = time.monotonic() + _WRITE_SECONDS
+        while not write_state(self._folder, self._state) and time.monotonic() < until:
+            time.sleep(0.5)  # what removes something to make room needs a moment
+
+    def _record_all(self) -> None:
+        from tracekit.record.request import plan_recordings
+        from tracekit.xctrace.host import Mac
+        from tracekit.xctrace.tool import require_xctrace
+        from tracekit.xctrace.version import read_version
+
+        self._tell()
+        tool = require_xctrace()
+        version = read_version(tool)
+        self._wanted.check_process(Mac().processes() if self._wanted.pid else ())
+        jobs = plan_recordings(self._wanted.request(self._folder, self._min_free_bytes), tool, version, Mac())
+        for number, job in enumerate(jobs, 1):
+            if self.requests.count:
+                self._stopped_before(number, len(jobs))
+                return
+            self._tell(
+                phase="preparing",
+                number=number,
+                count=len(jobs),
+                compute_units=job.compute_units,
+                began=0.0,
+                size_bytes=0,
+                note="",
+            )
+            self._record(job, tool, version)
+        self._tell(phase="failed" if self._state.message else "done")
+
+    def _stopped_before(self, number: int, count: int) -> None:
+        left_out = "nothing was recorded" if number == 1 else f"{count - number + 1} of {count} were not made"
+        self._tell(phase="failed", message=f"{self._state.message} It was stopped: {left_out}.".strip())
+
+    def _record(self, job: PlannedRecording, tool: Xctrace, version: Version) -> None:
+        """Record once; of several, one that fails does not keep the next from being made."""
+        from tracekit.record.journal import write_journal
+        from tracekit.record.messages import recording_error
+        from tracekit.record.session import record
+        from tracekit.xctrace.host import Mac
+
+        recording = record(tool, job.settings, job.final, self.requests, self, host=Mac())
+        if recording.bundle.exists():
+            with suppress(TracekitError):  # the recording is what matters
+                write_journal(recording, tool, version, tracekit.__version__)
+        result = recording.result
+        if result.usable and not (result.state == "empty" and result.failure):
+            made = Made(recording.bundle.name, job.compute_units, _note(recording))
+            self._tell(made=(*self._state.made, made))
+            return
+        self._explain(recording_error(recording, tool))
+        if recording.bundle.exists():
+            self._tell(left=recording.bundle.name)
+
+    # What goes on ------------------------------------------------------------------------------------------
+
+    def _tell(self, **changes: Any) -> None:
+        self._state = replace(self._state, **changes)
+        write_state(self._folder, self._state)
+
+    def _fail(self, error: Exception) -> None:
+        self._explain(error)
+        self._tell(phase="failed")
+
+    def _explain(self, error: Exception) -> None:
+        lines: list[str] = []
+        if isinstance(error, TracekitError):
+            text, lines = on_the_page(str(error)), list(error.lines)
+        elif isinstance(error, OSError):
+            text = f"The recording failed: {error.strerror or error}."
+        else:
+            text = (
+                f"The recording failed in a way that was not foreseen ({type(error).__name__}). The file"
+                f" recorder.log in {self._folder} says where."
+            )
+        text = text.replace(f"{self._folder}/", "")
+        before = self._state.message
+        self._tell(message=f"{before} {text}".strip(), command="\n".join(lines) or self._state.command)
+
+    def on_recording(self) -> None:
+        """See ``RecordingListener``."""
+        self._tell(phase="recording", began=time.time(), note="")
+
+    def on_saving(self, reason: StopReason) -> None:
+        """See ``RecordingListener``."""
+        self._tell(phase="saving", began=time.time(), note=_ENDING.get(reason, ""))
+
+    def on_no_output(self) -> None:
+        """See ``RecordingListener``."""
+        self._tell(note="xctrace was started, and has said nothing yet.")
+
+    def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None:
+        """See ``RecordingListener``."""
+        del saving, seconds
+        if size_bytes != self._state.size_bytes:
+            self._tell(size_bytes=size_bytes)
+
+    def on_stop_while_saving(self, seconds: float) -> None:
+        """See ``RecordingListener``."""
+        self._tell(insist_until=time.time() + seconds)
+
+
+def _note(recording: RecordingAttempt) -> str:
+    from tracekit.record.messages import saved_message
+
+    return " ".join(on_the_page(saved_message(recording)).split("\n")[1:])
+
+
+def _heed(lines: IO[bytes], requests: StopRequests) -> None:
+    """Ask to stop at every line; at the end, too, unless somebody has: a further request could kill."""
+    while lines.readline():
+        requests.request()
+    if not requests.count:
+        requests.request()
+
+
+def _lock(path: Path) -> FileLock:
+    """Hold the lock; a server that looks whether somebody holds it is in the way for a moment."""
+    until = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            return acquired_lock(path)
+        except Conflict:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+
+
+def main(folder: Path) -> None:
+    """Make the attempt that standard input asks for."""
+    lines = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - unbuffered: nothing to lock at the end
+    asked = json.loads(lines.readline())
+    wanted = asked["wanted"]
+    wanted["compute_units"] = tuple(wanted["compute_units"])
+    held = _lock(folder / LOCK)
+    attempt = Attempt(folder, RecordingRequest(**wanted), asked["min_free_bytes"])
+    threading.Thread(target=_heed, args=(lines, attempt.requests), daemon=True).start()
+    attempt.run()
+    held.release()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,121 @@
+"""What somebody asks for on the page, checked, and as the request that ``tracekit.xctrace`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+from tracekit.errors import UsageError
+from tracekit.model.vocabulary import COMPUTE_UNITS
+from tracekit.record.plan import PRESETS, Preset
+from tracekit.record.request import RecordRequest
+from tracekit.xctrace.host import Process
+
+Kind: TypeAlias = Literal["running", "launch", "all"]
+KINDS: tuple[Kind, ...] = ("running", "launch", "all")
+SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 3600.0
+_LONGEST_TEXT = 1000
+
+
+@dataclass(frozen=True)
+class RecordingRequest:
+    """A checked request; every text is one word of a command line that no shell reads.
+
+    ``target`` is a path, name or bundle identifier, or with ``pid`` the name of that process when it was
+    listed. ``device`` is an identifier, "" for this Mac. ``template`` goes before ``preset``.
+    """
+
+    kind: Kind
+    target: str = ""
+    pid: int = 0
+    device: str = ""
+    preset: str = "counters"
+    template: str = ""
+    seconds: float = 10.0
+    compute_units: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ``UsageError`` for what makes no recording; the values come from a browser."""
+        if self.kind not in KINDS or (not self.template and self.preset not in PRESETS):
+            raise UsageError("Choose what to record, and with which instruments.")
+        for text in (self.target, self.device, self.template):
+            _check_word(text)
+        if not _is_number(self.pid) or not _is_number(self.seconds):
+            raise UsageError("The time limit must be a number of seconds.")
+        if not SHORTEST_SECONDS <= self.seconds <= LONGEST_SECONDS:
+            limits = f"{SHORTEST_SECONDS:g} and {LONGEST_SECONDS:g}"
+            raise UsageError(f"The time limit must lie between {limits} seconds.")
+        if self.kind != "all" and not self.target.strip():
+            raise UsageError("Choose or name what to record.")
+        if any(unit not in COMPUTE_UNITS for unit in self.compute_units):
+            raise UsageError(f"The compute units are {', '.join(COMPUTE_UNITS)}.")
+        if self.compute_units and self.kind != "launch":
+            raise UsageError("Compute units are told to an app when it is started: choose to launch it.")
+
+    def request(self, folder: Path, min_free_bytes: int) -> RecordRequest:
+        """Return the request of recordings that go into ``folder``."""
+        return RecordRequest(
+            app=None if self.kind == "all" else str(self.pid) if self.pid else self.target,
+            launch=self.kind == "launch",
+            all_processes=self.kind == "all",
+            device=self.device or None,
+            time_limit_seconds=self.seconds,
+            preset=None if self.template else cast(Preset, self.preset),
+            template=self.template or None,
+            compute_units=self.compute_units,
+            output=str(folder),
+            min_free_bytes=min_free_bytes,
+        )
+
+    def check_process(self, processes: Sequence[Process]) -> None:
+        """Raise ``UsageError`` where the process that was chosen has ended, be its number in use again."""
+        if (
+            self.pid
+            and processes
+            and (self.pid, self.target) not in {(one.pid, one.name) for one in processes}
+        ):
+            raise UsageError(f"{self.target} (pid {self.pid}) has ended. Start it, and choose it again.")
+
+
+def what(wanted: RecordingRequest) -> str:
+    """Return the target in a few words."""
+    if wanted.kind == "all":
+        return "all processes"
+    return f"{wanted.target} (pid {wanted.pid})" if wanted.pid else wanted.target
+
+
+def _check_word(text: object) -> None:
+    if not isinstance(text, str) or len(text) > _LONGEST_TEXT or not text.isprintable():
+        raise UsageError("A name is too long, or holds what no name does.")
+    if text.startswith("-"):
+        raise UsageError(f"'{text}': a name that begins with a dash would be taken for an option.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+_ON_THE_PAGE = (
+    ("record everything with --all-processes", "record all processes"),
+    ("or everything with --all-processes", "or all processes"),
+    ("name the device with --device", "choose the device"),
+    ("Name the simulator: --device", "Choose the simulator"),
+    ("with --preset minimal", "with the preset minimal"),
+    ("Name one with --app, or leave that instrument out.", "Choose one, or another template."),
+    ("Free some space, name another place with -o, or lower --min-free.", "Free some space."),
+    (" --app NAME finds it by name.", " Choose it again."),
+    (" (--save-timeout)", ""),
+    ("--template and --instrument choose others.", "a template of it may do."),
+    ("--template ", "The template "),
+    ("--app ", ""),
+    ("--preset coreml", "the preset coreml"),
+)
+
+
+def on_the_page(sentence: str) -> str:
+    """Return a sentence that names options of the command line in the words of the page."""
+    for option, word in _ON_THE_PAGE:
+        sentence = sentence.replace(option, word)
+    return sentence

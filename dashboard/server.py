@@ -1,0 +1,116 @@
+"""The dashboard as a server: waitress on a port of its own, until it is told to stop."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from dashboard.auth import check_names, is_every_address, is_loopback, is_private
+from dashboard.library.library import Library
+from dashboard.settings import Settings
+from tracekit.errors import UsageError
+
+FIRST_PORT = 8127
+_PORTS_TRIED = 20
+_THREADS = 8
+_HEADROOM_BYTES = 1 << 16
+_CONNECTIONS = 200
+
+
+def listening(settings: Settings) -> tuple[socket.socket, Settings]:
+    """Return a socket that listens, and the settings with its port.
+
+    Port 0 in the settings is the first free one from ``FIRST_PORT`` on. A host that others can reach gets a
+    token, unless it has one; so does another name, which is a proxy's: who comes through it may be anywhere.
+    Raises ``UsageError`` where nothing can listen, and for what is no name.
+    """
+    check_names(settings.allowed_hosts)
+    listener = _bind(settings)
+    port = int(listener.getsockname()[1])
+    token = settings.token or ("" if is_private(settings) else secrets.token_urlsafe(24))
+    return listener, replace(settings, port=port, token=token)
+
+
+def address(settings: Settings, path: str = "/") -> str:
+    """Return where a browser finds the dashboard, the token included."""
+    host = socket.gethostname() if is_every_address(settings.host) else settings.host
+    return _address(settings, host, path)
+
+
+def other_addresses(settings: Settings, path: str = "/") -> list[str]:
+    """Return where others find the dashboard by a number of this machine: not all can look up its name."""
+    if not is_every_address(settings.host):
+        return []
+    is_ipv6 = ":" in settings.host  # whose socket takes no IPv4, and the other way about
+    return [_address(settings, one, path) for one in own_numbers() if (":" in one) == is_ipv6]
+
+
+def own_numbers() -> list[str]:
+    """Return the addresses by which others reach this machine, as far as it knows them; nothing is sent."""
+    found: list[str] = []
+    for family, somewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((somewhere, 9))  # an address for documentation: only the way there is looked up
+            found.append(str(probe.getsockname()[0]))
+    with suppress(OSError):
+        found += [str(one[4][0]) for one in socket.getaddrinfo(socket.gethostname(), None)]
+    return [one for one in dict.fromkeys(found) if not is_loopback(one) and "%" not in one]
+
+
+def _address(settings: Settings, host: str, path: str) -> str:
+    host = f"[{host.strip('[]')}]" if ":" in host else host
+    return f"http://{host}:{settings.port}{path}{f'?token={settings.token}' if settings.token else ''}"
+
+
+def serve(listener: socket.socket, settings: Settings, library: Library, ready: Callable[[], None]) -> None:
+    """Answer until the process is interrupted; ``ready`` is called once requests are taken."""
+    from waitress import create_server
+
+    from dashboard.app import create_app
+
+    app = create_app(settings, library)
+    server = create_server(
+        app.server,
+        sockets=[listener],
+        threads=_THREADS,
+        connection_limit=_CONNECTIONS,
+        max_request_body_size=settings.limits.slice_bytes + _HEADROOM_BYTES,
+        inbuf_overflow=_memory_per_body(settings),
+        ident=None,
+        expose_tracebacks=False,
+    )
+    ready()
+    try:
+        server.run()
+    finally:
+        server.close()
+
+
+def _memory_per_body(settings: Settings) -> int:
+    """Return how much of a request's body stays in memory; the rest goes through a temporary file.
+
+    waitress takes the body before we know who sends it: strangers must not fill the memory, and a slice of
+    one's own is twice as quick without the file.
+    """
+    return settings.limits.slice_bytes if is_private(settings) else 1 << 19
+
+
+def _bind(settings: Settings) -> socket.socket:
+    ports = [settings.port] if settings.port else [*range(FIRST_PORT, FIRST_PORT + _PORTS_TRIED), 0]
+    for port in ports:
+        try:
+            return _listen(settings.host.strip("[]"), port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                problem = f"The dashboard cannot listen on {settings.host}:{port}: {error.strerror or error}."
+                raise UsageError(problem) from error
+    raise UsageError(f"Port {settings.port} is taken. Choose another one with --port, or leave it out.")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    return socket.create_server((host, port), family=family)

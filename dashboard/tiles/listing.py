@@ -1,0 +1,117 @@
+"""Samples one by one, and whole stacks, as a page lists them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from dashboard.errors import NotFound
+from dashboard.tiles.columns import Ints, Samples
+from dashboard.tiles.selection import Selection
+from tracekit.errors import UsageError
+from tracekit.model.vocabulary import ENGINES, PHASES
+
+MOST_ROWS = 1_000
+_MOST_FRAMES = 400
+_CURSOR = re.compile(r"(-?[0-9]{1,18})_([0-9]{1,18})")
+_PIECE_ROWS = 1 << 16
+
+
+def listed(samples: Samples, selection: Selection, after: str, count: int) -> dict[str, Any]:
+    """Return the next ``count`` samples in order of time; ``after`` is the last answer's ``next``, or ""."""
+    found = _rows_after(samples, selection, _cursor(after), count + 1)
+    rows = found[:count]
+    more = len(found) > count
+    return {
+        "rows": [_row(samples, row) for row in rows.tolist()],
+        "next": f"{samples['time'][rows[-1]]}_{rows[-1]}" if more else None,
+        "selected": selection.count(samples),
+        "total": samples.total,
+    }
+
+
+def _cursor(after: str) -> tuple[int, int] | None:
+    if not after:
+        return None
+    match = _CURSOR.fullmatch(after)
+    if match is None:
+        raise UsageError("after is not what an answer gave as next.")
+    return int(match[1]), int(match[2])
+
+
+def _rows_after(samples: Samples, selection: Selection, after: tuple[int, int] | None, count: int) -> Ints:
+    """Return the first rows by time, then by row; each group gives no more than are wanted."""
+    found = []
+    for group, first, end in selection.ranges(samples):
+        start = first
+        if after is not None:
+            same, later = samples.rows(group, after[0], after[0] + 1)
+            start = max(first, same, min(later, after[1] + 1))
+        found.append(_first_rows(selection, start, end, count))
+    rows: Ints = np.concatenate([np.zeros(0, np.int64), *found])
+    return rows[np.lexsort((rows, samples["time"][rows]))][:count]
+
+
+def _first_rows(selection: Selection, start: int, end: int, count: int) -> Ints:
+    if selection.mask is None:
+        return np.arange(start, min(end, start + count))
+    found, total = [np.zeros(0, np.int64)], 0
+    for at in range(start, end, _PIECE_ROWS):
+        found.append(at + np.flatnonzero(selection.mask[at : min(end, at + _PIECE_ROWS)]))
+        total += len(found[-1])
+        if total >= count:
+            break
+    return np.concatenate(found)[:count]
+
+
+def _row(samples: Samples, row: int) -> dict[str, Any]:
+    call = int(samples["call"][row])
+    stack = int(samples["call_stack"][call])
+    group = samples.group_of(row)
+    rule = int(samples["stack_rule"][stack]) if stack >= 0 else -1
+    frames = _frames(samples, stack, 0, 1) if stack >= 0 else []
+    symbol, binary = frames[0] if frames else (None, None)
+    return {
+        "time_ns": int(samples["time"][row]),
+        "lane": group.lane,
+        "engine": str(ENGINES[group.engine]),
+        "phase": _phase(int(samples["call_phase"][call])),
+        "weight": int(samples["weight"][row]),
+        "stack": stack,
+        "leaf": symbol,
+        "binary": binary,
+        "rule": samples.rules[rule].id if rule >= 0 else "",
+    }
+
+
+def stack_document(samples: Samples, stack: int) -> dict[str, Any]:
+    """Return a stack, leaf first, and what decided its engine; of a deep one a part around that frame."""
+    if not 0 <= stack < len(samples["stack_rule"]):
+        raise NotFound("There is no such stack in this recording.")
+    size = int(samples["stack_offset"][stack + 1] - samples["stack_offset"][stack])
+    deciding, rule = int(samples["stack_deciding"][stack]), int(samples["stack_rule"][stack])
+    above = max(0, min(deciding - _MOST_FRAMES // 2, size - _MOST_FRAMES))
+    frames = _frames(samples, stack, above, _MOST_FRAMES)
+    return {
+        "frames": frames,
+        "above": above,
+        "below": size - above - len(frames),
+        "deciding": deciding - above if deciding >= 0 else -1,
+        "rule": samples.rules[rule].id if rule >= 0 else "",
+        "why": samples.rules[rule].means if rule >= 0 else "",
+        "engine": str(ENGINES[int(samples["stack_engine"][stack])]),
+        "phase": _phase(int(samples["stack_phase"][stack])),
+    }
+
+
+def _frames(samples: Samples, stack: int, first: int, count: int) -> list[list[str]]:
+    start, end = (int(at) for at in samples["stack_offset"][stack : stack + 2])
+    functions = samples["stack_function"][start + first : min(end, start + first + count)].tolist()
+    binary = samples["function_binary"]
+    return [[samples.symbols[one], samples.binaries[int(binary[one])]] for one in functions]
+
+
+def _phase(code: int) -> str | None:
+    return None if code < 0 else str(PHASES[code])

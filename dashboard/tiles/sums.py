@@ -1,0 +1,65 @@
+"""What is selected, summed up by node of the call tree, engine and phase: ``tracekit-sums/1``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dashboard.tiles.branches import Branches, branches_of
+from dashboard.tiles.columns import Samples
+from dashboard.tiles.selection import Selection
+from tracekit.report.viewmodel.payload import Arrays, Strings
+from tracekit.report.viewmodel.samples import Calls, node_sums
+from tracekit.report.viewmodel.view import sums_document
+
+FORMAT = "tracekit-sums/1"
+
+
+def sums_block(samples: Samples, selection: Selection) -> bytes:
+    """Return the sums as a block; ``selected`` and ``total`` are numbers of samples."""
+    count = len(samples["call_stack"])
+    weight, number = np.zeros(count), np.zeros(count, np.int64)
+    for call, weights in selection.pieces(samples, samples["call"], samples["weight"]):
+        weight += np.bincount(call, weights, count)
+        number += np.bincount(call, minlength=count)
+    calls = Calls(
+        np.zeros(0, np.int64),
+        *(samples[f"call_{name}"].astype(np.int64) for name in ("stack", "engine", "phase")),
+    )
+    branches = branches_of(samples, weight, number)
+    sums = node_sums(calls, branches.node, weight, number)
+    arrays = Arrays()
+    header = {
+        "samples": sums_document(arrays, sums),
+        "selected": int(number.sum()),
+        "total": samples.total,
+        **_branches(samples, branches, arrays),
+    }
+    return arrays.block({"format": FORMAT, **header})
+
+
+def _branches(samples: Samples, branches: Branches, arrays: Arrays) -> dict[str, Any]:
+    """Describe the nodes, and those of their functions that the page has no name for."""
+    if not len(branches.parent):
+        return {}
+    strings = Strings()
+    known = int(samples["tree_function"][: samples.page_nodes].max()) + 1
+    new = np.unique(branches.function[branches.function >= known])
+    row = samples["text_of"][new]
+    symbols = [strings.add(samples.symbols[at]) for at in row.tolist()]
+    binaries = [strings.add(samples.binaries[at]) for at in samples["function_binary"][row].tolist()]
+    return {
+        "extra": {
+            "count": len(branches.parent),
+            "parent": arrays.add(branches.parent, "i4"),
+            "function": arrays.add(branches.function, "u4"),
+            "flags": arrays.add(branches.flags, "u1"),
+        },
+        "functions": {
+            "number": arrays.add(new, "u4"),
+            "name": arrays.add(np.array(symbols, np.int64), "u4"),
+            "binary": arrays.add(np.array(binaries, np.int64), "u4"),
+        },
+        "strings": strings.all,
+    }

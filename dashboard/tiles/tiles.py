@@ -1,0 +1,53 @@
+"""Tiles: how much of each bin of time the engines of some lanes cover, at one of many levels of zoom."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dashboard.tiles.columns import Bools, Group, Ints, Samples
+from tracekit.report.viewmodel.occupancy import Plane, as_bytes, before, covered_ns
+from tracekit.report.viewmodel.tiles import TILE_LANES, tile_edges
+
+
+def lanes_tile(samples: Samples, level: int, index: int, block: int, mask: Bools | None) -> bytes:
+    """Return a plane per engine of each lane of a block, of the samples in ``mask``, None for all."""
+    edges = tile_edges(samples.duration_ns, level, index)
+    lanes = samples.groups_of_lanes[TILE_LANES * block : TILE_LANES * (block + 1)]
+    planes = [
+        _whole(samples, group, edges) if mask is None else _masked(samples, group, edges, mask)
+        for groups in lanes
+        for group in groups
+    ]
+    return b"".join(_shares(one, edges).tobytes() for one in planes)
+
+
+def spans_tile(samples: Samples, level: int, index: int) -> bytes:
+    """Return the planes of measured intervals, for each lane that has too many to be sent."""
+    edges = tile_edges(samples.duration_ns, level, index)
+    names = [name for lane in samples.spans for name in lane]
+    return b"".join(_shares(_covered(samples[name], edges), edges).tobytes() for name in names)
+
+
+def _shares(covered: Ints, edges: Ints) -> Plane:
+    return as_bytes(covered / np.maximum(np.diff(edges), 1))
+
+
+def _whole(samples: Samples, group: Group, edges: Ints) -> Ints:
+    """Two sums up to each edge, whatever the number of samples between."""
+    rows, sums = slice(group.first, group.end), slice(group.first, group.end + 1)
+    begun = before(samples["time"][rows], samples["time_sum"][sums], edges)
+    return np.diff(begun - before(samples["end"][rows], samples["end_sum"][sums], edges))
+
+
+def _masked(samples: Samples, group: Group, edges: Ints, mask: Bools) -> Ints:
+    first, end = samples.rows(group, int(edges[0]) - group.longest_ns, int(edges[-1]))
+    wanted = mask[first:end]
+    start = samples["time"][first:end][wanted]
+    return covered_ns(start, start + samples.lengths(slice(first, end))[wanted], edges)
+
+
+def _covered(spans: Ints, edges: Ints) -> Ints:
+    """``spans`` are apart from each other, so starts and ends rise together."""
+    first = np.searchsorted(spans[1], edges[0], "right")
+    starts, ends = spans[:, first : np.searchsorted(spans[0], edges[-1])]
+    return covered_ns(starts, ends, edges)

@@ -1,0 +1,203 @@
+"""The columns on the disk: every sample once, sorted; what is kept in memory is bounded."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_library import READY, FakeLibrary
+from samples_support import (
+    Analysis,
+    Samples,
+    analyze,
+    in_order,
+    many,
+    opened,
+    recording,
+    rows_of,
+    sorted_by_group,
+    trace_of,
+)
+from trace_support import ANE, BNNS, UI
+
+from dashboard.errors import NotFound
+from dashboard.tiles import cache as cache_module
+from dashboard.tiles.cache import RecordingCache, SampleCache
+from dashboard.tiles.columns import open_samples
+from dashboard.tiles.filters import parse_filter, row_mask
+from dashboard.tiles.listing import listed
+from dashboard.tiles.selection import Selection
+from dashboard.tiles.sums import sums_block
+from dashboard.tiles.tiles import lanes_tile
+
+
+@pytest.mark.parametrize(
+    "name", ["many", "ane-e5rt-macos26", "cpu-profile-ane-macos26", "two-at-once-macos13"]
+)
+def test_every_sample_is_there_once_in_groups_sorted_by_time(name: str, tmp_path: Path) -> None:
+    analysis = many() if name == "many" else recording(name)
+    samples = opened(tmp_path, analysis)
+    ns = analysis.trace.weight_unit == "ns"
+    rows = sorted_by_group(rows_of(analysis, 0 if ns else samples.length_ns))
+    assert [one[:3] for one in in_order(samples)] == [(row.time, row.lane, row.engine) for row in rows]
+    assert samples["weight"].tolist() == [row.weight for row in rows]
+    calls = samples["call"]
+    assert samples["call_stack"][calls].tolist() == [row.stack for row in rows]
+    assert samples["call_phase"][calls].tolist() == [row.phase for row in rows]
+    assert samples["call_engine"][calls].tolist() == [row.engine for row in rows]
+    for group in samples.groups:
+        own = rows[group.first : group.end]
+        assert samples["end"][group.first : group.end].tolist() == sorted(row.end for row in own)
+        assert group.longest_ns == max(row.end - row.time for row in own)
+
+
+def test_columns_are_small(tmp_path: Path) -> None:
+    many_samples = opened(tmp_path, many(5_000))
+    per_row = sum(
+        many_samples[name].itemsize for name in ("time", "time_sum", "end", "end_sum", "weight", "call")
+    )
+    assert per_row == 40
+
+
+def test_files_hold_no_objects(tmp_path: Path) -> None:
+    opened(tmp_path, many(20))
+    harmful = np.array([{}], dtype=object)
+    np.save(tmp_path / "samples" / "time.npy", harmful, allow_pickle=True)
+    with pytest.raises(NotFound, match="Read it again"):
+        open_samples(tmp_path / "samples", "x")
+
+
+def test_a_header_names_its_files(tmp_path: Path) -> None:
+    opened(tmp_path, many(20))
+    header = json.loads((tmp_path / "samples" / "samples.json").read_text())
+    files = sorted(os.listdir(tmp_path / "samples"))
+    assert files == sorted([*(f"{name}.npy" for name in header["arrays"]), "samples.json"])
+
+
+def test_as_much_is_kept_as_has_room() -> None:
+    made: list[str] = []
+    values: SampleCache[str] = SampleCache(5, len)
+
+    def get(text: str) -> str:
+        return values.get(text, lambda: made.append(text) or text)
+
+    for text in ("ab", "cd", "ab", "ef", "ab", "cd"):
+        assert get(text) == text
+    assert made == ["ab", "cd", "ef", "cd"]
+    get("longer than all")
+    get("longer than all")
+    assert made[4:] == ["longer than all"]
+    get("ab")
+    get("longer than all")
+    assert made[5:] == ["ab", "longer than all"]
+
+
+def test_what_is_dropped_is_made_anew_and_has_no_size() -> None:
+    made: list[str] = []
+    values: SampleCache[str] = SampleCache(4, len)
+    for text in ("ab", "cd"):
+        values.get(text, lambda text=text: made.append(text) or text)  # type: ignore[misc]
+    values.drop(lambda key: key == "ab")
+    for text in ("cd", "ef", "cd"):
+        values.get(text, lambda text=text: made.append(text) or text)  # type: ignore[misc]
+    assert made == ["ab", "cd", "ef"]
+
+
+def test_files_of_an_earlier_reading_are_let_go(tmp_path: Path) -> None:
+    library = FakeLibrary(tmp_path)
+    opened(tmp_path, many(200))
+    cache = RecordingCache(library)  # type: ignore[arg-type]
+    opened_recording = cache.get(READY)
+    assert cache.get(READY).samples is opened_recording.samples
+    mapped = str(tmp_path / "samples" / "time.npy")
+    assert mapped in Path("/proc/self/maps").read_text()
+    del opened_recording
+    library.purge(READY)
+    with pytest.raises(NotFound):
+        cache.get(READY)
+    assert mapped not in Path("/proc/self/maps").read_text()
+
+
+def test_files_that_are_replaced_while_they_are_opened_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = FakeLibrary(tmp_path)
+    opened(tmp_path, many(200))
+    (tmp_path / "next").mkdir()
+    opened(tmp_path / "next", many(300))
+    cache = RecordingCache(library)  # type: ignore[arg-type]
+
+    def replaced(folder: Path, name: str) -> Samples:
+        found = open_samples(folder, name)
+        if (tmp_path / "next" / "samples").exists():
+            folder.rename(tmp_path / "trash")
+            (tmp_path / "next" / "samples").rename(folder)
+        return found
+
+    monkeypatch.setattr(cache_module, "open_samples", replaced)
+    with pytest.raises(NotFound, match="is being read again"):
+        cache.get(READY)
+    assert cache.get(READY).samples.total == 300
+
+
+def test_many_viewers_at_once_get_what_one_gets(tmp_path: Path) -> None:
+    opened(tmp_path, many(500))
+    cache = RecordingCache(FakeLibrary(tmp_path))  # type: ignore[arg-type]
+    asked = [(level, text) for level in range(4) for text in ("", "engine:ane", "-thread:t0 BNNS,main")]
+
+    def answer(question: tuple[int, str]) -> bytes:
+        opened_recording = cache.get(READY)
+        mask = cache.mask(opened_recording, question[1])
+        return lanes_tile(opened_recording.samples, question[0], 0, 0, mask) + sums_block(
+            opened_recording.samples, Selection(0, 1 << 40, None, mask)
+        )
+
+    alone = [answer(one) for one in asked]
+    cache = RecordingCache(FakeLibrary(tmp_path))  # type: ignore[arg-type]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(answer, asked * 20)) == alone * 20
+
+
+@pytest.mark.parametrize("what", ["tile", "filtered tile", "sums", "filter", "rows"])
+def test_python_does_no_work_per_sample(what: str, tmp_path: Path) -> None:
+    counts = []
+    for count in (400, 8_000):
+        (tmp_path / str(count)).mkdir()
+        samples = opened(tmp_path / str(count), few_stacks(count))
+        mask = row_mask(samples, parse_filter("engine:ane"))
+        work = {
+            "tile": lambda samples=samples: lanes_tile(samples, 1, 0, 0, None),
+            "filtered tile": lambda samples=samples, mask=mask: lanes_tile(samples, 1, 0, 0, mask),
+            "sums": lambda samples=samples: sums_block(samples, Selection(0, 1 << 40)),
+            "filter": lambda samples=samples: row_mask(samples, parse_filter("main window:0 -phase:wait")),
+            "rows": lambda samples=samples: listed(samples, Selection(0, 1 << 40), "", 10),
+        }
+        samples.groups_of_lanes  # noqa: B018 - known from now on
+        counts.append(calls_in(work[what]))
+    assert counts[0] == pytest.approx(counts[1], rel=0.05)
+
+
+def few_stacks(count: int) -> Analysis:
+    """Two threads with three engines each, however many samples there are."""
+    return analyze(trace_of([(at / 10, f"t{at % 2}", [ANE, BNNS, UI][at // 2 % 3]) for at in range(count)]))
+
+
+def calls_in(work: Callable[[], object]) -> int:
+    seen = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal seen
+        seen += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return seen

@@ -1,0 +1,162 @@
+"""Where the dashboard listens, and the command that starts it."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from dashboard_support import ROOT, Running, free_port
+
+from dashboard import server
+from dashboard.command import dashboard_command
+from dashboard.server import FIRST_PORT, address, listening, other_addresses, own_numbers
+from dashboard.settings import Settings, default_folder
+from tracekit.cli import main
+from tracekit.errors import UsageError
+
+
+def test_a_port_of_its_own_that_others_cannot_reach(tmp_path: Path) -> None:
+    first, settings = listening(Settings(tmp_path))
+    second, others = listening(Settings(tmp_path))
+    with first, second:
+        assert settings.port >= FIRST_PORT and others.port > settings.port
+        assert first.getsockname() == ("127.0.0.1", settings.port)
+        assert settings.token == ""
+        with pytest.raises(
+            UsageError, match=f"Port {settings.port} is taken. Choose another one with --port"
+        ):
+            listening(Settings(tmp_path, port=settings.port))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_a_host_that_others_reach_gets_a_token(host: str, tmp_path: Path) -> None:
+    try:
+        listener, settings = listening(Settings(tmp_path, host=host))
+    except UsageError:
+        pytest.skip("no IPv6 here")
+    listener.close()
+    assert len(settings.token) >= 32
+    again, others = listening(Settings(tmp_path, host=host))
+    again.close()
+    assert settings.token != others.token
+
+
+def test_another_name_needs_the_token_too(tmp_path: Path) -> None:
+    listener, settings = listening(Settings(tmp_path, allowed_hosts=("proxy.example",)))
+    listener.close()
+    assert len(settings.token) >= 32
+    with pytest.raises(UsageError, match="--allow-host http://x/: not a host's name"):
+        listening(Settings(tmp_path, allowed_hosts=("http://x/",)))
+
+
+def test_the_numbers_of_this_machine_are_printed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "own_numbers", lambda: ["192.168.1.2", "fd00::1"])
+    for host, number in (("0.0.0.0", "192.168.1.2"), ("::", "[fd00::1]")):
+        settings = Settings(Path(), host=host, port=5, token="abc")
+        assert other_addresses(settings, "/x") == [f"http://{number}:5/x?token=abc"]
+    assert other_addresses(Settings(Path(), host="192.168.1.2", port=5, token="abc")) == []
+
+
+def test_no_number_of_this_machine_is_its_own_alone() -> None:
+    assert [one for one in own_numbers() if ipaddress.ip_address(one).is_loopback] == []
+
+
+def test_what_is_said_at_the_start(running: Running, tmp_path: Path) -> None:
+    started = running("--allow-host", "proxy.example", "--library", os.path.relpath(tmp_path / "here", ROOT))
+    token = started.address.partition("?token=")[2]
+    assert len(token) >= 32
+    assert f"By proxy.example, open /?token={token} there once.\n" in started.log()
+    assert f"Its library is {tmp_path / 'here'}. Ctrl-C ends it." in started.log()
+
+
+def test_a_host_that_is_not_this_machine_s_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot listen on 192\.0\.2\.1"):
+        listening(Settings(tmp_path, host="192.0.2.1"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (Settings(Path(), port=5), "http://127.0.0.1:5/x"),
+        (Settings(Path(), host="::1", port=5), "http://[::1]:5/x"),
+        (Settings(Path(), host="mac.local", port=5, token="abc"), "http://mac.local:5/x?token=abc"),
+        (
+            Settings(Path(), host="0.0.0.0", port=5, token="abc"),
+            f"http://{socket.gethostname()}:5/x?token=abc",
+        ),
+    ],
+)
+def test_the_address_that_is_printed(settings: Settings, expected: str) -> None:
+    assert address(settings, "/x") == expected
+
+
+def test_help_is_quick() -> None:
+    """The command is found without loading what it needs."""
+    code = (
+        "import sys; from click.testing import CliRunner; from tracekit.cli import main;"
+        "done = CliRunner().invoke(main, ['--help']);"
+        "assert 'dashboard' in done.output;"
+        "sys.exit(any(one in sys.modules for one in ('dash', 'flask', 'sqlalchemy', 'numpy', 'waitress')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_what_is_not_there_is_told_before_anything_starts(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["dashboard", "none.trace", "--library", str(tmp_path / "library")])
+    assert (done.exit_code, done.stderr) == (2, "Error: none.trace does not exist.\n")
+    assert not (tmp_path / "library").exists()
+
+
+def test_an_end_by_ctrl_c_is_a_clean_one(running: Running) -> None:
+    started = running("--port", str(free_port()))
+    assert urllib.request.urlopen(started.base, timeout=10).status == 200
+    workers = started.children()
+    started.process.send_signal(signal.SIGINT)
+    assert started.process.wait(20) == 0
+    assert "Traceback" not in started.log()
+    assert started.log().endswith("The dashboard has ended.\n")
+    for worker in workers:
+        with pytest.raises(OSError, match=os.strerror(errno.ESRCH)):
+            os.kill(worker, 0)
+    with socket.socket() as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", started.port))
+
+
+def test_a_second_one_on_the_same_library_is_told(running: Running, tmp_path: Path) -> None:
+    started = running()
+    command = [
+        sys.executable,
+        "-m",
+        "tracekit",
+        "dashboard",
+        "--no-browser",
+        "--library",
+        str(started.library),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert done.stderr.startswith("Error: Another dashboard")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_default_folder_is_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert default_folder() == Path("/data/tracekit")
+
+
+def test_the_documentation_names_every_option() -> None:
+    text = (ROOT / "docs" / "dashboard.md").read_text("utf-8")
+    options = {name for one in dashboard_command.params for name in one.opts if name.startswith("--")}
+    assert options > {"--port", "--allow-recording"}
+    assert {name for name in options if f"{name} " not in text and f"{name}]" not in text} == set()
