@@ -128,7 +128,7 @@ def fill(library: Path, samples: int, options: argparse.Namespace) -> None:
     write_results(results, analysis)
     catalog = Catalog(store.catalog)
     catalog.add(recording, b"", "")
-    catalog.change(recording.id, state="ready", samples=samples, windows=len(analysis.windows))
+    catalog.change(recording.id, state="ready", samples=samples, windows=len(analysis.window_rows))
     catalog.close()
     lock.release()
     size = sum(file.stat().st_size for file in results.rglob("*") if file.is_file())

@@ -55,7 +55,9 @@ def main() -> None:
     options = parser.parse_args()
     trace = synthetic(options.samples, options.stacks, options.windows, options.threads)
     analysis = analyze(trace, windows="coreml")  # stacks alone would give one per sample or two
-    print(f"{len(trace.samples):,} samples, {len(trace.stacks):,} stacks, {len(analysis.windows):,} windows")
+    print(
+        f"{len(trace.samples):,} samples, {len(trace.stacks):,} stacks, {len(analysis.window_rows):,} windows"
+    )
     print(f"{'kept':>6} {'bytes':>11} {'at most':>11} {'seconds':>8} {'at most':>8}")
     figures = [measure(analysis, kept) for kept in _LARGEST]
     for one in figures:

@@ -67,7 +67,7 @@ def test_signposts(recording: str) -> None:
 @pytest.mark.parametrize("recording", CALLS)
 def test_busy_time_of_each_inference(recording: str) -> None:
     analysis = calls_of(recording)
-    rows = analysis.attribution[analysis.attribution["phase"] == "execute"]
+    rows = analysis.attribution_rows[analysis.attribution_rows["phase"] == "execute"]
     found = [
         {
             str(row["engine"]): int(row["busy_ns"])
@@ -103,7 +103,7 @@ def test_verdicts(recording: str) -> None:
     "recording", ["fallback-midway-ios27", "concurrent-models-ios27", "ane-intervals-macos26"]
 )
 def test_windows_are_the_calls(recording: str) -> None:
-    windows = calls_of(recording).windows
+    windows = calls_of(recording).window_rows
     inferences = [inference for inference, _ in in_time_order(recording)]
     assert windows["start_ns"].tolist() == [one["start_ns"] for one in inferences]
     assert windows["end_ns"].tolist() == [one["end_ns"] for one in inferences]
@@ -118,7 +118,7 @@ def test_ane_intervals_make_a_window_per_call_that_used_the_ane() -> None:
     """The call that stayed on the CPU has no interval; stacks show it, and it is not lost."""
     analysis = analyze(open_trace(SAMPLES / "ane-intervals-macos26"))
     truth = TRUTHS["ane-intervals-macos26"]
-    assert [source.split("-")[0] for source in analysis.windows["source"].astype("str")] == [
+    assert [source.split("-")[0] for source in analysis.window_rows["source"].astype("str")] == [
         "ane" if "ANE" in measured["handoffs"] else "stacks" for measured in truth["measured"]
     ]
     assert [[str(engine) for engine in verdict.order] for verdict in analysis.verdicts] == [
@@ -128,7 +128,7 @@ def test_ane_intervals_make_a_window_per_call_that_used_the_ane() -> None:
 
 def test_waiting_of_the_calling_thread() -> None:
     """It is blocked inside E5RT, whose stack does not show for which engine; thread states measure it."""
-    rows = calls_of("ane-intervals-macos26").attribution
+    rows = calls_of("ane-intervals-macos26").attribution_rows
     own = rows[(rows["engine"] == Engine.RUNTIME) & rows["waiting_ns"].notna() & (rows["window_id"] >= 0)]
     assert set(own["waiting_basis"]) == {"measured"}
     truth = [measured["waiting_ns"] for measured in TRUTHS["ane-intervals-macos26"]["measured"]]
@@ -173,5 +173,5 @@ def test_prompts_never_show() -> None:
     trace = open_trace(SAMPLES / "foundation-models-macos27")
     analysis = analyze(trace)
     shown = [to_json(analysis), to_text(analysis), trace.intervals.to_csv(), trace.signposts.to_csv()]
-    assert len(analysis.windows) == 3
+    assert len(analysis.window_rows) == 3
     assert all("SECRETPROMPT" not in text for text in shown)

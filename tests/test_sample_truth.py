@@ -33,7 +33,7 @@ def counts(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
 
 
 def in_window(analysis: Analysis, window: int) -> dict[str, dict[str, int]]:
-    return counts(analysis.attribution[analysis.attribution["window_id"] == window])
+    return counts(analysis.attribution_rows[analysis.attribution_rows["window_id"] == window])
 
 
 def test_there_are_recordings() -> None:
@@ -80,7 +80,7 @@ def test_windows_from_stacks(recording: str) -> None:
             "thread": int(threads[row["thread_id"]]),
             "engines": in_window(analysis, row["window_id"]),
         }
-        for row in analysis.windows.to_dict("records")
+        for row in analysis.window_rows.to_dict("records")
         if row["source"] == "stacks"
     ]
     assert found == [{key: window[key] for key in found[0]} for window in truth["stack_windows"]]
@@ -104,12 +104,12 @@ def test_windows_that_the_user_gives_count_every_sample_in_them(recording: str) 
         Window(i["start_ns"], i["end_ns"], str(at), "manual", Basis.GIVEN) for at, i in enumerate(inferences)
     ]
     analysis = analyze(open_trace(SAMPLES / recording), windows=given)
-    for row in analysis.windows.to_dict("records"):
+    for row in analysis.window_rows.to_dict("records"):
         assert in_window(analysis, row["window_id"]) == inferences[int(row["label"])]["all_threads"]
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_windows_and_the_rest_add_up_to_the_whole(recording: str) -> None:
     analysis = analyze(open_trace(SAMPLES / recording))
-    assert analysis.attribution["samples"].sum() == len(analysis.trace.samples)
-    assert analysis.attribution["weight"].sum() == analysis.trace.weights.sum()
+    assert analysis.attribution_rows["samples"].sum() == len(analysis.trace.samples)
+    assert analysis.attribution_rows["weight"].sum() == analysis.trace.weights.sum()

@@ -171,7 +171,7 @@ def _binary_names(stacks: StackTable) -> list[str]:
 
 
 def _windows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
-    windows = analysis.windows
+    windows = analysis.window_rows
     writer.add("window_start", windows["start_ns"].to_numpy(np.int64))
     writer.add("window_end", windows["end_ns"].to_numpy(np.int64))
     columns = [windows["label"].astype("str"), windows["model"].astype("str")]

@@ -42,7 +42,7 @@ def amounts(rows: pd.DataFrame) -> Counter[tuple[str, str, str]]:
 
 
 def inside(analysis: Analysis) -> pd.DataFrame:
-    return analysis.attribution[analysis.attribution["window_id"] >= 0]
+    return analysis.attribution_rows[analysis.attribution_rows["window_id"] >= 0]
 
 
 def test_literal() -> None:
@@ -55,7 +55,7 @@ def test_literal() -> None:
         (5, "a", UI),
     ]
     analysis = analyze(trace_of(samples), windows=[Window(1 * MS, 5 * MS, "w", "manual", Basis.GIVEN)])
-    rows = analysis.attribution
+    rows = analysis.attribution_rows
     found = {
         (row["window_id"], str(row["engine"]), "none" if pd.isna(row["phase"]) else str(row["phase"])): (
             row["samples"],
@@ -111,7 +111,7 @@ def test_loading_for_an_engine_is_no_inference_on_it() -> None:
 @given(SAMPLES, CUTS)
 def test_windows_and_the_rest_add_up_to_the_whole(samples: list[Sample], cuts: list[int]) -> None:
     analysis = analyze(trace_of(samples), windows=given_windows(cuts))
-    assert amounts(analysis.attribution) == amounts(analysis.totals)
+    assert amounts(analysis.attribution_rows) == amounts(analysis.totals)
     assert analysis.totals["samples"].sum() == len(samples)
     assert analysis.totals["weight"].sum() == sum(sample[3] for sample in samples)  # type: ignore[misc]
 
@@ -128,8 +128,8 @@ def test_splitting_a_window_and_adding_gives_the_same(samples: list[Sample], cut
 def test_attribution_equals_a_slow_count(samples: list[Sample], cuts: list[int]) -> None:
     analysis = analyze(trace_of(samples), windows=given_windows(cuts))
     times = analysis.trace.samples["time_ns"].tolist()
-    for window in analysis.windows.to_dict("records"):
-        own = analysis.attribution[analysis.attribution["window_id"] == window["window_id"]]
+    for window in analysis.window_rows.to_dict("records"):
+        own = analysis.attribution_rows[analysis.attribution_rows["window_id"] == window["window_id"]]
         lies_in = [window["start_ns"] <= time < window["end_ns"] for time in times]
         assert own["samples"].sum() == sum(lies_in)
         assert own["weight"].sum() == sum(
@@ -145,7 +145,7 @@ def test_the_order_of_rows_changes_nothing(samples: list[Sample], random: object
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     windows = given_windows([10, 50, 90])
     ours, theirs = (analyze(trace_of(rows), windows=windows) for rows in (samples, shuffled))
-    assert amounts(ours.attribution) == amounts(theirs.attribution)
+    assert amounts(ours.attribution_rows) == amounts(theirs.attribution_rows)
     assert [v.verdict for v in ours.verdicts] == [v.verdict for v in theirs.verdicts]
 
 
@@ -157,6 +157,6 @@ def test_overlapping_windows_each_count_their_own(samples: list[Sample]) -> None
     ]
     analysis = analyze(trace_of(samples), windows=windows)
     times = analysis.trace.samples["time_ns"]
-    counted = analysis.attribution.groupby("window_id")["samples"].sum()
+    counted = analysis.attribution_rows.groupby("window_id")["samples"].sum()
     assert counted.get(0, 0) == (times < 60 * MS).sum()
     assert counted.get(1, 0) == (times >= 40 * MS).sum()

@@ -43,7 +43,7 @@ def run(rows: list[Interval], samples: list[Sample] | None = None, **options: An
 
 
 def by_model(analysis: Analysis, what: str = "busy_ns") -> dict[str, dict[str, float]]:
-    return {model: known(analysis, what, at) for at, model in enumerate(analysis.windows["model"])}
+    return {model: known(analysis, what, at) for at, model in enumerate(analysis.window_rows["model"])}
 
 
 # Models keep apart ------------------------------------------------------------------------------------------
@@ -114,9 +114,9 @@ def test_stacks_may_speak_against_it_that_the_ane_worked_for_the_target(
     assert known(analysis, "busy_ns").get("ANE execute") == (4 if counts else 0)
     assert ("ane-work-unclaimed" in codes(analysis)) is not counts
     assert times(analysis)["foreign_ns"] == (0 if counts else 4)
-    sources = set(run(rows, samples).windows["source"])
+    sources = set(run(rows, samples).window_rows["source"])
     assert ("ane-hw-intervals" in sources) is counts
-    assert set(run(rows, samples, windows="ane").windows["source"]) == {"ane-hw-intervals"}
+    assert set(run(rows, samples, windows="ane").window_rows["source"]) == {"ane-hw-intervals"}
 
 
 # Windows ----------------------------------------------------------------------------------------------------
@@ -136,13 +136,13 @@ def test_a_hole_of_seconds_is_inside_no_inference() -> None:
 def test_a_call_of_another_process_is_not_lost() -> None:
     trace = trace_of([(2, "a", ANE), (3, "b", BNNS), (4, "b", BNNS)], processes={"b": 9})
     trace = with_evidence(replace(trace, info=replace(trace.info, pid=7)), [prediction(0, 10)])
-    assert sorted(analyze(trace).windows["pid"]) == [7, 9]
+    assert sorted(analyze(trace).window_rows["pid"]) == [7, 9]
 
 
 def test_a_call_of_another_thread_is_not_lost() -> None:
     samples: list[Sample] = [(at, "a", ANE) for at in range(10)] + [(at, "b", BNNS) for at in range(4, 8)]
     analysis = run([prediction(0, 10)], samples)
-    found = analysis.windows["source"].tolist(), [verdict.verdict for verdict in analysis.verdicts]
+    found = analysis.window_rows["source"].tolist(), [verdict.verdict for verdict in analysis.verdicts]
     assert found == (["coreml-os-signpost", "stacks"], ["ANE", "CPU"])
 
 
@@ -178,13 +178,13 @@ def test_a_signpost_from_the_list_can_be_typed_back(name: str) -> None:
 )
 def test_nothing_is_lost_without_a_window(samples: list[Sample], options: dict[str, Any]) -> None:
     analysis = analyze(trace_of(samples), **options)
-    assert (len(analysis.windows), analysis.totals["samples"].sum()) == (0, 2)
+    assert (len(analysis.window_rows), analysis.totals["samples"].sum()) == (0, 2)
 
 
 def test_a_selected_thread_has_no_window_of_which_nobody_knows_the_thread() -> None:
     samples: list[Sample] = [(1, "a", ANE), (9, "a", ANE)]
     analysis = run([prediction(0, 100)], samples, thread="a")
-    assert (len(analysis.windows), analysis.totals["samples"].sum()) == (0, 2)
+    assert (len(analysis.window_rows), analysis.totals["samples"].sum()) == (0, 2)
 
 
 # What is told -----------------------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ def test_engines_at_once_are_not_in_turn() -> None:
 def test_windows_of_another_process_and_the_rest_are_the_whole() -> None:
     trace = with_evidence(trace_of(QUIET), [gpu(0, 10, pid=9), gpu(0, 4)], [Signpost(0, 20, "s/c/n", pid=9)])
     analysis = analyze(trace, signposts=["n"])
-    assert analysis.attribution["busy_ns"].sum() == analysis.totals["busy_ns"].sum()
+    assert analysis.attribution_rows["busy_ns"].sum() == analysis.totals["busy_ns"].sum()
 
 
 def test_a_given_window_of_one_thread_counts_its_waiting_only() -> None:
@@ -282,4 +282,4 @@ def test_thread_states_find_their_thread_whatever_its_number(tids: list[int]) ->
     trace = replace(trace, threads=trace.threads.assign(tid=tids))
     analysis = analyze(trace, windows=[manual(0, 30)])
     assert known(analysis, "waiting_ns") == {"ANE wait": 18}
-    assert analysis.attribution["waiting_basis"].dropna().tolist() == ["measured"]
+    assert analysis.attribution_rows["waiting_basis"].dropna().tolist() == ["measured"]

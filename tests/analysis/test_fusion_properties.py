@@ -124,7 +124,7 @@ def amounts(rows: pd.DataFrame) -> Counter[tuple[str, str, str]]:
 
 
 def inside(analysis: Analysis) -> pd.DataFrame:
-    return analysis.attribution[analysis.attribution["window_id"] >= 0]
+    return analysis.attribution_rows[analysis.attribution_rows["window_id"] >= 0]
 
 
 # Slow oracles -----------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def test_waiting_equals_a_slow_count(case: Case, cuts: list[int]) -> None:
     states = blocked(case)
     spans, basis = (states, "measured") if states else (holes(case.samples), "inferred")
     for number, edge in enumerate(itertools.pairwise(sorted(cuts))):
-        rows = analysis.attribution
+        rows = analysis.attribution_rows
         rows = rows[(rows["window_id"] == number) & (rows["engine"] == "ANE") & rows["waiting_ns"].notna()]
         assert rows["waiting_ns"].sum() == halves(spans, edge) * MS
         assert rows["waiting_basis"].tolist() in ([], [basis])
@@ -242,8 +242,8 @@ def test_nothing_is_negative_and_no_engine_is_busy_for_longer_than_its_window(
 
 
 def check_bounds(analysis: Analysis) -> None:
-    lengths = (analysis.windows["end_ns"] - analysis.windows["start_ns"]).tolist()
-    for row in analysis.attribution.to_dict("records"):
+    lengths = (analysis.window_rows["end_ns"] - analysis.window_rows["start_ns"]).tolist()
+    for row in analysis.attribution_rows.to_dict("records"):
         for what in ("samples", "weight", "busy_ns", "waiting_ns"):
             assert pd.isna(row[what]) or row[what] >= 0
         for what in ("busy_ns", "waiting_ns"):
@@ -253,7 +253,7 @@ def check_bounds(analysis: Analysis) -> None:
         for what in ("busy_ns", "overlap_ns", "idle_ns", "preparing_ns", "foreign_ns"):
             assert pd.isna(row[what]) or 0 <= row[what] <= length
         assert pd.isna(row["overlap_ns"]) or row["overlap_ns"] <= row["busy_ns"]
-    starts, ends = analysis.windows["start_ns"].tolist(), analysis.windows["end_ns"].tolist()
+    starts, ends = analysis.window_rows["start_ns"].tolist(), analysis.window_rows["end_ns"].tolist()
     previous = (-1, 0)
     for row in analysis.segments.to_dict("records"):
         at = row["window_id"]
@@ -295,13 +295,13 @@ def test_shifting_the_clock_changes_nothing_but_times(case: Case, source: str, s
         for by in (0, shift)
     )
     moved = ["start_ns", "end_ns"]
-    for ours, theirs in [(here.windows, there.windows), (here.segments, there.segments)]:
+    for ours, theirs in [(here.window_rows, there.window_rows), (here.segments, there.segments)]:
         back = theirs.assign(**{name: theirs[name] - shift * MS for name in moved})
         unnamed = ["label"] if source == "given" else []
         pd.testing.assert_frame_equal(
             ours.drop(columns=unnamed, errors="ignore"), back.drop(columns=unnamed, errors="ignore")
         )
-    pd.testing.assert_frame_equal(here.attribution, there.attribution)
+    pd.testing.assert_frame_equal(here.attribution_rows, there.attribution_rows)
     pd.testing.assert_frame_equal(here.times, there.times)
     assert here.verdicts == there.verdicts
 
@@ -321,7 +321,7 @@ def test_the_order_and_repetition_of_rows_changes_nothing(case: Case, random: Ra
         analyze(one.trace(), windows=windows)  # type: ignore[arg-type]
         for one in (case, replace(case, intervals=again, states=states))
     )
-    pd.testing.assert_frame_equal(ours.attribution, theirs.attribution)
+    pd.testing.assert_frame_equal(ours.attribution_rows, theirs.attribution_rows)
     pd.testing.assert_frame_equal(ours.times, theirs.times)
     pd.testing.assert_frame_equal(ours.segments, theirs.segments)
     assert ours.verdicts == theirs.verdicts

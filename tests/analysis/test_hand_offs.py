@@ -107,7 +107,7 @@ def test_each_concurrent_call_has_its_own_segments() -> None:
     a, b = "A_main__Op0_AneInference", "B_main__Op0_AneInference"
     rows = [prediction(10, 20, "A"), prediction(10, 20, "B"), ane(11, 13, a), ane(13, 19, b)]
     analysis = analyze(with_evidence(trace_of([(30, "a", UI)]), rows))
-    found = dict(zip(analysis.windows["model"], (segments(analysis, at) for at in (0, 1)), strict=True))
+    found = dict(zip(analysis.window_rows["model"], (segments(analysis, at) for at in (0, 1)), strict=True))
     assert found == {"A": [("ANE", 2, "measured")], "B": [("ANE", 6, "measured")]}
 
 

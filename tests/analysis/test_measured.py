@@ -42,7 +42,7 @@ def busy(*rows: Interval, window: tuple[float, float] = (10, 20)) -> dict[str, f
 def by_model(*rows: Interval) -> dict[str, float]:
     """Model of a Core ML window → the ANE's busy time in it."""
     analysis = analyze(with_evidence(trace_of(QUIET), rows))
-    models = analysis.windows["model"].tolist()
+    models = analysis.window_rows["model"].tolist()
     return {model: known(analysis, "busy_ns", at)["ANE execute"] for at, model in enumerate(models)}
 
 
@@ -188,7 +188,7 @@ def test_two_processes_of_one_name_are_told_apart_by_pid() -> None:
     trace = replace(trace, threads=trace.threads.assign(process="App"))
     trace = with_evidence(trace, [gpu(0, 1), gpu(20, 20.5, pid=OTHER_APP)])
     analysis = analyze(trace)
-    pids = analysis.windows["pid"].tolist()
+    pids = analysis.window_rows["pid"].tolist()
     assert [(pid, known(analysis, "busy_ns", at)) for at, pid in enumerate(pids)] == [
         (7, {"GPU execute": 1}),
         (7, {"GPU execute": 0}),
@@ -300,7 +300,9 @@ def longest(start_ns: int, end_ns: int) -> Analysis:
 
 def test_an_interval_of_2_to_the_62() -> None:
     analysis = longest(0, 2**62)
-    amounts = dict(zip(analysis.attribution["window_id"], analysis.attribution["busy_ns"], strict=True))
+    amounts = dict(
+        zip(analysis.attribution_rows["window_id"], analysis.attribution_rows["busy_ns"], strict=True)
+    )
     assert amounts[0] == 10 * MS
     assert amounts[1] == 2**62 - 30 * MS
     assert analysis.totals["busy_ns"].sum() == 2**62

@@ -40,7 +40,7 @@ def waited(trace: Trace, start: float = 0, end: float = 1000) -> dict[str, tuple
 
 
 def bases(analysis: Analysis, window: int) -> dict[str, tuple[float, str]]:
-    rows = analysis.attribution
+    rows = analysis.attribution_rows
     rows = rows[(rows["window_id"] == window) & rows["waiting_ns"].notna()]
     return {
         f"{row['engine']} {row['phase']}": (row["waiting_ns"] / MS, row["waiting_basis"])
@@ -107,7 +107,7 @@ def test_caller_and_worker_wait_once_together() -> None:
         (20, "a", CALL),
     ]
     analysis = analyze(trace_of(samples))
-    assert analysis.windows[["start_ns", "end_ns"]].to_numpy().tolist() == [[1 * MS, 21 * MS]]
+    assert analysis.window_rows[["start_ns", "end_ns"]].to_numpy().tolist() == [[1 * MS, 21 * MS]]
     assert bases(analysis, 0) == {"ANE wait": (18, "inferred")}
 
 
@@ -115,7 +115,7 @@ def test_a_call_does_not_wait_with_another_thread() -> None:
     """Thread b waits for its own call all the time."""
     samples: list[Sample] = [(1, "a", ANE), (4, "a", CALL), (0, "b", ANE), (9, "b", CALL)]
     analysis = analyze(trace_of(samples))
-    assert analysis.windows["thread_id"].tolist() == [0, 1]
+    assert analysis.window_rows["thread_id"].tolist() == [0, 1]
     assert [bases(analysis, at) for at in (0, 1)] == [
         {"ANE wait": (8, "inferred")},
         {"ANE wait": (2, "inferred")},
@@ -124,7 +124,7 @@ def test_a_call_does_not_wait_with_another_thread() -> None:
 
 def test_waiting_is_no_busy_time_and_no_sample() -> None:
     analysis = analyze(trace_of(HANDS_OVER), windows=[manual(3, 8)])
-    (row,) = analysis.attribution[analysis.attribution["window_id"] == 0].to_dict("records")
+    (row,) = analysis.attribution_rows[analysis.attribution_rows["window_id"] == 0].to_dict("records")
     assert (row["samples"], row["sampled_ns"], row["weight"]) == (0, 0, 0)
     assert pd.isna(row["busy_ns"])
     assert analysis.verdicts[0].verdict == "UNKNOWN"

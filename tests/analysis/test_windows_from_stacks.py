@@ -27,7 +27,7 @@ from tracekit.analysis import Analysis, analyze
 
 def windows(samples: Sequence[Sample], **options: object) -> list[tuple[float, float]]:
     """(start, end) in ms of the windows found."""
-    frame = analyze(trace_of(samples, **options)).windows  # type: ignore[arg-type]
+    frame = analyze(trace_of(samples, **options)).window_rows  # type: ignore[arg-type]
     frame = frame[frame["source"] == "stacks"]
     return [(row["start_ns"] / MS, row["end_ns"] / MS) for row in frame.to_dict("records")]
 
@@ -54,7 +54,7 @@ def test_a_sample_outside_the_call_ends_it() -> None:
 
 def test_back_to_back_calls_are_one_window_and_that_is_said() -> None:
     analysis = analyze(trace_of([(at, "main", BNNS) for at in range(10)]))
-    assert len(analysis.windows) == 1
+    assert len(analysis.window_rows) == 1
     (issue,) = [issue for issue in analysis.issues if issue.code == "windows-inferred"]
     assert "cannot be told apart" in issue.message
 
@@ -85,7 +85,7 @@ def test_how_long_an_engine_takes_does_not_depend_on_the_sampling_rate() -> None
 def test_holes_that_a_window_bridges_are_said() -> None:
     """At a camera's pace the thread may wait for the engine, or for the next picture: nobody can tell."""
     analysis = analyze(trace_of([(0, "main", ANE), (33, "main", ANE), (66, "main", ANE), (67, "main", BNNS)]))
-    assert len(analysis.windows) == 1
+    assert len(analysis.window_rows) == 1
     (issue,) = [issue for issue in analysis.issues if issue.code == "holes-bridged"]
     assert issue.count == 2
     assert "the longest is 33.0 ms" in issue.message
@@ -112,7 +112,7 @@ def test_work_that_spans_two_calls_of_a_thread_starts_the_second_after_the_first
 
 def test_asynchronous_work_is_a_window_of_its_own() -> None:
     analysis = analyze(trace_of([(at, "worker", E5_WORKER) for at in (1, 2, 3)]))
-    (window,) = analysis.windows.to_dict("records")
+    (window,) = analysis.window_rows.to_dict("records")
     assert (window["start_ns"], window["end_ns"], window["thread_id"]) == (1 * MS, 4 * MS, -1)
     assert window["label"] == "asynchronous execution"
     assert verdicts(analysis) == ["ANE"]
@@ -122,7 +122,7 @@ def test_work_of_the_runtimes_queue_counts_in_the_window_that_it_overlaps() -> N
     samples = [(1, "main", RUNTIME), (2, "worker", E5_WORKER), (3, "main", RUNTIME), (3, "ui", UI)]
     analysis = analyze(trace_of(samples))
     assert verdicts(analysis) == ["ANE"]
-    inside = analysis.attribution[analysis.attribution["window_id"] == 0]
+    inside = analysis.attribution_rows[analysis.attribution_rows["window_id"] == 0]
     assert dict(zip(inside["engine"], inside["samples"], strict=True)) == {"ANE": 1, "RUNTIME": 2}
 
 
@@ -152,7 +152,9 @@ def test_calls_on_two_threads_are_two_windows() -> None:
 
 def test_loading_is_no_inference() -> None:
     analysis = analyze(trace_of([(1, "main", LOAD), (2, "main", LOAD), (9, "main", BNNS)]))
-    assert [(w["start_ns"] / MS, w["end_ns"] / MS) for w in analysis.windows.to_dict("records")] == [(9, 10)]
+    assert [(w["start_ns"] / MS, w["end_ns"] / MS) for w in analysis.window_rows.to_dict("records")] == [
+        (9, 10)
+    ]
 
 
 def test_a_window_ends_where_the_thread_is_seen_elsewhere() -> None:
@@ -175,13 +177,13 @@ def test_ml_work_without_calls_falls_back_to_the_whole_run() -> None:
     analysis = analyze(
         trace_of([(1, "main", ("libBNNS.dylib | BNNSFilterApply", "App | main")), (2, "main", UI)])
     )
-    assert analysis.windows["source"].tolist() == ["run"]
+    assert analysis.window_rows["source"].tolist() == ["run"]
     assert verdicts(analysis) == ["CPU"]
 
 
 def test_no_ml_work_gives_no_window() -> None:
     analysis = analyze(trace_of([(1, "main", UI), (2, "main", None)]))
-    assert len(analysis.windows) == 0
+    assert len(analysis.window_rows) == 0
     assert analysis.summary.sentence.startswith("No model was seen running: none of the 2 samples")
 
 
@@ -196,7 +198,7 @@ def test_one_sample_without_symbols_has_none_and_several_have_none() -> None:
 
 def test_no_samples_at_all() -> None:
     analysis = analyze(trace_of([]))
-    assert len(analysis.windows) == 0
+    assert len(analysis.window_rows) == 0
     assert analysis.summary.sentence.startswith("No sample, and no interval of inference")
 
 
@@ -214,26 +216,26 @@ def test_shifting_the_clock_changes_nothing(samples: list[Sample], shift: int) -
         analyze(trace_of([(time + by, thread, stack) for time, thread, stack in samples]))
         for by in (0, shift)
     )
-    moved = here.windows.assign(
-        start_ns=here.windows["start_ns"] + shift * MS, end_ns=here.windows["end_ns"] + shift * MS
+    moved = here.window_rows.assign(
+        start_ns=here.window_rows["start_ns"] + shift * MS, end_ns=here.window_rows["end_ns"] + shift * MS
     )
-    assert moved.equals(there.windows)
-    assert here.attribution.equals(there.attribution)
+    assert moved.equals(there.window_rows)
+    assert here.attribution_rows.equals(there.attribution_rows)
 
 
 @given(ANY_SAMPLES)
 def test_windows_are_within_the_samples_and_hold_the_calls(samples: list[Sample]) -> None:
     analysis = analyze(trace_of(samples))
     times = analysis.trace.samples["time_ns"]
-    for window in analysis.windows.to_dict("records"):
+    for window in analysis.window_rows.to_dict("records"):
         assert times.min() <= window["start_ns"] < window["end_ns"] <= times.max() + MS
-    if (analysis.windows["source"] == "stacks").any():
+    if (analysis.window_rows["source"] == "stacks").any():
         members = set(analysis.members.sample.tolist())
         assert {at for at, inside in enumerate(analysis.labels.in_call) if inside} <= members
 
 
 @given(ANY_SAMPLES)
 def test_windows_of_one_thread_do_not_overlap(samples: list[Sample]) -> None:
-    frame = analyze(trace_of(samples)).windows
+    frame = analyze(trace_of(samples)).window_rows
     for _, own in frame[frame["thread_id"] >= 0].groupby("thread_id"):
         assert (own["start_ns"].to_numpy()[1:] >= own["end_ns"].to_numpy()[:-1]).all()

@@ -35,7 +35,7 @@ def trace_with(
 
 
 def sources(analysis: Analysis) -> list[str]:
-    return analysis.windows["source"].astype("str").tolist()
+    return analysis.window_rows["source"].astype("str").tolist()
 
 
 def calls(thread: str, start: int, end: int) -> list[Sample]:
@@ -49,7 +49,7 @@ def calls(thread: str, start: int, end: int) -> list[Sample]:
 
 def test_core_ml() -> None:
     analysis = analyze(trace_with(prediction(20, 25), prediction(10, 14.5), prediction(30, 33, "Other")))
-    rows = analysis.windows[["label", "model", "source", "basis", "pid", "first"]]
+    rows = analysis.window_rows[["label", "model", "source", "basis", "pid", "first"]]
     assert edges(analysis) == [(10, 14.5), (20, 25), (30, 33)]
     assert rows.astype(object).to_numpy().tolist() == [
         ["Net", "Net", "coreml-os-signpost", "measured", 7, True],
@@ -70,9 +70,9 @@ def test_sub_models_of_a_pipeline_are_no_windows() -> None:
 def test_a_prediction_without_a_name_or_a_length() -> None:
     analysis = analyze(trace_with(prediction(10, 20, ""), prediction(30, 30), prediction(45, 40)))
     assert edges(analysis) == [(10, 20)]
-    assert analysis.windows["label"].tolist() == ["Prediction"]
+    assert analysis.window_rows["label"].tolist() == ["Prediction"]
     assert codes(analysis)["predictions-without-length"] == 2
-    assert analysis.windows["model"].tolist() == [""]
+    assert analysis.window_rows["model"].tolist() == [""]
 
 
 def test_the_first_of_each_process() -> None:
@@ -83,15 +83,15 @@ def test_the_first_of_each_process() -> None:
         prediction(40, 41, pid=-1),
     ]
     analysis = analyze(trace_with(*rows))
-    assert analysis.windows["pid"].tolist() == [7, OTHER_APP, 7, 7]
-    assert analysis.windows["first"].tolist() == [True, True, False, False]
+    assert analysis.window_rows["pid"].tolist() == [7, OTHER_APP, 7, 7]
+    assert analysis.window_rows["first"].tolist() == [True, True, False, False]
 
 
 def test_foundation_models() -> None:
     analysis = analyze(trace_with(foundation(10, 20, "turn 1", "base"), foundation(30, 50, "turn 2", "base")))
     assert edges(analysis) == [(10, 20), (30, 50)]
-    assert analysis.windows["label"].tolist() == ["turn 1", "turn 2"]
-    assert analysis.windows["model"].tolist() == ["base", "base"]
+    assert analysis.window_rows["label"].tolist() == ["turn 1", "turn 2"]
+    assert analysis.window_rows["model"].tolist() == ["base", "base"]
     assert set(sources(analysis)) == {"ModelInferenceTable"}
 
 
@@ -125,7 +125,7 @@ def test_foundation_models() -> None:
 def test_ane_rounds(rows: list[Interval], expected: list[tuple[float, float]]) -> None:
     analysis = analyze(trace_with(*rows))
     assert edges(analysis) == expected
-    assert analysis.windows["basis"].unique().tolist() == ["measured"]
+    assert analysis.window_rows["basis"].unique().tolist() == ["measured"]
     assert codes(analysis)["windows-from-ane"] == 1
 
 
@@ -222,7 +222,7 @@ def owners(samples: list[Sample], *rows: Interval) -> list[str]:
     trace = trace_with(*rows, samples=samples)
     analysis = analyze(trace, windows="coreml")
     names = [*trace.threads["name"].tolist(), "nobody"]
-    return [names[at] for at in analysis.windows["thread_id"].tolist()]
+    return [names[at] for at in analysis.window_rows["thread_id"].tolist()]
 
 
 def test_a_window_gets_the_thread_whose_calls_it_holds() -> None:
@@ -240,14 +240,14 @@ def test_a_window_gets_the_thread_whose_calls_it_holds() -> None:
 
 def test_a_window_gets_no_thread_of_another_process() -> None:
     trace = trace_with(prediction(10, 20, pid=OTHER_APP), samples=calls("a", 10, 20))
-    assert analyze(trace, windows="coreml").windows["thread_id"].tolist() == [-1]
+    assert analyze(trace, windows="coreml").window_rows["thread_id"].tolist() == [-1]
 
 
 def test_concurrent_predictions_each_get_their_own_samples() -> None:
     a: list[Sample] = [(9, "a", UI), *[(at, "a", ANE) for at in range(10, 16)], (16, "a", UI)]
     b: list[Sample] = [(12, "b", UI), *[(at, "b", BNNS) for at in range(13, 21)], (21, "b", UI)]
     analysis = analyze(trace_with(prediction(10, 16, "A"), prediction(13, 21, "B"), samples=[*a, *b]))
-    assert analysis.windows["model"].tolist() == ["A", "B"]
+    assert analysis.window_rows["model"].tolist() == ["A", "B"]
     assert [known(analysis, "sampled_ns", at) for at in (0, 1)] == [{"ANE dispatch": 6}, {"CPU execute": 8}]
     assert [verdict.verdict for verdict in analysis.verdicts] == ["ANE", "CPU"]
 
@@ -342,7 +342,7 @@ def test_patterns_that_are_none() -> None:
 
 def test_a_signpost_window() -> None:
     analysis = analyze(trace_with(signposts=MARKS), signposts=["com.app/*/*"])
-    rows = analysis.windows[["label", "source", "basis", "pid", "thread_id", "model", "first"]]
+    rows = analysis.window_rows[["label", "source", "basis", "pid", "thread_id", "model", "first"]]
     assert rows.astype(object).to_numpy().tolist() == [
         ["encode", "signpost", "measured", 7, 0, "", True],
         ["decode", "signpost", "measured", 7, 0, "", True],
@@ -352,7 +352,7 @@ def test_a_signpost_window() -> None:
 
 def test_what_a_message_says_stays_out() -> None:
     analysis = analyze(trace_with(signposts=MARKS), signposts=["encode"])
-    assert "what a user said" not in f"{analysis.windows.to_string()} {analysis.summary}"
+    assert "what a user said" not in f"{analysis.window_rows.to_string()} {analysis.summary}"
 
 
 def test_nested_signposts_both_count() -> None:
@@ -370,7 +370,7 @@ def test_nested_signposts_both_count() -> None:
 
 def test_a_signpost_without_a_thread_gets_the_callers() -> None:
     trace = trace_with(samples=calls("a", 10, 20), signposts=[Signpost(10, 20, "s/c/n", tid=-1)])
-    assert analyze(trace, signposts=["n"]).windows["thread_id"].tolist() == [0]
+    assert analyze(trace, signposts=["n"]).window_rows["thread_id"].tolist() == [0]
 
 
 def test_signposts_go_before_any_other_source() -> None:

@@ -278,7 +278,7 @@ def test_windows_of_several_bases_have_no_common_length() -> None:
     """One call on a stack that no prediction of Core ML touches, beside one that Core ML reports."""
     trace = trace_of([(100.5 + at, "main", BNNS) for at in range(10)])
     analysis = analyze(with_evidence(trace, [prediction(20, 30)]))
-    assert set(analysis.windows["basis"]) == {"measured", "inferred"}
+    assert set(analysis.window_rows["basis"]) == {"measured", "inferred"}
     result = judged(analysis, "p90 <= 1s")
     assert result.actual.missing == "the windows are inferred and measured, which one number does not mix"
     assert required(analysis, "p90 <= 1s in Net") == "passed"

@@ -196,10 +196,10 @@ HOSTILE = "a]]>&<b> \x00\x1b\x0b\ufffe\ud800 %0A::error::x,y\n::set-env name=A::
 def test_hostile_text_is_shown_and_does_nothing() -> None:
     trace = open_trace(FALLBACK)
     analysis = analyze(trace)
-    names = pd.Series([HOSTILE] * len(analysis.windows), dtype=object)
-    windows = analysis.windows.assign(model=names, label=names)
+    names = pd.Series([HOSTILE] * len(analysis.window_rows), dtype=object)
+    windows = analysis.window_rows.assign(model=names, label=names)
     results = check(
-        replace(analysis, windows=windows),
+        replace(analysis, window_rows=windows),
         [
             parse_requirement("p90 <= 8ms"),
             parse_requirement("p90 <= 1s in X*"),

@@ -152,10 +152,10 @@ HOSTILE = "a|b @someone #12 [x](http://e.vil) www.e.vil <img onerror=x> `c` **d*
 
 def test_hostile_text_is_shown_and_does_nothing() -> None:
     analysis = analyze(open_trace(FALLBACK))
-    names = pd.Series([HOSTILE] * len(analysis.windows), dtype=object)
+    names = pd.Series([HOSTILE] * len(analysis.window_rows), dtype=object)
     evil = replace(
         analysis,
-        windows=analysis.windows.assign(model=names, label=names),
+        windows=analysis.window_rows.assign(model=names, label=names),
         trace=replace(analysis.trace, info=replace(analysis.trace.info, name=HOSTILE, device=HOSTILE)),
     )
     comparison = compare([evil], [evil])

@@ -138,7 +138,7 @@ def test_what_one_side_cannot_show_is_not_compared() -> None:
 
 def test_lengths_of_different_bases_are_not_compared() -> None:
     inferred = recorded([10.0] * 12, "C" * 12, windows="stacks")
-    assert set(inferred.windows["basis"]) == {"inferred"}
+    assert set(inferred.window_rows["basis"]) == {"inferred"}
     comparison = compare([recorded([10.0] * 12, "C" * 12)], [inferred])
     assert row(comparison, "p50").judgement == "not measurable"
     assert "coreml-os-signpost in BASE and from stacks in NEW" in row(comparison, "p50").base.missing
@@ -194,7 +194,7 @@ def test_models_are_groups_and_one_sided_ones_are_named() -> None:
 def test_windows_of_one_label_and_two_sources_are_two_kinds() -> None:
     analysis = recorded(LENGTHS)
     sources = pd.Categorical(["coreml-os-signpost"] * 4 + ["signpost"] * 6)
-    two = replace(analysis, windows=analysis.windows.assign(source=sources))
+    two = replace(analysis, window_rows=analysis.window_rows.assign(source=sources))
     kinds = [
         (group.source, group.base_windows) for group in compare([two], [two]).groups if group.kind == "kind"
     ]

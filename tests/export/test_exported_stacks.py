@@ -38,7 +38,7 @@ def test_of_several_windows_a_sample_has_the_one_that_began_last() -> None:
     trace = trace_of([(1.0, "main", UI), (6.0, "main", UI), (9.0, "main", UI), (40.0, "main", UI)])
     own = [window(0, 30, "outer"), window(5, 30, "long"), window(5, 8, "short")]
     analysis = analyze(trace, windows=own)
-    labels = analysis.windows["label"].tolist()
+    labels = analysis.window_rows["label"].tolist()
     found = window_of_samples(analysis).tolist()
     assert [labels[at] if at >= 0 else None for at in found] == ["outer", "short", "long", None]
 

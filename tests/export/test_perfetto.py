@@ -284,7 +284,7 @@ def test_trace_processor_reads_everything_without_complaint(name: str, tmp_path:
     stacks = analysis.trace.samples["stack_id"]
     assert counts == [(len(stacks), int((stacks >= 0).sum()))]
     assert complaints == []
-    assert dict(slices).get("Inference windows", 0) == len(analysis.windows)
+    assert dict(slices).get("Inference windows", 0) == len(analysis.window_rows)
     engines: dict[str, int] = {}
     for label, weight in runs:
         engines[label.split(" ")[0]] = engines.get(label.split(" ")[0], 0) + weight

@@ -51,14 +51,14 @@ def test_tables_that_were_recorded_and_not_exported_are_absent(shared: Path) -> 
 def test_mps_work_is_the_gpus_with_a_doubt(shared: Path) -> None:
     """The union of the ten rows, counted by hand: they do not overlap."""
     analysis = analysed(MAMBA / "mps_hw_intervals.xml")
-    (row,) = analysis.attribution[analysis.attribution["window_id"] == 0].to_dict("records")
+    (row,) = analysis.attribution_rows[analysis.attribution_rows["window_id"] == 0].to_dict("records")
     assert (row["engine"], row["phase"], row["busy_ns"]) == ("GPU", "execute", 2_554_876)
     assert {issue.code for issue in analysis.issues} >= {"mps-engine-unknown", "no-samples"}
 
 
 def test_the_window_server_is_no_inference(shared: Path) -> None:
     analysis = analysed(XML / "skastr0__probe-cli" / "metal-system-trace.metal-gpu-intervals.xml")
-    assert len(analysis.windows) == 0
+    assert len(analysis.window_rows) == 0
     assert "GPU" not in analysis.measured.engines
     busy = analysis.totals.set_index("engine")["busy_ns"]
     assert busy["GRAPHICS"] == 6_083 + 18_917
@@ -66,7 +66,7 @@ def test_the_window_server_is_no_inference(shared: Path) -> None:
 
 def test_signposts_of_a_real_system_make_windows(shared: Path) -> None:
     path = XML / "robtaylor__apple-profiler" / "real_signpost_intervals.xml"
-    windows = analysed(path, signposts=("com.apple.SkyLight/*/RenderInterval",)).windows
+    windows = analysed(path, signposts=("com.apple.SkyLight/*/RenderInterval",)).window_rows
     assert len(windows) > 3
     assert (windows["start_ns"].iloc[0], windows["end_ns"].iloc[0]) == (587_704_541, 587_704_541 + 4_353_375)
     assert set(windows["basis"]) == {"measured"}
@@ -74,5 +74,5 @@ def test_signposts_of_a_real_system_make_windows(shared: Path) -> None:
 
 def test_requests_to_a_language_model_are_windows_of_no_known_engine(shared: Path) -> None:
     analysis = analysed(XML / "sforteln__xctrace-query-mcp-server" / "schema-table__ModelInferenceTable.xml")
-    assert analysis.windows["label"].tolist() == ["Request 1", "Request 2"]
+    assert analysis.window_rows["label"].tolist() == ["Request 1", "Request 2"]
     assert [verdict.verdict for verdict in analysis.verdicts] == ["UNKNOWN", "UNKNOWN"]

@@ -125,7 +125,7 @@ def test_bins_are_cut_where_windows_begin_and_end(most: int, monkeypatch: pytest
     middle = (samples.time + ends) / 2
     found = [
         int(samples.number[(middle >= start) & (middle < end)].sum())
-        for start, end in zip(analysis.windows["start_ns"], analysis.windows["end_ns"], strict=True)
+        for start, end in zip(analysis.window_rows["start_ns"], analysis.window_rows["end_ns"], strict=True)
     ]
     assert found == ([1, 20, 1] if most else [0, 0, 0])
 

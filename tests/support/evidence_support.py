@@ -199,7 +199,7 @@ def manual(start: float, end: float) -> Window:
 
 def shares(analysis: Analysis, what: str, window: int = 0) -> dict[str, float | None]:
     """``ANE execute`` → an amount in ms, of one window; a row without the amount is None."""
-    rows = analysis.attribution[analysis.attribution["window_id"] == window]
+    rows = analysis.attribution_rows[analysis.attribution_rows["window_id"] == window]
     return {
         " ".join([str(row["engine"])] + ([] if pd.isna(row["phase"]) else [str(row["phase"])])): (
             None if pd.isna(row[what]) else int(row[what]) / MS
@@ -231,7 +231,7 @@ def segments(analysis: Analysis, window: int = 0) -> list[tuple[str, float, str]
 
 def edges(analysis: Analysis) -> list[tuple[float, float]]:
     """Start and end of the windows in ms."""
-    return [(row["start_ns"] / MS, row["end_ns"] / MS) for row in analysis.windows.to_dict("records")]
+    return [(row["start_ns"] / MS, row["end_ns"] / MS) for row in analysis.window_rows.to_dict("records")]
 
 
 def codes(analysis: Analysis) -> dict[str, int]:

@@ -56,7 +56,7 @@ def compare_settings(analyses: Mapping[str, Analysis]) -> tuple[SettingRow, ...]
 def _row(
     setting: str, model: str, durations: Durations, cpu_only: Durations | None, analysis: Analysis
 ) -> SettingRow:
-    windows = analysis.windows
+    windows = analysis.window_rows
     own = windows[(windows["model"] == model).to_numpy(bool)] if model else windows
     # Only where no window is known to be a first, all are as good as warm.
     cold_known = bool(own["first"].any())

@@ -21,19 +21,19 @@ from tracekit.model.trace import Issue, Trace
 class Analysis:
     """One analysed run.
 
-    ``trace`` holds the selected samples only. ``attribution`` has one row per window × engine × phase, with
-    ``window_id`` -1 for what lies outside; ``totals`` has the same columns over all selected samples.
-    ``verdicts`` is row-aligned to ``windows``, and so is ``times`` (``timeline.TIMES``). ``segments`` are the
-    hand-offs (``timeline.SEGMENTS``), ``events`` and ``metrics`` the counters (``counters.EVENT_COUNTS``,
-    ``counters.METRIC_SUMS``). ``measured`` holds the intervals as disjoint spans.
+    ``trace`` holds the selected samples only. ``attribution_rows`` has one row per window × engine × phase,
+    with ``window_id`` -1 for what lies outside; ``totals`` has the same columns over all selected samples.
+    ``verdicts`` is row-aligned to ``window_rows``, and so is ``times`` (``timeline.TIMES``). ``segments`` are
+    the engines of each window in order (``timeline.SEGMENTS``), ``events`` and ``metrics`` the counters
+    (``counters.EVENT_COUNTS``, ``counters.METRIC_SUMS``). ``measured`` holds the intervals as disjoint spans.
     """
 
     trace: Trace
     rules: tuple[Rule, ...]
     labels: SampleLabels
     members: Membership
-    windows: pd.DataFrame
-    attribution: pd.DataFrame
+    window_rows: pd.DataFrame
+    attribution_rows: pd.DataFrame
     totals: pd.DataFrame
     verdicts: tuple[Verdict, ...]
     evidence: tuple[Evidence, ...]

@@ -234,7 +234,7 @@ class Gauge:
 
     def _at_work(self, rule: Presence) -> tuple[BoolArray, BoolArray]:
         """Mark the windows that show the engine in the phase, and those where it was measured."""
-        frame = self._seen.analysis.attribution
+        frame = self._seen.analysis.attribution_rows
         frame = frame[(frame["window_id"] >= 0).to_numpy(bool)]
         phases = [rule.phase] if rule.phase else [one for one in PHASES if one not in _NOT_INFERENCE]
         own = frame[((frame["engine"] == rule.engine) & frame["phase"].isin(phases)).to_numpy(bool)]

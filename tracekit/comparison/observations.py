@@ -91,17 +91,17 @@ class Observations:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
-        self.windows = analysis.windows
-        self.count = len(analysis.windows)
-        self.starts: IntArray = analysis.windows["start_ns"].to_numpy(np.int64)
-        self.first: BoolArray = analysis.windows["first"].to_numpy(bool)
-        self.source: Names = analysis.windows["source"].astype("str").to_numpy(object)
-        self.label: Names = analysis.windows["label"].to_numpy(object)
-        self.model: Names = analysis.windows["model"].to_numpy(object)
+        self.windows = analysis.window_rows
+        self.count = len(analysis.window_rows)
+        self.starts: IntArray = analysis.window_rows["start_ns"].to_numpy(np.int64)
+        self.first: BoolArray = analysis.window_rows["first"].to_numpy(bool)
+        self.source: Names = analysis.window_rows["source"].astype("str").to_numpy(object)
+        self.label: Names = analysis.window_rows["label"].to_numpy(object)
+        self.model: Names = analysis.window_rows["model"].to_numpy(object)
         self.verdict: Names = np.array([one.verdict for one in analysis.verdicts], object)
         self.given: BoolArray = np.isin(self.source, GIVEN_SOURCES)
         self._held: dict[tuple[str, str], Quantity] = {}
-        rows = analysis.attribution
+        rows = analysis.attribution_rows
         rows = rows[(rows["window_id"] >= 0).to_numpy(bool)]
         self._rows = rows.assign(engine=rows["engine"].astype("str"), phase=rows["phase"].astype("str"))
 

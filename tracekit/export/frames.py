@@ -74,7 +74,7 @@ def samples_table(analysis: Analysis) -> pd.DataFrame:
 
 def windows_table(analysis: Analysis) -> pd.DataFrame:
     """Return one row per window: the model's columns, its thread, verdict and times."""
-    windows = analysis.windows
+    windows = analysis.window_rows
     threads = windows["thread_id"].to_numpy(np.int64)
     times = analysis.times.drop(columns="window_id").reset_index(drop=True)
     verdicts = {name: [getattr(one, name) for one in analysis.verdicts] for name in ("verdict", "why")}
@@ -86,7 +86,7 @@ def windows_table(analysis: Analysis) -> pd.DataFrame:
 TABLES: dict[str, Callable[[Analysis], pd.DataFrame]] = {
     "samples": samples_table,
     "windows": windows_table,
-    "attribution": lambda analysis: analysis.attribution,
+    "attribution": lambda analysis: analysis.attribution_rows,
     "intervals": lambda analysis: analysis.trace.intervals,
     "segments": lambda analysis: analysis.segments,
 }

@@ -151,7 +151,7 @@ class View:
     @cached_property
     def windows(self) -> list[str]:
         """``window 3 SpeechEncoder`` for each window; the last entry is for what lies outside."""
-        labels = self.analysis.windows["label"]
+        labels = self.analysis.window_rows["label"]
         return [f"window {at} {clean(label)}" for at, label in enumerate(labels)] + ["no window"]
 
     def stack_frames(self, stack_id: int) -> list[int]:
@@ -184,7 +184,7 @@ def parse_roots(text: str) -> tuple[str, ...]:
 
 def window_of_samples(analysis: Analysis) -> IntArray:
     """Return each sample's window, -1 outside; of several, the one that began last, then the shortest."""
-    windows, members = analysis.windows, analysis.members
+    windows, members = analysis.window_rows, analysis.members
     order = np.lexsort((-windows["end_ns"].to_numpy(np.int64), windows["start_ns"].to_numpy(np.int64)))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))

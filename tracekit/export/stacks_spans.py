@@ -35,7 +35,7 @@ def window_spans(view: View) -> list[Span]:
     """Return the windows with their verdicts, and what each engine did in them."""
     engines = _engines_by_window(view)
     spans = []
-    rows = view.analysis.windows.to_dict("records")
+    rows = view.analysis.window_rows.to_dict("records")
     for row, name, verdict in zip(rows, view.windows[:-1], view.analysis.verdicts, strict=True):
         details: Details = {
             "verdict": verdict.verdict,
@@ -54,7 +54,7 @@ def window_spans(view: View) -> list[Span]:
 def _engines_by_window(view: View) -> dict[int, Details]:
     """Return, per window, ``{"ANE busy_ns": …, "ANE sampled_ns": …}``; what is not known is missing."""
     amounts = ["samples", "sampled_ns", "busy_ns", "waiting_ns"]
-    shares = view.analysis.attribution
+    shares = view.analysis.attribution_rows
     sums = shares.groupby(["window_id", "engine"], observed=True)[amounts].sum(min_count=1)
     found: dict[int, Details] = {}
     for (window, engine), row in zip(sums.index, sums.to_dict("records"), strict=True):

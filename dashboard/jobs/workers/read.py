@@ -217,7 +217,7 @@ def _summary(analysis: Analysis) -> bytes:
         "system": one_line(info.os),
         "duration_ns": info.duration_ns or duration_of(analysis),
         "samples": len(analysis.trace.samples),
-        "windows": len(analysis.windows),
+        "windows": len(analysis.window_rows),
     }
     return _utf8(json.dumps(facts))
 

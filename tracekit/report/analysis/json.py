@@ -138,14 +138,16 @@ def _sum_or_null(amounts: Sequence[int | None], of_nothing: int | None) -> int |
 
 
 def _windows(analysis: Analysis) -> list[dict[str, Any]]:
-    shares = SharesByWindow(analysis.attribution)
+    shares = SharesByWindow(analysis.attribution_rows)
     segments = _segments(analysis.segments)
     events, metrics = _events(analysis), _metrics(analysis)
     times = analysis.times.astype(object).to_dict("records")
-    firsts = analysis.windows["first"].tolist()
+    firsts = analysis.window_rows["first"].tolist()
     documents = []
     unit, measured = analysis.trace.weight_unit, analysis.measured.engines
-    for (number, window), verdict in zip(numbered_windows(analysis.windows), analysis.verdicts, strict=True):
+    for (number, window), verdict in zip(
+        numbered_windows(analysis.window_rows), analysis.verdicts, strict=True
+    ):
         own = shares.get(number, [])
         listed = [e for e in ENGINES if e in ML_ENGINES or any(share.engine is e for share in own)]
         documents.append(

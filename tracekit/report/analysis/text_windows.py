@@ -20,15 +20,15 @@ _THREAD_WIDTH = 28
 
 def windows_text(analysis: Analysis, most: int) -> str:
     """Return the table of windows, at most ``most`` of them, and what they say together."""
-    if not len(analysis.windows):
+    if not len(analysis.window_rows):
         return ""
-    shown = list(zip(numbered_windows(analysis.windows.head(most)), analysis.verdicts, strict=False))
-    shares = SharesByWindow(analysis.attribution)
-    rows = analysis.attribution
+    shown = list(zip(numbered_windows(analysis.window_rows.head(most)), analysis.verdicts, strict=False))
+    shares = SharesByWindow(analysis.attribution_rows)
+    rows = analysis.attribution_rows
     busy = rows[(rows["window_id"] >= 0).to_numpy(bool) & (rows["busy_ns"].fillna(0) > 0).to_numpy(bool)]
     worked = {*analysis.measured.engines, *busy["engine"].astype("str").unique()}
     measured = [engine for engine in SERVING if engine in worked]
-    firsts = analysis.windows["first"].tolist()
+    firsts = analysis.window_rows["first"].tolist()
     waits = _waiting_header(analysis)
     letters: dict[str, str] = {}
     lines_of = []
@@ -53,7 +53,7 @@ def windows_text(analysis: Analysis, most: int) -> str:
     right = [name not in ("verdict", "call", "thread", "why") for name in header]
     lines = [wrap(_title(analysis, bool(measured)), "")]
     lines += align(header, lines_of, right, "  ").splitlines()
-    left = len(analysis.windows) - len(shown)
+    left = len(analysis.window_rows) - len(shown)
     if left:
         lines.append(f"  … and {left:,} more: see --max-windows or --format json")
     if any(firsts[: len(shown)]):
@@ -99,7 +99,7 @@ def _waiting(shares: Sequence[Share]) -> str:
 
 def _waiting_header(analysis: Analysis) -> list[str]:
     """Return the heading of the waiting column with how it is known; nothing where nobody waited."""
-    rows = analysis.attribution
+    rows = analysis.attribution_rows
     rows = rows[
         (rows["window_id"] >= 0) & (rows["waiting_ns"].fillna(0) > 0) & (rows["engine"] != Engine.RUNTIME)
     ]
@@ -114,8 +114,8 @@ def _counts(shares: Sequence[Share]) -> list[str]:
 
 
 def _title(analysis: Analysis, measured: bool) -> str:
-    basis = ", ".join(analysis.windows["basis"].unique())
-    source = ", ".join(analysis.windows["source"].unique())
+    basis = ", ".join(analysis.window_rows["basis"].unique())
+    source = ", ".join(analysis.window_rows["source"].unique())
     busy = "busy is measured; " if measured else ""
     return f"Windows (from {source}; edges {basis}; {busy}ANE, GPU and CPU count host samples)"
 
@@ -123,7 +123,11 @@ def _title(analysis: Analysis, measured: bool) -> str:
 def _lengths(analysis: Analysis) -> Iterator[str]:
     """Calls have lengths worth a line each model; one window, or the user's own, have not."""
     summary = analysis.summary
-    if analysis.windows["source"].isin(GIVEN_SOURCES).any() or summary.windows < 2 or summary.p50_ns is None:
+    if (
+        analysis.window_rows["source"].isin(GIVEN_SOURCES).any()
+        or summary.windows < 2
+        or summary.p50_ns is None
+    ):
         return
     if len(summary.models) > 1:
         rows = [_model_row(name, one) for name, one in summary.models.items()]
@@ -131,9 +135,9 @@ def _lengths(analysis: Analysis) -> Iterator[str]:
         yield "  lengths per model"
         yield align(header, rows, [False, True, True, True, True, True, False], "    ")
         return
-    inferred = (analysis.windows["source"] == "stacks").all()
+    inferred = (analysis.window_rows["source"] == "stacks").all()
     what = "length of windows, each one inference or several" if inferred else "length of windows"
-    if analysis.windows["source"].isin(ANE_TABLES).any():
+    if analysis.window_rows["source"].isin(ANE_TABLES).any():
         what = "length of windows, those of the ANE from its first to its last interval"
     first = f"first {(summary.first_ns or 0) / 1e6:.3f} ms"
     spread = f"p50 {_ms(summary.p50_ns)}, p90 {_ms(summary.p90_ns)}, p99 {_ms(summary.p99_ns)}"

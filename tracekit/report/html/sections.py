@@ -65,11 +65,11 @@ def _timeline(analysis: Analysis, _extras: Extras) -> Html:
 
 
 def _windows(analysis: Analysis, _extras: Extras) -> Html:
-    windows = numbered_windows(analysis.windows)
+    windows = numbered_windows(analysis.window_rows)
     if not windows:
         return tag("p", "No window was found: no inference that could be told apart.")
     sums = window_sums(analysis)
-    firsts = analysis.windows["first"].tolist()
+    firsts = analysis.window_rows["first"].tolist()
     rows = []
     for at, ((number, window), verdict) in enumerate(zip(windows, analysis.verdicts, strict=True)):
         if at == MOST_WINDOWS:
@@ -90,8 +90,8 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
     busy = [f"{engine} busy (measured)" for engine in sums.busy]
     header = ["window", "start", "length", "verdict", *busy, *map(str, SERVING), "model or call", "why"]
     numbers = [True, True, True, False, *(True for _ in busy), True, True, True, False, False]
-    sources = ", ".join(analysis.windows["source"].astype("str").unique())
-    bases = ", ".join(analysis.windows["basis"].astype("str").unique())
+    sources = ", ".join(analysis.window_rows["source"].astype("str").unique())
+    bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
     about = (
         f"From {sources}; edges {bases}. ANE, GPU and CPU count host samples. * is the first of its model."
     )
@@ -149,7 +149,7 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
     if not rows:
         return tag("p", "No window has a length to speak of.")
     about = "All windows of the run, whatever is selected; first is the first window alone."
-    given = tag("p", GIVEN_LENGTHS) if lengths_are_given(analysis.windows) else None
+    given = tag("p", GIVEN_LENGTHS) if lengths_are_given(analysis.window_rows) else None
     return join([tag("p", about), given, table(header, rows, [False, *([True] * 7)], "Latency")])
 
 

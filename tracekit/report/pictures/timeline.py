@@ -97,7 +97,7 @@ class _Drawing:
         ]
 
     def _windows(self) -> list[Rect | Line | Words]:
-        windows = self._analysis.windows
+        windows = self._analysis.window_rows
         if not len(windows) or (windows["source"] == "run").all():
             return []
         drawn = self._label("Windows", ", ".join(windows["source"].astype("str").unique()))

@@ -188,7 +188,7 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
 
 def _are_own(analysis: Analysis, frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Return which intervals are the target's, as far as processes and models tell."""
-    pids = {int(pid) for pid in analysis.windows["pid"] if pid >= 0}
+    pids = {int(pid) for pid in analysis.window_rows["pid"] if pid >= 0}
     if analysis.trace.info.pid is not None:
         pids.add(analysis.trace.info.pid)
     pid = frame["pid"].to_numpy(np.int64)

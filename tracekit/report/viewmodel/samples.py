@@ -117,7 +117,7 @@ def view_samples(
             kept = nodes
             tree = prune(whole, per_stack, kept)
             samples = replace(samples, node=np.append(tree.leaf, -1)[stack])
-        edges = _edges(analysis.windows, bins, width)
+        edges = _edges(analysis.window_rows, bins, width)
         piece = np.searchsorted(edges, samples.time, "right") - 1
         keys = _keys(samples, piece)
         if len(pd.unique(keys)) <= _MOST_ROWS:

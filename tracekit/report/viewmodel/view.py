@@ -94,7 +94,7 @@ def duration_of(analysis: Analysis) -> int:
         ends.append(int(trace.samples["time_ns"].max()) + sampling_period_ns(trace))
     ends += [
         int(frame["end_ns"].max())
-        for frame in (trace.intervals, analysis.windows, trace.signposts)
+        for frame in (trace.intervals, analysis.window_rows, trace.signposts)
         if len(frame)
     ]
     return max(1, *ends)
@@ -226,7 +226,7 @@ class _Builder:
         return {**asdict(stack), "frames": frames}
 
     def _windows(self, lane_of_thread: np.ndarray[Any, Any]) -> dict[str, Any]:
-        windows, verdicts = self._analysis.windows, self._analysis.verdicts
+        windows, verdicts = self._analysis.window_rows, self._analysis.verdicts
         thread = windows["thread_id"].to_numpy(np.int64)
         texts = {
             "label": windows["label"].astype("str"),
@@ -237,7 +237,7 @@ class _Builder:
             "why": [one.why for one in verdicts],
         }
         sums = window_sums(self._analysis)
-        bases = self._analysis.attribution["waiting_basis"].dropna().astype("str").unique().tolist()
+        bases = self._analysis.attribution_rows["waiting_basis"].dropna().astype("str").unique().tolist()
         return {
             "count": len(windows),
             "start": self._arrays.add(windows["start_ns"].to_numpy(), "f8"),
@@ -277,8 +277,8 @@ class WindowSums:
 
 def window_sums(analysis: Analysis) -> WindowSums:
     """Return the numbers of each window, in the windows' order."""
-    windows = pd.Index(analysis.windows["window_id"])
-    rows = analysis.attribution[analysis.attribution["window_id"].isin(windows)]
+    windows = pd.Index(analysis.window_rows["window_id"])
+    rows = analysis.attribution_rows[analysis.attribution_rows["window_id"].isin(windows)]
     counted = ~rows["phase"].isin([str(phase) for phase in Phase if not phase.is_inference])
     by_engine = dict(list(rows[counted].groupby("engine", observed=True)))
 
