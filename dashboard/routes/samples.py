@@ -18,7 +18,7 @@ from dashboard.tiles.selection import Selection
 from dashboard.tiles.sums import sums_block
 from dashboard.tiles.tiles import lanes_tile, spans_tile
 from tracekit.errors import UsageError
-from tracekit.report.viewmodel.tiles import TILE_LANES, levels
+from tracekit.report.viewmodel.tiles import TILE_LANES, level_count
 
 _BYTES = "application/octet-stream"
 _TILE_BYTES = 32 << 20
@@ -90,8 +90,8 @@ def _private(response: Response) -> Response:
 
 def _tile_place(samples: Samples) -> tuple[int, int]:
     level, index = _whole("level"), _whole("index")
-    if level >= levels(samples.duration_ns):
-        raise UsageError(f"level is below {levels(samples.duration_ns)} in this recording.")
+    if level >= level_count(samples.duration_ns):
+        raise UsageError(f"level is below {level_count(samples.duration_ns)} in this recording.")
     if index >= 1 << level:
         raise UsageError(f"index is below {1 << level} at level {level}.")
     return level, index

@@ -10,8 +10,7 @@ from dashboard.tiles.branches import Branches, branches_of
 from dashboard.tiles.columns import Samples
 from dashboard.tiles.selection import Selection
 from tracekit.report.viewmodel.payload import Arrays, Strings
-from tracekit.report.viewmodel.samples import Calls, node_sums
-from tracekit.report.viewmodel.view import sums_document
+from tracekit.report.viewmodel.samples import Calls, node_sums, sums_document
 
 FORMAT = "tracekit-sums/1"
 

@@ -188,10 +188,10 @@ def _spans(writer: _Writer, analysis: Analysis) -> list[list[str]]:
         if lane.rows is not None:
             continue
         own = []
-        for whose, (starts, ends) in zip(("own", "others"), lane.unions, strict=True):
+        for whose, union in zip(("own", "others"), lane.unions, strict=True):
             if whose == "others" and lane.others is None:
                 continue
             own.append(f"span_{at}_{whose}")
-            writer.add(own[-1], np.stack([starts, ends]))
+            writer.add(own[-1], np.stack([union.starts, union.ends]))
         names.append(own)
     return names

@@ -418,7 +418,7 @@ def test_a_recording_that_lacks_something_has_a_report_that_says_so(what: str) -
     says = {
         "samples": ("stacks", "No sample has a stack."),
         "stacks": ("stacks", "No sample has a stack."),
-        "windows": ("windows", "No window was found"),
+        "windows": ("windows", "No inference windows"),
         "anything": ("stacks", "No sample has a stack."),
         "time": ("counters", "No hardware counters were recorded."),
     }[what]
@@ -436,7 +436,7 @@ def test_cycles_are_shown_as_cycles() -> None:
 
 def test_counters_are_summed_by_engine() -> None:
     words = section_of(to_html(recording("counters-bnns-macos15")), "counters")
-    assert "sums over samples" in words
+    assert "Sums over samples" in words
     assert re.search(r"CPU( [\d,]+){2,}", words)
 
 

@@ -101,7 +101,7 @@ def spans(analysis: Analysis, bins: int = 10, duration_ms: int = 100) -> dict[st
 def own(lane: SpanLane) -> dict[str, set[bool]]:
     assert lane.rows is not None
     return {
-        name: set(rows["own"].tolist()) for name, rows in lane.rows.groupby("name", observed=True, sort=True)
+        name: set(rows["is_target"].tolist()) for name, rows in lane.rows.groupby("name", observed=True, sort=True)
     }
 
 
@@ -126,7 +126,7 @@ def test_another_processs_work_on_the_gpu_is_not_own() -> None:
     trace = with_evidence(trace_of([(0, "main", ANE)]), [gpu(0, 10), gpu(20, 30, pid=88), prediction(0, 40)])
     lane = spans(analyze(trace))["GPU (metal-gpu-intervals)"]
     assert lane.rows is not None
-    assert lane.rows["own"].tolist() == [True, False]
+    assert lane.rows["is_target"].tolist() == [True, False]
     assert lane.plane.tolist() == [255, *[0] * 9]
     assert lane.others is not None
     assert lane.others.tolist() == [0, 0, 255, *[0] * 7]

@@ -28,7 +28,7 @@ from trace_support import ANE, UI
 from dashboard.tiles.tiles import lanes_tile, spans_tile
 from tracekit.report.viewmodel import lanes
 from tracekit.report.viewmodel.lanes import thread_lanes
-from tracekit.report.viewmodel.tiles import TILE_BINS, levels, tile_edges
+from tracekit.report.viewmodel.tiles import TILE_BINS, level_count, tile_edges
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_intervals_that_are_too_many_to_be_sent_have_planes(
 
 @given(st.integers(1, 10**14), st.data())
 def test_edges_are_exact(duration: int, data: st.DataObject) -> None:
-    level = data.draw(st.integers(0, levels(duration) - 1))
+    level = data.draw(st.integers(0, level_count(duration) - 1))
     index = data.draw(st.integers(0, (1 << level) - 1))
     bins = 1024 << level
     expected = [duration * k // bins for k in range(1024 * index, 1024 * (index + 1) + 1)]
@@ -133,4 +133,4 @@ def test_edges_are_exact(duration: int, data: st.DataObject) -> None:
     ("duration", "expected"), [(1, 1), (1023, 1), (1024, 1), (2047, 1), (2048, 2), (4095, 2), (4096, 3)]
 )
 def test_levels_end_where_a_bin_would_be_shorter_than_a_nanosecond(duration: int, expected: int) -> None:
-    assert levels(duration) == expected
+    assert level_count(duration) == expected

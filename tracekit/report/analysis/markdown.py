@@ -10,7 +10,8 @@ from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given
 from tracekit.report.analysis.text import recording_facts
 from tracekit.report.markdown_text import plain
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
-from tracekit.report.viewmodel.view import Extras, engine_rows
+from tracekit.report.viewmodel.run_tables import engine_rows
+from tracekit.report.viewmodel.view import Extras
 from tracekit.text import clip, printable
 
 _MOST_STACKS = 5

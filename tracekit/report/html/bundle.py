@@ -1,7 +1,7 @@
-"""The page's JavaScript modules as one, for a file that may load nothing.
+"""A bundle of the page's JavaScript modules, for a file that must not load anything.
 
-The modules keep to what can be put together without a tool: an import is one line that names its file, an
-export stands before what it exports, and top-level names differ from module to module.
+The modules follow three rules, which a test checks, so that no bundler is needed: an import is one line that
+names its file, an export is a keyword before a declaration, and top-level names differ from module to module.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ _ASSETS = "assets"
 
 @cache
 def bundled(entry: str) -> str:
-    """Return a module with all that it imports before it."""
-    done: dict[str, str] = {}
-    _add(entry, done, ())
-    return "\n".join(done.values())
+    """Return a module after all modules that it imports, as one text."""
+    modules: dict[str, str] = {}
+    _add(entry, modules, ())
+    return "\n".join(modules.values())
 
 
 @cache
 def asset(name: str) -> str:
-    """Return the text of a file beside the page's modules."""
+    """Return the text of a file in the folder of the page's modules."""
     return files("tracekit.report").joinpath(_ASSETS, name).read_text("utf-8")
 
 
-def _add(name: str, done: dict[str, str], path: tuple[str, ...]) -> None:
-    if name in done:
+def _add(name: str, modules: dict[str, str], path: tuple[str, ...]) -> None:
+    """Add a module after its imports; ``path`` are the modules that led to it."""
+    if name in modules:
         return
     assert name not in path, f"modules import each other: {' → '.join((*path, name))}"
     text = asset(name)
     for imported in _IMPORT.findall(text):
-        _add(imported, done, (*path, name))
-    done[name] = _EXPORT.sub("", _IMPORT.sub("", text)).strip() + "\n"
+        _add(imported, modules, (*path, name))
+    modules[name] = _EXPORT.sub("", _IMPORT.sub("", text)).strip() + "\n"

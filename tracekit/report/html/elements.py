@@ -1,4 +1,4 @@
-"""HTML from Python: whatever is no ``Html`` is text of somebody's, and escaped."""
+"""HTML elements from Python: everything that is not ``Html`` is text, and escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VOID = frozenset({"meta", "br", "hr", "link", "img"})
 
 
 class Html(str):
-    """Markup that was made here; everything else is text."""
+    """Markup made by this module, which is inserted as it is."""
 
     __slots__ = ()
 
@@ -20,21 +20,21 @@ class Html(str):
 def tag(name: str, /, *children: object, **attributes: object) -> Html:
     """Return an element.
 
-    An attribute whose value is None or False is left out; a trailing underscore of its name is dropped,
-    others become hyphens (``class_``, ``aria_label``). Text is cut where it is very long; ``Html`` never is.
+    An attribute with the value None or False is left out; a trailing underscore of its name is dropped,
+    others become hyphens (``class_``, ``aria_label``). Very long text is cut; ``Html`` never is.
     """
-    words = [name]
+    parts = [name]
     for key, value in attributes.items():
         if value is not None and value is not False:
-            shown = key.removesuffix("_").replace("_", "-")
+            attribute = key.removesuffix("_").replace("_", "-")
             text = value if isinstance(value, Html) else escape(_text(value))
-            words.append(shown if value is True else f'{shown}="{text}"')
-    opening = f"<{' '.join(words)}>"
+            parts.append(attribute if value is True else f'{attribute}="{text}"')
+    opening = f"<{' '.join(parts)}>"
     return Html(opening) if name in _VOID else Html(f"{opening}{join(children)}</{name}>")
 
 
 def join(children: Sequence[object]) -> Html:
-    """Return children one after the other; None is nothing."""
+    """Return children one after the other; None is left out."""
     return Html(
         "".join(
             child if isinstance(child, Html) else escape(_text(child), quote=False)
@@ -51,7 +51,7 @@ def _text(value: object) -> str:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[object]], numbers: Sequence[bool], caption: str
 ) -> Html:
-    """Return a table; ``numbers`` says which columns are right-aligned. Without rows, nothing."""
+    """Return a table, or nothing without rows; ``numbers`` marks the right-aligned columns."""
     if not rows:
         return Html("")
     kinds = ["number" if number else None for number in numbers]

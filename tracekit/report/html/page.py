@@ -1,4 +1,4 @@
-"""The report: verdict first, then what it rests on; readable without JavaScript, better with it."""
+"""The HTML report: the verdict, then its evidence; readable without JavaScript, interactive with it."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ DATA_ID = "tracekit-data"
 
 
 def to_html(analysis: Analysis, extras: Extras | None = None, full: bool = False) -> str:
-    """Return the report as one document that loads nothing: no font, no script, no image from elsewhere.
+    """Return the report as one document that loads no font, script or image from elsewhere.
 
-    The same analysis gives the same text. ``full`` puts every sample into it, however many there are.
+    The same analysis gives the same text. ``full`` includes every sample, however many there are.
     """
     extras = extras or Extras()
     title = extras.title or f"{analysis.trace.info.name}: tracekit report"
     body = [
         tag("div", id="toolbar"),
-        tag("header", tag("h1", title), _words(extras)),
-        tag("main", *(section(one, analysis, extras) for one in SECTIONS)),
+        tag("header", tag("h1", title), _writer_texts(extras)),
+        tag("main", *(section(entry, analysis, extras) for entry in SECTIONS)),
     ]
     return document(title, body, {DATA_ID: packed(view_block(analysis, extras, full))}, _ENTRY)
 
 
 def document(title: str, body: Sequence[Html], data: Mapping[str, str], entry: str) -> str:
     """Return a page with style, script and ``data`` (by element id), and a policy that forbids the rest."""
-    # What is hashed is what stands between the tags, byte for byte; "</" would end the element early.
+    # The policy's hashes cover the text between the tags, byte for byte; "</" would end the element early.
     script, style = bundled(entry).replace("</", "<\\/"), asset(_STYLE)
     head = tag(
         "head",
@@ -47,16 +47,16 @@ def document(title: str, body: Sequence[Html], data: Mapping[str, str], entry: s
         tag("title", title),
         tag("style", Html(style)),
     )
-    written = f"Written by tracekit {tracekit.__version__}. This file loads nothing from anywhere."
-    whole = tag(
+    footer = f"Written by tracekit {tracekit.__version__}. This file loads nothing from the network."
+    page_body = tag(
         "body",
         *body,
-        tag("footer", tag("p", written)),
+        tag("footer", tag("p", footer)),
         tag("div", id="status", role="status", aria_live="polite"),
         *(tag("script", Html(text), type="application/octet-stream", id=name) for name, text in data.items()),
         tag("script", Html(script), type="module"),
     )
-    return f"<!doctype html>\n{tag('html', head, whole, lang='en')}\n"
+    return f"<!doctype html>\n{tag('html', head, page_body, lang='en')}\n"
 
 
 def _policy(script: str, style: str) -> str:
@@ -70,8 +70,8 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _words(extras: Extras) -> Html:
-    """Return what the report's writer adds; a link must be one of the web's."""
+def _writer_texts(extras: Extras) -> Html:
+    """Return the note and the link of the report's writer."""
     link = extras.web_link
     return join(
         [

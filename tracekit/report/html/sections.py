@@ -1,4 +1,4 @@
-"""The sections of the report as they stand in the markup: pictures and tables that need no JavaScript."""
+"""The sections of the report in its markup: pictures and tables that need no JavaScript."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
-from tracekit.report.viewmodel.view import Extras, counter_table, engine_rows, window_sums
+from tracekit.report.viewmodel.run_tables import counter_table, engine_rows
+from tracekit.report.viewmodel.view import Extras
+from tracekit.report.viewmodel.window_sums import window_sums
 from tracekit.text import clip
 
 MOST_WINDOWS = 60
@@ -21,14 +23,13 @@ _SHOWN_STACKS = 8
 _SECOND_NS, _MINUTE_NS = 1_000_000_000, 60_000_000_000
 
 
-def section(one: tuple[str, str, Content], analysis: Analysis, extras: Extras) -> Html:
-    """Return a section with its heading; the page's script finds it by its id."""
-    name, heading, content = one
-    inside = content(analysis, extras)
+def section(entry: tuple[str, str, Content], analysis: Analysis, extras: Extras) -> Html:
+    """Return a section of ``SECTIONS`` with its heading; the page's script finds it by its id."""
+    name, heading, content = entry
     return tag(
         "section",
         tag("h2", heading, id=f"{name}-heading"),
-        inside,
+        content(analysis, extras),
         id=name,
         aria_labelledby=f"{name}-heading",
     )
@@ -42,20 +43,20 @@ def _verdict(analysis: Analysis, _extras: Extras) -> Html:
 
 
 def _evidence(analysis: Analysis, _extras: Extras) -> Html:
-    spoken = [one for one in analysis.evidence if one.state != "absent"]
-    absent = [one for one in analysis.evidence if one.state == "absent"]
+    present = [table for table in analysis.evidence if table.state != "absent"]
+    absent = [table for table in analysis.evidence if table.state == "absent"]
     rows = [
         [
-            one.source,
-            tag("span", one.state, class_=f"state-{one.state}"),
-            f"{one.rows:,}" if one.rows else "",
-            one.scope,
-            one.shows,
-            one.remark,
+            evidence.source,
+            tag("span", evidence.state, class_=f"state-{evidence.state}"),
+            f"{evidence.rows:,}" if evidence.rows else "",
+            evidence.scope,
+            evidence.shows,
+            evidence.remark,
         ]
-        for one in (*spoken, *absent)
+        for evidence in (*present, *absent)
     ]
-    header = ["table", "state", "rows", "scope", "what it can show", "here"]
+    header = ["table", "state", "rows", "scope", "can show", "in this recording"]
     note = "Zero rows never prove that an engine was not used; an absent table proves nothing at all."
     return join([table(header, rows, [False, False, True, False, False, False], "Evidence"), tag("p", note)])
 
@@ -67,22 +68,22 @@ def _timeline(analysis: Analysis, _extras: Extras) -> Html:
 def _windows(analysis: Analysis, _extras: Extras) -> Html:
     windows = numbered_windows(analysis.window_rows)
     if not windows:
-        return tag("p", "No window was found: no inference that could be told apart.")
+        return tag("p", "No inference windows: this recording shows no separate inference calls.")
     sums = window_sums(analysis)
     firsts = analysis.window_rows["first"].tolist()
     rows = []
-    for at, ((number, window), verdict) in enumerate(zip(windows, analysis.verdicts, strict=True)):
-        if at == MOST_WINDOWS:
+    for index, ((number, window), verdict) in enumerate(zip(windows, analysis.verdicts, strict=True)):
+        if index == MOST_WINDOWS:
             break
         length = window.end_ns - window.start_ns
         rows.append(
             [
-                f"{number}{'*' if firsts[at] else ''}",
+                f"{number}{'*' if firsts[index] else ''}",
                 _ms(window.start_ns),
                 _ms(length),
                 _badge(verdict.verdict),
-                *(_busy(float(busy[at]), length) for busy in sums.busy.values()),
-                *(f"{int(sums.samples[str(engine)][at]):,}" for engine in SERVING),
+                *(_busy(float(busy[index]), length) for busy in sums.busy.values()),
+                *(f"{int(sums.samples[str(engine)][index]):,}" for engine in SERVING),
                 clip(window.model or window.label, _LABEL_WIDTH),
                 verdict.why,
             ]
@@ -93,11 +94,14 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
     sources = ", ".join(analysis.window_rows["source"].astype("str").unique())
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
     about = (
-        f"From {sources}; edges {bases}. ANE, GPU and CPU count host samples. * is the first of its model."
+        f"Windows from {sources}; their edges are {bases}. The columns ANE, GPU and CPU count host samples."
+        " * marks the first window of a model."
     )
-    left = len(windows) - len(rows)
+    remaining = len(windows) - len(rows)
     more = (
-        tag("p", f"… and {left:,} more, which the table on the screen and the JSON have.") if left else None
+        tag("p", f"… and {remaining:,} more. The interactive table and the JSON output list all of them.")
+        if remaining
+        else None
     )
     return tag("div", tag("p", about), table(header, rows, numbers, "Windows"), more, id="windows-static")
 
@@ -106,14 +110,14 @@ def _engines(analysis: Analysis, _extras: Extras) -> Html:
     unit = analysis.trace.weight_unit
     rows = [
         [
-            _badge(one["engine"]),
-            "not measured" if one["busy_ns"] is None else _duration(one["busy_ns"]),
-            f"{one['samples']:,}",
-            _duration(one["weight"]) if unit == "ns" else f"{one['weight']:,}",
-            ", ".join(f"{phase} {count:,}" for phase, count in one["phases"].items()),
-            one["meaning"],
+            _badge(row["engine"]),
+            "not measured" if row["busy_ns"] is None else _duration(row["busy_ns"]),
+            f"{row['samples']:,}",
+            _duration(row["weight"]) if unit == "ns" else f"{row['weight']:,}",
+            ", ".join(f"{phase} {count:,}" for phase, count in row["phases"].items()),
+            row["meaning"],
         ]
-        for one in engine_rows(analysis)
+        for row in engine_rows(analysis)
     ]
     header = [
         "engine",
@@ -124,8 +128,8 @@ def _engines(analysis: Analysis, _extras: Extras) -> Html:
         "meaning",
     ]
     note = (
-        "The whole run, whatever is selected. Host samples say who called or ran an engine on the CPU, not"
-        " how long it worked."
+        "The whole run, independent of the selection. Host samples show which code called an engine, or ran"
+        " one on the CPU, not how long the engine worked."
     )
     return join([table(header, rows, [False, True, True, True, False, False], "Engines"), tag("p", note)])
 
@@ -136,19 +140,28 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
     rows = [
         [
             name,
-            f"{one.windows:,}",
+            f"{times.windows:,}",
             *map(
                 _duration,
-                (one.first_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.warm_p50_ns, one.warm_p90_ns),
+                (
+                    times.first_ns,
+                    times.p50_ns,
+                    times.p90_ns,
+                    times.p99_ns,
+                    times.warm_p50_ns,
+                    times.warm_p90_ns,
+                ),
             ),
         ]
-        for name, one in models.items()
-        if one.p50_ns is not None
+        for name, times in models.items()
+        if times.p50_ns is not None
     ]
     header = ["of", "windows", "first", "p50", "p90", "p99", "warm p50", "warm p90"]
     if not rows:
-        return tag("p", "No window has a length to speak of.")
-    about = "All windows of the run, whatever is selected; first is the first window alone."
+        return tag("p", "No window has a measurable length.")
+    about = (
+        "All windows of the run, independent of the selection. The column first is the first window alone."
+    )
     given = tag("p", GIVEN_LENGTHS) if lengths_are_given(analysis.window_rows) else None
     return join([tag("p", about), given, table(header, rows, [False, *([True] * 7)], "Latency")])
 
@@ -159,10 +172,10 @@ def _flame(_analysis: Analysis, _extras: Extras) -> Html:
 
 def _stacks(analysis: Analysis, _extras: Extras) -> Html:
     unit = analysis.trace.weight_unit
-    found = heaviest_stacks(analysis)[:_SHOWN_STACKS]
-    if not found:
+    stacks = heaviest_stacks(analysis)[:_SHOWN_STACKS]
+    if not stacks:
         return tag("p", "No sample has a stack.")
-    return tag("ol", *(tag("li", _stack(one, unit)) for one in found), class_="stacks")
+    return tag("ol", *(tag("li", _stack(stack, unit)) for stack in stacks), class_="stacks")
 
 
 def _stack(stack: HeavyStack, unit: str) -> Html:
@@ -173,11 +186,11 @@ def _stack(stack: HeavyStack, unit: str) -> Html:
     frames = [
         tag(
             "li",
-            tag("mark", symbol) if at == stack.deciding else symbol,
+            tag("mark", symbol) if index == stack.deciding else symbol,
             tag("small", f" {binary}") if binary else None,
-            tag("small", " ← decides") if at == stack.deciding else None,
+            tag("small", " ← decides") if index == stack.deciding else None,
         )
-        for at, (symbol, binary) in enumerate(stack.frames)
+        for index, (symbol, binary) in enumerate(stack.frames)
     ]
     if stack.above:
         frames.insert(0, tag("li", f"… {stack.above:,} more"))
@@ -188,12 +201,12 @@ def _stack(stack: HeavyStack, unit: str) -> Html:
 
 
 def _counters(analysis: Analysis, _extras: Extras) -> Html:
-    found = counter_table(analysis)
-    if found is None:
+    counters = counter_table(analysis)
+    if counters is None:
         return tag("p", "No hardware counters were recorded.")
-    rows = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in found["rows"]]
-    numbers = [False, *([True] * (len(found["columns"]) - 2)), False]
-    return join([table(found["columns"], rows, numbers, "Counters"), tag("p", found["note"])])
+    rows = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in counters["rows"]]
+    numbers = [False, *([True] * (len(counters["columns"]) - 2)), False]
+    return join([table(counters["columns"], rows, numbers, "Counters"), tag("p", counters["note"])])
 
 
 def _recording(analysis: Analysis, extras: Extras) -> Html:
@@ -204,7 +217,7 @@ def _recording(analysis: Analysis, extras: Extras) -> Html:
 
 def _issues(analysis: Analysis, _extras: Extras) -> Html:
     if not analysis.issues:
-        return tag("p", "Nothing to report.")
+        return tag("p", "No known limits.")
     items = [
         tag(
             "li",
@@ -222,19 +235,19 @@ def _badge(engine: str) -> Html:
 
 
 def _busy(busy_ns: float, length_ns: int) -> str:
-    if busy_ns != busy_ns:  # noqa: PLR0124 - not a number: nothing tells
+    if busy_ns != busy_ns:  # noqa: PLR0124 - NaN: not measured
         return ""
     return f"{_ms(busy_ns)} ({100 * busy_ns / max(length_ns, 1):.0f} %)" if busy_ns else "0"
 
 
 def _duration(length_ns: float | None) -> str:
-    """Return a length; from a second on, as the bars below the table write it."""
+    """Return a length; from a second on, in the format of the bars below the table."""
     if length_ns is None or length_ns < _SECOND_NS:
         return _ms(length_ns)
     if length_ns < _MINUTE_NS:
         return f"{_three_digits(length_ns / _SECOND_NS)} s"
-    minutes, rest = divmod(length_ns, _MINUTE_NS)
-    return f"{minutes:.0f} min {_three_digits(rest / _SECOND_NS)} s"
+    minutes, remainder_ns = divmod(length_ns, _MINUTE_NS)
+    return f"{minutes:.0f} min {_three_digits(remainder_ns / _SECOND_NS)} s"
 
 
 def _three_digits(value: float) -> str:
@@ -256,6 +269,6 @@ SECTIONS: tuple[tuple[str, str, Content], ...] = (
     ("counters", "Counters", _counters),
     ("evidence", "Evidence", _evidence),
     ("recording", "Recording", _recording),
-    ("issues", "To know", _issues),
+    ("issues", "Limits of this recording", _issues),
 )
 """Id, heading and content, in the order of the page."""

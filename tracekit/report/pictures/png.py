@@ -8,7 +8,7 @@ from tracekit.errors import UsageError
 from tracekit.report.pictures.shapes import COLOURS, Line, Picture, Rect, Words
 
 _SCALE = 2
-"""Sharp on a screen of two pixels to a point, and legible when a tracker shrinks it."""
+"""Pixels per point: sharp on a high-resolution screen, and legible when an issue tracker shrinks it."""
 
 
 def to_png(picture: Picture) -> bytes:
@@ -23,7 +23,7 @@ def to_png(picture: Picture) -> bytes:
     draw = ImageDraw.Draw(image, "RGBA")
     for shape in picture.shapes:
         if isinstance(shape, Rect):
-            # The corners are inclusive; whatever has a width has a pixel.
+            # Pillow's corners are inclusive; even the narrowest rectangle gets a pixel.
             left, top = round(shape.x * _SCALE), round(shape.y * _SCALE)
             right = max(left, round((shape.x + shape.width) * _SCALE) - 1)
             bottom = max(top, round((shape.y + shape.height) * _SCALE) - 1)
@@ -39,7 +39,7 @@ def to_png(picture: Picture) -> bytes:
 
 def _write(draw: object, font: object, words: Words) -> None:
     anchor = {"start": "ls", "middle": "ms", "end": "rs"}[words.anchor]
-    # The font has Latin letters only; what it lacks is drawn as a box.
+    # The font has Latin letters only; Pillow draws a box for any other.
     draw.text(  # type: ignore[attr-defined]
         (words.x * _SCALE, words.y * _SCALE), words.text, _rgb(words.fill), font=font, anchor=anchor
     )

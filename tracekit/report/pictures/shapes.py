@@ -1,4 +1,4 @@
-"""What a still picture is made of: rectangles, lines and words, with colours by their role."""
+"""The shapes of a still picture: rectangles, lines and words, with colours by their role."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Words:
 
 @dataclass
 class Picture:
-    """Shapes from back to front; ``title`` says in words what the picture shows."""
+    """Shapes from back to front; ``title`` describes the picture for readers who cannot see it."""
 
     width: int
     height: int
@@ -70,5 +70,5 @@ class Picture:
     shapes: list[Rect | Line | Words] = field(default_factory=list)
 
     def add(self, *shapes: Rect | Line | Words) -> None:
-        """Draw on top."""
+        """Add shapes on top of the present ones."""
         self.shapes += shapes

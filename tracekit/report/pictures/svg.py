@@ -1,4 +1,4 @@
-"""A picture as SVG: plain elements and attributes, no style, no script, nothing to load."""
+"""A picture as SVG: plain elements and attributes, without styles, scripts or external files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 
 
 def to_svg(picture: Picture) -> Html:
-    """Return the picture as one ``<svg>`` element, which stands alone as a file as well."""
+    """Return the picture as one ``<svg>`` element, which is also a complete SVG file."""
     return tag(
         "svg",
         tag("title", picture.title),
@@ -27,14 +27,14 @@ def to_svg(picture: Picture) -> Html:
 
 
 def _elements(shapes: Sequence[Rect | Line | Words]) -> Iterator[Html]:
-    """Yield the elements, neighbours of one colour as one: a fifth of the bytes of a busy lane."""
+    """Yield the elements; neighbours of one colour become one path, a fifth of the bytes in a busy lane."""
     for paint, group in groupby(
-        shapes, lambda one: (one.fill, one.opacity) if isinstance(one, Rect) else None
+        shapes, lambda shape: (shape.fill, shape.opacity) if isinstance(shape, Rect) else None
     ):
         if paint is None:
-            yield from (_element(one) for one in group if not isinstance(one, Rect))
+            yield from (_element(shape) for shape in group if not isinstance(shape, Rect))
         else:
-            outline = Html("".join(_outline(one) for one in group if isinstance(one, Rect)))
+            outline = Html("".join(_outline(shape) for shape in group if isinstance(shape, Rect)))
             fill, opacity = paint
             yield tag(
                 "path", d=outline, fill=COLOURS[fill], fill_opacity=None if opacity == 1 else _number(opacity)

@@ -26,7 +26,7 @@ _GAP = 5
 _MOST_THREADS = 12
 _MOST_TRACKS = 4
 _STEP = 2
-"""Points of width of what is drawn as one piece."""
+"""Points of width of one bin of occupancy."""
 _NICE = (1, 2, 5)
 _FAINT = 0.3
 _LETTERS = {"MIXED": "M", "UNKNOWN": "?"}
@@ -34,7 +34,7 @@ _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 
 
 def timeline_picture(analysis: Analysis) -> Picture:
-    """Return the whole run: one lane per line, the busiest threads only, with a legend."""
+    """Return a picture of the whole run: a lane per line, only the busiest threads, with a legend."""
     return _Drawing(analysis).picture()
 
 
@@ -102,12 +102,12 @@ class _Drawing:
             return []
         drawn = self._label("Windows", ", ".join(windows["source"].astype("str").unique()))
         starts, ends = windows["start_ns"].to_numpy(np.int64), windows["end_ns"].to_numpy(np.int64)
-        last = -1.0
+        right = -1.0
         for start, end, verdict in zip(starts.tolist(), ends.tolist(), self._analysis.verdicts, strict=True):
             x, width = self._x(start), max(1.0, self._x(end) - self._x(start))
-            if x + width <= last or (width <= 1 and x < last):  # it lies in a pixel that is drawn already
+            if x + width <= right or (width <= 1 and x < right):  # lies in a pixel that is drawn already
                 continue
-            last = x + width
+            right = x + width
             self._seen.add(verdict.verdict)
             drawn.append(Rect(x, self._y + 2, max(0.6, width - 0.6), _LANE - 4, verdict.verdict))
             if width > 10:
@@ -119,7 +119,7 @@ class _Drawing:
     def _lane(
         self, name: str, detail: str, planes: Sequence[tuple[str, Plane]], others: Plane | None = None
     ) -> list[Rect | Line | Words]:
-        """Return a lane with its engines stacked; ``others`` is other processes' work, faint behind them."""
+        """Return a lane with its engines stacked; ``others``, other processes' work, is faint behind them."""
         drawn = self._label(name, detail)
         base = self._y + _LANE
         if others is not None:
@@ -143,25 +143,27 @@ class _Drawing:
         base: float,
         opacity: float = 1.0,
     ) -> list[Rect | Line | Words]:
-        """Return rectangles of one engine, those of equal height side by side as one."""
-        tall = np.round(share * _LANE, 1)
+        """Return the rectangles of one engine: a run of equal bins is one rectangle.
+
+        ``share`` is the height of each bin and ``below`` the height of the engines beneath it, of 0 to 1.
+        """
+        height = np.round(share * _LANE, 1)
         low = np.round(below * _LANE, 1)
-        changed = np.flatnonzero((np.diff(tall) != 0) | (np.diff(low) != 0)) + 1
+        changed = np.flatnonzero((np.diff(height) != 0) | (np.diff(low) != 0)) + 1
         edges = [0, *changed.tolist(), self._bins]
         pieces: list[Rect | Line | Words] = []
         for start, end in pairwise(edges):
-            if tall[start] > 0:
+            if height[start] > 0:
                 x = _MARGIN + _LABELS + start * _STEP
-                top = base - low[start] - tall[start]
-                pieces.append(Rect(x, top, (end - start) * _STEP, tall[start], engine, opacity))
+                top = base - low[start] - height[start]
+                pieces.append(Rect(x, top, (end - start) * _STEP, height[start], engine, opacity))
         if pieces:
             self._seen.add(engine)
         return pieces
 
     def _track(self, track: Track) -> list[Rect | Line | Words]:
         drawn = self._label(track.name, track.unit)
-        known = ~np.isnan(track.value)
-        if known.any():
+        if not np.isnan(track.value).all():
             low, high = float(np.nanmin(track.value)), float(np.nanmax(track.value))
             spread = (high - low) or 1.0
             points: list[tuple[float, float]] = []
@@ -180,10 +182,10 @@ class _Drawing:
     def _ticks(self) -> list[tuple[float, str]]:
         rough = self._duration_ns / 8
         power = 10.0 ** math.floor(math.log10(rough))
-        step = next(one * power for one in (*_NICE, 10) if one * power >= rough)
-        scale, unit = next(((s, u) for s, u in _UNITS if step >= s), _UNITS[-1])
-        count = int(self._duration_ns // step)
-        return [(self._x(at * step), f"{at * step / scale:g} {unit}") for at in range(count + 1)]
+        step = next(factor * power for factor in (*_NICE, 10) if factor * power >= rough)
+        scale, unit = next(((size, name) for size, name in _UNITS if step >= size), _UNITS[-1])
+        times = [index * step for index in range(int(self._duration_ns // step) + 1)]
+        return [(self._x(time), f"{time / scale:g} {unit}") for time in times]
 
     def _legend(self, y: float) -> None:
         x = float(_MARGIN)
@@ -192,6 +194,6 @@ class _Drawing:
                 self._picture.add(Rect(x, y - 10, 12, 12, name), Words(x + 17, y, name, 11))
                 x += 30 + 7.5 * len(name)
         note = (
-            "samples say who called an engine; lanes marked measured say when it worked (faint: for others)"
+            "samples show which code called an engine, measured lanes when it worked (faint: for other apps)"
         )
         self._picture.add(Words(_WIDTH - _MARGIN, y, note, 11, "muted", "end"))

@@ -1,4 +1,4 @@
-"""The heaviest stacks, with the frame and the rule that decided each one's engine."""
+"""The heaviest stacks, each with the frame and the rule that decided its engine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MOST_FRAMES = 60
 
 @dataclass(frozen=True)
 class HeavyStack:
-    """One stack: ``frames`` are (symbol, binary), leaf first; ``deciding`` is one of them, -1 for none.
+    """One stack: ``frames`` are (symbol, binary), leaf first; ``deciding`` is the index of one, -1 for none.
 
-    Of a deep stack a part is kept, around the deciding frame: ``above`` and ``below`` count what is left out.
+    A deep stack is cut to the frames around the deciding one; ``above`` and ``below`` count those left out.
     """
 
     weight: float
@@ -33,41 +33,42 @@ class HeavyStack:
 
 
 def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavyStack]:
-    """Return the heaviest stacks of ML engines at work; of all samples, where no engine was seen at work."""
+    """Return the heaviest stacks in which an ML engine works, or of all stacks if none shows one at work."""
     trace, labels = analysis.trace, analysis.labels
     stack = trace.samples["stack_id"].to_numpy(np.int64)
     weight = trace.weights.astype(np.float64)
-    at_work = np.isin(labels.engine, [ENGINE_CODE[one] for one in ML_ENGINES])
+    at_work = np.isin(labels.engine, [ENGINE_CODE[engine] for engine in ML_ENGINES])
     at_work &= labels.phase != PHASE_CODE[Phase.IDLE]
-    wanted = (stack >= 0) & (at_work if at_work.any() else True)
-    # Stacks of the same functions are one, whatever the addresses in them: the leaf's node of the call tree.
+    counted = (stack >= 0) & (at_work if at_work.any() else True)
+    # Stacks with the same functions at different addresses are one: they share their leaf's call-tree node.
     node = build_tree(trace.stacks).leaf
-    total = np.bincount(node[stack[wanted]] + 1, weight[wanted])[1:]
-    count = np.bincount(node[stack[wanted]] + 1)[1:]
-    found = labels.classification
+    total = np.bincount(node[stack[counted]] + 1, weight[counted])[1:]
+    samples = np.bincount(node[stack[counted]] + 1)[1:]
+    classification = labels.classification
     names, symbols = trace.stacks.binary_names, trace.stacks.symbols
     order = np.lexsort((np.arange(len(total)), -total))[:most]
-    first = dict(zip(node[::-1].tolist(), range(len(node) - 1, -1, -1), strict=True))
+    # Filled from the last stack to the first, so that the first stack of each node remains.
+    stack_of_node = dict(zip(node[::-1].tolist(), range(len(node) - 1, -1, -1), strict=True))
     stacks = []
     for leaf in order[total[order] > 0].tolist():
-        at = first[leaf]
-        frames = trace.stacks.stack(at)
-        phase = int(found.phase[at])
-        deciding = int(found.deciding[at])
+        stack_id = stack_of_node[leaf]
+        frames = trace.stacks.stack(stack_id)
+        phase = int(classification.phase[stack_id])
+        deciding = int(classification.deciding[stack_id])
         above = max(0, min(deciding - _MOST_FRAMES // 2, len(frames) - _MOST_FRAMES))
-        kept = frames[above : above + _MOST_FRAMES]
-        rule = int(found.rule[at])
+        shown = frames[above : above + _MOST_FRAMES]
+        rule = int(classification.rule[stack_id])
         stacks.append(
             HeavyStack(
                 float(total[leaf]),
-                int(count[leaf]),
-                str(ENGINES[int(found.engine[at])]),
+                int(samples[leaf]),
+                str(ENGINES[int(classification.engine[stack_id])]),
                 None if phase < 0 else str(PHASES[phase]),
                 analysis.rules[rule].id if rule >= 0 else "",
-                tuple((str(symbols[f]), str(names[f])) for f in kept.tolist()),
+                tuple((str(symbols[frame]), str(names[frame])) for frame in shown.tolist()),
                 deciding - above if deciding >= 0 else -1,
                 above,
-                len(frames) - above - len(kept),
+                len(frames) - above - len(shown),
             )
         )
     return stacks

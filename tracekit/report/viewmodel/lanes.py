@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.engines.measured import Owners
+from tracekit.analysis.engines.spans import Spans
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES
@@ -18,14 +19,14 @@ from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CO
 from tracekit.report.viewmodel.occupancy import Plane, occupancy
 
 MOST_SPANS = 20_000
-"""So many intervals of a lane are kept one by one; of more, only how much of each bin they cover."""
+"""The most intervals of a lane that are listed one by one; a longer lane has only its occupancy."""
 _MOST_SIGNPOST_LANES = 20
 _MOST_POINTS = 4_000
 
 
 @dataclass(frozen=True)
 class ThreadLane:
-    """One thread: ``planes`` has a row per entry of ``engines``, its codes in ``engines.ENGINES``."""
+    """One thread; ``planes`` has a row of occupancy for each of ``engines`` (codes of ``ENGINE_CODE``)."""
 
     thread: int
     weight: float
@@ -36,25 +37,25 @@ class ThreadLane:
 
 @dataclass(frozen=True)
 class SpanLane:
-    """Intervals of one engine from one table; ``rows`` is None where there are too many to keep.
+    """Intervals of one engine from one table; ``rows`` is None where there are too many to list.
 
-    ``plane`` is the target's, ``others`` that of other processes and models, None where there is nothing.
-    ``unions`` are the starts and ends of both, those that touch put together.
+    ``plane`` is the occupancy by the target, ``others`` that by other processes and models, None where they
+    have no interval. ``unions`` are the same two sets of time, exactly.
     """
 
     title: str
-    engine: Engine | None
+    engine: Engine
     source: str
     count: int
     rows: pd.DataFrame | None
     plane: Plane
     others: Plane | None
-    unions: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]
+    unions: tuple[Spans, Spans]
 
 
 @dataclass(frozen=True)
 class Track:
-    """A quantity that holds until its next value."""
+    """A quantity over time; each value is valid until the next one, NaN is a gap."""
 
     name: str
     unit: str
@@ -72,33 +73,36 @@ def thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[Thread
     counts = np.bincount(thread + 1)
     groups = _rows_by(thread + 1, analysis.labels.engine.astype(np.int64), len(ENGINES))
     lanes = []
-    for at in (lane_threads(analysis) + 1).tolist():
-        own = [code for code in range(len(ENGINES)) if (at, code) in groups]
+    # Everywhere here a thread's slot is its row + 1, so that slot 0 holds the samples without a thread.
+    for slot in (lane_threads(analysis) + 1).tolist():
+        engines = [code for code in range(len(ENGINES)) if (slot, code) in groups]
         planes = [
             occupancy(start[rows], start[rows] + length[rows], bins, duration_ns)
-            for rows in (groups[at, code] for code in own)
+            for rows in (groups[slot, code] for code in engines)
         ]
-        lanes.append(ThreadLane(at - 1, float(total[at]), int(counts[at]), tuple(own), np.stack(planes)))
+        lanes.append(
+            ThreadLane(slot - 1, float(total[slot]), int(counts[slot]), tuple(engines), np.stack(planes))
+        )
     return lanes
 
 
 def lane_threads(analysis: Analysis) -> IntArray:
-    """Return the threads that have samples, -1 for none: those with the most work of ML first."""
+    """Return the threads that have samples, those with the most ML work first; -1 stands for "no thread"."""
     trace, labels = analysis.trace, analysis.labels
     thread = trace.samples["thread_id"].to_numpy(np.int64)
-    is_ml = np.isin(labels.engine, [ENGINE_CODE[one] for one in ML_ENGINES])
+    is_ml = np.isin(labels.engine, [ENGINE_CODE[engine] for engine in ML_ENGINES])
     is_ml &= labels.phase != PHASE_CODE[Phase.IDLE]
     weight = trace.weights.astype(np.float64)
-    number = int(thread.max(initial=-1)) + 2
-    of_ml = np.bincount(thread + 1, weight * is_ml, number)
-    total = np.bincount(thread + 1, weight, number)
-    counts = np.bincount(thread + 1, minlength=number)
-    order = sorted(np.flatnonzero(counts).tolist(), key=lambda at: (-of_ml[at], -total[at], at))
+    slots = int(thread.max(initial=-1)) + 2
+    ml_weight = np.bincount(thread + 1, weight * is_ml, slots)
+    total = np.bincount(thread + 1, weight, slots)
+    counts = np.bincount(thread + 1, minlength=slots)
+    order = sorted(np.flatnonzero(counts).tolist(), key=lambda slot: (-ml_weight[slot], -total[slot], slot))
     return np.array(order, np.int64) - 1
 
 
 def thread_names(analysis: Analysis, thread: int) -> tuple[str, str, str | None]:
-    """Return a lane's label, its process, and its tid in digits; ``thread`` -1 is of samples without one."""
+    """Return a lane's label, process, and tid in digits; ``thread`` -1 is the lane without a thread."""
     if thread < 0:
         return "no thread", "", None
     row = analysis.trace.threads.iloc[thread]
@@ -107,9 +111,9 @@ def thread_names(analysis: Analysis, thread: int) -> tuple[str, str, str | None]
 
 
 def lanes_of_threads(analysis: Analysis, threads: IntArray) -> IntArray:
-    """Return the lane of each row of ``Trace.threads``, and last that of samples without one; -1: no lane.
+    """Return the lane of each row of ``Trace.threads``, then that of samples without a thread; -1 is no lane.
 
-    ``threads`` are those that ``lane_threads`` returns.
+    ``threads`` is the result of ``lane_threads``. Thread -1 indexes the last entry, which is its own.
     """
     lanes = np.full(len(analysis.trace.threads) + 1, -1, np.int64)
     lanes[threads] = np.arange(len(threads))
@@ -117,7 +121,7 @@ def lanes_of_threads(analysis: Analysis, threads: IntArray) -> IntArray:
 
 
 def sample_lengths(trace: Trace) -> IntArray:
-    """Return how long samples stand for: weights where those are time, else the usual time between two."""
+    """Return the time that each sample represents: its weight if that is time, else the sampling gap."""
     if trace.weight_unit == "ns":
         return trace.weights
     times = trace.samples["time_ns"].to_numpy(np.int64)
@@ -130,7 +134,9 @@ def _usual_gap(times: IntArray) -> int:
 
 
 def _rows_by(first: IntArray, second: IntArray, count: int) -> dict[tuple[int, int], IntArray]:
+    """Return the rows of each pair of ``first`` and ``second``, which is below ``count``."""
     key = first * count + second
+    # Sorted by key, the rows of a pair lie side by side; the cuts are where the key changes.
     order = np.argsort(key, kind="stable")
     cuts = np.flatnonzero(np.diff(key[order])) + 1
     parts = np.split(order, cuts) if len(order) else []
@@ -140,75 +146,62 @@ def _rows_by(first: IntArray, second: IntArray, count: int) -> dict[tuple[int, i
 def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane]:
     """Return a lane per table and engine that reported intervals; windows have their own.
 
-    ``rows`` has the columns start_ns, end_ns, name and own: False for another process's or model's work.
+    ``rows`` has the columns start_ns, end_ns, name and is_target, which is False for the work of another
+    process or model.
     """
     frame = analysis.trace.intervals
     frame = frame[(frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
-    own = _are_own(analysis, frame)
+    frame = frame.assign(is_target=_are_of_target(analysis, frame))
     lanes = []
-    for (source, engine), rows in frame.assign(own=own).groupby(
-        ["source", "engine"], observed=True, sort=True
-    ):
-        rows = rows.sort_values("start_ns", kind="stable")  # noqa: PLW2901
+    for (source, engine), group in frame.groupby(["source", "engine"], observed=True, sort=True):
+        rows = group.sort_values("start_ns", kind="stable")
         starts, ends = rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64)
-        kept = None
-        if len(rows) <= MOST_SPANS:
-            name = (
-                rows["label"]
-                .astype("str")
-                .where(rows["label"].astype("str") != "", rows["channel"].astype("str"))
-            )
-            kept = pd.DataFrame(
-                {
-                    "start_ns": starts,
-                    "end_ns": ends,
-                    "name": name.to_numpy(object),
-                    "own": rows["own"].to_numpy(bool),
-                }
-            )
-        mine = rows["own"].to_numpy(bool)
-        unions = _union(starts[mine], ends[mine]), _union(starts[~mine], ends[~mine])
-        plane, others = (occupancy(*one, bins, duration_ns) for one in unions)
-        title = f"{engine} ({source})"
+        is_target = rows["is_target"].to_numpy(bool)
+        # Overlapping intervals occupy their time once, so the planes are drawn from unions.
+        unions = Spans.of(starts[is_target], ends[is_target]), Spans.of(starts[~is_target], ends[~is_target])
+        plane, others = (occupancy(union.starts, union.ends, bins, duration_ns) for union in unions)
         lanes.append(
             SpanLane(
-                title,
+                f"{engine} ({source})",
                 Engine(str(engine)),
                 str(source),
                 len(rows),
-                kept,
+                _listed(rows) if len(rows) <= MOST_SPANS else None,
                 plane,
-                None if mine.all() else others,
+                None if is_target.all() else others,
                 unions,
             )
         )
-    order = {engine: at for at, engine in enumerate(ENGINES)}
-    return sorted(lanes, key=lambda lane: (order[lane.engine or Engine.OTHER], lane.source))
+    return sorted(lanes, key=lambda lane: (ENGINES.index(lane.engine), lane.source))
 
 
-def _are_own(analysis: Analysis, frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Return which intervals are the target's, as far as processes and models tell."""
+def _listed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows as a view lists them; an interval without a label is named by its channel."""
+    label, channel = rows["label"].astype("str"), rows["channel"].astype("str")
+    return pd.DataFrame(
+        {
+            "start_ns": rows["start_ns"].to_numpy(np.int64),
+            "end_ns": rows["end_ns"].to_numpy(np.int64),
+            "name": label.where(label != "", channel).to_numpy(object),
+            "is_target": rows["is_target"].to_numpy(bool),
+        }
+    )
+
+
+def _are_of_target(analysis: Analysis, frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Mark the intervals of the target, as far as their processes and model names show it."""
     pids = {int(pid) for pid in analysis.window_rows["pid"] if pid >= 0}
     if analysis.trace.info.pid is not None:
         pids.add(analysis.trace.info.pid)
     pid = frame["pid"].to_numpy(np.int64)
-    own = (pid < 0) | np.isin(pid, sorted(pids)) if pids else np.ones(len(frame), bool)
+    of_target = (pid < 0) | np.isin(pid, sorted(pids)) if pids else np.ones(len(frame), bool)
     if frame["source"].isin(ANE_TABLES).any():
-        own &= ~Owners(frame, not analysis.measured.owner.unclaimed).foreign
-    return own
-
-
-def _union(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Return sorted intervals with those that touch put together."""
-    if not len(starts):
-        return starts, ends
-    reach = np.maximum.accumulate(ends)
-    begins = np.append(True, starts[1:] > reach[:-1])
-    return starts[begins], reach[np.append(begins[1:], True)]
+        of_target &= ~Owners(frame, not analysis.measured.owner.unclaimed).foreign
+    return of_target
 
 
 def signpost_lanes(analysis: Analysis) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the subsystems and categories with intervals that an app marked, those with most first."""
+    """Yield each subsystem/category with signpost intervals and its rows, those with the most rows first."""
     frame = analysis.trace.signposts
     frame = frame[(frame["kind"] == "interval").to_numpy(bool)]
     if not len(frame):
@@ -221,29 +214,31 @@ def signpost_lanes(analysis: Analysis) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def tracks(analysis: Analysis) -> list[Track]:
-    """Return every track, long ones thinned to where they change most."""
+    """Return every track; a long one is thinned, its extremes and gaps stay."""
     frame = analysis.trace.tracks
-    found = []
-    for (name, unit), rows in frame.groupby(["name", "unit"], observed=True, sort=True):
-        rows = rows.sort_values("time_ns", kind="stable")  # noqa: PLW2901
+    result = []
+    for (name, unit), group in frame.groupby(["name", "unit"], observed=True, sort=True):
+        rows = group.sort_values("time_ns", kind="stable")
         time, value = rows["time_ns"].to_numpy(np.float64), rows["value"].to_numpy(np.float64)
+        # A row that repeats the value before adds nothing; NaN is not equal to itself, hence the second test.
         changed = np.append(True, ~((value[1:] == value[:-1]) | (np.isnan(value[1:]) & np.isnan(value[:-1]))))
         time, value = time[changed], value[changed]
         if len(time) > _MOST_POINTS:
             time, value = _thinned(time, value)
-        found.append(Track(str(name), str(unit), time, value))
-    return found
+        result.append(Track(str(name), str(unit), time, value))
+    return result
 
 
 def _thinned(
     time: npt.NDArray[np.float64], value: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Keep the first, lowest, highest and one missing value of each of many stretches."""
+    """Return the first, lowest, highest and one missing value of each of many stretches of equal length."""
     stretches = _MOST_POINTS // 4
-    bins = np.arange(len(time)) * stretches // len(time)
-    begins = np.flatnonzero(np.append(True, np.diff(bins)))
+    stretch = np.arange(len(time)) * stretches // len(time)
+    begins = np.flatnonzero(np.append(True, np.diff(stretch)))
     missing = np.isnan(value)
     keys = (np.where(missing, np.inf, value), np.where(missing, np.inf, -value), np.where(missing, 0, 1))
-    least = [np.lexsort((key, bins))[begins] for key in keys]
-    kept = np.unique(np.concatenate([begins, *least]))
-    return time[kept], value[kept]
+    # Sorted by stretch, then by key, each stretch still begins at ``begins``: there stands its smallest key.
+    smallest = [np.lexsort((key, stretch))[begins] for key in keys]
+    rows = np.unique(np.concatenate([begins, *smallest]))
+    return time[rows], value[rows]

@@ -1,4 +1,7 @@
-"""A view as one block of bytes: a JSON header and the arrays that it names. The page inflates it itself."""
+"""A view as one block of bytes, which the page inflates itself: a JSON header and the arrays that it names.
+
+| header length (u32) | header (JSON, UTF-8) | padding to 8 | array | padding | array | …
+"""
 
 from __future__ import annotations
 
@@ -18,54 +21,64 @@ FORMAT = "tracekit-view/1"
 _ALIGN = 8
 _LARGE_BYTES = 1 << 16
 _LONGEST_TEXT = 4_000
-"""No name of Swift's or C++'s is longer in a real recording; what is would fill the page."""
+"""No Swift or C++ name in a real recording is longer; a longer one would fill the page."""
 _SMALLEST, _QUICKER = 9, 6
-"""Levels of compression; the first takes three times as long on a large block and saves a few percent."""
+"""Compression levels; the first takes three times as long on a large block and saves a few percent."""
 _TYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "u4": "u32", "i4": "i32", "f4": "f32", "f8": "f64"}
 
 
 class Arrays:
-    """Collects arrays by name; equal ones are kept once."""
+    """The arrays of a block by name; small equal ones are stored once."""
 
     def __init__(self) -> None:
         self._index: dict[str, list[Any]] = {}
         self._parts: list[bytes] = []
         self._size = 0
-        self._known: dict[tuple[str, bytes], str] = {}
+        self._names: dict[tuple[str, bytes], str] = {}
 
     def add(self, values: npt.NDArray[Any], dtype: str, *, rising: bool = False) -> str:
-        """Keep an array as a numpy dtype such as "u2", and return its name.
+        """Store an array as a numpy dtype such as "u2", and return its name.
 
-        ``rising`` whole numbers, such as the times of samples, are kept as their differences; a large array
-        is kept with all lowest bytes first, then all second ones: both say the same in fewer bytes.
+        Two encodings make large arrays compress better. "delta": ``rising`` whole numbers, such as the times
+        of samples, become their differences. "planes": all lowest bytes come first, then all second ones, and
+        so on, because neighbouring values mostly share their upper bytes:
+
+            01 00 02 00 03 00  →  01 02 03 00 00 00
         """
-        how = []
+        encodings = []
         if rising and values.nbytes >= _LARGE_BYTES:
             steps = np.diff(values, prepend=0)
             if len(steps) and steps.min() >= 0 and steps.max() < 1 << 32 and (steps == np.floor(steps)).all():
                 values, dtype = steps, "u4"
-                how.append("delta")
-        kept = np.ascontiguousarray(values, dtype=f"<{dtype}")
-        data = kept.tobytes()
-        if len(data) >= _LARGE_BYTES and kept.itemsize in (2, 4):
-            data = np.ascontiguousarray(kept.view(np.uint8).reshape(-1, kept.itemsize).T).tobytes()
-            how.append("planes")
-        key = (" ".join([dtype, *how]), data)
-        if key in self._known:
-            return self._known[key]
+                encodings.append("delta")
+        stored = np.ascontiguousarray(values, dtype=f"<{dtype}")
+        data = stored.tobytes()
+        if len(data) >= _LARGE_BYTES and stored.itemsize in (2, 4):
+            data = np.ascontiguousarray(stored.view(np.uint8).reshape(-1, stored.itemsize).T).tobytes()
+            encodings.append("planes")
+        key = (" ".join([dtype, *encodings]), data)
+        if key in self._names:
+            return self._names[key]
         name = f"a{len(self._index)}"
-        self._index[name] = [_TYPES[dtype], self._size, values.size, *([" ".join(how)] if how else [])]
+        self._index[name] = [
+            _TYPES[dtype],
+            self._size,
+            values.size,
+            *([" ".join(encodings)] if encodings else []),
+        ]
         padding = -len(data) % _ALIGN
         self._parts.append(data + bytes(padding))
         self._size += len(data) + padding
         if len(data) < _LARGE_BYTES:
-            self._known[key] = name
+            self._names[key] = name
         return name
 
     def block(self, header: dict[str, Any]) -> bytes:
-        """Return header and arrays; offsets count from the block's start, so they are put in last."""
+        """Return header and arrays; offsets count from the block's start."""
+        # The offsets stand in the header and depend on its length, which depends on their digits. So begin
+        # with a header of length 0 and repeat until the length no longer changes; it only grows.
         size = 0
-        while True:  # longer offsets make a longer header
+        while True:
             index = {
                 name: [kind, offset + size, *more] for name, (kind, offset, *more) in self._index.items()
             }
@@ -82,7 +95,7 @@ class Arrays:
 
 
 class Strings:
-    """Texts by number, each once."""
+    """The texts of a view, each once; elsewhere a text is a number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -93,9 +106,9 @@ class Strings:
 
     def column(self, values: Any) -> npt.NDArray[np.int64]:
         """Return the numbers of a column of texts."""
-        at, distinct = pd.factorize(np.asarray(values, dtype=object))
-        numbers = np.array([self.add(one) for one in distinct.tolist()] or [0], np.int64)
-        return numbers[at]
+        codes, distinct = pd.factorize(np.asarray(values, dtype=object))
+        numbers = np.array([self.add(text) for text in distinct.tolist()] or [0], np.int64)
+        return numbers[codes]
 
     @property
     def all(self) -> list[str]:
@@ -104,11 +117,11 @@ class Strings:
 
 
 def shown_text(text: object) -> str:
-    """Return a text as a view holds it."""
+    """Return a text as a view stores it."""
     return clip(str(text), _LONGEST_TEXT)
 
 
 def packed(block: bytes) -> str:
-    """Return a block compressed, as text that may stand in HTML. The same block gives the same text."""
+    """Return a block compressed and as base64, for HTML. The same block gives the same text."""
     level = _SMALLEST if len(block) < 1 << 20 else _QUICKER
     return base64.b64encode(gzip.compress(block, level, mtime=0)).decode("ascii")

@@ -1,11 +1,12 @@
 """The samples of a view: each one, or their sums by bin of time, lane, call-tree node, engine and phase.
 
-A page that has a server to ask gets the sums of the whole run; it asks for tiles and what is selected.
+A page with a server gets only the sums of the whole run, and fetches tiles and the sums of a selection.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +14,11 @@ import pandas as pd
 
 from tracekit.analysis.result import Analysis
 from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.report.viewmodel.payload import Arrays
 from tracekit.report.viewmodel.tree import CallTree, WholeTree, behind_pruned, build_tree, prune
 
 MOST_EXACT = 120_000
-"""Up to so many samples, each is kept: a page of them weighs a megabyte."""
+"""The most samples that a page lists one by one: such a page weighs a megabyte."""
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 _MOST_ROWS = 160_000
@@ -25,17 +27,17 @@ _DETAILS = (
     *((4_096, 6_000), (2_048, 6_000), (1_024, 6_000), (512, 6_000), (512, 3_000), (512, 1_500)),
     *((256, 1_500), (256, 750), (256, 375), (128, 375), (128, 190), (64, 190)),
 )
-"""Bins of time and nodes of the call tree, from the finest picture to one of any recording."""
+"""Bins of time and nodes of the call tree, from the finest picture to one that fits any recording."""
 _MOST_CUT_WINDOWS = 2_000
-"""Bins are cut at the edges of so many windows, so that what is summed up for a window is its own."""
+"""The most windows whose edges cut bins, so that the sums of a window contain its own samples only."""
 
 
 @dataclass(frozen=True)
 class ViewSamples:
-    """Parallel arrays, sorted by time. ``number`` is how many samples a row stands for.
+    """Parallel arrays, sorted by time; a row represents ``number`` samples.
 
-    ``bin_ns`` is 0 where every sample is kept, and ``edges`` is empty. Else a row's time is the start of a
-    piece of time from one edge to the next: a bin of ``bin_ns``, cut where a window begins or ends.
+    If every sample has a row, ``bin_ns`` is 0 and ``edges`` is empty. Else a row's time is the start of a
+    piece of time between two neighbouring edges: a bin of ``bin_ns``, cut where a window begins or ends.
     """
 
     bin_ns: float
@@ -50,15 +52,15 @@ class ViewSamples:
 
     @property
     def columns(self) -> tuple[Ints, ...]:
-        """What tells rows of one bin apart."""
+        """The columns by which rows of one bin differ."""
         return self.lane, self.node, self.engine, self.phase
 
 
 @dataclass(frozen=True)
 class Calls:
-    """What samples may have in common: a stack, an engine and a phase, each combination once, by engine.
+    """The distinct combinations of stack, engine and phase that samples have, sorted by engine.
 
-    ``of_samples`` has one entry per sample of the trace. The phase -1 is none, and so is the stack -1.
+    ``of_samples`` is the combination of each sample of the trace. Stack -1 and phase -1 are none.
     """
 
     of_samples: Ints
@@ -72,7 +74,7 @@ class Calls:
 
 @dataclass(frozen=True)
 class NodeSums:
-    """Sums by node of the call tree, engine and phase; parallel arrays. The node -1 is of no stack."""
+    """Sums by call-tree node, engine and phase; parallel arrays. Node -1 stands for "no stack"."""
 
     node: Ints
     engine: Ints
@@ -87,7 +89,7 @@ def view_samples(
     """Return the samples and the call tree that they point into.
 
     ``lane_of_thread`` has one entry per row of ``Trace.threads``, and one more for samples without a thread.
-    With ``full`` every sample is kept, however many there are, and far more of the call tree.
+    With ``full`` every sample has a row, however many there are, and the tree has far more nodes.
     """
     trace, labels = analysis.trace, analysis.labels
     whole = build_tree(trace.stacks)
@@ -95,9 +97,9 @@ def view_samples(
     order = np.argsort(trace.samples["time_ns"].to_numpy(), kind="stable")
     stack = trace.samples["stack_id"].to_numpy(np.int64)[order]
     weight = trace.weights.astype(np.float64)[order]
-    exact = full or not are_many(analysis)
-    kept = _MOST_NODES_FULL if full else _DETAILS[0][1]
-    tree = prune(whole, per_stack, kept)
+    exact = full or not has_many_samples(analysis)
+    tree_size = _MOST_NODES_FULL if full else _DETAILS[0][1]
+    tree = prune(whole, per_stack, tree_size)
     samples = ViewSamples(
         0.0,
         np.zeros(0),
@@ -111,11 +113,13 @@ def view_samples(
     )
     if exact:
         return samples, tree
+    # Sum up ever more coarsely until few enough rows remain. Counting distinct keys is enough to decide, so
+    # the sums themselves are made once; the coarsest detail is used whatever its size.
     for bins, nodes in _DETAILS:
         width = max(duration_ns, 1) / bins
-        if nodes != kept:
-            kept = nodes
-            tree = prune(whole, per_stack, kept)
+        if nodes != tree_size:
+            tree_size = nodes
+            tree = prune(whole, per_stack, tree_size)
             samples = replace(samples, node=np.append(tree.leaf, -1)[stack])
         edges = _edges(analysis.window_rows, bins, width)
         piece = np.searchsorted(edges, samples.time, "right") - 1
@@ -125,18 +129,18 @@ def view_samples(
     return _summed(replace(samples, bin_ns=width, edges=edges, time=edges[piece]), keys), tree
 
 
-def are_many(analysis: Analysis) -> bool:
-    """True where samples are too many for a page."""
+def has_many_samples(analysis: Analysis) -> bool:
+    """Return True if a page cannot list every sample."""
     return len(analysis.trace.samples) > MOST_EXACT
 
 
 def page_tree(analysis: Analysis) -> CallTree:
-    """Return the call tree of a page that has a server to ask."""
+    """Return the call tree of a page with a server."""
     return prune(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), _MOST_NODES_FULL)
 
 
 def server_tree(analysis: Analysis) -> WholeTree:
-    """Return the nodes of ``page_tree`` and behind them those that it lacks."""
+    """Return the nodes of ``page_tree``, followed by those that it lacks."""
     return behind_pruned(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), _MOST_NODES_FULL)
 
 
@@ -149,6 +153,7 @@ def _weight_of_stacks(analysis: Analysis) -> Floats:
 
 def calls_of(analysis: Analysis) -> Calls:
     """Return the calls of all samples."""
+    # One integer per sample holds all three: (engine × stacks + stack + 1) × phases + phase + 1.
     phases = len(PHASES) + 1
     stacks = len(analysis.trace.stacks) + 1
     key = analysis.labels.engine.astype(np.int64) * stacks
@@ -162,17 +167,17 @@ def calls_of(analysis: Analysis) -> Calls:
 
 
 def node_sums(calls: Calls, node: Ints, weight: Floats, number: Ints) -> NodeSums:
-    """Return the sums of calls with samples; ``node``, ``weight`` and ``number`` are those of each call."""
-    there = np.flatnonzero(number)
+    """Return the sums of the calls that have samples; the other arguments have an entry per call."""
+    rows = np.flatnonzero(number)
     key = ((node + 1) * (len(ENGINES) + 1) + calls.engine) * (len(PHASES) + 1) + calls.phase + 1
-    _, first, inverse = np.unique(key[there], return_index=True, return_inverse=True)
-    kept = there[first]
+    _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
+    representative = rows[first]
     return NodeSums(
-        node[kept],
-        calls.engine[kept],
-        calls.phase[kept],
-        np.bincount(inverse, weight[there], len(first)).astype(np.float64),
-        np.bincount(inverse, number[there], len(first)).astype(np.int64),
+        node[representative],
+        calls.engine[representative],
+        calls.phase[representative],
+        np.bincount(inverse, weight[rows], len(first)).astype(np.float64),
+        np.bincount(inverse, number[rows], len(first)).astype(np.int64),
     )
 
 
@@ -197,7 +202,8 @@ def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
 
 
 def _keys(samples: ViewSamples, piece: Ints) -> Ints:
-    """Return a number per sample that is the same for what a row stands for."""
+    """Return a number per sample; samples that share it are summed up in one row."""
+    # Mixed radix: each column adds a digit, its range being the digit's base. Four small columns fit 64 bits.
     key = piece.astype(np.int64)
     for column in samples.columns:
         low = int(column.min(initial=0))
@@ -213,3 +219,21 @@ def _summed(samples: ViewSamples, keys: Ints) -> ViewSamples:
     return ViewSamples(
         samples.bin_ns, samples.edges, samples.time[first], lane, node, weight, number, engine, phase
     )
+
+
+def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any]:
+    """Return the header's fields of samples or their sums, and add their arrays to ``arrays``."""
+    return {
+        "count": len(sums.node),
+        "node": arrays.add(sums.node, "i4"),
+        "weight": arrays.add(sums.weight, _smallest_type(sums.weight)),
+        "number": arrays.add(sums.number, "u4"),
+        # Engine and phase share a byte. Phase -1 (none) becomes the number after the last phase.
+        "kind": arrays.add(sums.engine << 4 | sums.phase % (len(PHASES) + 1), "u1"),
+    }
+
+
+def _smallest_type(values: Floats) -> str:
+    """Return the smallest type that stores these values exactly."""
+    whole = bool(len(values)) and values.max() < 1 << 32 and bool((values == np.floor(values)).all())
+    return "u4" if whole and values.min() >= 0 else "f8"

@@ -12,20 +12,20 @@ from tracekit.model.tables import StackTable
 
 ROOT = -1
 SYSTEM, CUT_OFF = 1, 2
-"""Flags of nodes: in a system library; what was cut off below its parent."""
+"""Flags of nodes: a function of a system library; the rest of what pruning cut off below the parent."""
 _SYSTEM = re.compile(
     r"(?:.*/Symbols|.*/RuntimeRoot|.*/Cryptexes/OS)?/(?:System|usr/lib|usr/libexec|Library/Apple)/"
 )
-"""Where the system's libraries lie; below another folder in device support and in simulators."""
+"""Folders of system libraries, which lie below another folder in device support and in simulators."""
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class CallTree:
-    """Nodes with their parents before them.
+    """Nodes, each after its parent.
 
-    ``parent`` is -1 for a root; ``function`` is a row of ``symbols`` and ``binaries``, -1 for what was cut
-    off; ``leaf`` is the node of each stack's leaf, -1 for an empty stack.
+    ``parent`` is -1 for a root; ``function`` is a row of ``symbols`` and ``binaries``, -1 for a node that
+    stands for cut-off ones; ``leaf`` is the node of each stack's innermost frame, -1 for an empty stack.
     """
 
     parent: Ints
@@ -40,9 +40,9 @@ class CallTree:
 
 @dataclass(frozen=True)
 class WholeTree:
-    """A whole tree whose first ``page`` nodes are those of ``prune``, with what stands for the others.
+    """A whole tree whose first ``page`` nodes are those of ``prune``, including the nodes for cut-off ones.
 
-    These follow depth by depth; the first of each depth and their end are ``levels``.
+    The nodes that were cut off follow depth by depth; ``levels`` are the first of each depth and their end.
     """
 
     nodes: CallTree
@@ -54,21 +54,26 @@ def build_tree(stacks: StackTable) -> CallTree:
     """Return the call tree of all stacks; frames of one function at several addresses are one node."""
     function, symbols, binaries = functions_of(stacks)
     counts = np.diff(stacks.offsets)
-    at = np.full(len(stacks), ROOT, np.int64)  # the node that each stack has reached
+    # All stacks descend together, one frame per round from the root: those at the same node that call the
+    # same function share the next node. ``reached`` is the node of each stack so far.
+    #
+    #     stacks  main→a→b   main→a   main→c      round 0: main (0)   round 1: a (1), c (2)   round 2: b (3)
+    reached = np.full(len(stacks), ROOT, np.int64)
     parents, functions = [], []
-    made = 0
+    node_count = 0
     for depth in range(int(counts.max(initial=0))):
-        going = np.flatnonzero(counts > depth)
-        row = function[stacks.frame_ids[stacks.offsets[going + 1] - 1 - depth]]
-        key = (at[going] + 1) * len(symbols) + row
+        deep_enough = np.flatnonzero(counts > depth)
+        # Frames are stored leaf first, so the root is the last of a stack.
+        row = function[stacks.frame_ids[stacks.offsets[deep_enough + 1] - 1 - depth]]
+        key = (reached[deep_enough] + 1) * len(symbols) + row
         distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-        parents.append(at[going][first])
+        parents.append(reached[deep_enough][first])
         functions.append(row[first])
-        at[going] = made + inverse
-        made += len(distinct)
-    none = np.zeros(0, np.int64)
+        reached[deep_enough] = node_count + inverse
+        node_count += len(distinct)
+    empty = np.zeros(0, np.int64)
     return CallTree(
-        np.concatenate([none, *parents]), np.concatenate([none, *functions]), at, symbols, binaries
+        np.concatenate([empty, *parents]), np.concatenate([empty, *functions]), reached, symbols, binaries
     )
 
 
@@ -84,39 +89,49 @@ def functions_of(stacks: StackTable) -> tuple[Ints, npt.NDArray[np.object_], Int
 
 
 def totals(tree: CallTree, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return each node's weight with all below it, in a whole tree; ``weights`` are those of the stacks."""
-    there = tree.leaf >= 0
-    total = np.bincount(tree.leaf[there], weights[there], len(tree)).astype(np.float64)
+    """Return each node's weight including all nodes below it; ``weights`` are those of the stacks.
+
+    ``tree`` must be a whole one.
+    """
+    filled = tree.leaf >= 0
+    total = np.bincount(tree.leaf[filled], weights[filled], len(tree)).astype(np.float64)
+    # From the deepest level up, each level hands its finished totals to its parents.
     for start, end in reversed(_levels(tree)):
-        own = tree.parent[start:end]
-        inside = own >= 0
-        total += np.bincount(own[inside], total[start:end][inside], len(tree))
+        parents = tree.parent[start:end]
+        inside = parents >= 0
+        total += np.bincount(parents[inside], total[start:end][inside], len(tree))
     return total
 
 
 def prune(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> CallTree:
-    """Return the ``most`` heaviest nodes; what was cut off hangs below the last node kept, as function -1.
+    """Return the ``most`` heaviest nodes; below a node that lost descendants, one node of function -1 stands
+    for all of them. ``tree`` must be a whole one.
 
-    A node weighs at least as much as any below it, so what is kept is connected. ``tree`` is a whole one.
+        main 9 ─ a 6 ─ b 5          main 9 ─ a 6 ─ b 5
+                   └ c 1      →                └ (-1) 1        most = 3
+               └ d 3 ─ e 3                └ (-1) 3
     """
     if len(tree) <= most:
         return tree
-    kept = _heaviest(tree, weights, most)
-    number = np.cumsum(kept) - 1
-    last = np.full(len(tree) + 1, ROOT, np.int64)  # the last kept node on the way to each; -1 at the end
+    # A node weighs at least as much as any below it, and at equal weight the parent comes first: the heaviest
+    # nodes therefore form a tree, and every cut-off node has a remaining ancestor (or is below ROOT).
+    remains = _heaviest(tree, weights, most)
+    number = np.cumsum(remains) - 1  # of a remaining node, its number in the new tree
+    # The nearest remaining node at or above each node; the extra entry is the parent of roots, ROOT.
+    nearest = np.full(len(tree) + 1, ROOT, np.int64)
     for start, end in _levels(tree):
-        own = np.arange(start, end)
-        last[start:end] = np.where(kept[start:end], number[own], last[tree.parent[start:end]])
-    there = tree.leaf >= 0
-    cut = there & ~np.append(kept, True)[tree.leaf]
-    ends = np.unique(last[tree.leaf[cut]])
-    leaf = np.where(there, last[tree.leaf], ROOT)
-    leaf[cut] = most + np.searchsorted(ends, last[tree.leaf[cut]])
-    old_parent = tree.parent[kept]
+        level = slice(start, end)
+        nearest[level] = np.where(remains[level], number[level], nearest[tree.parent[level]])
+    filled = tree.leaf >= 0
+    cut = filled & ~np.append(remains, True)[tree.leaf]
+    rest_parents = np.unique(nearest[tree.leaf[cut]])
+    leaf = np.where(filled, nearest[tree.leaf], ROOT)
+    leaf[cut] = most + np.searchsorted(rest_parents, nearest[tree.leaf[cut]])
+    old_parent = tree.parent[remains]
     parent = np.where(old_parent >= 0, number[old_parent], ROOT)
     return CallTree(
-        np.concatenate([parent, ends]),
-        np.concatenate([tree.function[kept], np.full(len(ends), ROOT, np.int64)]),
+        np.concatenate([parent, rest_parents]),
+        np.concatenate([tree.function[remains], np.full(len(rest_parents), ROOT, np.int64)]),
         leaf,
         tree.symbols,
         tree.binaries,
@@ -124,16 +139,17 @@ def prune(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> CallTr
 
 
 def behind_pruned(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> WholeTree:
-    """Return the nodes of ``prune`` and behind them those that it cut off, which ``leaf`` points to."""
+    """Return the nodes of ``prune``, followed by those that it cut off, to which ``leaf`` points."""
     page = prune(tree, weights, most)
     if page is tree:
         return WholeTree(tree, len(tree), (len(tree),))
-    kept = _heaviest(tree, weights, most)
-    number = np.append(np.where(kept, np.cumsum(kept) - 1, len(page) + np.cumsum(~kept) - 1), ROOT)
-    cut = [int((~kept[start:end]).sum()) for start, end in _levels(tree)]
+    remains = _heaviest(tree, weights, most)
+    # Old node → new node: remaining ones in ``page``, the others behind it; the extra entry is for parent -1.
+    number = np.append(np.where(remains, np.cumsum(remains) - 1, len(page) + np.cumsum(~remains) - 1), ROOT)
+    cut = [int((~remains[start:end]).sum()) for start, end in _levels(tree)]
     nodes = CallTree(
-        np.concatenate([page.parent, number[tree.parent[~kept]]]),
-        np.concatenate([page.function, tree.function[~kept]]),
+        np.concatenate([page.parent, number[tree.parent[~remains]]]),
+        np.concatenate([page.function, tree.function[~remains]]),
         number[tree.leaf],
         tree.symbols,
         tree.binaries,
@@ -142,14 +158,16 @@ def behind_pruned(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -
 
 
 def _heaviest(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.bool_]:
+    """Mark the ``most`` heaviest nodes; of equal ones the first, which is nearer to the root."""
     order = np.lexsort((np.arange(len(tree)), -totals(tree, weights)))
-    kept = np.zeros(len(tree), np.bool_)
-    kept[order[:most]] = True
-    return kept
+    marked = np.zeros(len(tree), np.bool_)
+    marked[order[:most]] = True
+    return marked
 
 
 def _levels(tree: CallTree) -> list[tuple[int, int]]:
-    """Return the rows of each depth: a whole tree's nodes are numbered depth by depth, parents in order."""
+    """Return the range of nodes of each depth: a whole tree is numbered depth by depth, sorted by parent."""
+    # Parents ascend, so the nodes of the next depth end where parents reach the end of this one.
     levels = [(0, int(np.searchsorted(tree.parent, 0)))]
     while levels[-1][1] > levels[-1][0]:
         end = levels[-1][1]
@@ -158,7 +176,7 @@ def _levels(tree: CallTree) -> list[tuple[int, int]]:
 
 
 def are_system(paths: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
-    """Return which binaries came with the system, by where macOS and its kin keep them."""
+    """Mark the binaries of the operating system, by the folders where Apple's systems keep them."""
     return np.array([bool(_SYSTEM.match(str(path))) for path in paths], bool)
 
 
