@@ -101,7 +101,8 @@ def spans(analysis: Analysis, bins: int = 10, duration_ms: int = 100) -> dict[st
 def own(lane: SpanLane) -> dict[str, set[bool]]:
     assert lane.rows is not None
     return {
-        name: set(rows["is_target"].tolist()) for name, rows in lane.rows.groupby("name", observed=True, sort=True)
+        name: set(rows["is_target"].tolist())
+        for name, rows in lane.rows.groupby("name", observed=True, sort=True)
     }
 
 
