@@ -15,6 +15,7 @@ from tracekit.parsers.in_memory import origin_of
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.evidence import SLACK_NS, EvidenceRows, load_evidence, with_new_threads
 from tracekit.parsers.tables.samples import Samples, load_samples
+from tracekit.text import format_seconds
 
 
 def open_trace(
@@ -110,7 +111,7 @@ def _doubts(run: RunInfo, samples: Samples) -> list[Issue]:
         doubts.append("it lists none of the sampled processes")
     if run.info.duration_ns is not None and last_ns > run.info.duration_ns + SLACK_NS:
         doubts.append(
-            f"it says {run.info.duration_ns / 1e9:.3f} s and samples go on to {last_ns / 1e9:.3f} s"
+            f"it says {format_seconds(run.info.duration_ns)} and samples go on to {format_seconds(last_ns)}"
         )
     text = "the table of contents may be of another recording: "
     return [Issue("warning", "toc-mismatch", text + doubt) for doubt in doubts]

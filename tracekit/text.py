@@ -1,4 +1,7 @@
-"""Text for terminals: aligned columns, and nothing from a trace that could drive the terminal."""
+"""Numbers, quantities and lines as text: the one place that decides how a value is written.
+
+Nothing from a trace reaches a terminal unescaped: see ``printable``.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,35 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
+UNAVAILABLE = "–"
+"""A value that does not exist or was not recorded, where a table would be blank otherwise."""
+
 _PARAGRAPH_WIDTH = 100
-_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_HIDDEN_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with control, bidirectional and line-breaking characters spelt out (``\\x1b``).
+    """Return ``text`` with control, bidirectional and line-breaking characters escaped (``\\x1b``).
 
-    So are the code points that are no characters (``\\uffff``), which no XML document may hold.
+    Noncharacters (``\\uffff``) are escaped too: no XML document may hold them.
     """
     if text.isprintable():
         return text
-    return "".join(_spell(c) if unicodedata.category(c) in _HIDDEN or _is_none(c) else c for c in text)
+    return "".join(
+        _escape(character)
+        if unicodedata.category(character) in _HIDDEN_CATEGORIES or _is_noncharacter(character)
+        else character
+        for character in text
+    )
 
 
-def _is_none(character: str) -> bool:
+def _is_noncharacter(character: str) -> bool:
+    """Return True for U+FDD0…U+FDEF and the last two code points of each plane: never characters."""
     point = ord(character)
     return point & 0xFFFE == 0xFFFE or 0xFDD0 <= point <= 0xFDEF
 
 
-def _spell(character: str) -> str:
+def _escape(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
@@ -37,8 +49,8 @@ def clip(text: str, width: int) -> str:
 def align(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], indent: str = ""
 ) -> str:
-    """Return lines of two-space separated columns; ``right`` says which are right-aligned."""
-    widths = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header))]
+    """Return lines of two-space separated columns; ``right`` is True for right-aligned columns."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = []
     for row in (header, *rows):
         cells = [
@@ -64,3 +76,70 @@ def wrap(text: str, indent: str) -> str:
 def plural(count: int, noun: str) -> str:
     """Return ``1 sample``, ``2 samples``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def format_ms(time_ns: float | None, digits: int = 3, missing: str = "") -> str:
+    """Return ``1,234.500 ms``; ``missing`` for None."""
+    return missing if time_ns is None else f"{time_ns / 1e6:,.{digits}f} ms"
+
+
+def format_seconds(time_ns: float) -> str:
+    """Return ``1.250 s``: a moment of a recording."""
+    return f"{time_ns / 1e9:.3f} s"
+
+
+def format_ms_or_us(time_ns: float, digits: int = 1) -> str:
+    """Return ``2.0 ms``, or ``12.5 µs`` for less than a tenth of a millisecond."""
+    if time_ns and abs(time_ns) < 100_000:
+        return f"{time_ns / 1e3:,.1f} µs"
+    return format_ms(time_ns, digits)
+
+
+def format_ms_or_longer(time_ns: float | None) -> str:
+    """Return ``250.000 ms``; from a second on ``1.25 s``, ``2 min 5.00 s``, as the page's bars write it."""
+    if time_ns is None or time_ns < 1e9:
+        return format_ms(time_ns)
+    if time_ns < 6e10:
+        return _three_digits(time_ns / 1e9)
+    minutes, rest = divmod(time_ns, 60_000_000_000)
+    return f"{minutes:.0f} min {_three_digits(rest / 1e9)}"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.2f} s" if value < 9.995 else f"{value:.1f} s"
+
+
+def format_duration(length_ns: int) -> str:
+    """Return a length of time with three digits in its own unit: ``12.5 ms``, ``1 min 5 s``."""
+    if length_ns >= 60_000_000_000:
+        minutes, rest = divmod(round(length_ns / 1e9), 60)
+        return f"{minutes:,} min {rest} s"
+    for unit, unit_ns in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        value = length_ns / unit_ns
+        if value >= 1:
+            # The limits are where rounding would add a digit: 9.995 is "10.0", not "10.00".
+            decimals = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+            return f"{value:.{decimals}f} {unit}"
+    return f"{length_ns} ns"
+
+
+def format_size(count_bytes: int) -> str:
+    """Return ``512 bytes``, ``1.5 kB``, ``123 MB``: decimal units, at most one decimal."""
+    if count_bytes >= 10**15:
+        return "more than 1,000,000 GB"
+    value = float(count_bytes)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:,.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:,.1f} {unit}"
+        value /= 1000
+    raise AssertionError
+
+
+def format_weight(amount: int, unit: str) -> str:
+    """Return a weight of samples: ``12.0 ms host time``, or the count of what was sampled (``12 cycles``)."""
+    return f"{format_ms(amount, 1)} host time" if unit == "ns" else f"{amount:,} {unit}"
+
+
+def format_percent(fraction: float, digits: int = 0) -> str:
+    """Return ``83 %`` for 0.83."""
+    return f"{100 * fraction:.{digits}f} %"

@@ -30,6 +30,7 @@ from dashboard.library.slices import Plan, Readable
 from dashboard.library.store import UPLOADED_FILE, Store, new_id
 from dashboard.settings import Limits
 from tracekit.errors import InputError, UsageError
+from tracekit.text import format_size
 
 _ACTIVE_SECONDS = 5 * 60
 """An upload left alone for longer has no room kept for it: announcing keeps nobody out."""
@@ -99,7 +100,7 @@ class Uploads:
             refuse_unknown(name, b"")
         if plan.size_bytes > most_bytes:
             raise TooLarge(
-                f"{name} has {_amount(plan.size_bytes)}; at most {_amount(most_bytes)} are taken."
+                f"{name} has {format_size(plan.size_bytes)}; at most {format_size(most_bytes)} are taken."
                 " Start the dashboard with the file's path instead: then nothing is copied."
             )
         return plan
@@ -116,9 +117,9 @@ class Uploads:
         if size_bytes > room:
             beside = " beside the other uploads" if promised else ""
             raise NoSpace(
-                f"The library's disk has no room for {_amount(size_bytes)}{beside}: it can take"
-                f" {_amount(max(room, 0))}. Free some, or start the dashboard with the file's path instead:"
-                " then nothing is copied."
+                f"The library's disk has no room for {format_size(size_bytes)}{beside}: it can take"
+                f" {format_size(max(room, 0))}. Free some, or start the dashboard with the file's path"
+                " instead: then nothing is copied."
             )
 
     def unfinished(self) -> list[Unfinished]:
@@ -307,7 +308,7 @@ class Uploads:
         return UsageError(f"The library cannot be written: {error.strerror or error}.")
 
     def _disk_full(self) -> NoSpace:
-        free = _amount(self._store.free_bytes())
+        free = format_size(self._store.free_bytes())
         return NoSpace(
             f"The library's disk is full: {free} are free, and some must remain. Make room; the upload goes"
             " on where it stopped."
@@ -316,11 +317,3 @@ class Uploads:
 
 def _gone() -> NotFound:
     return NotFound("There is no such upload: it was finished, cancelled, or left alone for too long.")
-
-
-def _amount(size_bytes: int) -> str:
-    if size_bytes >= 1e15:
-        return "more than 1,000,000 GB"
-    if size_bytes >= 1e9:
-        return f"{size_bytes / 1e9:,.1f} GB"
-    return f"{size_bytes / 1e6:,.1f} MB"

@@ -12,6 +12,7 @@ from dash import dcc, html
 from dashboard.library.catalog import Recording
 from dashboard.pages import compare, parts, words
 from dashboard.pages.parts import Node, aria
+from tracekit.text import format_duration, format_size
 
 POLL_MS = 1_000
 _PLACES = {"file": "on this machine", "upload": "uploaded"}
@@ -161,7 +162,7 @@ def _row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
             html.Th(
                 [
                     name if deleted else html.A(name, href=f"/recordings/{recording.id}"),
-                    html.Div(f"{words.size(recording.size_bytes)}, {place}", className="note"),
+                    html.Div(f"{format_size(recording.size_bytes)}, {place}", className="note"),
                     html.Div(parts.tags(recording), className="tags") if recording.tags else None,
                     note,
                 ],
@@ -169,7 +170,7 @@ def _row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
             ),
             html.Td(_state(recording)),
             html.Td(device),
-            _number("Length", words.duration(recording.duration_ns) if is_ready else ""),
+            _number("Length", format_duration(recording.duration_ns) if is_ready else ""),
             _number("Windows", f"{recording.windows:,}" if is_ready else ""),
             _number("Added", words.when(recording.added)),
             html.Td(html.Div(_actions(recording, deleted, is_recorded), className="actions")),

@@ -12,6 +12,7 @@ from dashboard.recording.attempts import Attempt
 from dashboard.recording.host import HostInventory
 from dashboard.recording.state import State
 from tracekit.record.doctor import Check
+from tracekit.text import format_duration, format_size
 
 POLL_MS = 500
 _PREPARING = "Asking xctrace what it offers, and starting it."
@@ -210,7 +211,7 @@ def live(attempt: Attempt | None, now: float) -> Node:
         return None
     state = attempt.state
     passed = max(0.0, now - state.began)
-    size = f", {words.size(state.size_bytes)} so far" if state.size_bytes else ""
+    size = f", {format_size(state.size_bytes)} so far" if state.size_bytes else ""
     if state.phase == "saving":
         told = f"Saving for {_seconds(passed)}{size}. This can take as long as the recording did."
         return html.Section([html.Progress(className="wide", **aria(label="Saving")), html.P(told)])
@@ -250,7 +251,7 @@ def _lines(text: str) -> Node:
 
 
 def _seconds(seconds: float) -> str:
-    return words.duration(int(seconds) * 1_000_000_000) if seconds >= 60 else f"{seconds:.0f} s"
+    return format_duration(int(seconds) * 1_000_000_000) if seconds >= 60 else f"{seconds:.0f} s"
 
 
 def _act(what: str, attempt: Attempt) -> dict[str, str]:

@@ -11,6 +11,7 @@ from dashboard.library.catalog import Recording
 from dashboard.pages import words
 from dashboard.pages.downloads import Process, menu
 from dashboard.pages.parts import Node, act, aria, poll, progress_bar, tags
+from tracekit.text import format_duration, format_size
 
 POLL_MS = 500
 
@@ -98,7 +99,7 @@ def facts(recording: Recording) -> str:
     parts = [
         words.shown(recording.device),
         words.shown(recording.system),
-        words.duration(recording.duration_ns) if recording.duration_ns else "",
+        format_duration(recording.duration_ns) if recording.duration_ns else "",
         *(f"{count:,} {name if count != 1 else name[:-1]}" for count, name in counted),
     ]
     return " · ".join(part for part in parts if part)
@@ -134,5 +135,5 @@ def _told(recording: Recording, *children: Node) -> Node:
 
 
 def _size(recording: Recording) -> Node:
-    told = f"{words.size(recording.size_bytes)}, added {words.when(recording.added)}"
+    told = f"{format_size(recording.size_bytes)}, added {words.when(recording.added)}"
     return html.P(told, className="note")

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from tracekit.analysis.classification.leading_frames import DecidingFrame
 from tracekit.analysis.engines.attribution import Share
-from tracekit.analysis.engines.hand_offs import HandOffs, in_ms
+from tracekit.analysis.engines.hand_offs import HandOffs
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import SERVING, Engine, Phase
-from tracekit.text import plural
+from tracekit.text import format_ms_or_us, format_percent, format_weight, plural
 
 MIXED = "MIXED"
 UNKNOWN = "UNKNOWN"
@@ -168,7 +168,7 @@ class Judge:
         """Return ``a CPU fallback in the middle (BNNSFilterApply in libBNNS.dylib, 2 samples)``."""
         kind = "a CPU fallback" if part.engine is Engine.CPU else f"work on the {part.engine}"
         frame = facts.frames[part.engine].place if part.engine in facts.frames else ""
-        amount = f"measured, {in_ms(part.busy_ns)}" if part.busy_ns else _amount(part, facts)
+        amount = f"measured, {format_ms_or_us(part.busy_ns)}" if part.busy_ns else _amount(part, facts)
         place = self.hand_offs.place(facts.window, part.engine, lead)
         return f"{kind}{place} ({f'{frame}, {amount}' if frame else amount})"
 
@@ -178,9 +178,12 @@ class Judge:
         for part in parts:
             engine = part.engine
             if part.busy_ns:
-                words.append(f"{engine} busy {in_ms(part.busy_ns)} of {in_ms(facts.length_ns)} (measured)")
+                busy, length = format_ms_or_us(part.busy_ns), format_ms_or_us(facts.length_ns)
+                words.append(f"{engine} busy {busy} of {length} (measured)")
             if part.requested_ns:
-                words.append(f"requests to the {engine} took {in_ms(part.requested_ns)}, as Core ML reports")
+                words.append(
+                    f"requests to the {engine} took {format_ms_or_us(part.requested_ns)}, as Core ML reports"
+                )
             if engine in self.measured and part.samples and not part.busy_ns and engine is not Engine.CPU:
                 words.append(f"{self.measured[engine]} measured the {engine} and has no interval here")
         if handed_over > 1:
@@ -188,16 +191,15 @@ class Judge:
         if any(part.engine is Engine.GPU and not part.busy_ns for part in parts):
             unmarked = sum(share.busy_ns or 0 for share in facts.shares if share.engine is Engine.GRAPHICS)
             if unmarked:
-                worked = f"the GPU worked {in_ms(unmarked)}"
+                worked = f"the GPU worked {format_ms_or_us(unmarked)}"
                 words.append(f"{worked} for this process with no mark of ML (measured)")
         if facts.foreign_ns:
-            words.append(f"the ANE worked {in_ms(facts.foreign_ns)} for others (measured)")
+            words.append(f"the ANE worked {format_ms_or_us(facts.foreign_ns)} for others (measured)")
         return words
 
     def _host_words(self, part: _Part, facts: Facts) -> str:
         """Return ``ANE 3 samples, 3.0 ms host time (dispatch, wait; frame, rule)``."""
-        weight = part.weight
-        amount = f"{weight / 1e6:.1f} ms host time" if self.unit == "ns" else f"{weight:,} {self.unit}"
+        amount = format_weight(part.weight, self.unit)
         named = facts.frames.get(part.engine, "")
         return f"{part.engine} {plural(part.samples, 'sample')}, {amount} ({part.phases}; {named})"
 
@@ -215,7 +217,7 @@ class Judge:
         measured = f", and no interval of inference that measured {' or '.join(quiet)}" if quiet else ""
         prepared = sum(s.busy_ns or 0 for s in shares if s.phase in (Phase.LOAD, Phase.COMPILE))
         if prepared:
-            measured = f"{in_ms(prepared)} of compile and load were measured here"
+            measured = f"{format_ms_or_us(prepared)} of compile and load were measured here"
             return f"{measured}, and no inference on an engine was seen"
         if total == 0:
             return f"no sample{' of ML work' if facts.is_call else ''} lies in this window{measured}"
@@ -238,10 +240,11 @@ def _amount(part: _Part, facts: Facts) -> str:
     """Return ``measured, 83 % of 4.1 ms`` or ``12 samples``."""
     if part.busy_ns:
         if facts.of_engine and part.busy_ns == facts.length_ns:
-            return f"measured, {in_ms(part.busy_ns)}"  # the window is the interval: 100 % would say nothing
+            # The window is the interval itself: 100 % would add nothing.
+            return f"measured, {format_ms_or_us(part.busy_ns)}"
         large = 100 * part.busy_ns >= facts.length_ns
-        share = f"{100 * part.busy_ns / facts.length_ns:.0f} %" if large else in_ms(part.busy_ns)
-        return f"measured, {share} of {in_ms(facts.length_ns)}"
+        share = format_percent(part.busy_ns / facts.length_ns) if large else format_ms_or_us(part.busy_ns)
+        return f"measured, {share} of {format_ms_or_us(facts.length_ns)}"
     if part.samples:
         return plural(part.samples, "sample")
     return "a request that Core ML reported"

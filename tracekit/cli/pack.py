@@ -12,6 +12,7 @@ import click
 import tracekit
 from tracekit.cli.output import HELP, Progress, check_output, via_option, write_output
 from tracekit.errors import UsageError
+from tracekit.text import format_percent, format_size
 
 if TYPE_CHECKING:
     from tracekit.detect import Via
@@ -86,7 +87,7 @@ def pack_command(
         held = redacted(held, process)
     data = write_pack(held, tracekit.__version__)
     write_output(data, target, force)
-    click.echo(f"The pack has {_size(len(data))}{_share(len(data), inputs)}.", err=True)
+    click.echo(f"The pack has {format_size(len(data))}{_share(len(data), inputs)}.", err=True)
 
 
 def _default_output(inputs: tuple[str, ...]) -> str:
@@ -98,16 +99,12 @@ def _default_output(inputs: tuple[str, ...]) -> str:
     return f"{name}{EXTENSION}"
 
 
-def _size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:.1f} kB"
-
-
 def _share(size_bytes: int, inputs: tuple[str, ...]) -> str:
     if "-" in inputs:
         return ""
     total = sum(_size_on_disk(Path(one)) for one in inputs)
     what = "bundle" if Path(inputs[0]).suffix == ".trace" else "input"
-    return f", {100 * size_bytes / total:.1f} % of the {what}" if total else ""
+    return f", {format_percent(size_bytes / total, 1)} of the {what}" if total else ""
 
 
 def _size_on_disk(path: Path) -> int:

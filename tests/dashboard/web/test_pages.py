@@ -11,7 +11,7 @@ import pytest
 from dash import html
 from fake_library import READY, recording
 
-from dashboard.pages import editor, figures, library, trace, words
+from dashboard.pages import editor, figures, library, trace
 
 
 def plain(layout: Any) -> Any:
@@ -285,39 +285,3 @@ def test_before_a_recording_is_gone_for_good_it_is_said_what_goes() -> None:
         "no other copy",
     ]
     assert "recorded here" in text_of(table)
-
-
-# Words ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("count", "expected"),
-    [
-        (0, "0 bytes"),
-        (999, "999 bytes"),
-        (1000, "1.0 kB"),
-        (123_456, "123 kB"),
-        (12_345_678, "12.3 MB"),
-        (5_000_000_000, "5.0 GB"),
-        (7_000_000_000_000, "7,000 GB"),
-    ],
-)
-def test_sizes(count: int, expected: str) -> None:
-    assert words.size(count) == expected
-
-
-@pytest.mark.parametrize(
-    ("length_ns", "expected"),
-    [
-        (5, "5 ns"),
-        (1_500, "1.50 µs"),
-        (12_345_678, "12.3 ms"),
-        (123_456_789, "123 ms"),
-        (999_900_000, "1000 ms"),
-        (2_500_000_000, "2.50 s"),
-        (59_990_000_000, "60.0 s"),
-        (61_000_000_000, "1 min 1 s"),
-    ],
-)
-def test_durations(length_ns: int, expected: str) -> None:
-    assert words.duration(length_ns) == expected

@@ -13,6 +13,7 @@ import pandas as pd
 
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, Basis, Engine
+from tracekit.text import format_ms_or_us
 
 _MOST_TOLD = 6
 _JOINTS = ("", " → ", " ∥ ")
@@ -39,7 +40,9 @@ class HandOffs:
         """Return ``ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms``; engines at once are joined by ``∥``."""
         edges, told = self._told
         own = told[edges[window] : edges[window + 1]]
-        text = "".join([f"{joint}{engine} {in_ms(busy)}{basis}" for joint, engine, busy, basis in own])
+        text = "".join(
+            [f"{joint}{engine} {format_ms_or_us(busy)}{basis}" for joint, engine, busy, basis in own]
+        )
         more = int(self._edges[window + 1] - self._edges[window]) - _MOST_TOLD
         return f"{text} → {more} more" if more > 0 else text
 
@@ -97,8 +100,3 @@ class HandOffs:
             f" in {turns} places" if place == "more" else place
             for place, turns in zip(places, own_turns.tolist(), strict=True)
         ]
-
-
-def in_ms(time_ns: int) -> str:
-    """Return ``2.0 ms``, or ``12.5 µs`` for less than a tenth of a millisecond."""
-    return f"{time_ns / 1e6:,.1f} ms" if abs(time_ns) >= 100_000 else f"{time_ns / 1e3:,.1f} µs"

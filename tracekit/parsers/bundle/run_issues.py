@@ -14,6 +14,7 @@ from tracekit.model.trace import Issue
 from tracekit.parsers.bundle.errors import DamagedFileError
 from tracekit.parsers.bundle.files import BundleFiles
 from tracekit.parsers.bundle.inflate import read_file
+from tracekit.text import format_seconds
 
 _QUERY = "SELECT ZMESSAGE, ZCOUNT, ZRELATIVETIMESTAMP FROM ZISSUE ORDER BY ZRELATIVETIMESTAMP LIMIT 201"
 _MOST_ISSUES = 200
@@ -55,7 +56,7 @@ def read_run_issues(files: BundleFiles, run: int) -> list[Issue]:
 
 def _issue(message: object, count: object, time_ns: object) -> Issue:
     text = str(message)[:_MOST_TEXT] if message is not None else "(no message)"
-    at = f" (at {time_ns / 1e9:.3f} s)" if isinstance(time_ns, int) and time_ns > 0 else ""
+    at = f" (at {format_seconds(time_ns)})" if isinstance(time_ns, int) and time_ns > 0 else ""
     number = count if isinstance(count, int) and 0 < count < 2**62 else 1
     times = f" ({number} times)" if number > 1 else ""
     text = f"Instruments reported while recording: {text}{times}{at}"

@@ -24,6 +24,7 @@ from tracekit.parsers.tables.signposts import read_signposts
 from tracekit.parsers.tables.spans import close_spans, last_known_ns
 from tracekit.parsers.tables.thread_states import read_thread_states
 from tracekit.parsers.tables.tracks import read_tracks
+from tracekit.text import format_seconds
 
 SLACK_NS = 100_000_000
 """A recording may end a little after its last tick, and begin a little before its first."""
@@ -165,7 +166,7 @@ def _compare_clocks(
     if len(starts) >= _FEWEST_ROWS and apart.mean() > _MOST_OUTSIDE:
         text = (
             f"'{schema}' is about another time than the samples: {{n}} of its {len(starts)} rows lie outside"
-            f" theirs; it lasts from {starts.min() / 1e9:.3f} s to {ends.max() / 1e9:.3f} s, they from"
-            f" {first / 1e9:.3f} s to {last / 1e9:.3f} s. The clocks may disagree"
+            f" theirs; it lasts from {format_seconds(starts.min())} to {format_seconds(ends.max())}, they"
+            f" from {format_seconds(first)} to {format_seconds(last)}. The clocks may disagree"
         )
         findings.add("warning", "clocks-disagree", text, int(apart.sum()))

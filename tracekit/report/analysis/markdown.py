@@ -12,7 +12,7 @@ from tracekit.report.markdown_text import plain
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.run_tables import engine_rows
 from tracekit.report.viewmodel.view import Extras
-from tracekit.text import clip, printable
+from tracekit.text import clip, format_ms, printable
 
 _MOST_STACKS = 5
 _MOST_FRAMES = 12
@@ -51,9 +51,9 @@ def _engines(analysis: Analysis) -> str:
     rows = [
         [
             one["engine"],
-            "not measured" if one["busy_ns"] is None else _ms(one["busy_ns"]),
+            "not measured" if one["busy_ns"] is None else format_ms(one["busy_ns"], 2),
             f"{one['samples']:,}",
-            _ms(one["weight"]) if unit == "ns" else f"{one['weight']:,}",
+            format_ms(one["weight"], 2) if unit == "ns" else f"{one['weight']:,}",
         ]
         for one in engine_rows(analysis)
     ]
@@ -69,7 +69,10 @@ def _latency(analysis: Analysis) -> str:
         [
             name,
             f"{one.windows:,}",
-            *(_ms(time) for time in (one.first_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.warm_p50_ns)),
+            *(
+                format_ms(time, 2)
+                for time in (one.first_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.warm_p50_ns)
+            ),
             ", ".join(f"{count} {verdict}" for verdict, count in one.verdicts.items()),
         ]
         for name, one in models.items()
@@ -100,7 +103,7 @@ def _stacks(analysis: Analysis) -> str:
 
 
 def _stack(stack: HeavyStack, unit: str) -> str:
-    weight = _ms(stack.weight) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
+    weight = format_ms(stack.weight, 2) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
     rule = f", rule {_said(stack.rule)}" if stack.rule else ""
     around = min(stack.deciding - _MOST_FRAMES // 2, len(stack.frames) - _MOST_FRAMES)
     first = max(0, around) if stack.deciding >= 0 else 0
@@ -130,7 +133,3 @@ def _recording(analysis: Analysis, extras: Extras) -> str:
 
 def _said(text: object, longest: int = _LONGEST) -> str:
     return plain(clip(str(text), longest))
-
-
-def _ms(time_ns: float | None) -> str:
-    return "" if time_ns is None else f"{time_ns / 1e6:,.2f} ms"

@@ -12,7 +12,7 @@ from tracekit.analysis.selection import Selection
 from tracekit.model.trace import Trace, WeightUnit
 from tracekit.model.vocabulary import ENGINES, SERVING, Engine, Phase
 from tracekit.report.analysis.text_windows import windows_text
-from tracekit.text import align, plural, printable, wrap
+from tracekit.text import align, format_weight, plural, printable, wrap
 
 MAX_WINDOWS = 40
 _MOST_EVENTS = 8
@@ -102,11 +102,6 @@ def _sample_fact(trace: Trace) -> str:
     unique = stacks[stacks >= 0].nunique()
     fact = f"{len(trace.samples):,} from {trace.samples_source}, {weight}, {unique:,} stacks"
     return f"{fact}, {null:,} without a stack" if null else fact
-
-
-def format_weight(weight: int, unit: WeightUnit) -> str:
-    """Return a weight as host time in ms, or as a count of what was sampled."""
-    return f"{weight / 1e6:,.1f} ms host time" if unit == "ns" else f"{weight:,} {unit}"
 
 
 def _engines(analysis: Analysis) -> str:

@@ -12,7 +12,7 @@ from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, numbered_win
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine
-from tracekit.text import align, clip, printable, wrap
+from tracekit.text import align, clip, format_ms, printable, wrap
 
 _LABEL_WIDTH = 44
 _THREAD_WIDTH = 28
@@ -140,11 +140,13 @@ def _lengths(analysis: Analysis) -> Iterator[str]:
     if analysis.window_rows["source"].isin(ANE_TABLES).any():
         what = "length of windows, those of the ANE from its first to its last interval"
     first = f"first {(summary.first_ns or 0) / 1e6:.3f} ms"
-    spread = f"p50 {_ms(summary.p50_ns)}, p90 {_ms(summary.p90_ns)}, p99 {_ms(summary.p99_ns)}"
+    spread = (
+        f"p50 {format_ms(summary.p50_ns)}, p90 {format_ms(summary.p90_ns)}, p99 {format_ms(summary.p99_ns)}"
+    )
     yield f"  {what}: {first}, {spread}"
     if summary.warm_p50_ns is not None:
-        warm = f"p50 {_ms(summary.warm_p50_ns)}, p90 {_ms(summary.warm_p90_ns)}"
-        yield f"  without the first: {warm}, p99 {_ms(summary.warm_p99_ns)}"
+        warm = f"p50 {format_ms(summary.warm_p50_ns)}, p90 {format_ms(summary.warm_p90_ns)}"
+        yield f"  without the first: {warm}, p99 {format_ms(summary.warm_p99_ns)}"
 
 
 def _model_row(name: str, one: Durations) -> list[str]:
@@ -153,11 +155,7 @@ def _model_row(name: str, one: Durations) -> list[str]:
     return [
         clip(printable(name), _LABEL_WIDTH),
         f"{one.windows:,}",
-        _ms(one.first_ns),
-        *map(_ms, warm),
+        format_ms(one.first_ns),
+        *map(format_ms, warm),
         verdicts,
     ]
-
-
-def _ms(time_ns: int | None) -> str:
-    return "" if time_ns is None else f"{time_ns / 1e6:,.3f} ms"

@@ -12,7 +12,7 @@ from tracekit.checks.readings import Actual, Worst
 from tracekit.checks.requirements import Kind, Presence
 from tracekit.comparison.recorded import THERMAL
 from tracekit.model.trace import Issue
-from tracekit.text import plural
+from tracekit.text import format_ms_or_us, format_percent, plural
 
 
 def named(result: Result) -> str:
@@ -89,7 +89,7 @@ def _range(actual: Actual) -> str:
 def value_text(value: float, kind: Kind) -> str:
     """Return a value with its unit."""
     if kind == "time":
-        return f"{value / 1e6:,.3f} ms" if value >= 1e5 or not value else f"{value / 1e3:,.1f} µs"
+        return format_ms_or_us(value, 3)
     if kind == "share":
-        return f"{100 * value:.1f} %"
+        return format_percent(value, 1)
     return THERMAL[int(value)] if kind == "thermal" else f"{value:,g}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tracekit.analysis.compute_units import SettingRow
 from tracekit.model.vocabulary import CPU_ONLY
-from tracekit.text import align, clip, printable, wrap
+from tracekit.text import UNAVAILABLE, align, clip, format_ms, printable, wrap
 
 _MODEL_WIDTH = 32
 
@@ -21,11 +21,11 @@ def settings_text(rows: Sequence[SettingRow]) -> str:
             *([clip(printable(row.model), _MODEL_WIDTH)] if with_models else []),
             row.setting,
             f"{row.windows:,}",
-            _ms(row.cold_ns),
-            _ms(row.warm_p50_ns),
-            _ms(row.warm_p90_ns),
+            format_ms(row.cold_ns, 2, UNAVAILABLE),
+            format_ms(row.warm_p50_ns, 2, UNAVAILABLE),
+            format_ms(row.warm_p90_ns, 2, UNAVAILABLE),
             "–" if row.speed_up is None else f"{row.speed_up:.2f} ×",
-            _ms(row.load_ns) + (f" ({row.load_basis})" if row.load_basis else ""),
+            format_ms(row.load_ns, 2, UNAVAILABLE) + (f" ({row.load_basis})" if row.load_basis else ""),
             ", ".join(f"{count} {verdict}" for verdict, count in row.verdicts.items()) or "–",
         ]
         for row in rows
@@ -43,7 +43,3 @@ def _missing(rows: Sequence[SettingRow]) -> str:
     if any(row.setting == CPU_ONLY for row in rows):
         return ""
     return f"Without {CPU_ONLY} there is nothing to compare the others with: add it to --compute-units.\n"
-
-
-def _ms(ns: int | None) -> str:
-    return "–" if ns is None else f"{ns / 1e6:,.2f} ms"

@@ -15,12 +15,11 @@ from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows
 from tracekit.report.viewmodel.view import Extras
 from tracekit.report.viewmodel.window_sums import window_sums
-from tracekit.text import clip
+from tracekit.text import clip, format_ms, format_ms_or_longer, format_percent, plural
 
 MOST_WINDOWS = 60
 _LABEL_WIDTH = 60
 _SHOWN_STACKS = 8
-_SECOND_NS, _MINUTE_NS = 1_000_000_000, 60_000_000_000
 
 
 def section(entry: tuple[str, str, Content], analysis: Analysis, extras: Extras) -> Html:
@@ -79,8 +78,8 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
         rows.append(
             [
                 f"{number}{'*' if firsts[index] else ''}",
-                _ms(window.start_ns),
-                _ms(length),
+                format_ms(window.start_ns),
+                format_ms(length),
                 _badge(verdict.verdict),
                 *(_busy(float(busy[index]), length) for busy in sums.busy.values()),
                 *(f"{int(sums.samples[str(engine)][index]):,}" for engine in SERVING),
@@ -111,9 +110,9 @@ def _engines(analysis: Analysis, _extras: Extras) -> Html:
     rows = [
         [
             _badge(row["engine"]),
-            "not measured" if row["busy_ns"] is None else _duration(row["busy_ns"]),
+            "not measured" if row["busy_ns"] is None else format_ms_or_longer(row["busy_ns"]),
             f"{row['samples']:,}",
-            _duration(row["weight"]) if unit == "ns" else f"{row['weight']:,}",
+            format_ms_or_longer(row["weight"]) if unit == "ns" else f"{row['weight']:,}",
             ", ".join(f"{phase} {count:,}" for phase, count in row["phases"].items()),
             row["meaning"],
         ]
@@ -142,7 +141,7 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
             name,
             f"{times.windows:,}",
             *map(
-                _duration,
+                format_ms_or_longer,
                 (
                     times.first_ns,
                     times.p50_ns,
@@ -179,10 +178,10 @@ def _stacks(analysis: Analysis, _extras: Extras) -> Html:
 
 
 def _stack(stack: HeavyStack, unit: str) -> Html:
-    weight = _duration(stack.weight) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
+    weight = format_ms_or_longer(stack.weight) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
     phase = f", {stack.phase}" if stack.phase else ""
     rule = f"; rule {stack.rule}" if stack.rule else ""
-    samples = f"{stack.samples:,} sample{'' if stack.samples == 1 else 's'}"
+    samples = plural(stack.samples, "sample")
     frames = [
         tag(
             "li",
@@ -237,25 +236,7 @@ def _badge(engine: str) -> Html:
 def _busy(busy_ns: float, length_ns: int) -> str:
     if busy_ns != busy_ns:  # noqa: PLR0124 - NaN: not measured
         return ""
-    return f"{_ms(busy_ns)} ({100 * busy_ns / max(length_ns, 1):.0f} %)" if busy_ns else "0"
-
-
-def _duration(length_ns: float | None) -> str:
-    """Return a length; from a second on, in the format of the bars below the table."""
-    if length_ns is None or length_ns < _SECOND_NS:
-        return _ms(length_ns)
-    if length_ns < _MINUTE_NS:
-        return f"{_three_digits(length_ns / _SECOND_NS)} s"
-    minutes, remainder_ns = divmod(length_ns, _MINUTE_NS)
-    return f"{minutes:.0f} min {_three_digits(remainder_ns / _SECOND_NS)} s"
-
-
-def _three_digits(value: float) -> str:
-    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
-
-
-def _ms(time_ns: float | None) -> str:
-    return "" if time_ns is None else f"{time_ns / 1e6:,.3f} ms"
+    return f"{format_ms(busy_ns)} ({format_percent(busy_ns / max(length_ns, 1))})" if busy_ns else "0"
 
 
 SECTIONS: tuple[tuple[str, str, Content], ...] = (
