@@ -17,7 +17,7 @@ from tracekit.load import open_trace, trace_of
 from tracekit.model.columns import INTERVALS, METRICS, SIGNPOSTS, THREAD_STATES, TRACKS
 from tracekit.model.schemas import NON_SAMPLE_TABLES
 from tracekit.model.trace import Issue, Trace
-from tracekit.parsers.tables.evidence import load_evidence
+from tracekit.parsers.tables.non_samples import load_non_samples
 
 SECOND = 1_000_000_000
 PROFILE = {"time": "sample-time", "thread": "thread", "weight": "weight"}
@@ -239,7 +239,7 @@ def test_a_table_that_xctrace_cannot_export_stops_nothing(tmp_path: Path) -> Non
     def tables(schema: str) -> Any:
         raise XctraceError("xctrace export failed.")
 
-    evidence = load_evidence(tables, run.tables, run.info, np.zeros(0, np.int64))
+    evidence = load_non_samples(tables, run.tables, run.info, np.zeros(0, np.int64))
     assert (len(evidence.intervals), evidence.unreadable) == (0, {"ane-hw-intervals"})
     assert [issue.code for issue in evidence.issues] == ["table-unreadable"]
 
@@ -267,10 +267,10 @@ def test_only_tables_with_rows_are_asked_for(tmp_path: Path) -> None:
         asked.append(schema)
         return source.tables(schema)
 
-    load_evidence(tables, run.tables, run.info, np.zeros(0, np.int64))
+    load_non_samples(tables, run.tables, run.info, np.zeros(0, np.int64))
     assert asked == ["ane-hw-intervals"]
-    load_evidence(tables, [replace(run.tables[0], row_count=0)], run.info, np.zeros(0, np.int64))
-    load_evidence(tables, [replace(run.tables[0], row_count=None)], run.info, np.zeros(0, np.int64))
+    load_non_samples(tables, [replace(run.tables[0], row_count=0)], run.info, np.zeros(0, np.int64))
+    load_non_samples(tables, [replace(run.tables[0], row_count=None)], run.info, np.zeros(0, np.int64))
     assert asked == ["ane-hw-intervals"]
 
 

@@ -16,8 +16,8 @@ from documents_support import SHARED
 from tracekit.cli import main
 from tracekit.detect import open_source
 from tracekit.report.analysis.json import to_dict
-from tracekit.verify.comparison import TableMatch, _verify_table, verify
 from tracekit.verify.report import matrix, report
+from tracekit.verify.table_match import TableMatch, _verify_table, verify
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
 BUNDLE = SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace"

@@ -13,7 +13,7 @@ from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo, Trace
 from tracekit.parsers.in_memory import origin_of
 from tracekit.parsers.source import Progress, Source
-from tracekit.parsers.tables.evidence import SLACK_NS, EvidenceRows, load_evidence, with_new_threads
+from tracekit.parsers.tables.non_samples import SLACK_NS, NonSampleRows, load_non_samples, with_new_threads
 from tracekit.parsers.tables.samples import Samples, load_samples
 from tracekit.text import format_seconds
 
@@ -49,7 +49,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
         return source.tables(schema, chosen.info.run)
 
     loaded = load_samples(source.name, tables, infos, samples)
-    evidence = load_evidence(tables, infos, chosen.info, loaded.rows["time_ns"].to_numpy(np.int64))
+    evidence = load_non_samples(tables, infos, chosen.info, loaded.rows["time_ns"].to_numpy(np.int64))
     if not loaded.source and (samples is not None or not _speaks(chosen, evidence)):
         raise _no_samples(source, chosen, samples, evidence)
     issues = [
@@ -85,7 +85,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     )
 
 
-def _speaks(run: RunInfo, evidence: EvidenceRows) -> bool:
+def _speaks(run: RunInfo, evidence: NonSampleRows) -> bool:
     """Return whether a table is here, be it an empty one, that can be analysed without samples."""
     here = {table.schema for table in run.tables if table.row_count is not None}
     return bool(here.intersection(STANDALONE_TABLES) - evidence.unreadable)
@@ -134,7 +134,7 @@ def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> R
     raise UsageError(f"{source.name} has no run {run}; its runs are {numbers}.")
 
 
-def _no_samples(source: Source, run: RunInfo, wanted: str | None, evidence: EvidenceRows) -> InputError:
+def _no_samples(source: Source, run: RunInfo, wanted: str | None, evidence: NonSampleRows) -> InputError:
     told = {issue.code: issue.message for issue in (*evidence.issues, *source.issues(run.info.run))}
     codes = ("table-damaged", "recording-unfinished", "table-unreadable")
     known = next((told[code] for code in codes if code in told), "")

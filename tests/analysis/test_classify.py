@@ -20,7 +20,7 @@ from stack_support import (
 )
 
 from tracekit.analysis.classification.classify import apply_idle_threads, classify
-from tracekit.analysis.classification.stack_records import MalformedRecordError, StackRecord, classify_records
+from tracekit.cli.stack_records import MalformedRecordError, StackRecord, classify_records
 from tracekit.model.columns import BINARIES, FRAMES
 from tracekit.model.tables import StackTable
 from tracekit.model.vocabulary import ENGINES, PHASE_CODE, Engine, Phase

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from tracekit.cli import main
 from tracekit.cli.export import export_command
-from tracekit.export.stacks import ROOTS
+from tracekit.export.view import ROOTS
 
 FALLBACK = Path(__file__).resolve().parents[2] / "sample_traces" / "fallback-midway-ios27"
 MISSING = {"pprof": "google", "perfetto": "perfetto"}

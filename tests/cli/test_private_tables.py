@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from documents_support import column, one_table, read_table, write
 
 from tracekit.cli import main
-from tracekit.redact.private import hide_private
+from tracekit.redact.private_cells import hide_private
 
 INFERENCES = one_table(
     "ModelInferenceTable",
@@ -82,7 +82,10 @@ def test_prompts_and_answers_are_hidden(inferences: str) -> None:
             "",
         ],
     ]
-    assert result.stderr == "note: private, and hidden: prompt, response, reasoning; --private shows them\n"
+    assert (
+        result.stderr
+        == "note: private columns are hidden: prompt, response, reasoning. Show them with --private.\n"
+    )
 
 
 def test_hidden_cells_keep_their_form(inferences: str) -> None:

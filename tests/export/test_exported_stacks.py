@@ -9,13 +9,13 @@ from trace_support import ANE, MS, UI, trace_of
 
 from tracekit.analysis import analyze
 from tracekit.errors import InputError, UsageError
-from tracekit.export.stacks import MAX_NAME, View, clean, parse_roots, window_of_samples
+from tracekit.export.view import MAX_NAME, ExportView, clean, parse_roots, window_of_samples
 from tracekit.model.vocabulary import ENGINES, PHASES
 
 
 def test_alike_samples_become_one_group_with_their_weight() -> None:
     samples = [(0.0, "main", ANE), (1.0, "main", ANE, 4 * MS), (2.0, "main", UI), (3.0, "other", ANE)]
-    groups = View(analyze(trace_of(samples), windows=[window(0, 2, "a")])).groups
+    groups = ExportView(analyze(trace_of(samples), windows=[window(0, 2, "a")])).groups
     engines = [ENGINES[code] for code in groups.engine]
     phases = [PHASES[code] if code >= 0 else None for code in groups.phase]
     rows = list(zip(groups.thread.tolist(), engines, phases, groups.window.tolist(), strict=True))
@@ -27,7 +27,7 @@ def test_alike_samples_become_one_group_with_their_weight() -> None:
 
 
 def test_what_is_not_asked_for_does_not_tear_groups() -> None:
-    view = View(two_windows())
+    view = ExportView(two_windows())
     assert len(view.grouped_by(())) == 5
     assert len(view.grouped_by(("window",))) == 5
     assert set(view.grouped_by(("engine",)).window.tolist()) == {-1}
@@ -46,7 +46,7 @@ def test_of_several_windows_a_sample_has_the_one_that_began_last() -> None:
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_groups_hold_every_sample_and_weight_by_engine(name: str) -> None:
     analysis = recording(name)
-    groups = View(analysis).groups
+    groups = ExportView(analysis).groups
     assert (groups.samples.sum(), groups.weight.sum()) == (
         len(analysis.trace.samples),
         analysis.trace.weights.sum(),
@@ -69,7 +69,7 @@ def test_names_are_printable_bounded_and_never_empty() -> None:
 def test_weights_beyond_int64_are_an_error_and_not_a_wrong_sum() -> None:
     trace = trace_of([(0.0, "main", ANE, 2**62), (1.0, "main", ANE, 2**62)], "events")
     with pytest.raises(InputError, match="2\\^63"):
-        View(analyze(trace, windows="stacks"))
+        ExportView(analyze(trace, windows="stacks"))
 
 
 def test_roots() -> None:

@@ -16,7 +16,7 @@ from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Phase
 from tracekit.parsers.tables.interval_labels import ane_model, ane_phase, has_ml_mark
 from tracekit.parsers.tables.intervals import read_intervals
-from tracekit.parsers.tables.spans import OPEN_NS, close_spans
+from tracekit.parsers.tables.row_times import OPEN_NS, close_open_ends
 
 NOBODY = TraceInfo("test", "xctrace-xml")
 TARGET = TraceInfo("test", "xctrace-xml", pid=7, process="App")
@@ -267,7 +267,7 @@ def test_intervals_that_cannot_be() -> None:
     frame, issues = read_intervals(tables_of(text), NOBODY)
     assert records(frame, "start_ns", "end_ns") == [(10, OPEN_NS), (20, OPEN_NS), (30, 30), (40, 45)]
     assert found(issues) == [("interval-without-start", 3), ("interval-backwards", 1), ("interval-open", 2)]
-    assert close_spans(frame, 15)["end_ns"].tolist() == [15, 20, 30, 45]
+    assert close_open_ends(frame, 15)["end_ns"].tolist() == [15, 20, 30, 45]
 
 
 def test_an_end_column_serves_where_there_is_no_duration() -> None:
@@ -300,7 +300,7 @@ def test_every_row_comes_out_or_is_counted(rows: list[tuple[int | None, int | No
     counted = dict(found(issues))
     assert len(frame) + counted.get("interval-without-start", 0) == len(rows)
     assert (frame["end_ns"] >= frame["start_ns"]).all()
-    assert (close_spans(frame, 50)["end_ns"] < OPEN_NS).all()
+    assert (close_open_ends(frame, 50)["end_ns"] < OPEN_NS).all()
     expected = [
         (s, s + max(d, 0))
         for s, d in rows

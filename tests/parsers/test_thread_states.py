@@ -5,7 +5,7 @@ from __future__ import annotations
 from table_support import found, records, rows_of, tables_of
 
 from tracekit.model.columns import THREAD_STATES
-from tracekit.parsers.tables.spans import OPEN_NS
+from tracekit.parsers.tables.row_times import OPEN_NS
 from tracekit.parsers.tables.thread_states import read_thread_states
 
 COLUMNS = {

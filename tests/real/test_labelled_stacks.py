@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.analysis.classification.rule_set import load_rules
-from tracekit.analysis.classification.stack_records import StackRecord, classify_records
+from tracekit.cli.stack_records import StackRecord, classify_records
 
 STACKS = Path(__file__).resolve().parents[3] / "shared" / "stacks" / "stacks.jsonl"
 pytestmark = pytest.mark.skipif(

@@ -6,7 +6,7 @@ import numpy as np
 
 from tracekit.analysis.classification.classify import Classification, classify_stacks
 from tracekit.analysis.classification.rule_set import RuleSet, load_rules
-from tracekit.analysis.classification.stack_records import StackRecord, classify_records
+from tracekit.cli.stack_records import StackRecord, classify_records
 
 MARKERS = load_rules()
 

@@ -127,7 +127,7 @@ def _redacted_trace(inputs: tuple[str, ...], choice: Choice, progress: Progress)
     from tracekit.load import trace_of
     from tracekit.model.schemas import READ_TABLES
     from tracekit.parsers.in_memory import hold
-    from tracekit.redact.packing import redacted
+    from tracekit.redact.source import redacted
 
     held = hold(open_source(inputs, progress, choice.via, READ_TABLES))
     return trace_of(redacted(held, choice.process), choice.run, choice.samples)

@@ -15,7 +15,7 @@ from tracekit.cli.output import HELP, check_output, open_output, output_options
 from tracekit.errors import InputError
 
 if TYPE_CHECKING:
-    from tracekit.analysis.classification.stack_records import StackRecord
+    from tracekit.cli.stack_records import StackRecord
 
 MAX_LINE = 16 << 20
 """Bytes; a longer line is not a stack."""
@@ -45,7 +45,7 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
     """
     check_output(output, force)
     from tracekit.analysis.classification.rule_set import load_rules
-    from tracekit.analysis.classification.stack_records import classify_records
+    from tracekit.cli.stack_records import classify_records
 
     rules = load_rules(Path(markers) if markers is not None else None)
     with _reading(source) as lines, open_output(output) as results:
@@ -55,7 +55,7 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
 
 def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
     """Yield the stack of each line that is not blank."""
-    from tracekit.analysis.classification.stack_records import MalformedRecordError, StackRecord
+    from tracekit.cli.stack_records import MalformedRecordError, StackRecord
 
     name = "standard input" if source == "-" else source
     number = 0

@@ -130,7 +130,7 @@ def _options(name: str, given: dict[str, str | None]) -> dict[str, Any]:
     if "root" not in chosen:
         return dict(chosen)
 
-    from tracekit.export.stacks import parse_roots
+    from tracekit.export.view import parse_roots
 
     return {"root": parse_roots(chosen["root"])}
 

@@ -73,13 +73,13 @@ def pack_command(
     from tracekit.model.schemas import READ_TABLES
     from tracekit.parsers.in_memory import hold
     from tracekit.parsers.pack.writer import write_pack
-    from tracekit.redact.packing import redacted, without_private
+    from tracekit.redact.source import redacted, without_private_cells
     from tracekit.text import printable
 
     with Progress("Reading") as progress:
         held = hold(open_source(inputs, progress, via, READ_TABLES))
     if not private:
-        held, hidden = without_private(held)
+        held, hidden = without_private_cells(held)
         if hidden:
             names = printable(", ".join(hidden))
             click.echo(f"note: private, and hidden: {names}; --private keeps them", err=True)

@@ -1,4 +1,4 @@
-"""``tracekit tables``: what an export holds, and any table of it."""
+"""``tracekit tables``: the list of a recording's tables, and the rows of any one."""
 
 from __future__ import annotations
 
@@ -26,20 +26,22 @@ if TYPE_CHECKING:
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
 
 
-@click.command("tables", context_settings=HELP, short_help="What a recording holds, and any table of it.")
+@click.command("tables", context_settings=HELP, short_help="List a recording's tables, or print one of them.")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--schema", metavar="NAME", help="Print the rows of this table.")
 @click.option("--columns", metavar="A,B,…", help="Only these columns, in this order.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="At most N rows.")
-@click.option("--run", type=click.IntRange(1), metavar="N", help="Only this run (rows: default the first).")
+@click.option(
+    "--run", type=click.IntRange(1), metavar="N", help="Only this run (default with --schema: the first)."
+)
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["text", "csv", "json", "parquet"]),
-    help="Default: by the output's extension, or text.",
+    help="Default: by the extension of the output file, else text.",
 )
 @click.option(
-    "--private", is_flag=True, help="Show prompts, answers and instructions, which are hidden otherwise."
+    "--private", is_flag=True, help="Show prompts, answers and instructions. They are hidden by default."
 )
 @via_option
 @output_options
@@ -58,9 +60,9 @@ def tables_command(
     """List the tables of a recording, or print one of them with every value exact.
 
     INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
-    .xml.gz), a folder of exports of one recording, several such files, or - for standard input. Any schema is
-    read, known or not. What people asked a language model and were answered is hidden (Foundation Models
-    tables) without --private.
+    .xml.gz), a folder of exports of one recording, several such files, or - for standard input. Tables of any
+    schema are read. Prompts and answers of a language model (Foundation Models tables) are hidden without
+    --private.
 
     \b
     Examples:
@@ -72,70 +74,75 @@ def tables_command(
     """
     check_output(output, force)
     if schema is None and (columns is not None or limit is not None or private):
-        raise UsageError("--columns, --limit and --private go with --schema.")
+        raise UsageError("--columns, --limit and --private need --schema.")
     chosen = guess_format(format_, output, _FORMATS)
     if chosen == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
-        raise UsageError("Parquet is no text: name a file with -o FILE.parquet.")
+        raise UsageError("Parquet is a binary format: write it to a file with -o FILE.parquet.")
 
     from tracekit.detect import open_source
-    from tracekit.export.listing import list_json, list_text
+    from tracekit.report.tables.listing import list_json, list_text
     from tracekit.text import printable
 
     with Progress("Reading") as progress:
         source = open_source(inputs, progress, via, [schema] if schema else [])
         if schema is None:
             if chosen not in ("text", "json"):
-                raise UsageError(f"The list of tables comes as text or JSON, not as {chosen}.")
-            runs = [one for one in source.toc() if run in (None, one.info.run)]
+                raise UsageError(
+                    f"The list of tables can be text or JSON, not {chosen}. Name a table with --schema."
+                )
+            runs = [listed for listed in source.toc() if run in (None, listed.info.run)]
             _require_run(source, run)
-            result: str | bytes = list_json(source, runs) if chosen == "json" else list_text(source, runs)
+            write_list = list_json if chosen == "json" else list_text
+            result: str | bytes = write_list(source.name, runs, source.issues())
         else:
             names = [name.strip() for name in columns.split(",")] if columns else []
-            found = _find(source, schema, run)
-            result = _render(found, names, limit, chosen, private)
-            for issue in source.issues(found.run):
-                if issue.severity != "info":  # a list of rows has no place for it
+            table = _read_table(source, schema, run)
+            result = _render(table, names, limit, chosen, private)
+            # The rows go to standard output alone, so that they stay a valid CSV or JSON file.
+            for issue in source.issues(table.run):
+                if issue.severity != "info":
                     click.echo(f"{issue.severity}: {printable(issue.message)}", err=True)
     write_output(result, output, force)
 
 
 def _require_run(source: Source, run: int | None) -> None:
-    numbers = [one.info.run for one in source.toc()]
+    numbers = [listed.info.run for listed in source.toc()]
     if run is not None and run not in numbers:
         raise UsageError(
             f"{source.name} has no run {run}; its runs are {', '.join(map(str, numbers)) or 'none'}."
         )
 
 
-def _find(source: Source, schema: str, run: int | None) -> Table:
+def _read_table(source: Source, schema: str, run: int | None) -> Table:
     from tracekit.parsers.combine import concat_tables
 
     _require_run(source, run)
-    number = run if run is not None else next((one.info.run for one in source.toc()), 1)
+    runs = source.toc()
+    number = run if run is not None else next((listed.info.run for listed in runs), 1)
     tables = list(source.tables(schema, number))
     if tables:
         return concat_tables(tables)
-    listed = [table for one in source.toc() if one.info.run == number for table in one.tables]
-    damaged = [i.message for i in source.issues(number) if f"'{schema}'" in i.message]
+    infos = [table for listed in runs if listed.info.run == number for table in listed.tables]
+    damaged = [issue.message for issue in source.issues(number) if f"'{schema}'" in issue.message]
     if damaged:
         raise InputError(source.name, f"{damaged[0]}.")
-    if any(table.schema == schema for table in listed):
+    if any(table.schema == schema for table in infos):
         raise InputError(
             source.name,
             f"lists a table '{schema}' but does not hold its rows.",
             "Export it with --xpath"
             f""" '/trace-toc/run[@number="{number}"]/data/table[@schema="{schema}"]'.""",
         )
-    held = sorted({table.schema for table in listed if table.row_count is not None})
-    here = f"it holds {', '.join(held)}" if held else "it holds no rows of any table"
-    raise UsageError(f"{source.name} has no table '{schema}' in run {number}; {here}.")
+    schemas = sorted({table.schema for table in infos if table.row_count is not None})
+    contents = f"it holds {', '.join(schemas)}" if schemas else "it holds no rows of any table"
+    raise UsageError(f"{source.name} has no table '{schema}' in run {number}; {contents}.")
 
 
 def _render(table: Table, names: list[str], limit: int | None, chosen: str, private: bool) -> str | bytes:
     from dataclasses import replace
 
-    from tracekit.export.tables import choose_columns, to_csv, to_json, to_parquet, to_text
-    from tracekit.redact.private import hide_private
+    from tracekit.redact.private_cells import hide_private
+    from tracekit.report.tables.formats import choose_columns, to_csv, to_json, to_parquet, to_text
     from tracekit.text import printable
 
     if limit is not None:
@@ -146,7 +153,8 @@ def _render(table: Table, names: list[str], limit: int | None, chosen: str, priv
     columns = choose_columns(table, names)
     if shown := [column.mnemonic for column in columns if column.mnemonic in hidden]:
         click.echo(
-            f"note: private, and hidden: {printable(', '.join(shown))}; --private shows them", err=True
+            f"note: private columns are hidden: {printable(', '.join(shown))}. Show them with --private.",
+            err=True,
         )
     if chosen == "parquet":
         return to_parquet(table, columns)

@@ -21,8 +21,8 @@ from tracekit.analysis.classification.sample_labels import take
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.export.firefox_tables import Tables
-from tracekit.export.stacks import View, clean
-from tracekit.export.stacks_spans import Span, interval_spans, signpost_spans, window_spans
+from tracekit.export.spans import Span, interval_spans, signpost_spans, window_spans
+from tracekit.export.view import ExportView, clean
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import ENGINES, PHASES, Engine
 
@@ -57,12 +57,12 @@ def write_firefox(analysis: Analysis, out: IO[bytes]) -> None:
     Windows, signposts, measured intervals and values of tracks are markers: of the thread that they name,
     else of a thread of their own in a process "Recording".
     """
-    profile = _Profile(View(analysis)).build()
+    profile = _Profile(ExportView(analysis)).build()
     out.write(json.dumps(profile, separators=(",", ":"), allow_nan=False).encode() + b"\n")
 
 
 class _Profile:
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: ExportView) -> None:
         self._view = view
         self._tables = Tables(view)
         self._markers: dict[int, list[tuple[str, Span]]] = {}

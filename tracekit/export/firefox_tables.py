@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracekit.export.stacks import NO_STACK, Frame, View, clean
+from tracekit.export.view import NO_STACK, ExportView, Frame, clean
 
 _LIBRARY = 1
 _PLAIN = -1
@@ -21,7 +21,7 @@ class Tables:
     of its own in the frame table, of the same function, so that the call tree is not torn.
     """
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: ExportView) -> None:
         self._view = view
         self._rows = [*view.rows, _NO_FRAME]  # the last is what -1 finds
         self._symbols = [*view.symbols, NO_STACK]

@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 
 from tracekit.analysis.result import Analysis
-from tracekit.export.stacks import NO_STACK, View
+from tracekit.export.view import NO_STACK, ExportView
 
 DEFAULT_ROOT = ("process", "thread", "engine", "phase")
 _NUMBER_AT_END = re.compile(r"\s+(?=[\d.]+$)")
@@ -23,12 +23,12 @@ _NUMBER_AT_END = re.compile(r"\s+(?=[\d.]+$)")
 
 def write_folded(analysis: Analysis, out: IO[bytes], root: Sequence[str] = DEFAULT_ROOT) -> None:
     """Write one line per distinct stack below its ``root`` frames, sorted; weights in the trace's unit."""
-    view = View(analysis)
+    view = ExportView(analysis)
     for line, weight in sorted(_weights(view, root).items()):
         out.write(f"{line} {weight}\n".encode())
 
 
-def _weights(view: View, root: Sequence[str]) -> dict[str, int]:
+def _weights(view: ExportView, root: Sequence[str]) -> dict[str, int]:
     groups = view.grouped_by(root)
     names = [_name(frame) for frame in view.frames]
     stacks = {

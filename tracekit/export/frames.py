@@ -10,7 +10,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import deciding_frames
 from tracekit.analysis.result import Analysis
-from tracekit.export.stacks import MAX_NAME, window_of_samples
+from tracekit.export.view import MAX_NAME, window_of_samples
 from tracekit.model.columns import IntArray, categorical
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.text import clip, printable

@@ -9,8 +9,7 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tracekit.analysis.result import Analysis
-from tracekit.export.stacks import View, clean
-from tracekit.export.stacks_spans import (
+from tracekit.export.spans import (
     Span,
     engine_runs,
     interval_spans,
@@ -18,6 +17,7 @@ from tracekit.export.stacks_spans import (
     signpost_spans,
     window_spans,
 )
+from tracekit.export.view import ExportView, clean
 
 _SEQUENCE = 1
 _LARGEST_ID = 2**31 - 1
@@ -32,7 +32,7 @@ def write_perfetto(analysis: Analysis, out: IO[bytes]) -> None:
     one engine and phase each, because Perfetto's flame graph counts samples and knows no engine.
     """
     trace = pb.Trace()
-    for packet in _Writer(View(analysis)).packets():
+    for packet in _Writer(ExportView(analysis)).packets():
         trace.packet.append(packet)  # a copy
         if len(trace.packet) == _CHUNK:
             out.write(trace.SerializeToString(deterministic=True))
@@ -41,7 +41,7 @@ def write_perfetto(analysis: Analysis, out: IO[bytes]) -> None:
 
 
 class _Writer:
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: ExportView) -> None:
         self._view = view
         self._tracks = 0
         rows = view.trace.threads

@@ -16,7 +16,7 @@ import numpy as np
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.export.pprof_message import profile_message
-from tracekit.export.stacks import NO_STACK, View, clean
+from tracekit.export.view import NO_STACK, ExportView, clean
 from tracekit.model.vocabulary import ENGINES, PHASES
 
 _UNITS = {"ns": ("time", "nanoseconds"), "cycles": ("cycles", "count"), "events": ("events", "count")}
@@ -27,13 +27,13 @@ def write_pprof(analysis: Analysis, out: IO[bytes]) -> None:
 
     ``go tool pprof -tagfocus engine=ANE`` and ``-tagroot window,engine`` choose and group by these.
     """
-    profile = _Profile(View(analysis)).build()
+    profile = _Profile(ExportView(analysis)).build()
     with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0, compresslevel=6) as packed:
         packed.write(profile.SerializeToString(deterministic=True))
 
 
 class _Profile:
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: ExportView) -> None:
         self._view = view
         self._message: Any = profile_message("Profile")()
         self._strings: dict[str, int] = {"": 0}

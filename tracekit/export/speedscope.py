@@ -14,7 +14,7 @@ import pandas as pd
 
 import tracekit
 from tracekit.analysis.result import Analysis
-from tracekit.export.stacks import NO_STACK, View, clean
+from tracekit.export.view import NO_STACK, ExportView, clean
 from tracekit.model.columns import IntArray
 
 DEFAULT_ROOT = ("window", "engine", "phase")
@@ -29,11 +29,11 @@ def write_speedscope(analysis: Analysis, out: IO[bytes], root: Sequence[str] = D
     that the axis is the recording's own time; speedscope does not count it in its shares. Weights other than
     time have no such axis.
     """
-    _Writer(View(analysis), root).write(out)
+    _Writer(ExportView(analysis), root).write(out)
 
 
 class _Writer:
-    def __init__(self, view: View, root: Sequence[str]) -> None:
+    def __init__(self, view: ExportView, root: Sequence[str]) -> None:
         self._view, self._root = view, root
         self._frames, self._function = _functions(view)
         self._names: dict[str, int] = {}
@@ -120,7 +120,7 @@ def _weight(rows: pd.DataFrame, bounds: IntArray, at: int) -> int:
     return int(rows["weight"].iloc[bounds[at] : bounds[at + 1]].sum())
 
 
-def _functions(view: View) -> tuple[list[dict[str, Any]], list[int]]:
+def _functions(view: ExportView) -> tuple[list[dict[str, Any]], list[int]]:
     """Return one frame per function and file, with its first line seen, and which each row of the trace is.
 
     speedscope takes every frame for a function of its own: a row per address would tear functions apart.

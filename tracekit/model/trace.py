@@ -27,6 +27,29 @@ class Issue:
     count: int = 1
 
 
+class IssueCounter:
+    """Collects issues while tables are read: the same issue of several tables of one schema counts up.
+
+    Readers add an issue per table; a recording of forty tables shall not repeat one sentence forty times.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[Severity, str, str], int] = {}
+
+    def add(self, severity: Severity, code: str, text: str, count: int = 1) -> None:
+        """Count an issue; ``{n}`` in ``text`` becomes the sum of the counts. A count of 0 adds none."""
+        if count:
+            key = severity, code, text
+            self._counts[key] = self._counts.get(key, 0) + count
+
+    def issues(self) -> tuple[Issue, ...]:
+        """Return the issues in the order in which they were first added."""
+        return tuple(
+            Issue(severity, code, text.replace("{n}", f"{count}"), count)
+            for (severity, code, text), count in self._counts.items()
+        )
+
+
 @dataclass(frozen=True)
 class TraceInfo:
     """Where and how a run was recorded; empty strings and None where the input does not say."""

@@ -16,12 +16,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import UsageError
-from tracekit.model.cells import format_parts
 from tracekit.model.columns import BoolArray, IntArray, texts_at
+from tracekit.model.parts import format_parts
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
-from tracekit.redact.wording import Wording, reword, reword_parts
+from tracekit.redact.rewriting import TextRewriter, rewrite_cells, rewrite_parts
 
 _LABEL = "event-label"
 _BUFFER = "cmdbuffer-id"
@@ -45,7 +45,7 @@ class Redaction:
     """
 
     own: Mapping[int, frozenset[int]]
-    wording: Wording
+    wording: TextRewriter
     buffers: Mapping[int, frozenset[int]]
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -67,7 +67,7 @@ def plan_redaction(
     others = {name for run in known.values() for _, name in run} | {run.info.process for run in runs}
     devices = {run.info.device for run in runs if run.info.device != run.info.model}
     names, others, devices = names - {""}, others - names - {""}, devices - {""}
-    wording = Wording(frozenset(names), frozenset(others), frozenset(devices))
+    wording = TextRewriter(frozenset(names), frozenset(others), frozenset(devices))
     buffers = {number: _foreign_buffers(tables.get(number, ()), pids) for number, pids in own.items()}
     return Redaction(own, wording, buffers)
 
@@ -119,13 +119,13 @@ def redact_table(table: Table, plan: Redaction) -> Table:
     for column in table.columns:
         cells = rows[column.mnemonic]
         if column.mnemonic == _LABEL and table.schema in ANE_TABLES and plan.labels:
-            cells = reword(cells, lambda held: [_label(one, plan.labels) for one in held])
+            cells = rewrite_cells(cells, lambda held: [_label(one, plan.labels) for one in held])
         if column.kind in moved:
             rows[column.mnemonic] = _moved(cells, moved[column.kind])
         elif column.kind == "parts":
-            rows[column.mnemonic] = reword(cells, lambda held: reword_parts(plan.wording, own, held))
+            rows[column.mnemonic] = rewrite_cells(cells, lambda held: rewrite_parts(plan.wording, own, held))
         elif column.kind == "text":
-            rows[column.mnemonic] = reword(cells, plan.wording.everywhere)
+            rows[column.mnemonic] = rewrite_cells(cells, plan.wording.everywhere)
     return replace(
         table,
         rows=rows,
@@ -235,18 +235,18 @@ def _moved(ids: Any, kept: IntArray) -> npt.NDArray[np.int32]:
     return np.where(kept[at] == numbers, at, -1).astype(np.int32)
 
 
-def _threads(threads: pd.DataFrame, kept: IntArray, wording: Wording) -> pd.DataFrame:
+def _threads(threads: pd.DataFrame, kept: IntArray, wording: TextRewriter) -> pd.DataFrame:
     frame = threads.take(kept).reset_index(drop=True)
     names, processes = wording.everywhere(frame["name"].tolist()), wording.of_own(frame["process"].tolist())
     return frame.assign(name=pd.array(names, dtype="str"), process=pd.array(processes, dtype="str"))
 
 
-def _processes(processes: pd.DataFrame, kept: IntArray, wording: Wording) -> pd.DataFrame:
+def _processes(processes: pd.DataFrame, kept: IntArray, wording: TextRewriter) -> pd.DataFrame:
     frame = processes.take(kept).reset_index(drop=True)
     return frame.assign(name=pd.array(wording.of_own(frame["name"].tolist()), dtype="str"))
 
 
-def _stacks(stacks: StackTable, kept: IntArray, wording: Wording) -> StackTable:
+def _stacks(stacks: StackTable, kept: IntArray, wording: TextRewriter) -> StackTable:
     lengths = np.diff(stacks.offsets)
     chosen = np.zeros(len(stacks), np.bool_)
     chosen[kept] = True

@@ -11,7 +11,7 @@ from typing import Any
 import tracekit
 from tracekit.model.trace import RunInfo
 from tracekit.text import align, printable
-from tracekit.verify.comparison import ColumnMatch, Status, TableMatch
+from tracekit.verify.table_match import ColumnMatch, Status, TableMatch
 
 _SHOWN: tuple[Status, ...] = ("equal", "other order", "different", "missing", "unreadable")
 

@@ -19,7 +19,7 @@ from tracekit.errors import InputError
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
-from tracekit.parsers.tables.cells import row_keys
+from tracekit.parsers.tables.column_values import row_keys
 
 _EVENT_NAME = re.compile(r'"([^"]+)"')
 _MOST_PER_SAMPLE = 10**9

@@ -27,9 +27,9 @@ from tracekit.model.schemas import (
     MPS_INTERVALS,
 )
 from tracekit.model.tables import Table
-from tracekit.model.trace import Issue, TraceInfo
+from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Engine, Phase
-from tracekit.parsers.tables.cells import (
+from tracekit.parsers.tables.column_values import (
     Mask,
     Texts,
     concat_rows,
@@ -39,7 +39,6 @@ from tracekit.parsers.tables.cells import (
     texts_of,
     words_of,
 )
-from tracekit.parsers.tables.findings import Findings
 from tracekit.parsers.tables.interval_labels import (
     Kind,
     ane_model,
@@ -50,7 +49,7 @@ from tracekit.parsers.tables.interval_labels import (
     has_ml_mark,
     without_version,
 )
-from tracekit.parsers.tables.spans import RowSpans, read_spans
+from tracekit.parsers.tables.row_times import RowTimes, read_times
 
 _AT_REST = frozenset({"idle", "inactive", "off", "waiting", "queued", "pending"})
 _STATES = _AT_REST | {"", "active"}
@@ -84,7 +83,7 @@ def read_intervals(tables: Reader, info: TraceInfo) -> tuple[pd.DataFrame, tuple
 
     An end that is not known is ``spans.OPEN_NS``. ``info`` says which process tables without one are about.
     """
-    findings = Findings()
+    findings = IssueCounter()
     builder = _Builder(tables, info, findings)
     return INTERVALS.check(concat_rows(list(builder.frames()), INTERVALS), "intervals"), findings.issues()
 
@@ -92,7 +91,7 @@ def read_intervals(tables: Reader, info: TraceInfo) -> tuple[pd.DataFrame, tuple
 class _Builder:
     """Reads the tables in the order in which they tell of one another."""
 
-    def __init__(self, tables: Reader, info: TraceInfo, findings: Findings) -> None:
+    def __init__(self, tables: Reader, info: TraceInfo, findings: IssueCounter) -> None:
         self._tables = tables
         self._target = -1 if info.pid is None else info.pid
         self._findings = findings
@@ -125,7 +124,7 @@ class _Builder:
 
     def _ane(self, table: Table) -> pd.DataFrame:
         """The table is system-wide: whose the work is, nothing in it says."""
-        spans = read_spans(table, self._findings)
+        spans = read_times(table, self._findings)
         table = spans.table
         label = texts_of(table, "event-label")
         phase = label.each(lambda word: PHASE_CODE[ane_phase(word)], np.int64)
@@ -141,7 +140,7 @@ class _Builder:
 
     def _mps(self, table: Table, ane: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """MPSGraph may hand a program to the Neural Engine: then both tables have the very same interval."""
-        spans = read_spans(table, self._findings)
+        spans = read_times(table, self._findings)
         table = spans.table
         label = texts_of(table, "event-label")
         handed = _same_spans(spans, ane)
@@ -165,7 +164,7 @@ class _Builder:
 
     def _metal(self, table: Table, ml_buffers: IntArray, ml_phase: Phase) -> pd.DataFrame:
         """The GPU draws as well: work counts as inference by its label, or by MPS's word for its buffer."""
-        spans = read_spans(table, self._findings)
+        spans = read_times(table, self._findings)
         table = spans.table
         label = texts_of(table, "event-label").or_else(texts_of(table, "encoder-label"))
         label = label.or_else(texts_of(table, "cmdbuffer-label"))
@@ -193,7 +192,7 @@ class _Builder:
         )
 
     def _core_ml(self, table: Table) -> pd.DataFrame:
-        spans = read_spans(table, self._findings)
+        spans = read_times(table, self._findings)
         table = spans.table
         event = texts_of(table, "event-label")
         numbered = texts_of(table, "model-name")
@@ -225,7 +224,7 @@ class _Builder:
         self._findings.add("info", "model-numbers-merged", text, len(merged))
 
     def _calls(self, table: Table, calls: _Calls) -> pd.DataFrame:
-        spans = read_spans(table, self._findings)
+        spans = read_times(table, self._findings)
         table = spans.table
         engine, phase = calls.kind
         return _frame(
@@ -239,7 +238,7 @@ class _Builder:
         )
 
     def _core_ai(self, table: Table) -> pd.DataFrame:
-        spans = read_spans(table, self._findings)
+        spans = read_times(table, self._findings)
         table = spans.table
         category = texts_of(table, "category")
         engine, phase = self._kinds(table, category, core_ai_kind)
@@ -311,7 +310,7 @@ class _Owners:
 
 
 def _frame(
-    spans: RowSpans,
+    spans: RowTimes,
     *,
     engine: IntArray,
     phase: IntArray,
@@ -341,7 +340,7 @@ def _frame(
     )
 
 
-def _same(engine: Engine, spans: RowSpans) -> IntArray:
+def _same(engine: Engine, spans: RowTimes) -> IntArray:
     return np.full(len(spans.table), ENGINE_CODE[engine], np.int64)
 
 
@@ -360,7 +359,7 @@ def _equal(one: Texts, other: Texts) -> Mask:
     return equal
 
 
-def _same_spans(spans: RowSpans, frames: Sequence[pd.DataFrame]) -> Mask:
+def _same_spans(spans: RowTimes, frames: Sequence[pd.DataFrame]) -> Mask:
     """Mark the spans that equal an interval of execution on the Neural Engine to the nanosecond."""
     executed = [frame[(frame["phase"] == Phase.EXECUTE).to_numpy(bool)] for frame in frames]
     starts = [spans.start_ns, *(frame["start_ns"].to_numpy(np.int64) for frame in executed)]

@@ -14,8 +14,8 @@ import pandas as pd
 from tracekit.model.columns import METRICS
 from tracekit.model.schemas import THREAD_METRICS
 from tracekit.model.tables import Table
-from tracekit.model.trace import Issue
-from tracekit.parsers.tables.cells import (
+from tracekit.model.trace import Issue, IssueCounter
+from tracekit.parsers.tables.column_values import (
     Mask,
     column_of,
     concat_rows,
@@ -24,8 +24,7 @@ from tracekit.parsers.tables.cells import (
     pids_of,
     texts_of,
 )
-from tracekit.parsers.tables.findings import Findings
-from tracekit.parsers.tables.spans import read_spans
+from tracekit.parsers.tables.row_times import read_times
 
 _MOST = 2.0**62
 
@@ -35,7 +34,7 @@ def read_metrics(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame
 
     An end that is not known is ``spans.OPEN_NS``.
     """
-    findings = Findings()
+    findings = IssueCounter()
     read = [_metrics(table, findings) for table in tables(THREAD_METRICS)]
     if any(precise.any() for _, precise in read):
         imprecise = sum(int((~precise).sum()) for _, precise in read)
@@ -46,9 +45,9 @@ def read_metrics(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame
     return METRICS.check(concat_rows(frames, METRICS), "metrics"), findings.issues()
 
 
-def _metrics(table: Table, findings: Findings) -> tuple[pd.DataFrame, Mask]:
+def _metrics(table: Table, findings: IssueCounter) -> tuple[pd.DataFrame, Mask]:
     """Return the rows, and which of them are precise."""
-    spans = read_spans(table, findings)
+    spans = read_times(table, findings)
     table = spans.table
     whole, known = numbers_of(table, *_named(table, "uint64"))
     fraction = column_of(table, _named(table, "fixed-decimal"))

@@ -30,13 +30,13 @@ from tracekit.model.schemas import CUMULATIVE_COUNTERS, SAMPLE_TABLES, TIME_SAMP
 from tracekit.model.tables import CoreType, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, WeightUnit
 from tracekit.parsers.combine import concat_tables, stack_pairs
+from tracekit.parsers.tables.column_values import read_numbers
 from tracekit.parsers.tables.counters import (
     attach_counters,
     of_one_event_list,
     read_counters,
     read_cumulative_counters,
 )
-from tracekit.parsers.tables.numbers import read_numbers
 
 """In the order of preference."""
 

@@ -16,8 +16,8 @@ import pandas as pd
 from tracekit.model.columns import SIGNPOSTS, IntArray
 from tracekit.model.schemas import SIGNPOST_EVENTS, SIGNPOST_INTERVAL_TABLES
 from tracekit.model.tables import Table
-from tracekit.model.trace import Issue
-from tracekit.parsers.tables.cells import (
+from tracekit.model.trace import Issue, IssueCounter
+from tracekit.parsers.tables.column_values import (
     Mask,
     Texts,
     concat_rows,
@@ -28,8 +28,7 @@ from tracekit.parsers.tables.cells import (
     texts_of,
     words_of,
 )
-from tracekit.parsers.tables.findings import Findings
-from tracekit.parsers.tables.spans import RowSpans, read_spans
+from tracekit.parsers.tables.row_times import RowTimes, read_times
 
 _KINDS = {
     "Begin": "begin",
@@ -52,21 +51,21 @@ def read_signposts(
 
     An end that is not known is ``spans.OPEN_NS``.
     """
-    findings = Findings()
+    findings = IssueCounter()
     reported = [_reported(table, findings) for schema in SIGNPOST_INTERVAL_TABLES for table in tables(schema)]
     paired = _pair(_events(list(tables(SIGNPOST_EVENTS)), findings), findings)
     return SIGNPOSTS.check(_merge([*reported, paired], findings), "signposts"), findings.issues()
 
 
-def _reported(table: Table, findings: Findings) -> pd.DataFrame:
+def _reported(table: Table, findings: IssueCounter) -> pd.DataFrame:
     """Return a table of intervals, or of events, as it stands."""
-    spans = read_spans(table, findings)
+    spans = read_times(table, findings)
     kind = np.full(len(spans.table), _INTERVAL if spans.timed else _EVENT)
     tid = entity_numbers(spans.table, "thread", "tid", "start-thread", "thread")
     return _frame(spans, kind, tid, texts_of(spans.table, "start-message", "message"))
 
 
-def _events(tables: Sequence[Table], findings: Findings) -> pd.DataFrame:
+def _events(tables: Sequence[Table], findings: IssueCounter) -> pd.DataFrame:
     """Return the rows of ``os-signpost`` in order of time.
 
     ``in_pid`` and ``in_tid`` say where a partner may be: in the same process, or thread, or anywhere (scope
@@ -74,7 +73,7 @@ def _events(tables: Sequence[Table], findings: Findings) -> pd.DataFrame:
     """
     frames = []
     for position, given in enumerate(tables):
-        spans = read_spans(given, findings)
+        spans = read_times(given, findings)
         table = spans.table
         words = texts_of(table, "event-type")
         strange = words.each(lambda word: word.lower() not in _KIND_OF, np.bool_)
@@ -101,7 +100,7 @@ def _events(tables: Sequence[Table], findings: Findings) -> pd.DataFrame:
     return in_order(events.drop(columns="table"), "start_ns")
 
 
-def _pair(events: pd.DataFrame, findings: Findings) -> pd.DataFrame:
+def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
     """Make an interval of each Begin and its End, innermost first: an End closes the latest open Begin.
 
     Partners agree in name, subsystem, category and identifier, and in process or thread as their scope says.
@@ -159,7 +158,7 @@ def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     return order[by_level[at]], order[by_level[at + 1]]
 
 
-def _merge(frames: Sequence[pd.DataFrame], findings: Findings) -> pd.DataFrame:
+def _merge(frames: Sequence[pd.DataFrame], findings: IssueCounter) -> pd.DataFrame:
     """Join tables; an interval that an earlier one reports as well is kept once.
 
     Same start and same names are enough: a table of intervals cuts those that go on at the end of the run,
@@ -198,7 +197,7 @@ def _kinds(codes: npt.NDArray[np.integer[Any]]) -> pd.Categorical:
     return pd.Categorical.from_codes(codes, categories=_ALL_KINDS)
 
 
-def _frame(spans: RowSpans, kind: IntArray, tid: IntArray, message: Texts) -> pd.DataFrame:
+def _frame(spans: RowTimes, kind: IntArray, tid: IntArray, message: Texts) -> pd.DataFrame:
     table = spans.table
     return pd.DataFrame(
         {

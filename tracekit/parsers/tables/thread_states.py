@@ -9,23 +9,28 @@ import pandas as pd
 from tracekit.model.columns import THREAD_STATES
 from tracekit.model.schemas import THREAD_STATE
 from tracekit.model.tables import Table
-from tracekit.model.trace import Issue
-from tracekit.parsers.tables.cells import concat_rows, entity_numbers, pids_of, small_numbers_of, texts_of
-from tracekit.parsers.tables.findings import Findings
-from tracekit.parsers.tables.spans import read_spans
+from tracekit.model.trace import Issue, IssueCounter
+from tracekit.parsers.tables.column_values import (
+    concat_rows,
+    entity_numbers,
+    pids_of,
+    small_numbers_of,
+    texts_of,
+)
+from tracekit.parsers.tables.row_times import read_times
 
 
 def read_thread_states(
     tables: Callable[[str], Iterable[Table]],
 ) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
     """Return the rows of ``thread-state``. An end that is not known is ``spans.OPEN_NS``."""
-    findings = Findings()
+    findings = IssueCounter()
     frames = [_states(table, findings) for table in tables(THREAD_STATE)]
     return THREAD_STATES.check(concat_rows(frames, THREAD_STATES), "thread states"), findings.issues()
 
 
-def _states(table: Table, findings: Findings) -> pd.DataFrame:
-    spans = read_spans(table, findings)
+def _states(table: Table, findings: IssueCounter) -> pd.DataFrame:
+    spans = read_times(table, findings)
     table = spans.table
     return pd.DataFrame(
         {

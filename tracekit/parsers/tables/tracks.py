@@ -13,31 +13,30 @@ import pandas as pd
 from tracekit.model.columns import TRACKS
 from tracekit.model.schemas import GPU_STATE, THERMAL_STATE
 from tracekit.model.tables import Table
-from tracekit.model.trace import Issue
-from tracekit.parsers.tables.cells import Texts, concat_rows, in_order, texts_of
-from tracekit.parsers.tables.findings import Findings
-from tracekit.parsers.tables.spans import OPEN_NS, RowSpans, read_spans
+from tracekit.model.trace import Issue, IssueCounter
+from tracekit.parsers.tables.column_values import Texts, concat_rows, in_order, texts_of
+from tracekit.parsers.tables.row_times import OPEN_NS, RowTimes, read_times
 
 _THERMAL_LEVELS = {"Nominal": 0.0, "Fair": 1.0, "Serious": 2.0, "Critical": 3.0}
 
 
 def read_tracks(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
     """Return the tracks of every table of ``TRACK_TABLES`` that ``tables`` yields, sorted by time."""
-    findings = Findings()
+    findings = IssueCounter()
     readers = ((GPU_STATE, _gpu), (THERMAL_STATE, _thermal))
     frames = [read(table, findings) for schema, read in readers for table in tables(schema)]
     tracks = in_order(concat_rows(frames, TRACKS), "time_ns")
     return TRACKS.check(tracks, "tracks"), findings.issues()
 
 
-def _gpu(table: Table, findings: Findings) -> pd.DataFrame:
-    spans = read_spans(table, findings)
+def _gpu(table: Table, findings: IssueCounter) -> pd.DataFrame:
+    spans = read_times(table, findings)
     active = texts_of(spans.table, "state").each(lambda word: float(word == "Active"), np.float64)
     return _track(spans, active, Texts.same("GPU active", len(spans.table)), "")
 
 
-def _thermal(table: Table, findings: Findings) -> pd.DataFrame:
-    spans = read_spans(table, findings)
+def _thermal(table: Table, findings: IssueCounter) -> pd.DataFrame:
+    spans = read_times(table, findings)
     state = texts_of(spans.table, "thermal-state")
     strange = state.each(lambda word: word not in _THERMAL_LEVELS, np.bool_)
     text = f"{{n}} rows of '{table.schema}' have a state that is not known; their level is not known either"
@@ -51,7 +50,7 @@ def _thermal_name(label: str) -> str:
 
 
 def _track(
-    spans: RowSpans, values: np.ndarray[tuple[int], np.dtype[np.float64]], name: Texts, unit: str
+    spans: RowTimes, values: np.ndarray[tuple[int], np.dtype[np.float64]], name: Texts, unit: str
 ) -> pd.DataFrame:
     """Return a row for each value, and one without value where nothing follows it."""
     rows = pd.DataFrame(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.export.stacks import View, clean
+from tracekit.export.view import ExportView, clean
 from tracekit.model.vocabulary import ENGINES, PHASES
 
 Details: TypeAlias = dict[str, str | int]
@@ -31,7 +31,7 @@ class Span:
     details: Details = field(default_factory=dict)
 
 
-def window_spans(view: View) -> list[Span]:
+def window_spans(view: ExportView) -> list[Span]:
     """Return the windows with their verdicts, and what each engine did in them."""
     engines = _engines_by_window(view)
     spans = []
@@ -51,7 +51,7 @@ def window_spans(view: View) -> list[Span]:
     return spans
 
 
-def _engines_by_window(view: View) -> dict[int, Details]:
+def _engines_by_window(view: ExportView) -> dict[int, Details]:
     """Return, per window, ``{"ANE busy_ns": …, "ANE sampled_ns": …}``; what is not known is missing."""
     amounts = ["samples", "sampled_ns", "busy_ns", "waiting_ns"]
     shares = view.analysis.attribution_rows
@@ -63,7 +63,7 @@ def _engines_by_window(view: View) -> dict[int, Details]:
     return found
 
 
-def interval_spans(view: View) -> dict[str, list[Span]]:
+def interval_spans(view: ExportView) -> dict[str, list[Span]]:
     """Return the intervals that tables measured, by track: ``ANE, ane-hw-intervals``."""
     tracks: dict[str, list[Span]] = {}
     for row in view.trace.intervals.to_dict("records"):
@@ -79,7 +79,7 @@ def interval_spans(view: View) -> dict[str, list[Span]]:
     return dict(sorted(tracks.items()))
 
 
-def signpost_spans(view: View) -> dict[str, list[Span]]:
+def signpost_spans(view: ExportView) -> dict[str, list[Span]]:
     """Return the signposts by track, ``subsystem/category``; without messages, which may be private."""
     threads = {int(tid): at for at, tid in enumerate(view.trace.threads["tid"]) if tid >= 0}
     tracks: dict[str, list[Span]] = {}
@@ -93,7 +93,7 @@ def signpost_spans(view: View) -> dict[str, list[Span]]:
     return dict(sorted(tracks.items()))
 
 
-def engine_runs(view: View) -> list[Span]:
+def engine_runs(view: ExportView) -> list[Span]:
     """Return, thread by thread, stretches of samples with one engine, phase and window, as spans.
 
     A stretch ends where a sample is missing. ``details`` hold its samples, weight and window.

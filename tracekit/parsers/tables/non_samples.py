@@ -15,13 +15,12 @@ from tracekit.errors import TracekitError
 from tracekit.model.columns import THREADS, IntArray
 from tracekit.model.schemas import SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
 from tracekit.model.tables import Table, TableInfo
-from tracekit.model.trace import Issue, TraceInfo
-from tracekit.parsers.tables.cells import in_order
-from tracekit.parsers.tables.findings import Findings
+from tracekit.model.trace import Issue, IssueCounter, TraceInfo
+from tracekit.parsers.tables.column_values import in_order
 from tracekit.parsers.tables.intervals import read_intervals
 from tracekit.parsers.tables.metrics import read_metrics
+from tracekit.parsers.tables.row_times import close_open_ends, last_known_ns
 from tracekit.parsers.tables.signposts import read_signposts
-from tracekit.parsers.tables.spans import close_spans, last_known_ns
 from tracekit.parsers.tables.thread_states import read_thread_states
 from tracekit.parsers.tables.tracks import read_tracks
 from tracekit.text import format_seconds
@@ -37,7 +36,7 @@ _FEWEST_ROWS = 3
 
 
 @dataclass(frozen=True)
-class EvidenceRows:
+class NonSampleRows:
     """The rows of one run in the model's columns, sorted by time.
 
     ``threads`` are those of signposts and thread states; ``unreadable`` the schemas that could not be read.
@@ -53,12 +52,12 @@ class EvidenceRows:
     unreadable: frozenset[str]
 
 
-def load_evidence(
+def load_non_samples(
     tables: Callable[[str], Iterator[Table]],
     infos: Sequence[TableInfo],
     info: TraceInfo,
     sample_times: IntArray,
-) -> EvidenceRows:
+) -> NonSampleRows:
     """Return what the run's tables other than its samples hold.
 
     ``sample_times`` are compared with the tables' times. Issues: those of the readers, ``table-unreadable``,
@@ -76,12 +75,12 @@ def load_evidence(
         last_sample = int(sample_times.max()) if len(sample_times) else 0
         last_value = int(tracks["time_ns"].max()) if len(tracks) else 0
         end_ns = max(last_sample, last_value, *(last_known_ns(frame) for frame in spans))
-    spans = [in_order(close_spans(frame, end_ns), "start_ns", "end_ns") for frame in spans]
+    spans = [in_order(close_open_ends(frame, end_ns), "start_ns", "end_ns") for frame in spans]
     doubts = _time_doubts(spans, info.duration_ns, sample_times)
     intervals, signposts, states, metrics = spans
     issues = (*interval_issues, *signpost_issues, *state_issues, *track_issues, *metric_issues)
     threads = reader.threads_of(set(signposts["tid"].unique()) | set(states["tid"].unique()))
-    return EvidenceRows(
+    return NonSampleRows(
         intervals,
         signposts,
         states,
@@ -106,7 +105,7 @@ class _Reader:
     """Yields tables that have rows, and notes those that cannot be read."""
 
     def __init__(self, tables: Callable[[str], Iterator[Table]], filled: Collection[str]) -> None:
-        self.findings = Findings()
+        self.findings = IssueCounter()
         self.unreadable: set[str] = set()
         self._tables = tables
         self._filled = filled
@@ -141,7 +140,7 @@ def _time_doubts(
     frames: Sequence[pd.DataFrame], duration_ns: int | None, sample_times: IntArray
 ) -> tuple[Issue, ...]:
     """Return warnings about rows that lie where nothing else was recorded."""
-    findings = Findings()
+    findings = IssueCounter()
     for frame, known in zip(frames, ("", "", THREAD_STATE, THREAD_METRICS), strict=True):
         sources = [known] if known else list(frame["source"].cat.categories)
         codes = np.zeros(len(frame), np.int64) if known else frame["source"].cat.codes.to_numpy(np.int64)
@@ -159,7 +158,7 @@ def _time_doubts(
 
 
 def _compare_clocks(
-    schema: str, starts: IntArray, ends: IntArray, sample_times: IntArray, findings: Findings
+    schema: str, starts: IntArray, ends: IntArray, sample_times: IntArray, findings: IssueCounter
 ) -> None:
     first, last = int(sample_times.min()), int(sample_times.max())
     apart = (ends < first - SLACK_NS) | (starts > last + SLACK_NS)

@@ -12,11 +12,11 @@ from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Phase
 from tracekit.parsers.in_memory import HeldSource, recount
 from tracekit.parsers.tables.interval_labels import ane_phase
-from tracekit.redact.private import hide_private
+from tracekit.redact.private_cells import hide_private
 from tracekit.redact.redaction import Redaction, plan_redaction, redact_issues, redact_run, redact_table
 
 
-def without_private(held: HeldSource) -> tuple[HeldSource, tuple[str, ...]]:
+def without_private_cells(held: HeldSource) -> tuple[HeldSource, tuple[str, ...]]:
     """Return the source without people's own words, and the names of the columns that held some."""
     hidden: dict[str, None] = {}
     tables = {}

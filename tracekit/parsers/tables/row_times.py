@@ -14,11 +14,11 @@ import pandas as pd
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import METAL_COMPLETIONS, METAL_SUBMISSIONS
 from tracekit.model.tables import Table
-from tracekit.parsers.tables.cells import numbers_of
-from tracekit.parsers.tables.findings import Findings
+from tracekit.model.trace import IssueCounter
+from tracekit.parsers.tables.column_values import numbers_of
 
 OPEN_NS = 2**62
-"""The end of a span that nothing closes; ``close_spans`` replaces it. In ns, it is 146 years."""
+"""The end of a span that nothing closes; ``close_open_ends`` replaces it. In ns, it is 146 years."""
 
 _START = ("start", "time", "timestamp", "start-time")
 _END = ("end", "end-time")
@@ -27,7 +27,7 @@ _TIME_TYPES = ("start-time", "event-time", "sample-time")
 
 
 @dataclass(frozen=True)
-class RowSpans:
+class RowTimes:
     """``table`` without the rows that have no start; ``timed`` is False where the table has no ends."""
 
     table: Table
@@ -36,10 +36,10 @@ class RowSpans:
     timed: bool
 
 
-def read_spans(table: Table, findings: Findings) -> RowSpans:
-    """Return the rows' spans; an end that nobody knows is ``OPEN_NS``, see ``close_spans``.
+def read_times(table: Table, findings: IssueCounter) -> RowTimes:
+    """Return the rows' spans; an end that nobody knows is ``OPEN_NS``, see ``close_open_ends``.
 
-    Findings: ``interval-without-start`` (the row is dropped), ``interval-open``, ``interval-backwards``.
+    IssueCounter: ``interval-without-start`` (the row is dropped), ``interval-open``, ``interval-backwards``.
     """
     schema = table.schema
     names = {column.mnemonic for column in table.columns}
@@ -55,7 +55,7 @@ def read_spans(table: Table, findings: Findings) -> RowSpans:
         text = f"{{n}} rows of '{schema}' say when something began and not how long it took: moments"
         count = len(start) if _START[0] in names and schema not in _MOMENTS else 0
         findings.add("warning", "interval-without-duration", text, count)
-        return RowSpans(table, start, start, timed)
+        return RowTimes(table, start, start, timed)
     duration, measured = numbers_of(table, "duration")
     end, ended = numbers_of(table, *_END)
     measured = measured & (duration < OPEN_NS)
@@ -67,10 +67,10 @@ def read_spans(table: Table, findings: Findings) -> RowSpans:
     findings.add("warning", "interval-backwards", text, int(backwards.sum()))
     text = f"{{n}} rows of '{schema}' have no end; they go on to the end of the recording"
     findings.add("warning", "interval-open", text, int((ends == OPEN_NS).sum()))
-    return RowSpans(table, start, ends, timed)
+    return RowTimes(table, start, ends, timed)
 
 
-def close_spans(frame: pd.DataFrame, end_ns: int) -> pd.DataFrame:
+def close_open_ends(frame: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     """Return the frame with its open spans closed at ``end_ns``, or at their start if that is later."""
     ends = frame["end_ns"].to_numpy(np.int64)
     opened = ends >= OPEN_NS

@@ -1,25 +1,24 @@
-"""The list of a source's tables, as text and JSON."""
+"""The list of a recording's tables, as text and JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from tracekit.model.tables import TableInfo
-from tracekit.model.trace import RunInfo
-from tracekit.parsers.source import Source
+from tracekit.model.trace import Issue, RunInfo
 from tracekit.text import align, clip, printable
 
 _ATTRIBUTES_WIDTH = 70
 
 
-def list_text(source: Source, runs: Sequence[RunInfo]) -> str:
-    """Return one line per table, run by run."""
+def list_text(name: str, runs: Sequence[RunInfo], issues: Iterable[Issue]) -> str:
+    """Return one line per table, run by run, then the issues of the input ``name``."""
     sections = [_run_text(run) for run in runs]
     if not sections:
-        sections = [f"{printable(source.name)} holds no table."]
-    sections += [f"{issue.severity}: {printable(issue.message)}" for issue in source.issues()]
+        sections = [f"{printable(name)} holds no table."]
+    sections += [f"{issue.severity}: {printable(issue.message)}" for issue in issues]
     return "\n\n".join(sections) + "\n"
 
 
@@ -34,25 +33,32 @@ def _run_text(run: RunInfo) -> str:
             printable(table.schema),
             _rows_text(table),
             printable(table.location),
-            clip(printable(" ".join(f"{k}={v}" for k, v in table.attributes.items())), _ATTRIBUTES_WIDTH),
+            clip(printable(_attributes_text(table)), _ATTRIBUTES_WIDTH),
         ]
         for table in run.tables
     ]
-    table = align(
+    listed = align(
         ["#", "schema", "rows", "file", "attributes"], rows, [True, False, True, False, False], "  "
     )
-    return f"{title} ({described})\n{table}" if described else f"{title}\n{table}"
+    return f"{title} ({described})\n{listed}" if described else f"{title}\n{listed}"
+
+
+def _attributes_text(table: TableInfo) -> str:
+    return " ".join(f"{name}={value}" for name, value in table.attributes.items())
 
 
 def _rows_text(table: TableInfo) -> str:
-    return "not here" if table.row_count is None else f"{table.row_count:,}" if table.row_count else "empty"
+    """Return the number of rows; a table of contents may list a table whose rows are in no input file."""
+    if table.row_count is None:
+        return "not here"
+    return f"{table.row_count:,}" if table.row_count else "empty"
 
 
-def list_json(source: Source, runs: Sequence[RunInfo]) -> str:
+def list_json(name: str, runs: Sequence[RunInfo], issues: Iterable[Issue]) -> str:
     """Return runs with their tables; ``row_count`` is null for a table whose rows are not in the input."""
     document = {
-        "input": source.name,
+        "input": name,
         "runs": [{**asdict(run.info), "tables": [asdict(table) for table in run.tables]} for run in runs],
-        "issues": [asdict(issue) for issue in source.issues()],
+        "issues": [asdict(issue) for issue in issues],
     }
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

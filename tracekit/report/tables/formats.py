@@ -17,22 +17,26 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import UsageError
-from tracekit.model.cells import format_parts
+from tracekit.model.parts import format_parts
 from tracekit.model.tables import Column, Table
 from tracekit.text import align, clip, printable
 
 Value: TypeAlias = Any
 _TEXT_WIDTH = 60
 _MAX_INT64 = 2**63 - 1
+_ENTITY_KINDS = ("thread", "process", "stack")
+"""Columns that hold row numbers of the table's threads, processes or stacks; -1 is null."""
 
 
 def choose_columns(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
     """Return the named columns in that order; all for no name. Raises ``UsageError`` for an unknown one."""
-    known = {column.mnemonic: column for column in table.columns}
+    columns = {column.mnemonic: column for column in table.columns}
     for name in names:
-        if name not in known:
-            raise UsageError(f"'{table.schema}' has no column '{name}'; it has {', '.join(known)}.")
-    return tuple(known[name] for name in names) if names else table.columns
+        if name not in columns:
+            raise UsageError(
+                f"'{table.schema}' has no column '{name}'; its columns are {', '.join(columns)}."
+            )
+    return tuple(columns[name] for name in names) if names else table.columns
 
 
 def to_csv(table: Table, columns: Sequence[Column]) -> str:
@@ -45,7 +49,7 @@ def to_csv(table: Table, columns: Sequence[Column]) -> str:
 
 
 def to_text(table: Table, columns: Sequence[Column]) -> str:
-    """Return the table for a terminal: aligned, long cells cut, control characters spelt out."""
+    """Return the table for a terminal: aligned, long cells cut, control characters escaped."""
     cells = [[clip(printable(text), _TEXT_WIDTH) for text in _strings(table, column)] for column in columns]
     header = [printable(column.mnemonic) for column in columns]
     right = [column.kind in ("int", "float") for column in columns]
@@ -62,7 +66,9 @@ def to_json(table: Table, columns: Sequence[Column]) -> str:
         for c in columns
     ]
     document = {"schema": table.schema, "run": table.run, "columns": described, "rows": rows}
-    out = io.StringIO()  # not json.dumps, which holds every piece of the text until it joins them
+    # json.dumps keeps every piece of the text in a list until it joins them: a table of a million rows
+    # has tens of millions of pieces.
+    out = io.StringIO()
     for piece in json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(document):
         out.write(piece)
     return out.getvalue() + "\n"
@@ -75,7 +81,7 @@ def to_parquet(table: Table, columns: Sequence[Column]) -> bytes:
 
     arrays = []
     for column in columns:
-        if column.kind in ("thread", "process", "stack"):
+        if column.kind in _ENTITY_KINDS:
             entities = pa.array(_entities(table, column.kind), type=_arrow_type(pa, column.kind))
             ids = table.rows[column.mnemonic].to_numpy()
             arrays.append(entities.take(pa.array(ids, mask=ids < 0)))
@@ -113,14 +119,15 @@ def _entities(table: Table, kind: str) -> list[Value]:
         return table.processes.to_dict("records")
     frames = table.stacks.frames.drop(columns="binary_id").assign(binary=table.stacks.binary_names)
     records = frames.to_dict("records")
-    return [[records[frame] for frame in table.stacks.stack(at).tolist()] for at in range(len(table.stacks))]
+    stacks = (table.stacks.stack(stack_id).tolist() for stack_id in range(len(table.stacks)))
+    return [[records[frame] for frame in stack] for stack in stacks]
 
 
 def _values(table: Table, column: Column) -> list[Value]:
     """Return a column as plain data for JSON; None for null."""
     cells = table.rows[column.mnemonic]
-    if column.kind in ("thread", "process", "stack"):
-        return _taken(_entities(table, column.kind), None, cells)
+    if column.kind in _ENTITY_KINDS:
+        return _take_by_id(_entities(table, column.kind), None, cells)
     if column.kind == "parts":
         return _once_per_value(cells, _plain_parts)
     return [None if _is_null(cell) else cell for cell in cells.tolist()]
@@ -134,11 +141,13 @@ def _strings(table: Table, column: Column) -> list[str]:
             f"{t.name} (0x{t.tid:x}) ({t.process}, pid: {t.pid})"
             for t in table.threads.itertuples(index=False)
         ]
-        return _taken(names, "", cells)
+        return _take_by_id(names, "", cells)
     if column.kind == "process":
-        return _taken([f"{p.name} ({p.pid})" for p in table.processes.itertuples(index=False)], "", cells)
+        return _take_by_id(
+            [f"{p.name} ({p.pid})" for p in table.processes.itertuples(index=False)], "", cells
+        )
     if column.kind == "stack":
-        return _taken(_stack_strings(table), "", cells)
+        return _take_by_id(_stack_strings(table), "", cells)
     if column.kind == "parts":
         return _once_per_value(cells, format_parts)
     if column.kind == "ints":
@@ -150,23 +159,30 @@ def _is_null(cell: Value) -> bool:
     return cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell))
 
 
-def _taken(entities: list[Any], missing: Any, ids: pd.Series[int]) -> list[Any]:
-    held = np.empty(len(entities) + 1, dtype=object)
-    held[:-1] = entities
-    held[-1] = missing
-    taken: list[Any] = held[ids.to_numpy()].tolist()
-    return taken
+def _take_by_id(entities: list[Any], missing: Any, ids: pd.Series[int]) -> list[Any]:
+    """Return ``entities[id]`` per cell. ``missing`` is put last, where the id -1 of a null cell finds it."""
+    lookup = np.empty(len(entities) + 1, dtype=object)
+    lookup[:-1] = entities
+    lookup[-1] = missing
+    values: list[Any] = lookup[ids.to_numpy()].tolist()
+    return values
 
 
 def _once_per_value(cells: pd.Series[Any], render: Callable[[Any], Any]) -> list[Any]:
-    """Render each distinct cell object once: equal cells of an export are one object."""
-    done: dict[int, Any] = {id(None): None if render is _plain_parts else ""}
-    return [done[id(cell)] if id(cell) in done else done.setdefault(id(cell), render(cell)) for cell in cells]
+    """Render each distinct cell object once: equal cells of an export are one object.
+
+    The key is ``id``, which is quicker than hashing nested tuples; the column keeps the objects alive.
+    """
+    rendered: dict[int, Any] = {id(None): None if render is _plain_parts else ""}
+    return [
+        rendered[id(cell)] if id(cell) in rendered else rendered.setdefault(id(cell), render(cell))
+        for cell in cells
+    ]
 
 
 def _stack_strings(table: Table) -> list[str]:
     symbols = table.stacks.symbols
-    return [" ← ".join(symbols[table.stacks.stack(at)]) for at in range(len(table.stacks))]
+    return [" ← ".join(symbols[table.stacks.stack(stack_id)]) for stack_id in range(len(table.stacks))]
 
 
 def _plain_parts(parts: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:

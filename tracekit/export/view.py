@@ -64,7 +64,7 @@ class Frame(NamedTuple):
     inlined: bool
 
 
-class View:
+class ExportView:
     """One analysis, ready to be written. Raises ``InputError`` when the weights' sum leaves int64."""
 
     def __init__(self, analysis: Analysis) -> None:

@@ -1,7 +1,9 @@
-"""Columns of a ``Table`` read leniently: other Xcodes leave columns out, or type them otherwise.
+"""Columns of a ``Table`` as arrays for the model.
 
-Whatever is missing or is of another kind comes out as "not known", never as an error: these tables are
-evidence beside the samples, and a part of them is better than nothing.
+Samples are read strictly (``read_numbers``): a wrong number is an error, because every result rests on them.
+All other tables are read leniently: other Xcode versions leave columns out, or type them otherwise, so
+whatever is missing or of another kind becomes an unknown value. These tables are evidence beside the
+samples, and a part of them is better than nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +16,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model.cells import format_parts
+from tracekit.errors import InputError
 from tracekit.model.columns import Columns, IntArray
+from tracekit.model.parts import format_parts
 from tracekit.model.tables import Column, Table
+from tracekit.model.trace import Issue
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_MOST = 2**63 - 1
-_SMALL = 2**15
+_MAX_INT64 = 2**63 - 1
+_MAX_SMALL = 2**15
+_MAX_STRICT = 2**62
+"""Nanoseconds of 146 years: a larger number is damage, and the sum of smaller ones must fit int64 as well."""
+
+_DAMAGED = "The recording, or its export, is damaged: export or record it again."
 
 
 @dataclass(frozen=True)
@@ -125,7 +133,7 @@ def _numbers(values: pd.Series[Any]) -> tuple[IntArray, Mask]:
         known = values.notna().to_numpy(bool)
         unsigned = str(values.dtype).lower().startswith("u")
         exact = values.fillna(0).to_numpy(np.uint64 if unsigned else np.int64)
-        return (np.minimum(exact, np.uint64(_MOST)) if unsigned else exact).astype(np.int64), known
+        return (np.minimum(exact, np.uint64(_MAX_INT64)) if unsigned else exact).astype(np.int64), known
     if pd.api.types.is_float_dtype(values.dtype):
         plain = values.to_numpy(np.float64, na_value=np.nan)
         known = np.isfinite(plain)
@@ -133,7 +141,7 @@ def _numbers(values: pd.Series[Any]) -> tuple[IntArray, Mask]:
     if values.dtype == object:  # numbers below 0 and beyond 2^63 in one column
         cells = values.tolist()
         known = np.array([isinstance(cell, int) for cell in cells], bool)
-        cut = [max(-_MOST, min(cell, _MOST)) if isinstance(cell, int) else 0 for cell in cells]
+        cut = [max(-_MAX_INT64, min(cell, _MAX_INT64)) if isinstance(cell, int) else 0 for cell in cells]
         return np.array(cut, np.int64), known
     return np.zeros(len(values), np.int64), np.zeros(len(values), bool)
 
@@ -157,7 +165,7 @@ def words_of(table: Table, *names: str) -> npt.NDArray[np.uint64]:
 def small_numbers_of(table: Table, *names: str, missing: int) -> npt.NDArray[np.int16]:
     """Return the first of these columns as int16; ``missing`` where there is no number from 0 to 32767."""
     numbers, known = numbers_of(table, *names)
-    return np.where(known & (numbers >= 0) & (numbers < _SMALL), numbers, missing).astype(np.int16)
+    return np.where(known & (numbers >= 0) & (numbers < _MAX_SMALL), numbers, missing).astype(np.int16)
 
 
 def entity_numbers(table: Table, kind: str, number: str, *names: str) -> IntArray:
@@ -212,3 +220,40 @@ def row_keys(arrays: Sequence[npt.NDArray[Any]]) -> IntArray:
         codes, distinct = pd.factorize(values)
         key = pd.factorize(key * (len(distinct) + 1) + codes)[0].astype(np.int64)
     return key
+
+
+def read_numbers(
+    name: str, table: Table, mnemonic: str, missing: int | None, issues: list[Issue]
+) -> IntArray:
+    """Return a column as int64, each from 0 to 2^62, and their sum as well.
+
+    ``missing`` stands in for null and for an absent column, with a warning in ``issues``; None makes null an
+    error. Raises ``InputError`` of the input ``name`` with the first row that is wrong.
+    """
+    what = f"column '{mnemonic}' of '{table.schema}'"
+    if mnemonic not in table.rows.columns:
+        if missing is None:
+            raise InputError(name, f"'{table.schema}' has no column '{mnemonic}'.", _DAMAGED)
+        return np.full(len(table.rows), missing, np.int64)
+    column = table.rows[mnemonic]
+    null = column.isna().to_numpy()
+    if not pd.api.types.is_integer_dtype(column.dtype):
+        _refuse(name, what, ~null, "holds something else than a whole number")
+        column = pd.Series(pd.array([pd.NA] * len(column), dtype="Int64"))
+    _refuse(name, what, (column < 0).fillna(False).to_numpy(bool), "is negative")
+    _refuse(name, what, (column > _MAX_STRICT).fillna(False).to_numpy(bool), "is beyond reason")
+    if missing is None:
+        _refuse(name, what, null, "is missing")
+    elif null.any():
+        gaps = int(null.sum())
+        text = f"{gaps} rows of '{table.schema}' have no '{mnemonic}'; {missing} is used"
+        issues.append(Issue("warning", "null-values", text, gaps))
+    values: IntArray = column.fillna(missing or 0).to_numpy(np.int64)
+    if float(values.sum(dtype=np.float64)) > _MAX_STRICT and mnemonic != "time":
+        raise InputError(name, f"{what}: the sum is beyond reason.", _DAMAGED)
+    return values
+
+
+def _refuse(name: str, what: str, wrong: np.ndarray[tuple[int], np.dtype[np.bool_]], problem: str) -> None:
+    if wrong.any():
+        raise InputError(name, f"{what} {problem} in row {int(np.argmax(wrong)) + 1}.", _DAMAGED)

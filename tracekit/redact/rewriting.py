@@ -18,7 +18,7 @@ _ENDS_WITH_PID = re.compile(r"(?:\(|pid: )(\d{1,10})\)\Z")
 
 
 @dataclass(frozen=True)
-class Wording:
+class TextRewriter:
     """Rewrites texts; ``own`` names stay even where they hold one of ``foreign``."""
 
     own: frozenset[str] = frozenset()
@@ -58,7 +58,7 @@ class Wording:
         return [words.sub(stand_in, text) for text in texts]
 
 
-def reword(cells: pd.Series[Any], rewrite: Callable[[list[Any]], Sequence[Any]]) -> pd.Series[Any]:
+def rewrite_cells(cells: pd.Series[Any], rewrite: Callable[[list[Any]], Sequence[Any]]) -> pd.Series[Any]:
     """Return a column with its distinct values rewritten, each once; what no row has is forgotten."""
     if isinstance(cells.dtype, pd.CategoricalDtype):
         used = cells.cat.remove_unused_categories()
@@ -71,7 +71,7 @@ def reword(cells: pd.Series[Any], rewrite: Callable[[list[Any]], Sequence[Any]])
     return pd.Series(held.to_numpy()[codes], cells.index, dtype=object)
 
 
-def reword_parts(wording: Wording, pids: frozenset[int], cells: Sequence[Any]) -> list[Any]:
+def rewrite_parts(wording: TextRewriter, pids: frozenset[int], cells: Sequence[Any]) -> list[Any]:
     """Return composite cells reworded; a process or thread that they spell out stays if its pid may."""
     texts = list(dict.fromkeys(text for cell in cells for text in _texts(cell)))
     known = dict(zip(texts, wording.everywhere(texts), strict=True))
