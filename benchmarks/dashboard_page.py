@@ -112,8 +112,8 @@ def fill(library: Path, samples: int, options: argparse.Namespace) -> None:
     """Make a library with one analysed recording."""
     from report_size import synthetic
 
-    from dashboard.jobs.workers.read import write_results
     from dashboard.library.catalog import Catalog, new_recording
+    from dashboard.library.results import write_results
     from dashboard.library.store import Store, new_id
     from tracekit.analysis import analyze
 

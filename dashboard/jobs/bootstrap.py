@@ -1,11 +1,12 @@
-"""What a process that the server started does to be a good child; ``process`` is the server's side.
+"""The worker's end of a worker process; ``process`` is the server's end.
 
-The server keeps standard input open: when that ends, the server has ended in whatever way, and the child
-does too, with all that it started.
+The server keeps the worker's standard input open. When the input ends, the server has ended for whatever
+reason, and the worker ends too, with every process that it started.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -15,40 +16,41 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, TextIO
 
 _GRACE_SECONDS = 2.0
 _NICENESS = 5
 _OOM_SCORE = 500
-_ALONE = threading.Event()
+_REPORT_SECONDS = 0.2
+_SERVER_ENDED = threading.Event()
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
-    """Do what the process is for, then end: no thread and no library's clean-up keeps it alive."""
+    """Run ``main``, then end at once: no thread and no library's clean-up keeps the process alive."""
     try:
         code = main() or 0
-    except SystemExit as asked:
-        code = asked.code if isinstance(asked.code, int) else int(asked.code is not None)
-    except BaseException:  # noqa: BLE001 - as the interpreter would, which _end goes past
+    except SystemExit as request:
+        code = request.code if isinstance(request.code, int) else int(request.code is not None)
+    except BaseException:  # noqa: BLE001 - as the interpreter would, which _end bypasses
         traceback.print_exc()
         code = 1
     _end(code)
 
 
 def end_with_server() -> None:
-    """From now on, end when standard input does; what is to be read of it must have been read."""
+    """End when standard input does, from now on; the task must have been read from it before."""
     signal.signal(signal.SIGTERM, _interrupt)
     threading.Thread(target=_watch, daemon=True).start()
 
 
 def limit_resources(memory_bytes: int = 0) -> None:
-    """Let the server go first, and be the one that the system ends when memory runs out.
+    """Lower the priority, offer this process first when memory runs out, and bound its memory.
 
-    ``memory_bytes`` bounds what may be taken; 0 sets no bound.
+    ``memory_bytes`` of 0 sets no bound.
     """
     with suppress(OSError, AttributeError):
         os.nice(_NICENESS)
-    with suppress(OSError):  # of Linux
+    with suppress(OSError):  # Linux only
         Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE))
     with suppress(ImportError, OSError, ValueError):
         import resource
@@ -58,6 +60,45 @@ def limit_resources(memory_bytes: int = 0) -> None:
             resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
 
 
+class Channel:
+    """Reports the progress of the work to the server, one JSON object per line."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._stage = ""
+        self._reported = 0.0
+        self._total_bytes = self._earlier_bytes = self._last = 0
+
+    @classmethod
+    def on_standard_output(cls) -> Channel:
+        """Return a channel on standard output, and send what libraries print to the log instead."""
+        channel = cls(os.fdopen(os.dup(1), "w", encoding="utf-8"))
+        os.dup2(2, 1)
+        return channel
+
+    def stage(self, name: str, total_bytes: int = 0) -> None:
+        """Report the stage that begins, and set the number of bytes that it goes through."""
+        self._stage, self._reported = name, time.monotonic()
+        self._total_bytes, self._earlier_bytes, self._last = total_bytes, 0, 0
+        self.send(stage=name, progress=None)
+
+    def __call__(self, done: int, _total: int | None) -> None:
+        """Report progress, see ``parsers.source.Progress``; each file of several begins at 0 again."""
+        if done < self._last:
+            self._earlier_bytes += self._last
+        self._last = done
+        now = time.monotonic()
+        if self._total_bytes and now - self._reported >= _REPORT_SECONDS:
+            self._reported = now
+            self.send(stage=self._stage, progress=min((self._earlier_bytes + done) / self._total_bytes, 1.0))
+
+    def send(self, **message: Any) -> None:
+        """Send one line."""
+        with suppress(OSError):  # the server has ended: the watch ends this process
+            self._stream.write(json.dumps(message) + "\n")
+            self._stream.flush()
+
+
 def _interrupt(_number: int, _frame: object) -> None:
     raise SystemExit(128 + signal.SIGTERM)
 
@@ -65,7 +106,7 @@ def _interrupt(_number: int, _frame: object) -> None:
 def _watch() -> None:
     while os.read(0, 1 << 12):
         pass
-    _ALONE.set()
+    _SERVER_ENDED.set()
     os.kill(os.getpid(), signal.SIGTERM)  # so that xctrace, if it was started, is ended in good order
     time.sleep(_GRACE_SECONDS)
     _end(1)
@@ -75,6 +116,7 @@ def _end(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    if _ALONE.is_set() and hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
-        os.killpg(0, signal.SIGKILL)  # what it started; else the server does it
+    # A living server kills the processes that this one started; without a server this process must.
+    if _SERVER_ENDED.is_set() and hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
+        os.killpg(0, signal.SIGKILL)
     os._exit(code)

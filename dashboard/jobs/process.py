@@ -1,76 +1,105 @@
-"""Processes that the server starts, of our own modules; ``bootstrap`` is their side."""
+"""The server's end of a worker process; ``bootstrap`` is the worker's end."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from dashboard.settings import Limits
 
 _ROOT = Path(__file__).resolve().parents[2]
 _GRACE_SECONDS = 3.0
-_SMALLEST_MEMORY = 2 << 30
+_MIN_MEMORY_BYTES = 2 << 30
+_MAX_LINE_BYTES = 1 << 16
 _POSIX = os.name == "posix"
 
 
-class Child:
-    """A started ``python -m module``. It ends when ``stop`` is called, or when this process ends in any way.
+class WorkerProcess:
+    """A started ``python -m module``. It ends after ``stop``, and when this process ends for any reason.
 
-    Whoever starts one calls ``wait``. ``stdin`` must stay open as long as it shall run; ``stdout`` is None
-    unless it ``talks``. What it and its libraries keep for a time lies in ``temporary``, which is made.
+    Its standard input stays open while it may run: the worker takes the end of input for the server's end.
+    The caller must call ``wait``. ``task`` is the first line of its input, as JSON. ``messages`` yields what
+    a worker with ``reports`` prints. ``temporary`` is made, and becomes the worker's folder for temporary
+    files. The worker leads a session of its own, so that Ctrl-C in the terminal reaches the server alone;
+    with ``kills_group``, ``wait`` ends all processes of that session.
     """
 
     def __init__(
-        self, module: str, arguments: Sequence[str], *, temporary: Path, log: Path, talks: bool = False
+        self,
+        module: str,
+        arguments: Sequence[str],
+        *,
+        log: Path,
+        task: dict[str, Any] | None = None,
+        temporary: Path | None = None,
+        reports: bool = False,
+        kills_group: bool = True,
     ) -> None:
-        temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
-        own = {"PYTHONPATH": path, "TMPDIR": str(temporary), "PYTHONIOENCODING": "utf-8"}
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+        if temporary is not None:
+            temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
+            environment["TMPDIR"] = str(temporary)
+        self._kills_group = kills_group
         self._ended = False
         self._lock = threading.Lock()
         self._killer: threading.Timer | None = None
-        with log.open("wb") as told:
+        with log.open("wb") as errors:
             self._process = subprocess.Popen(  # noqa: S603 - our own program; no shell reads it
                 [sys.executable, "-P", "-m", module, *arguments],
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE if talks else subprocess.DEVNULL,
-                stderr=told,
-                env={**os.environ, **own},
+                stdout=subprocess.PIPE if reports else subprocess.DEVNULL,
+                stderr=errors,
+                env=environment,
                 start_new_session=True,
             )
         self.pid = self._process.pid
+        if task is not None:
+            self.write_line(json.dumps(task))
 
-    @property
-    def stdin(self) -> IO[bytes]:
-        """Where it is told things."""
+    def is_running(self) -> bool:
+        """Return True until the process has ended."""
+        return self._process.poll() is None
+
+    def write_line(self, line: str) -> None:
+        """Write a line to the worker's input; a worker that has ended ignores it."""
         assert self._process.stdin is not None
-        return self._process.stdin
+        with suppress(OSError, ValueError):  # ended or closed: the exit code says so
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
 
-    @property
-    def stdout(self) -> IO[bytes] | None:
-        """What it says."""
-        return self._process.stdout
+    def close_input(self) -> None:
+        """Close the worker's input, which ends the worker in good order."""
+        assert self._process.stdin is not None
+        with suppress(OSError):  # the remainder of a line that is not read any more
+            self._process.stdin.close()
 
-    def wait(self, seconds: float | None = None) -> int:
-        """Wait for its end and return the exit code, negative for a signal; what it started ends with it.
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """Yield the JSON objects that the worker prints, one per line, until it closes its output."""
+        if self._process.stdout is None:
+            return
+        while line := self._process.stdout.readline(_MAX_LINE_BYTES):
+            with suppress(ValueError):
+                message = json.loads(line)
+                if isinstance(message, dict):
+                    yield message
 
-        Raises ``TimeoutError`` when it takes longer, and leaves it as it is.
-        """
-        try:
-            code = self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise TimeoutError from None
+    def wait(self) -> int:
+        """Wait for the end, end what the worker started, and return the exit code, negative for a signal."""
+        code = self._process.wait()
         with self._lock:
             if not self._ended:
                 self._ended = True
-                self._kill_group()
+                if self._kills_group:
+                    self._kill_group()
             if self._killer is not None:
                 self._killer.cancel()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -80,7 +109,7 @@ class Child:
         return code
 
     def stop(self) -> None:
-        """Ask it to end, which it does in good order, and end all when it does not; returns at once."""
+        """Request an orderly end, kill the process group after a grace period, and return at once."""
         with self._lock:
             if self._ended or self._killer is not None:
                 return
@@ -90,7 +119,7 @@ class Child:
         self.send(signal.SIGTERM)
 
     def send(self, number: signal.Signals) -> None:
-        """Send it a signal, unless it has ended; not to what it started, of which it takes care."""
+        """Send a signal to the worker alone, unless it has ended; it is responsible for its children."""
         with self._lock:
             if not self._ended:
                 self._process.send_signal(number)
@@ -103,15 +132,22 @@ class Child:
     def _kill_group(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
             if _POSIX:
-                os.killpg(self.pid, signal.SIGKILL)  # it leads a group of its own
+                os.killpg(self.pid, signal.SIGKILL)  # the worker leads a process group of its own
             else:
                 self._process.kill()
 
 
-def most_memory(limits: Limits) -> int:
-    """Return the bytes that a child may take: what was set, or three quarters of the machine's memory."""
+def worker_memory_bytes(limits: Limits) -> int:
+    """Return the memory that a worker may use: the configured limit, or three quarters of the machine's."""
     try:
-        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
-        whole = 0
-    return limits.job_memory_bytes or max(_SMALLEST_MEMORY, whole * 3 // 4)
+        total = 0
+    return limits.job_memory_bytes or max(_MIN_MEMORY_BYTES, total * 3 // 4)
+
+
+def log_tail(log: Path, size_bytes: int = 8_000) -> str:
+    """Return the end of a worker's log."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - size_bytes))
+        return file.read().decode("utf-8", "replace")

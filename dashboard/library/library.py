@@ -13,11 +13,11 @@ from pathlib import Path
 from dashboard.errors import NotFound
 from dashboard.jobs.comparisons import Comparisons
 from dashboard.jobs.downloads import Downloads
-from dashboard.jobs.reading import Jobs
-from dashboard.jobs.workers import read
+from dashboard.jobs.reading import ReadingJobs
 from dashboard.library.catalog import FINISHED, UNFINISHED, Catalog, Recording, new_recording, now
 from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
 from dashboard.library.names import note_text, shown_name, tag_list
+from dashboard.library.results import ANALYSIS, SECTIONS_FILE, VIEW
 from dashboard.library.store import Store, new_id
 from dashboard.library.uploads import Uploads
 from dashboard.settings import Limits
@@ -41,7 +41,7 @@ class Library:
             self._lock.release()
             raise
         self._adding = threading.Lock()
-        self._jobs = Jobs(self._store, self._catalog, limits)
+        self._jobs = ReadingJobs(self._store, self._catalog, limits)
         self.downloads = Downloads(self, limits)
         self.comparisons = Comparisons(self, self._store, limits)
         self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.wake)
@@ -194,15 +194,15 @@ class Library:
 
     def view_path(self, recording_id: str) -> Path:
         """Return the ``tracekit-view/1`` block, compressed with gzip; see ``result_path``."""
-        return self.result_path(recording_id, read.VIEW)
+        return self.result_path(recording_id, VIEW)
 
     def analysis_path(self, recording_id: str) -> Path:
         """Return the ``tracekit-analysis/1`` document; see ``result_path``."""
-        return self.result_path(recording_id, read.ANALYSIS)
+        return self.result_path(recording_id, ANALYSIS)
 
     def sections_path(self, recording_id: str) -> Path:
         """Return a JSON object of the report's sections: name → HTML; see ``result_path``."""
-        return self.result_path(recording_id, read.SECTIONS_FILE)
+        return self.result_path(recording_id, SECTIONS_FILE)
 
     def result_path(self, recording_id: str, name: str) -> Path:
         """Return a file of the results; raise ``NotFound`` when the recording is deleted or not ready."""

@@ -33,6 +33,9 @@ _ID = re.compile(r"[0-9a-f]{32}")
 UPLOADED_FILE = "recording"
 """An uploaded file's name on the disk; the user's name for it stands in the catalog."""
 WORK = "work-"
+"""The beginning of the names of folders in which workers write."""
+TEMPORARY = "tmp"
+"""A work folder's folder for the temporary files of libraries and tools."""
 
 
 def new_id() -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import os
 import re
 import secrets
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dashboard.errors import Conflict, NoSpace, NotFound
+from dashboard.jobs.process import WorkerProcess
 from dashboard.library.catalog import Recording
 from dashboard.library.store import Store, acquired_lock
 from dashboard.recording.request import RecordingRequest, what
@@ -26,12 +24,11 @@ from dashboard.recording.state import DISCARD, LIVE, LOCK, Made, State, forget_s
 from tracekit.errors import TracekitError, UsageError
 
 _LOG = logging.getLogger(__name__)
-_ROOT = Path(__file__).resolve().parents[2]
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _LOOK_SECONDS = 0.5
 _SAVED = "form.template"
 """What xctrace writes last (see ``tracekit.record.result``)."""
-_LOST = "The process that recorded was ended from outside"
+_LOST = "The process that recorded was killed"
 
 
 class RecordingStore(Protocol):
@@ -61,7 +58,7 @@ class Attempts:
         self._store = Store(folder.expanduser().absolute())
         self._folder, self._library, self._min_free_bytes = self._store.recorded, library, min_free_bytes
         self._mutex = threading.RLock()
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, WorkerProcess] = {}
         self._opened: dict[str, tuple[str, ...]] = {}
         self._closing = threading.Event()
 
@@ -79,7 +76,7 @@ class Attempts:
         self._closing.set()
         with self._mutex:
             for attempt_id in self._processes:
-                self._hang_up(attempt_id)
+                self._processes[attempt_id].close_input()
 
     def all(self) -> list[Attempt]:
         """Return the attempts of which there is something to tell, newest first."""
@@ -93,7 +90,7 @@ class Attempts:
         """Return the ids, in the library, of what an attempt recorded; None while it is not there."""
         return self._opened.get(attempt_id)
 
-    def start(self, wanted: RecordingRequest) -> str:
+    def start(self, request: RecordingRequest) -> str:
         """Begin an attempt and return its id; raise ``Conflict`` while another one is under way."""
         with self._mutex:
             under_way = next((one for one in self.all() if one.state.phase in LIVE), None)
@@ -105,7 +102,7 @@ class Attempts:
             attempt_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
             folder = self._folder / attempt_id
             try:
-                self._begin(folder, wanted)
+                self._begin(folder, request)
             except OSError as error:
                 self._store.discard(folder)
                 kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
@@ -113,25 +110,18 @@ class Attempts:
             threading.Thread(target=self._await, args=(attempt_id,), daemon=True).start()
             return attempt_id
 
-    def _begin(self, folder: Path, wanted: RecordingRequest) -> None:
+    def _begin(self, folder: Path, request: RecordingRequest) -> None:
         folder.mkdir(mode=0o700, parents=True)
-        if not write_state(folder, State("preparing", what(wanted), wanted.seconds)):
+        if not write_state(folder, State("preparing", what(request), request.seconds)):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
-        with (folder / "recorder.log").open("wb") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own program; no shell reads it
-                [sys.executable, "-P", "-m", "dashboard.jobs.workers.record", str(folder.absolute())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                env={
-                    **os.environ,
-                    "PYTHONPATH": path,
-                },  # and the usual TMPDIR, where recorders lock each other out
-                start_new_session=True,  # an interrupt of the terminal is meant for the server
-            )
-        self._processes[folder.name] = process
-        self._say(folder.name, json.dumps({"wanted": asdict(wanted), "min_free_bytes": self._min_free_bytes}))
+        # With the usual folder for temporary files: recorders lock each other out there.
+        self._processes[folder.name] = WorkerProcess(
+            "dashboard.jobs.workers.record",
+            [str(folder.absolute())],
+            log=folder / "recorder.log",
+            task={"request": asdict(request), "min_free_bytes": self._min_free_bytes},
+            kills_group=False,  # xctrace saves what it has recorded
+        )
 
     def stop(self, attempt_id: str) -> None:
         """Stop and save; while it is being saved, ask whether xctrace shall be killed, and then do it."""
@@ -184,11 +174,9 @@ class Attempts:
 
     def _say(self, attempt_id: str, line: str) -> None:
         process = self._processes.get(attempt_id)
-        if process is None or process.stdin is None:
+        if process is None:
             raise Conflict("The dashboard was started anew, so the recording was stopped. It is being saved.")
-        with self._mutex, suppress(OSError, ValueError):  # it has just ended, which its state tells
-            process.stdin.write(line.encode() + b"\n")
-            process.stdin.flush()
+        process.write_line(line)
 
     def _state(self, folder: Path) -> State | None:
         state = read_state(folder)
@@ -206,7 +194,7 @@ class Attempts:
     def _is_alive(self, folder: Path) -> bool:
         process = self._processes.get(folder.name)
         if process is not None:
-            return process.poll() is None
+            return process.is_running()
         if not (folder / LOCK).exists():
             return False
         try:
@@ -217,16 +205,8 @@ class Attempts:
             return False
         return False
 
-    def _hang_up(self, attempt_id: str) -> None:
-        stdin = self._processes[attempt_id].stdin
-        with suppress(OSError):  # the rest of a line that nobody reads any more
-            if stdin is not None:
-                stdin.close()
-
     def _await(self, attempt_id: str) -> None:
         self._processes[attempt_id].wait()
-        with self._mutex:
-            self._hang_up(attempt_id)
         self._follow(attempt_id)
 
     def _follow(self, attempt_id: str) -> None:
@@ -283,4 +263,4 @@ def _saved(folder: Path, state: State) -> Iterator[Made]:
     known = {one.name for one in state.made}
     for path in sorted(folder.glob("*.trace")):
         if path.name not in known and (path / _SAVED).exists():
-            yield Made(path.name, note="The process that recorded it was ended from outside.")
+            yield Made(path.name, note="The process that recorded it was killed.")

@@ -7,7 +7,7 @@ import re
 from flask import Flask, Response, request, send_file
 
 from dashboard.error_responses import answer, sentence_of
-from dashboard.jobs.downloads import Busy, NotMade
+from dashboard.jobs.downloads import Busy, DownloadFailed
 from dashboard.jobs.formats import chosen
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
@@ -35,7 +35,7 @@ def register(server: Flask, library: Library) -> None:
             refused = answer(503, sentence_of(error))
             refused.headers["Retry-After"] = str(_RETRY_SECONDS)
             return refused
-        except NotMade as error:
+        except DownloadFailed as error:
             return answer(422, sentence_of(error))
         response = send_file(
             path, what.media_type, as_attachment=True, download_name=what.file_name(stem, redact, process)

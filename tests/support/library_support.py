@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dashboard.jobs.workers.read import RESULTS
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
+from dashboard.library.results import RESULTS_VERSION
 from dashboard.settings import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ EXPORTS_VERDICT = "Handed work to the ANE (3 samples)"
 XML = b'<?xml version="1.0"?>\n<trace-query-result></trace-query-result>\n'
 CONTENT = XML + bytes(range(256)) * 40
 FACTS = {"verdict": "", "device": "", "system": "", "duration_ns": 1, "samples": 0, "windows": 0}
-SUMMARY = json.dumps({"results": RESULTS, **FACTS})
+SUMMARY = json.dumps({"results": RESULTS_VERSION, **FACTS})
 """What a worker says of a recording."""
 QUIET = Limits(workers=0, free_disk_bytes=0)
 """Nothing is read: for all that comes before that."""

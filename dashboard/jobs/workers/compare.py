@@ -1,7 +1,7 @@
 """``python -m dashboard.jobs.workers.compare``: open both → compare → write what the page needs.
 
 The server writes one line of JSON (a ``Pair``) to standard input and keeps it open, see ``bootstrap``.
-What goes back is as of ``read``.
+The worker prints the same messages as ``read``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard.jobs import bootstrap
-from dashboard.jobs.workers.read import Channel, analysed, sentence
+from dashboard.jobs.bootstrap import Channel
+from dashboard.jobs.workers.read import analysed, sentence
 from tracekit.errors import TracekitError
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ SECTIONS, HTML, MARKDOWN, JSON = "sections.json", "comparison.html", "comparison
 
 @dataclass(frozen=True)
 class Pair:
-    """What to compare, BASE first: ``paths`` as ``os.fsencode`` in hex; ``names`` are for people.
+    """The recordings to compare, BASE first: ``paths`` as ``os.fsencode`` in hex; ``names`` are for display.
 
-    ``folder`` is made, and everything written there.
+    ``folder`` is made for the results.
     """
 
     names: tuple[str, str]
@@ -42,8 +43,7 @@ class Pair:
 
 def main() -> int:
     """Do one comparison and return the exit code."""
-    channel = Channel(os.fdopen(os.dup(1), "w", encoding="utf-8"))
-    os.dup2(2, 1)  # what libraries print is not for the server
+    channel = Channel.on_standard_output()
     pair = Pair(**json.loads(sys.stdin.buffer.readline()))
     bootstrap.end_with_server()
     bootstrap.limit_resources(pair.memory_bytes)
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def work(pair: Pair, channel: Channel) -> int:
-    """Compare, and return the exit code; what hinders it is told."""
+    """Compare, and return the exit code; a failure is sent to the server."""
     sides: list[Analysis] = []
     for name, shown, path, uploaded in zip(
         ("BASE", "NEW"), pair.names, _paths(pair), pair.uploaded, strict=True
@@ -64,7 +64,7 @@ def work(pair: Pair, channel: Channel) -> int:
     try:
         _write(Path(pair.folder), sides, channel)
     except MemoryError:
-        channel.send(failed="Comparing them needs more memory than it may take.")
+        channel.send(failed="Comparing them needs more memory than a worker may use.")
         return 1
     except OSError as error:
         traceback.print_exc()
@@ -97,7 +97,7 @@ def _sections(comparison: Comparison, base: Analysis, new: Analysis) -> str:
     from tracekit.report.html.elements import join
 
     places = join([timeline_place("base", base.trace.info.name), timeline_place("new", new.trace.info.name)])
-    return json.dumps({name: str(one) for name, one in sections(comparison, places).items()})
+    return json.dumps({name: str(markup) for name, markup in sections(comparison, places).items()})
 
 
 def _html(comparison: Comparison, base: Analysis, new: Analysis) -> str:

@@ -8,7 +8,7 @@ from dashboard.jobs import bootstrap
 
 
 def main() -> None:
-    """Run the command that the arguments are."""
+    """Run the tracekit command that the arguments name."""
     bootstrap.end_with_server()
     bootstrap.limit_resources(int(sys.argv.pop(1)))
     from tracekit.cli import main as command

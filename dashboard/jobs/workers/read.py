@@ -1,29 +1,26 @@
-"""``python -m dashboard.jobs.workers.read <library> <id>``: open → analyse → write what the pages need.
+"""``python -m dashboard.jobs.workers.read <library> <id>``: open → analyse → write the pages' data.
 
 The server writes one line of JSON (a ``Task``) to standard input and keeps it open, see ``bootstrap``.
-Lines of JSON go back on standard output: ``{"stage": …, "progress": …}``, and ``{"failed": sentence}`` before
-an end with exit code 1. Results appear as a whole in ``results/`` of the recording's folder.
+The worker prints lines of JSON: ``{"stage": …, "progress": …}``, and ``{"failed": sentence}`` before an end
+with exit code 1. The results appear as a whole in ``results/`` of the recording's folder, by renaming.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
 import sys
-import time
 import traceback
-from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
 from dashboard.jobs import bootstrap
+from dashboard.jobs.bootstrap import Channel
 from dashboard.library.inputs import left_out, openable, size_of
 from dashboard.library.names import one_line
+from dashboard.library.results import write_results
 from dashboard.library.store import UPLOADED_FILE, Store
 from tracekit.errors import InputError, TracekitError
 
@@ -31,23 +28,13 @@ if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
     from tracekit.model.trace import Issue
 
-RESULTS = 2
-"""Which form the results have: those of another form are made anew when the dashboard starts."""
-ANALYSIS, SECTIONS_FILE, SUMMARY, VIEW = "analysis.json", "sections.json", "summary.json", "view.bin.gz"
-PROCESSES = "processes.json"
-"""Pid and name of those of which one is to be chosen before anything is redacted; none mostly."""
-_REPORT_SECONDS = 0.2
-_COMPRESSION = 5
-_STATIC_PICTURE = "timeline"
-_LONGEST_SENTENCE = 1_000
-_LISTED = 5
-TEMPORARY = "tmp"
-"""Where libraries and tools put their temporary files, in the work folder."""
+_MAX_SENTENCE_LENGTH = 1_000
+_MAX_LISTED_FILES = 5
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to read: ``path`` as ``os.fsencode`` in hex, "" for what was uploaded; ``name`` is for people.
+    """The recording to read: ``path`` as ``os.fsencode`` in hex, "" for an upload; ``name`` is for display.
 
     ``work`` names a folder beside the results, which the server removes at the end.
     """
@@ -58,42 +45,9 @@ class Task:
     memory_bytes: int
 
 
-class Channel:
-    """Tells the server how far the work is."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._stage = ""
-        self._told = 0.0
-        self._all_bytes = self._before = self._last = 0
-
-    def stage(self, name: str, all_bytes: int = 0) -> None:
-        """Say what is being done from now on, and how many bytes it goes through."""
-        self._stage, self._told = name, time.monotonic()
-        self._all_bytes, self._before, self._last = all_bytes, 0, 0
-        self.send(stage=name, progress=None)
-
-    def __call__(self, done: int, _total: int | None) -> None:
-        """See ``parsers.source.Progress``; one file after the other begins at 0 again."""
-        if done < self._last:
-            self._before += self._last
-        self._last = done
-        now = time.monotonic()
-        if self._all_bytes and now - self._told >= _REPORT_SECONDS:
-            self._told = now
-            self.send(stage=self._stage, progress=min((self._before + done) / self._all_bytes, 1.0))
-
-    def send(self, **message: Any) -> None:
-        """Send one line."""
-        with suppress(OSError):  # no server reads it: the watch ends this process
-            self._stream.write(json.dumps(message) + "\n")
-            self._stream.flush()
-
-
 def main(folder: str, recording_id: str) -> int:
-    """Do one task and return the exit code."""
-    channel = Channel(os.fdopen(os.dup(1), "w", encoding="utf-8"))
-    os.dup2(2, 1)  # what libraries print is not for the server
+    """Read one recording and return the exit code."""
+    channel = Channel.on_standard_output()
     task = Task(**json.loads(sys.stdin.buffer.readline()))
     bootstrap.end_with_server()
     bootstrap.limit_resources(task.memory_bytes)
@@ -102,158 +56,68 @@ def main(folder: str, recording_id: str) -> int:
     path = Path(os.fsdecode(bytes.fromhex(task.path))) if task.path else store.input(recording_id)
     try:
         work.mkdir(mode=0o700)
-        read_into(work, path, task, channel)
+        analysis = analysed(path, task.name, not task.path, channel)
+        channel.stage("writing")
+        write_results(work, analysis)
         work.rename(store.results(recording_id))
     except (TracekitError, MemoryError, OSError, RecursionError) as error:
         channel.send(failed=sentence(error, task.name, path))
         return 1
-    except Exception as error:  # noqa: BLE001 - whatever it is, the page says so and the log has it
+    except Exception as error:  # noqa: BLE001 - the page shows a sentence, and the log has the traceback
         traceback.print_exc()
         channel.send(
-            failed=f"Reading {task.name} failed in a way that was not foreseen ({type(error).__name__})."
-            " The file worker.log in the recording's folder of the library says where."
+            failed=f"Reading {task.name} failed because of an error in tracekit ({type(error).__name__})."
+            " The file worker.log in the recording's folder of the library has the details."
         )
         return 1
     return 0
 
 
-def read_into(folder: Path, path: Path, task: Task, channel: Channel) -> None:
-    """Read a recording and write all that the pages need of it."""
-    analysis = analysed(path, task.name, not task.path, channel)
-    channel.stage("writing")
-    write_results(folder, analysis)
-
-
-def write_results(folder: Path, analysis: Analysis) -> None:
-    """Write all that the pages need of a recording."""
-    for name, content in _CONTENTS.items():
-        with (folder / name).open("wb") as file:
-            file.write(content(analysis))
-            file.flush()
-            os.fsync(file.fileno())
-    _write_samples(folder, analysis)
-
-
-def analysed(path: Path, name: str, uploaded: bool, channel: Channel, which: str = "") -> Analysis:
-    """Open and analyse a recording; the stages say ``which`` one it is, where there are several."""
-    channel.stage(f"opening{which}", size_of(path))
+def analysed(path: Path, name: str, uploaded: bool, channel: Channel, side: str = "") -> Analysis:
+    """Open and analyse a recording; ``side`` is appended to the stages where there are several recordings."""
+    channel.stage(f"opening{side}", size_of(path))
     import tracekit
 
     single = path / UPLOADED_FILE
-    found = [path] if not uploaded else [single] if single.is_file() else openable(path, name)
-    trace = tracekit.open_trace(found if len(found) > 1 else found[0], progress=channel)
-    if uploaded:  # its name on the disk is ours
+    inputs = [path] if not uploaded else [single] if single.is_file() else openable(path, name)
+    trace = tracekit.open_trace(inputs if len(inputs) > 1 else inputs[0], progress=channel)
+    if uploaded:  # its name on the disk is one of the library's
         trace = replace(trace, info=replace(trace.info, name=name))
-        trace = replace(trace, issues=(*trace.issues, *_left_out(path, found)))
-    channel.stage(f"analysing{which}")
+        trace = replace(trace, issues=(*trace.issues, *_ignored_files(path, inputs)))
+    channel.stage(f"analysing{side}")
     return tracekit.analyze(trace)
 
 
-def _left_out(folder: Path, found: list[Path]) -> list[Issue]:
-    """Return what is to be known of files that were uploaded together with the recording."""
+def _ignored_files(folder: Path, inputs: list[Path]) -> list[Issue]:
+    """Return an issue about files that were uploaded with the recording but are no part of it."""
     from tracekit.model.trace import Issue
 
-    names = left_out(folder, found) if folder.is_dir() and folder / UPLOADED_FILE not in found else []
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    told = one_line(f"{', '.join(names[:_LISTED])}{more}")
-    return [Issue("info", "files-ignored", f"no part of the recording, so not read: {told}")] if names else []
+    names = left_out(folder, inputs) if folder.is_dir() and folder / UPLOADED_FILE not in inputs else []
+    more = f" and {len(names) - _MAX_LISTED_FILES} more" if len(names) > _MAX_LISTED_FILES else ""
+    listed = one_line(f"{', '.join(names[:_MAX_LISTED_FILES])}{more}")
+    message = f"not read, because these files are no part of the recording: {listed}"
+    return [Issue("info", "files-ignored", message)] if names else []
 
 
-def _write_samples(folder: Path, analysis: Analysis) -> None:
-    from dashboard.tiles.columns import FOLDER
-    from dashboard.tiles.writing import write_samples
-
-    write_samples(folder / FOLDER, analysis)
-
-
-def _view(analysis: Analysis) -> bytes:
-    from tracekit.report.viewmodel.view import view_block
-
-    return gzip.compress(view_block(analysis, tiles=True), _COMPRESSION, mtime=0)
-
-
-def _analysis(analysis: Analysis) -> bytes:
-    from tracekit.report.analysis.json import to_json
-
-    return _utf8(to_json(analysis))
-
-
-def _sections(analysis: Analysis) -> bytes:
-    from tracekit.report.html.sections import SECTIONS, section
-    from tracekit.report.viewmodel.view import Extras
-
-    shown = [one for one in SECTIONS if one[0] != _STATIC_PICTURE]
-    return _utf8(json.dumps({one[0]: str(section(one, analysis, Extras())) for one in shown}))
-
-
-def _processes(analysis: Analysis) -> bytes:
-    """Return the processes of a recording of all of them, those with most samples first."""
-    import numpy as np
-
-    trace = analysis.trace
-    known = trace.threads[trace.threads["pid"] >= 0]
-    is_named = trace.info.pid is not None or (known["process"] == trace.info.process).any()
-    if is_named or known["pid"].nunique() < 2:
-        return _utf8("[]")
-    rows = trace.samples["thread_id"].to_numpy()
-    counts = np.bincount(rows[rows >= 0], minlength=len(trace.threads))
-    names: dict[int, str] = {}
-    sampled: Counter[int] = Counter()
-    for pid, name, count in zip(known["pid"], known["process"], counts[known.index], strict=True):
-        names.setdefault(int(pid), str(name))
-        sampled[int(pid)] += int(count)
-    most = sorted(names, key=lambda pid: (-sampled[pid], names[pid].casefold(), pid))
-    return _utf8(json.dumps([[pid, names[pid]] for pid in most]))
-
-
-def _summary(analysis: Analysis) -> bytes:
-    from tracekit.report.viewmodel.view import duration_of
-
-    info = analysis.trace.info
-    facts = {
-        "results": RESULTS,
-        "verdict": one_line(analysis.summary.sentence),
-        "device": one_line(info.device or info.model),
-        "system": one_line(info.os),
-        "duration_ns": info.duration_ns or duration_of(analysis),
-        "samples": len(analysis.trace.samples),
-        "windows": len(analysis.window_rows),
-    }
-    return _utf8(json.dumps(facts))
-
-
-_CONTENTS: dict[str, Callable[[Analysis], bytes]] = {
-    VIEW: _view,
-    ANALYSIS: _analysis,
-    SECTIONS_FILE: _sections,
-    PROCESSES: _processes,
-    SUMMARY: _summary,
-}
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
-
-
-def _in_the_page(advice: str) -> str:
-    """Return an advice that speaks of a command's arguments for people who add files to a page."""
-    return re.sub(r"\b([Nn])ame (?=the |one )", lambda at: "add " if at[1] == "n" else "Add ", advice)
+def _for_the_page(advice: str) -> str:
+    """Return advice about command-line arguments, worded for people who add files to a page."""
+    return re.sub(r"\b([Nn])ame (?=the |one )", lambda match: "add " if match[1] == "n" else "Add ", advice)
 
 
 def sentence(error: BaseException, name: str, path: Path) -> str:
-    """Return what went wrong in words that name the recording and no folder of this machine."""
+    """Return the reason of a failure in words that name the recording and no folder of this machine."""
     if isinstance(error, MemoryError):
-        return f"{name} needs more memory than a worker may take."
+        return f"{name} needs more memory than a worker may use."
     if isinstance(error, RecursionError):
-        return f"{name} is nested deeper than a recording is."
+        return f"{name} is nested deeper than any recording."
     if isinstance(error, OSError):
         return f"{name} could not be read to its end: {error.strerror or error}."
     text = str(error)
     if isinstance(error, InputError) and Path(error.source).name in (path.name, UPLOADED_FILE):
-        text = f"{name}: {error.problem} {_in_the_page(error.advice)}".strip()
+        text = f"{name}: {error.problem} {_for_the_page(error.advice)}".strip()
     for place in (f"{path}{os.sep}", str(path), f"{path.parent}{os.sep}"):
         text = text.replace(place, "" if place.endswith(os.sep) else name)
-    return one_line(text)[:_LONGEST_SENTENCE]
+    return one_line(text)[:_MAX_SENTENCE_LENGTH]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """``python -m dashboard.jobs.workers.record <folder>``: record, and say in the folder's state how it stands.
 
-The server writes one line of JSON (``{"wanted": …, "min_free_bytes": …}``) to standard input and keeps it
+The server writes one line of JSON (``{"request": …, "min_free_bytes": …}``) to standard input and keeps it
 open. Each further line asks to stop; its end, which is the server's, does so too: what was recorded is
 saved in any case, and the next server finds it. This process leads a session of its own, so that an
 interrupt meant for the server does not reach it; one that is meant for it stops and saves as well.
@@ -47,9 +47,9 @@ _ENDING: dict[StopReason, str] = {
 class Attempt:
     """One attempt: one recording, or one per compute-unit setting. Implements ``RecordingListener``."""
 
-    def __init__(self, folder: Path, wanted: RecordingRequest, min_free_bytes: int) -> None:
-        self._folder, self._wanted, self._min_free_bytes = folder, wanted, min_free_bytes
-        self._state = State("preparing", what(wanted), wanted.seconds)
+    def __init__(self, folder: Path, request: RecordingRequest, min_free_bytes: int) -> None:
+        self._folder, self._request, self._min_free_bytes = folder, request, min_free_bytes
+        self._state = State("preparing", what(request), request.seconds)
         self.requests = StopRequests()
 
     def run(self) -> None:
@@ -79,8 +79,10 @@ class Attempt:
         self._tell()
         tool = require_xctrace()
         version = read_version(tool)
-        self._wanted.check_process(Mac().processes() if self._wanted.pid else ())
-        jobs = plan_recordings(self._wanted.request(self._folder, self._min_free_bytes), tool, version, Mac())
+        self._request.check_process(Mac().processes() if self._request.pid else ())
+        jobs = plan_recordings(
+            self._request.request(self._folder, self._min_free_bytes), tool, version, Mac()
+        )
         for number, job in enumerate(jobs, 1):
             if self.requests.count:
                 self._stopped_before(number, len(jobs))
@@ -198,11 +200,11 @@ def _lock(path: Path) -> FileLock:
 def main(folder: Path) -> None:
     """Make the attempt that standard input asks for."""
     lines = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - unbuffered: nothing to lock at the end
-    asked = json.loads(lines.readline())
-    wanted = asked["wanted"]
-    wanted["compute_units"] = tuple(wanted["compute_units"])
+    task = json.loads(lines.readline())
+    request = task["request"]
+    request["compute_units"] = tuple(request["compute_units"])
     held = _lock(folder / LOCK)
-    attempt = Attempt(folder, RecordingRequest(**wanted), asked["min_free_bytes"])
+    attempt = Attempt(folder, RecordingRequest(**request), task["min_free_bytes"])
     threading.Thread(target=_heed, args=(lines, attempt.requests), daemon=True).start()
     attempt.run()
     held.release()

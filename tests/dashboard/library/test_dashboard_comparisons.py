@@ -17,9 +17,9 @@ from library_support import BUNDLE, EXPORTS, QUIET, is_alive, opened, ready, tre
 import tracekit
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs import comparisons as module
+from dashboard.jobs.bootstrap import Channel
 from dashboard.jobs.comparisons import ComparisonStatus
 from dashboard.jobs.workers import compare as worker
-from dashboard.jobs.workers.read import Channel
 from dashboard.library.library import Library
 from tracekit.comparison import compare
 from tracekit.errors import UsageError
@@ -56,7 +56,10 @@ def kept(library: Library) -> list[str]:
 
 
 def nothing_runs(library: Library) -> bool:
-    return library.comparisons._all() == [] and list(library._store.comparisons.glob("work-*")) == []
+    return (
+        library.comparisons._queue.unfinished() == []
+        and list(library._store.comparisons.glob("work-*")) == []
+    )
 
 
 # What is made ---------------------------------------------------------------------------------------------
@@ -313,7 +316,7 @@ def test_a_process_that_is_ended_from_outside_is_told_and_the_next_is_made(
     os.kill(pids[0], signal.SIGKILL)
     found = settled(library, base, new)
     assert found == ComparisonStatus(
-        "failed", message="Comparing was ended from outside (signal 9), perhaps because memory ran out."
+        "failed", message="Comparing was killed (signal 9), perhaps because memory ran out."
     )
     assert gone(pids) and nothing_runs(library)
     monkeypatch.setattr(sys, "executable", python)
@@ -327,7 +330,7 @@ def test_what_was_not_foreseen_is_told_without_what_it_said(
     base, new = both(library)
     program("echo Traceback at /secret >&2; exit 1")
     assert settled(library, base, new).message == (
-        "Comparing failed in a way that was not foreseen. The dashboard's terminal says more."
+        "Comparing failed because of an error in tracekit. The dashboard's terminal has the details."
     )
     assert "/secret" in caplog.text
 
@@ -351,13 +354,13 @@ def test_limits_hold(limits: object, told: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("step", "error", "told"),
     [
-        ("analysed", MemoryError(), "B.trace needs more memory than a worker may take."),
+        ("analysed", MemoryError(), "B.trace needs more memory than a worker may use."),
         (
             "analysed",
             OSError(5, "Input/output error"),
             "B.trace could not be read to its end: Input/output error.",
         ),
-        ("_write", MemoryError(), "Comparing them needs more memory than it may take."),
+        ("_write", MemoryError(), "Comparing them needs more memory than a worker may use."),
         (
             "_write",
             OSError(28, "No space left on device"),
@@ -382,7 +385,7 @@ def test_what_hinders_the_process_is_a_sentence(
 def test_too_many_at_once_are_told_to_come_again(
     library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_AT_ONCE", 1)
+    monkeypatch.setattr(module, "_MAX_UNFINISHED", 1)
     base, new, _pids = started(library, program, tmp_path)
     with pytest.raises(Conflict, match="Try again in a moment"):
         library.comparisons.ask(new, base)

@@ -30,11 +30,11 @@ from library_support import (
 import tracekit
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.jobs import process
-from dashboard.jobs.downloads import Busy, NotMade
+from dashboard.jobs.downloads import Busy, DownloadFailed
 from dashboard.jobs.formats import FORMATS, available, chosen
-from dashboard.jobs.workers import read
-from dashboard.jobs.workers.read import PROCESSES
+from dashboard.library import results
 from dashboard.library.library import Library
+from dashboard.library.results import PROCESSES
 from tracekit.errors import UsageError
 
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
@@ -116,8 +116,8 @@ def test_a_recording_of_all_processes_is_redacted_to_the_one_that_is_chosen(
     (library.analysis_path(recording).parent / PROCESSES).write_text('[[751, "Finder"], [42, "App"]]')
     program(f'echo "$ALL" > "$OUT"; echo made >> {tmp_path}/times')
     for pid, problem in (
-        ("", "was recorded of all processes. Choose on its page"),
-        ("43", "no choice of"),
+        ("", "is a recording of all processes. Choose the one to keep on its page"),
+        ("43", "offers no choice of"),
     ):
         with pytest.raises(UsageError, match=problem):
             library.downloads.path(recording, MARKDOWN, True, pid)
@@ -142,7 +142,7 @@ def test_who_did_most_is_offered_first() -> None:
 
 
 def offered(trace: tracekit.Trace) -> Any:
-    return json.loads(read._processes(tracekit.analyze(trace)))
+    return json.loads(results._processes(tracekit.analyze(trace)))
 
 
 def test_what_was_made_is_kept_until_the_recording_is_read_anew(
@@ -204,7 +204,7 @@ def test_who_asks_twice_at_once_has_it_made_once(
     program(f'echo x >> {tmp_path}/started; until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(made.path, recording, HTML) for _ in range(3)]
-        wait_for(lambda: made._waiting == 2)
+        wait_for(lambda: made._joined == 2)
         with pytest.raises(Busy):  # each that waits holds a thread of the server
             made.path(recording, HTML)
         go.touch()
@@ -220,7 +220,7 @@ def test_a_third_is_told_to_come_again(
     program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(2) as pool:
         asked = [pool.submit(made.path, recording, one) for one in (HTML, WINDOWS)]
-        wait_for(lambda: len(made._running) == 2)
+        wait_for(lambda: len(made._queue.unfinished()) == 2)
         with pytest.raises(Busy, match="Try again in a moment"):
             made.path(recording, MARKDOWN)
         go.touch()
@@ -239,7 +239,7 @@ def test_a_failure_is_a_sentence_without_folders_and_leaves_nothing(
     local = tmp_path / name
     local.write_bytes(b"<?xml version='1.0'?>\n<nothing/>")
     for recording in (uploaded, ready(library, library.add_file(local))):
-        with pytest.raises(NotMade) as failure:
+        with pytest.raises(DownloadFailed) as failure:
             library.downloads.path(recording, HTML)
         assert str(failure.value).startswith(name.removesuffix(".xml"))
         assert str(tmp_path) not in str(failure.value) and "\n" not in str(failure.value)
@@ -250,7 +250,7 @@ def test_a_failure_is_a_sentence_without_folders_and_leaves_nothing(
     ("script", "told"),
     [
         ("echo half > $OUT; echo 'Traceback: /secret' >&2; exit 1", "failed"),
-        ("kill -KILL $$", "was ended (signal 9)"),
+        ("kill -KILL $$", "was killed (signal 9)"),
         ("exit 0", "No such file"),
     ],
 )
@@ -260,7 +260,7 @@ def test_a_maker_that_breaks_down_leaves_nothing(
     recording = ready(library, library.add_file(BUNDLE))
     program(script)
     made = library.downloads
-    with pytest.raises(NotMade) as failure:
+    with pytest.raises(DownloadFailed) as failure:
         made.path(recording, HTML)
     assert told in str(failure.value) and "/secret" not in str(failure.value)
     assert left(library, recording) == ["results"]
@@ -275,7 +275,7 @@ def test_one_that_takes_too_long_is_ended_with_all_that_it_started(
     program(f"trap '' TERM; sleep 60 & echo $$ $! > {tmp_path}/pids; wait; sleep 60")
     with opened(tmp_path / "library", replace(QUIET, download_seconds=0.5)) as library:
         recording = ready(library, library.add_file(BUNDLE))
-        with pytest.raises(NotMade, match="took longer than"):
+        with pytest.raises(DownloadFailed, match="took longer than"):
             library.downloads.path(recording, HTML)
         assert no_longer_alive(tmp_path / "pids")
         assert left(library, recording) == ["results"]
@@ -311,7 +311,7 @@ def test_what_is_made_of_another_goes_on(
     program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(library.downloads.path, other, HTML)
-        wait_for(lambda: len(library.downloads._running) == 1)
+        wait_for(lambda: len(library.downloads._queue.unfinished()) == 1)
         library.purge(one)
         go.touch()
         assert asked.result().read_text() == "it\n"
@@ -320,7 +320,7 @@ def test_what_is_made_of_another_goes_on(
 def test_a_maker_that_wants_too_much_memory_is_told_of(tmp_path: Path) -> None:
     with opened(tmp_path / "library", replace(QUIET, download_memory_bytes=32 << 20)) as library:
         recording = ready(library, library.add_file(BUNDLE))
-        with pytest.raises(NotMade):
+        with pytest.raises(DownloadFailed):
             library.downloads.path(recording, HTML)
         assert left(library, recording) == ["results"]
 
@@ -330,7 +330,7 @@ def test_as_many_are_made_at_once_as_the_settings_say(program: Callable[[str], N
     with opened(tmp_path / "library", replace(QUIET, downloads=1)) as library, ThreadPoolExecutor(1) as pool:
         recording = ready(library, library.add_file(BUNDLE))
         asked = pool.submit(library.downloads.path, recording, HTML)
-        wait_for(lambda: len(library.downloads._running) == 1)
+        wait_for(lambda: len(library.downloads._queue.unfinished()) == 1)
         with pytest.raises(Busy):
             library.downloads.path(recording, WINDOWS)
         (tmp_path / "go").touch()

@@ -100,7 +100,7 @@ def test_without_room_in_the_catalog_an_upload_can_be_finished_later(
     ],
 )
 def test_a_disk_that_is_really_too_small(kilobytes: int, told: str, tmp_path: Path) -> None:
-    program = Path(__file__).with_name("full_disk.py")
+    program = ROOT / "tests" / "support" / "full_disk.py"
     path = os.pathsep.join([str(ROOT), str(program.parent)])
     command = [str(UNSHARE), "-rm", sys.executable, str(program), str(tmp_path), str(kilobytes)]
     done = subprocess.run(

@@ -11,6 +11,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from library_support import (
@@ -26,11 +27,8 @@ from library_support import (
 from worker_support import EXPORT, ONE, RESULTS, TWO, Reading, Workers, all_end, left_of
 
 from dashboard.errors import NotFound
-from dashboard.jobs import process as children
-from dashboard.jobs import reading as jobs
-from dashboard.jobs import worker_process as process
-from dashboard.jobs.workers.read import Task
-from dashboard.library.store import Store
+from dashboard.jobs import process
+from dashboard.jobs import reading as reading_module
 
 # Stopping -------------------------------------------------------------------------------------------------
 
@@ -43,7 +41,7 @@ def test_a_worker_killed_in_the_midst_fails_and_can_be_tried_again(workers: Work
         os.kill(pids[0], signal.SIGKILL)
         failed = settled(library, recording)
         assert failed.state == "failed"
-        assert failed.message.startswith("Reading x.xml was ended from outside (signal 9)")
+        assert failed.message.startswith("Reading x.xml was killed (signal 9)")
         all_end(pids)
         assert left_of(library, recording) == []
         workers.read()
@@ -67,7 +65,7 @@ def test_progress_is_seen_while_it_works(workers: Workers, tmp_path: Path) -> No
 def test_cancel_ends_the_worker_and_what_it_started(
     workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setattr(children, "_GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(process, "_GRACE_SECONDS", 0.5)
     workers.do(what)
     with opened(tmp_path / "library", ONE) as library:
         recording, second = upload(library, "x.xml", EXPORT), upload(library, "y.xml", EXPORT)
@@ -93,18 +91,18 @@ def test_a_recording_cancelled_while_its_worker_starts_is_not_read(
     go_on = threading.Event()
 
     class Slow(process.WorkerProcess):
-        def __init__(self, store: Store, recording_id: str, task: Task) -> None:
+        def __init__(self, *arguments: Any, **options: Any) -> None:
             assert go_on.wait(10)
-            super().__init__(store, recording_id, task)
+            super().__init__(*arguments, **options)
 
-    monkeypatch.setattr(jobs, "WorkerProcess", Slow)
+    monkeypatch.setattr(reading_module, "WorkerProcess", Slow)
     with opened(tmp_path / "library", ONE) as library:
         recording = upload(library, "x.xml", EXPORT)
-        wait_for(lambda: recording.id in library._jobs._running)
-        job = library._jobs._running[recording.id]
+        wait_for(lambda: library._jobs._queue.find(recording.id))
+        job = library._jobs._queue.find(recording.id)
         cancelling = threading.Thread(target=library.cancel, args=(recording.id,))
         cancelling.start()
-        wait_for(lambda: job.stopped)
+        wait_for(lambda: job.cancelled)
         go_on.set()
         cancelling.join(20)
         assert not cancelling.is_alive()
@@ -170,8 +168,6 @@ SERVER = """
 import sys, time
 from pathlib import Path
 from dashboard.library.library import Library
-from dashboard.library.store import Store
-from dashboard.jobs.workers.read import Task
 library = Library(Path(sys.argv[1]))
 library.add_file(Path(sys.argv[2]))
 time.sleep(60)

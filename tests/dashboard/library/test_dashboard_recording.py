@@ -218,7 +218,7 @@ def test_a_server_that_is_interrupted_or_killed_costs_no_recording(
 def test_the_process_that_records_is_interrupted(library: Library, desk: Attempts) -> None:
     attempt = desk.start(LONG)
     until(desk, attempt, "recording")
-    desk._processes[attempt].send_signal(signal.SIGTERM)
+    desk._processes[attempt].send(signal.SIGTERM)
     assert len(until_opened(desk, attempt)) == 1
 
 
@@ -228,11 +228,11 @@ def test_the_process_that_records_is_killed(
     """xctrace is in a session of its own, goes on to its time limit, and what it saves is found."""
     attempt = desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=3))
     until(desk, attempt, "recording")
-    desk._processes[attempt].kill()
+    desk._processes[attempt].send(signal.SIGKILL)
     state = until(desk, attempt, "lost")
-    assert "ended from outside" in state.message and "will be found" in state.message
+    assert "was killed" in state.message and "will be found" in state.message
     (number,) = until_opened(desk, attempt)
-    assert "ended from outside" in library.recording(number).note
+    assert "was killed" in library.recording(number).note
     assert desk.all() == []
 
 

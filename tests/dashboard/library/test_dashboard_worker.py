@@ -21,7 +21,7 @@ from worker_support import EXPORT, ONE, RESULTS, Reading, Workers, left_of
 
 import tracekit
 from dashboard.errors import NotFound
-from dashboard.jobs.workers import read
+from dashboard.library import results
 
 
 def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
@@ -39,7 +39,7 @@ def test_the_length_is_the_recording_s_own_whatever_lies_behind_its_end() -> Non
 
     def told(duration_ns: int | None) -> int:
         info = replace(analysis.trace.info, duration_ns=duration_ns)
-        summary = read._summary(replace(analysis, trace=replace(analysis.trace, info=info)))
+        summary = results._summary(replace(analysis, trace=replace(analysis.trace, info=info)))
         return int(json.loads(summary)["duration_ns"])
 
     assert told(1_000) == 1_000
@@ -88,7 +88,7 @@ def test_what_was_uploaded_beside_it_and_not_read_is_told(
     reading: Reading, name: str, told: list[str]
 ) -> None:
     issues = json.loads(reading.library.analysis_path(reading[name].id).read_bytes())["issues"]
-    prefix = "no part of the recording, so not read: "
+    prefix = "not read, because these files are no part of the recording: "
     found = [one["message"] for one in issues if one["code"] == "files-ignored"]
     assert found == [f"{prefix}{one}" for one in told]
 
@@ -147,7 +147,9 @@ def test_what_was_not_foreseen_leaves_a_log(workers: Workers, tmp_path: Path) ->
     with opened(tmp_path / "library", ONE) as library:
         recording = settled(library, upload(library, "x.xml", EXPORT))
         assert recording.state == "failed"
-        assert recording.message.startswith("Reading x.xml failed in a way that was not foreseen (KeyError).")
+        assert recording.message.startswith(
+            "Reading x.xml failed because of an error in tracekit (KeyError)."
+        )
         log = (library._store.recording(recording.id) / "worker.log").read_text()
         assert "no such thing" in log
 
@@ -157,7 +159,7 @@ def test_a_worker_that_takes_too_much_memory_is_refused_it(workers: Workers, tmp
     workers.do("grow")
     with opened(tmp_path / "library", replace(ONE, job_memory_bytes=1 << 30)) as library:
         recording = settled(library, upload(library, "x.xml", EXPORT))
-        assert recording.message == "x.xml needs more memory than a worker may take."
+        assert recording.message == "x.xml needs more memory than a worker may use."
 
 
 def test_a_worker_that_takes_too_long_is_stopped(workers: Workers, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from dashboard_support import SAMPLES
 from fake_library import BUSY, READY, recording
 
 from dashboard.errors import Conflict
-from dashboard.jobs.downloads import Busy, Downloads, NotMade
+from dashboard.jobs.downloads import Busy, DownloadFailed, Downloads
 from dashboard.library.library import Library
 from dashboard.pages.downloads import menu
 from dashboard.routes.files import file_stem
@@ -127,7 +127,7 @@ def test_names_in_the_header_are_harmless(name: str, header: str, client: Client
     ("error", "status"),
     [
         (Busy("Other downloads are being made."), 503),
-        (NotMade("It is damaged."), 422),
+        (DownloadFailed("It is damaged."), 422),
         (Conflict("It has changed."), 409),
         (KeyError("/home/somebody"), 500),
     ],

@@ -270,7 +270,7 @@ def test_a_worker_killed_in_its_work_is_told_on_the_page(running: Running, tab: 
             break
         tab.wait_for_timeout(10)
     os.kill(pids[0], signal.SIGKILL)
-    tab.get_by_text("was ended from outside (signal 9)").wait_for(timeout=PATIENCE_MS)
+    tab.get_by_text("was killed (signal 9)").wait_for(timeout=PATIENCE_MS)
     pictures(tab, "killed")
     tab.get_by_role("button", name="Try again: slow.xml").click()
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)

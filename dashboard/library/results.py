@@ -1,0 +1,111 @@
+"""The results of reading a recording: the files that the pages need, written by a worker."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.library.names import one_line
+
+if TYPE_CHECKING:
+    from tracekit.analysis.result import Analysis
+
+RESULTS_VERSION = 2
+"""The version of the results: results of another version are made again when the dashboard starts."""
+ANALYSIS, SECTIONS_FILE, SUMMARY, VIEW = "analysis.json", "sections.json", "summary.json", "view.bin.gz"
+PROCESSES = "processes.json"
+"""Pid and name of the processes to choose from before redacting; mostly none."""
+_COMPRESSION = 5
+_STATIC_PICTURE = "timeline"
+
+
+def write_results(folder: Path, analysis: Analysis) -> None:
+    """Write all that the pages need of a recording."""
+    for name, content in _CONTENTS.items():
+        with (folder / name).open("wb") as file:
+            file.write(content(analysis))
+            file.flush()
+            os.fsync(file.fileno())
+    _write_samples(folder, analysis)
+
+
+def _write_samples(folder: Path, analysis: Analysis) -> None:
+    from dashboard.tiles.columns import FOLDER
+    from dashboard.tiles.writing import write_samples
+
+    write_samples(folder / FOLDER, analysis)
+
+
+def _view(analysis: Analysis) -> bytes:
+    from tracekit.report.viewmodel.view import view_block
+
+    return gzip.compress(view_block(analysis, tiles=True), _COMPRESSION, mtime=0)
+
+
+def _analysis(analysis: Analysis) -> bytes:
+    from tracekit.report.analysis.json import to_json
+
+    return _utf8(to_json(analysis))
+
+
+def _sections(analysis: Analysis) -> bytes:
+    from tracekit.report.html.sections import SECTIONS, section
+    from tracekit.report.viewmodel.view import Extras
+
+    shown = [entry for entry in SECTIONS if entry[0] != _STATIC_PICTURE]
+    return _utf8(json.dumps({entry[0]: str(section(entry, analysis, Extras())) for entry in shown}))
+
+
+def _processes(analysis: Analysis) -> bytes:
+    """Return the processes of a recording of all processes, those with most samples first."""
+    import numpy as np
+
+    trace = analysis.trace
+    threads = trace.threads[trace.threads["pid"] >= 0]
+    has_target = trace.info.pid is not None or (threads["process"] == trace.info.process).any()
+    if has_target or threads["pid"].nunique() < 2:
+        return _utf8("[]")
+    # Samples per thread (its row number), then per process.
+    thread_ids = trace.samples["thread_id"].to_numpy()
+    counts = np.bincount(thread_ids[thread_ids >= 0], minlength=len(trace.threads))
+    names: dict[int, str] = {}
+    samples: Counter[int] = Counter()
+    for pid, name, count in zip(threads["pid"], threads["process"], counts[threads.index], strict=True):
+        names.setdefault(int(pid), str(name))
+        samples[int(pid)] += int(count)
+    order = sorted(names, key=lambda pid: (-samples[pid], names[pid].casefold(), pid))
+    return _utf8(json.dumps([[pid, names[pid]] for pid in order]))
+
+
+def _summary(analysis: Analysis) -> bytes:
+    from tracekit.report.viewmodel.view import duration_of
+
+    info = analysis.trace.info
+    facts = {
+        "results": RESULTS_VERSION,
+        "verdict": one_line(analysis.summary.sentence),
+        "device": one_line(info.device or info.model),
+        "system": one_line(info.os),
+        "duration_ns": info.duration_ns or duration_of(analysis),
+        "samples": len(analysis.trace.samples),
+        "windows": len(analysis.window_rows),
+    }
+    return _utf8(json.dumps(facts))
+
+
+_CONTENTS: dict[str, Callable[[Analysis], bytes]] = {
+    VIEW: _view,
+    ANALYSIS: _analysis,
+    SECTIONS_FILE: _sections,
+    PROCESSES: _processes,
+    SUMMARY: _summary,
+}
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
