@@ -118,7 +118,7 @@ def test_no_format_tells_a_prompt_unless_asked(inferences: str, format_: str, tm
 
 def test_what_is_not_printed_is_not_noted(inferences: str) -> None:
     chosen = (inferences, "--schema", "ModelInferenceTable", "--columns")
-    assert "hidden: prompt; --private" in run(*chosen, "prompt,start").stderr
+    assert "are hidden: prompt. Show" in run(*chosen, "prompt,start").stderr
     assert run(*chosen, "start,content").stderr == ""
     assert run(*chosen, "prompt", "--limit", "0").stderr == ""
     assert run(*chosen, "prompt", "--private").stderr == ""
