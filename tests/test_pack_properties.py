@@ -20,8 +20,8 @@ from tracekit.detect import open_source
 from tracekit.errors import TracekitError
 from tracekit.load import open_trace
 from tracekit.model.tables import Column, StackTable, Table
-from tracekit.parsers.pack.layout import MANIFEST
-from tracekit.parsers.pack.writer import write_pack
+from tracekit.parsers.pack.format import MANIFEST
+from tracekit.parsers.pack.write import write_pack
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 PACK = write_pack(held(TABLE), "0.1")

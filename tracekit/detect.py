@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.errors import InputError, UsageError
-from tracekit.parsers.bundle.files import is_archive, is_bundle_folder, open_bundle_files
-from tracekit.parsers.pack.layout import MANIFEST
-from tracekit.parsers.pack.members import is_pack
+from tracekit.parsers.bundle.container import is_archive, is_bundle_folder, open_bundle_files
+from tracekit.parsers.pack.format import MANIFEST
+from tracekit.parsers.pack.read import is_pack
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import STDIN

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tracekit.errors import InputError
-from tracekit.parsers.bundle.files import is_archive, is_bundle_folder
+from tracekit.parsers.bundle.container import is_archive, is_bundle_folder
 
 HEAD_BYTES = 512
 _TAR_MAGIC_AT = 257

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from documents_support import document, node, schema, write
 
 from tracekit.cli import main
-from tracekit.parsers.pack.layout import MANIFEST
+from tracekit.parsers.pack.format import MANIFEST
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 BUNDLE = str(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")

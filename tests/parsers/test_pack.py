@@ -18,9 +18,9 @@ from tracekit.errors import InputError
 from tracekit.load import trace_of
 from tracekit.model.tables import StackTable, TableInfo
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.in_memory import Unreadable, hold
-from tracekit.parsers.pack.layout import MANIFEST
-from tracekit.parsers.pack.writer import write_pack
+from tracekit.parsers.in_memory import Unreadable, read_into_memory
+from tracekit.parsers.pack.format import MANIFEST
+from tracekit.parsers.pack.write import write_pack
 from tracekit.report.analysis.json import to_dict
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -70,10 +70,10 @@ def test_stacks_that_tables_share_are_stored_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: Path(path).parent.name + Path(path).name)
 def test_a_recording_and_its_pack_say_the_same(recording: str, tmp_path: Path) -> None:
     source = open_source(recording)
-    held_tables = hold(source)
+    held_tables = read_into_memory(source)
     path = packed(tmp_path, held_tables)
     pack = open_source(path)
-    for (run, schema), tables in held_tables.held.items():
+    for (run, schema), tables in held_tables.contents.items():
         for one, other in zip(tables, pack.tables(schema, run), strict=True):
             assert_equal(one, other)
     documents = [to_dict(analyze(trace_of(one))) for one in (open_source(recording), open_source(path))]
@@ -86,7 +86,7 @@ def test_a_recording_and_its_pack_say_the_same(recording: str, tmp_path: Path) -
 
 def test_a_pack_of_a_pack_is_the_same_pack(tmp_path: Path) -> None:
     path = packed(tmp_path, held(TABLE))
-    assert write_pack(hold(open_source(path)), "0.1") == Path(path).read_bytes()
+    assert write_pack(read_into_memory(open_source(path)), "0.1") == Path(path).read_bytes()
 
 
 def test_a_table_that_could_not_be_read_stays_an_error_and_an_issue(tmp_path: Path) -> None:
@@ -121,14 +121,14 @@ class _Broken:
 
 
 def test_what_can_be_read_is_held() -> None:
-    source = hold(_Broken("cpu-profile"))
-    assert list(source.held) == [(1, "time-profile")]
+    source = read_into_memory(_Broken("cpu-profile"))
+    assert list(source.contents) == [(1, "time-profile")]
     assert source.unreadable == {(1, "cpu-profile"): Unreadable("'cpu-profile' is cut off.")}
 
 
 def test_nothing_that_can_be_read_is_the_first_error() -> None:
     with pytest.raises(InputError, match="'time-profile' is cut off"):
-        hold(_Broken("time-profile", "cpu-profile"))
+        read_into_memory(_Broken("time-profile", "cpu-profile"))
 
 
 def test_tables_that_are_not_packed_are_not_here(tmp_path: Path) -> None:
@@ -138,5 +138,5 @@ def test_tables_that_are_not_packed_are_not_here(tmp_path: Path) -> None:
             tables=(TableInfo("time-profile", row_count=3), TableInfo("odd", row_count=4)),
         ),
     )
-    source = hold(replace(held(TABLE), runs=runs))
+    source = read_into_memory(replace(held(TABLE), runs=runs))
     assert [table.row_count for table in source.runs[0].tables] == [3, None]

@@ -14,7 +14,7 @@ from pack_support import TABLE, changed, held, packed, read_all
 
 from tracekit.detect import open_source
 from tracekit.errors import InputError, UsageError
-from tracekit.parsers.pack.layout import MANIFEST
+from tracekit.parsers.pack.format import MANIFEST
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def test_a_member_that_is_missing(pack: str) -> None:
 
 
 def test_a_manifest_that_is_no_json(pack: str) -> None:
-    assert "is not the JSON" in refused(changed(pack, **{MANIFEST: b"{"}))
-    assert "is not the JSON" in refused(changed(pack, **{MANIFEST: b"[" * 100_000}))
-    assert "no object where manifest should be" in refused(changed(pack, **{MANIFEST: b"[]"}))
+    assert "is not valid JSON" in refused(changed(pack, **{MANIFEST: b"{"}))
+    assert "is not valid JSON" in refused(changed(pack, **{MANIFEST: b"[" * 100_000}))
+    assert "no object at manifest" in refused(changed(pack, **{MANIFEST: b"[]"}))
 
 
 def test_a_newer_format_says_to_update(pack: str) -> None:
@@ -69,7 +69,7 @@ CHANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "true for a number": (lambda m: m["runs"][0]["info"].update(pid=True), "info.pid"),
     "a pid below 0": (lambda m: m["runs"][0]["info"].update(pid=-1), "info.pid"),
     "an unknown severity": (lambda m: m["runs"][0]["issues"][0].update(severity="bad"), "severity"),
-    "an unknown kind": (lambda m: column("time")(m).update(kind="pickle"), "no known kind"),
+    "an unknown kind": (lambda m: column("time")(m).update(kind="pickle"), "an unknown kind"),
     "another kind": (lambda m: column("time")(m).update(kind="float"), "another type than float64"),
     "a column twice": (lambda m: column("time")(m).update(mnemonic="id"), "or twice"),
     "rows that are not there": (lambda m: m["runs"][0]["tables"][0].update(rows=4), "lists other rows"),
@@ -89,9 +89,9 @@ CHANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "threads that are not there": (lambda m: m["runs"][0]["tables"][0].update(threads=7), "no threads 7"),
     "an unknown core": (
         lambda m: m["runs"][0]["tables"][0]["cores"][0].update(type="X"),
-        "cannot stand there",
+        "refers to an invalid value",
     ),
-    "parts for a list": (lambda m: column("label")(m).update(kind="ints"), "cannot stand there"),
+    "parts for a list": (lambda m: column("label")(m).update(kind="ints"), "refers to an invalid value"),
     "more cells than a pack may have": (
         lambda m: m["runs"][0].update(more=[{"type": "int64", "count": 2**30}]),
         "far more than a recording",
@@ -123,15 +123,27 @@ def with_array(pack: str, find: Callable[[Any], Any], values: np.ndarray[Any, An
 
 
 REFERENCES: dict[str, tuple[Callable[[Any], Any], list[int], str]] = {
-    "a thread": (lambda m: column("thread")(m)["values"], [2, 0, 0], "refers to what is not there"),
-    "a process": (lambda m: column("process")(m)["values"], [0, 0, -2], "refers to what is not there"),
-    "a stack": (lambda m: column("stack")(m)["values"], [0, 0, 2], "refers to what is not there"),
-    "a word": (lambda m: column("word")(m)["codes"], [0, 0, 2], "refers to what is not there"),
-    "a composite cell": (lambda m: column("label")(m)["codes"], [0, 9, 0], "refers to what is not there"),
-    "a frame": (lambda m: m["stacks"][0]["frame_ids"], [0, 2], "frames or binaries that are not there"),
-    "no frame": (lambda m: m["stacks"][0]["frame_ids"], [0, -1], "frames or binaries that are not there"),
-    "a binary": (lambda m: m["stacks"][0]["frames"]["binary_id"]["values"], [0, 1], "binaries that are not"),
-    "a name": (lambda m: m["threads"][0]["name"]["codes"], [0, -1], "cannot stand there"),
+    "a thread": (lambda m: column("thread")(m)["values"], [2, 0, 0], "refers to a value that does not exist"),
+    "a process": (
+        lambda m: column("process")(m)["values"],
+        [0, 0, -2],
+        "refers to a value that does not exist",
+    ),
+    "a stack": (lambda m: column("stack")(m)["values"], [0, 0, 2], "refers to a value that does not exist"),
+    "a word": (lambda m: column("word")(m)["codes"], [0, 0, 2], "refers to a value that does not exist"),
+    "a composite cell": (
+        lambda m: column("label")(m)["codes"],
+        [0, 9, 0],
+        "refers to a value that does not exist",
+    ),
+    "a frame": (lambda m: m["stacks"][0]["frame_ids"], [0, 2], "frames or binaries that do not exist"),
+    "no frame": (lambda m: m["stacks"][0]["frame_ids"], [0, -1], "frames or binaries that do not exist"),
+    "a binary": (
+        lambda m: m["stacks"][0]["frames"]["binary_id"]["values"],
+        [0, 1],
+        "binaries that do not exist",
+    ),
+    "a name": (lambda m: m["threads"][0]["name"]["codes"], [0, -1], "refers to an invalid value"),
 }
 
 
@@ -183,7 +195,7 @@ def test_a_composite_cell_that_is_nested_too_deep(pack: str) -> None:
     def point(document: Any) -> None:
         column("label")(document)["cells"] = {"member": "data/own", "bytes": len(deep)}
 
-    assert "cannot stand there" in refused(changed(pack, manifest=point, data_own=deep))
+    assert "refers to an invalid value" in refused(changed(pack, manifest=point, data_own=deep))
 
 
 def test_a_pack_with_other_inputs_is_refused(pack: str) -> None:
@@ -202,4 +214,4 @@ def test_more_composite_cells_than_rows(pack: str) -> None:
     def point(document: Any) -> None:
         column("label")(document)["cells"] = {"member": "data/own", "bytes": len(cells)}
 
-    assert "cannot stand there" in refused(changed(pack, manifest=point, data_own=cells))
+    assert "refers to an invalid value" in refused(changed(pack, manifest=point, data_own=cells))

@@ -19,7 +19,7 @@ from bundle_writer import BundleWriter, Files, RunWriter
 
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
-from tracekit.parsers.bundle.errors import DamagedFileError
+from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.source import BundleSource
 
 APP = Process(4711, "SampleApp", "/Applications/SampleApp.app/Contents/MacOS/SampleApp")

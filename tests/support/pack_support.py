@@ -16,9 +16,9 @@ from tracekit.detect import open_source
 from tracekit.model.columns import BINARIES, FRAMES, PROCESSES, THREADS
 from tracekit.model.tables import Column, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
-from tracekit.parsers.in_memory import HeldSource
-from tracekit.parsers.pack.layout import MANIFEST
-from tracekit.parsers.pack.writer import write_pack
+from tracekit.parsers.in_memory import InMemorySource
+from tracekit.parsers.pack.format import MANIFEST
+from tracekit.parsers.pack.write import write_pack
 
 NESTED = (("narrative-text", "é \x00"), ("uint64", 2**64 - 1), ("label", (("string", None), ("uuid", ()))))
 TABLE = Table(
@@ -71,17 +71,17 @@ INFO = TraceInfo("X.trace", "trace-bundle", device="Mac", duration_ns=9, pid=7, 
 LOST = Issue("warning", "lost-events", "3 events were lost", 3)
 
 
-def held(*tables: Table, **more: Any) -> HeldSource:
+def held(*tables: Table, **more: Any) -> InMemorySource:
     listed = tuple(TableInfo(t.schema, 1, at, t.attributes, len(t)) for at, t in enumerate(tables, 1))
     runs = (RunInfo(INFO, (*listed, TableInfo("unknown", 1, 9, row_count=None)), frozenset([7, 1])),)
     by_place: dict[tuple[int, str], tuple[Table, ...]] = {}
     for table in tables:
         by_place[1, table.schema] = (*by_place.get((1, table.schema), ()), table)
-    fields: dict[str, Any] = {"held": by_place, "noted": {1: (LOST,)}, **more}
-    return HeldSource("X.trace", "trace-bundle", True, runs, **fields)
+    fields: dict[str, Any] = {"contents": by_place, "issues_by_run": {1: (LOST,)}, **more}
+    return InMemorySource("X.trace", "trace-bundle", True, runs, **fields)
 
 
-def packed(folder: Path, source: HeldSource, name: str = "X.tracekit.zip") -> str:
+def packed(folder: Path, source: InMemorySource, name: str = "X.tracekit.zip") -> str:
     (folder / name).write_bytes(write_pack(source, "0.1"))
     return str(folder / name)
 

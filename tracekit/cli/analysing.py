@@ -126,8 +126,8 @@ def _redacted_trace(inputs: tuple[str, ...], choice: Choice, progress: Progress)
     from tracekit.detect import open_source
     from tracekit.load import trace_of
     from tracekit.model.schemas import READ_TABLES
-    from tracekit.parsers.in_memory import hold
+    from tracekit.parsers.in_memory import read_into_memory
     from tracekit.redact.source import redacted
 
-    held = hold(open_source(inputs, progress, choice.via, READ_TABLES))
+    held = read_into_memory(open_source(inputs, progress, choice.via, READ_TABLES))
     return trace_of(redacted(held, choice.process), choice.run, choice.samples)

@@ -71,13 +71,13 @@ def pack_command(
 
     from tracekit.detect import open_source
     from tracekit.model.schemas import READ_TABLES
-    from tracekit.parsers.in_memory import hold
-    from tracekit.parsers.pack.writer import write_pack
+    from tracekit.parsers.in_memory import read_into_memory
+    from tracekit.parsers.pack.write import write_pack
     from tracekit.redact.source import redacted, without_private_cells
     from tracekit.text import printable
 
     with Progress("Reading") as progress:
-        held = hold(open_source(inputs, progress, via, READ_TABLES))
+        held = read_into_memory(open_source(inputs, progress, via, READ_TABLES))
     if not private:
         held, hidden = without_private_cells(held)
         if hidden:

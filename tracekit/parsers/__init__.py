@@ -1,1 +1,1 @@
-"""Files → Source → Table → Trace. Knows no analysis."""
+"""The readers: files → ``Source`` → ``Table`` → the columns of a ``Trace``. Independent of the analysis."""

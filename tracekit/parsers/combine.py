@@ -1,9 +1,18 @@
-"""Joins tables and stacks of several documents: each has its own thread, process and stack rows."""
+"""Building blocks of a ``Table`` that the readers share.
+
+Distinct entities and their rows; unique stacks; and the joining of tables of several documents, each of which
+numbers its threads, processes and stacks from 0:
+
+    document A   threads [main, worker]    rows 0 1 1
+    document B   threads [worker, audio]   rows 1 0          row maps: A [0 1], B [1 2]
+    joined       threads [main, worker, audio]               rows 0 1 1 2 1
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +27,34 @@ from tracekit.parsers.compiled import distinct_runs
 Rows = npt.NDArray[np.int32]
 
 
+def distinct_records(records: Sequence[tuple[Any, ...]], columns: Columns) -> tuple[pd.DataFrame, Rows]:
+    """Return the distinct records as a frame of ``columns``, and the row of each record."""
+    rows: dict[tuple[Any, ...], int] = {}
+    ids = np.array([rows.setdefault(record, len(rows)) for record in records], np.int32)
+    frame = pd.DataFrame(list(rows), columns=list(columns.required)).astype(dict(columns.required))
+    return columns.check(frame, "threads and processes"), ids
+
+
+def rows_of_keys(sorted_keys: IntArray, rows: Rows, cells: IntArray, present: npt.NDArray[np.bool_]) -> Rows:
+    """Return the row of each cell, ``rows[i]`` for ``sorted_keys[i]``; -1 where ``present`` is false."""
+    row_of_cell = np.full(len(cells), -1, np.int32)
+    row_of_cell[present] = rows[np.searchsorted(sorted_keys, cells[present])]
+    return row_of_cell
+
+
+def unused_mnemonic(mnemonic: str, used: dict[str, Any]) -> str:
+    """Return the mnemonic, with a number behind it if it is in use.
+
+    No schema seen so far has two columns of one mnemonic; should one have them, both are read.
+    """
+    name, number = mnemonic, 2
+    while name in used:
+        name, number = f"{mnemonic}#{number}", number + 1
+    return name
+
+
 def concat_tables(tables: Sequence[Table]) -> Table:
-    """Return tables of one schema as one, rows in the given order; entity columns point into joined entities.
+    """Return tables of one schema as one, their rows one after another; ids refer to the joined entities.
 
     Columns that only some tables have are null for the others.
     """
@@ -29,16 +64,16 @@ def concat_tables(tables: Sequence[Table]) -> Table:
     processes, process_rows = concat_distinct([table.processes for table in tables])
     stacks, stack_rows = concat_stacks([table.stacks for table in tables])
     maps = {"thread": thread_rows, "process": process_rows, "stack": stack_rows}
-    parts = []
-    for at, table in enumerate(tables):
-        moved = {
-            c.mnemonic: remap(maps[c.kind][at], table.rows[c.mnemonic])
-            for c in table.columns
-            if c.kind in maps
+    pieces = []
+    for number, table in enumerate(tables):
+        remapped = {
+            column.mnemonic: remap(maps[column.kind][number], table.rows[column.mnemonic])
+            for column in table.columns
+            if column.kind in maps
         }
-        parts.append(table.rows.assign(**moved))
+        pieces.append(table.rows.assign(**remapped))
     columns = _joined_columns(tables)
-    rows = pd.concat(parts, ignore_index=True)
+    rows = pd.concat(pieces, ignore_index=True)
     for column in columns.values():
         if column.kind == "text":
             rows[column.mnemonic] = rows[column.mnemonic].astype("category")
@@ -56,28 +91,28 @@ def concat_tables(tables: Sequence[Table]) -> Table:
 
 
 def _joined_columns(tables: Sequence[Table]) -> dict[str, Column]:
-    """Return the columns of all tables; raise ``TracekitError`` for one that holds entities in some only."""
+    """Return the columns of all tables; raise ``TracekitError`` for one with entities in some tables only."""
     columns = {column.mnemonic: column for table in tables for column in table.columns}
     for column in (column for table in tables for column in table.columns):
         kinds = {column.kind, columns[column.mnemonic].kind}
         if len(kinds) > 1 and kinds & {"thread", "process", "stack"}:
-            held = " and ".join(sorted(kinds))
             raise TracekitError(
-                f"'{tables[0].schema}' comes in tables whose columns '{column.mnemonic}' hold different"
-                f" things ({held}): they cannot be put together."
+                f"The tables '{tables[0].schema}' cannot be joined: their columns '{column.mnemonic}' hold"
+                f" different kinds of values ({' and '.join(sorted(kinds))})."
             )
     return columns
 
 
 def remap(row_map: Rows, ids: pd.Series[int]) -> Rows:
-    """Return ``ids`` moved through ``row_map``; -1 stays -1."""
+    """Return the new row of each id, ``row_map[id]``; -1 stays -1."""
+    # An appended -1 is the element that index -1 selects.
     mapped: Rows = np.append(row_map, np.int32(-1))[ids.to_numpy()]
     return mapped
 
 
 def concat_distinct(frames: Sequence[pd.DataFrame]) -> tuple[pd.DataFrame, list[Rows]]:
     """Return the distinct rows of all frames, and for each frame the new row of each of its rows."""
-    every = pd.DataFrame(
+    all_rows = pd.DataFrame(
         {
             name: union_categoricals([frame[name] for frame in frames])
             if column.dtype == "category"
@@ -85,8 +120,13 @@ def concat_distinct(frames: Sequence[pd.DataFrame]) -> tuple[pd.DataFrame, list[
             for name, column in frames[0].items()
         }
     )
-    group = every.groupby(list(every.columns), sort=False, dropna=False).ngroup().to_numpy().astype(np.int32)
-    distinct = every.drop_duplicates(ignore_index=True).astype(dict(every.dtypes))
+    group = (
+        all_rows.groupby(list(all_rows.columns), sort=False, dropna=False)
+        .ngroup()
+        .to_numpy()
+        .astype(np.int32)
+    )
+    distinct = all_rows.drop_duplicates(ignore_index=True).astype(dict(all_rows.dtypes))
     ends = np.cumsum([len(frame) for frame in frames])[:-1]
     return distinct, list(np.split(group, ends))
 
@@ -101,8 +141,8 @@ def concat_stacks(tables: Sequence[StackTable]) -> tuple[StackTable, list[Rows]]
         ]
     )
     counts = np.concatenate([np.diff(table.offsets) for table in tables])
-    moved = [rows[table.frame_ids] for table, rows in zip(tables, frame_rows, strict=True)]
-    stacks, ids = unique_stacks(counts, np.concatenate(moved).astype(np.int32), frames, binaries)
+    new_ids = [rows[table.frame_ids] for table, rows in zip(tables, frame_rows, strict=True)]
+    stacks, ids = unique_stacks(counts, np.concatenate(new_ids).astype(np.int32), frames, binaries)
     ends = np.cumsum([len(table) for table in tables])[:-1]
     return stacks, list(np.split(ids, ends))
 
@@ -110,20 +150,23 @@ def concat_stacks(tables: Sequence[StackTable]) -> tuple[StackTable, list[Rows]]
 def unique_stacks(
     counts: IntArray, frame_ids: npt.NDArray[np.int32], frames: pd.DataFrame, binaries: pd.DataFrame
 ) -> tuple[StackTable, npt.NDArray[np.int32]]:
-    """Merge stacks of equal frames; return them, and the row of each of the given ones.
+    """Merge stacks of equal frames; return them, and for each stack its row among them.
 
     ``counts`` is the depth of each stack, ``frame_ids`` their rows of ``frames``, one stack after another.
-    A recording numbers one stack several times.
+    A recording may number the same stack several times.
     """
+    #   stacks     a  b  a  c          first = [0 1 0 3]: the first stack that is equal to each
+    #   is_first   1  1  0  1          rows of the merged stacks: [0 1 . 2]
+    #   result     rows[first] = [0 1 0 2]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     first = distinct_runs(frame_ids, offsets)
     is_first = first == np.arange(len(first))
     rows = (np.cumsum(is_first) - 1).astype(np.int32)
     if is_first.all():
         return StackTable(offsets, frame_ids, frames, binaries), rows
-    merged = frame_ids[np.repeat(is_first, counts)]
-    kept = np.concatenate([[0], np.cumsum(counts[is_first])]).astype(np.int64)
-    return StackTable(kept, merged, frames, binaries), rows[first]
+    merged_ids = frame_ids[np.repeat(is_first, counts)]
+    merged_offsets = np.concatenate([[0], np.cumsum(counts[is_first])]).astype(np.int64)
+    return StackTable(merged_offsets, merged_ids, frames, binaries), rows[first]
 
 
 def stack_pairs(stacks: StackTable, upper: Rows, lower: Rows) -> tuple[StackTable, Rows]:
@@ -134,10 +177,10 @@ def stack_pairs(stacks: StackTable, upper: Rows, lower: Rows) -> tuple[StackTabl
     pairs, inverse = np.unique(np.stack([upper, lower], axis=1), axis=0, return_inverse=True)
     pieces: list[Rows] = []
     ids = np.full(len(pairs), -1, np.int32)
-    for at, (leaf_side, root_side) in enumerate(pairs.tolist()):
+    for pair, (leaf_side, root_side) in enumerate(pairs.tolist()):
         if leaf_side < 0 and root_side < 0:
             continue
-        ids[at] = len(pieces)
+        ids[pair] = len(pieces)
         pieces.append(np.concatenate([stacks.stack(side) for side in (leaf_side, root_side) if side >= 0]))
     offsets = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
     frame_ids = np.concatenate(pieces).astype(np.int32) if pieces else np.zeros(0, np.int32)

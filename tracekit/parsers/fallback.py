@@ -1,4 +1,4 @@
-"""Two ways to read one recording: the second is asked where the first fails."""
+"""Two ways to read one recording: a table that the first cannot read comes from the second."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from tracekit.parsers.source import Source
 
 
 class FallbackSource:
-    """Reads from ``first``; a table that it cannot read comes from ``second()``. Implements ``Source``.
+    """Reads from ``first``; a table that it cannot read comes from ``open_second()``. Implements ``Source``.
 
-    ``second`` is called when it is needed and not before; None means that there is no other way, and the
-    error stands. ``described`` says what it is, for the issue that tells so.
+    ``open_second`` is called on the first failure and not before; it returns None when there is no other
+    way, and the error stands. ``description`` names the second way in the issue.
     """
 
-    def __init__(self, first: Source, second: Callable[[], Source | None], described: str) -> None:
+    def __init__(self, first: Source, open_second: Callable[[], Source | None], description: str) -> None:
         self.name = first.name
         self.has_toc = first.has_toc
         self._first = first
-        self._open_second = second
-        self._described = described
+        self._open_second = open_second
+        self._description = description
         self._second: Source | None = None
         self._issues: list[Issue] = []
 
-    def prefer_second(self, why: str) -> None:
-        """Read everything from ``second`` where there is one: ``first`` lists a table that it cannot read."""
-        if self._ask_second(why):
+    def prefer_second(self, reason: str) -> None:
+        """Read everything the second way, if there is one: the first lists a table that it cannot read."""
+        if self._switch(reason):
             self._first = self._second or self._first
 
     def toc(self) -> tuple[RunInfo, ...]:
@@ -38,23 +38,25 @@ class FallbackSource:
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
         try:
+            # Complete before the first table is yielded: a caller must not get half of each reading.
             yield from list(self._first.tables(schema, run))
         except InputError as error:
-            if self._first is self._second or not self._ask_second(error.problem.rstrip(".")):
+            if self._first is self._second or not self._switch(error.problem.rstrip(".")):
                 raise
             assert self._second is not None
             yield from self._second.tables(schema, run)
 
-    def _ask_second(self, why: str) -> bool:
+    def _switch(self, reason: str) -> bool:
+        """Open the second way and note the reason; return False when there is none."""
         self._second = self._second or self._open_second()
         if self._second is None:
             return False
-        text = f"{why}; it was read through {self._described} instead"
+        text = f"{reason}; it was read through {self._description} instead"
         self._issues.append(Issue("warning", "read-otherwise", text))
         return True
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
         sources = dict.fromkeys((self._first, self._second))
-        found = [issue for source in sources if source for issue in source.issues(run)]
-        return (*found, *self._issues)
+        issues = [issue for source in sources if source for issue in source.issues(run)]
+        return (*issues, *self._issues)

@@ -1,4 +1,8 @@
-"""The tables of a recording that an analysis can use, held in memory: what goes into a pack."""
+"""A recording's tables in memory: the content of a pack, and a source for comparisons and tests.
+
+``read_into_memory`` keeps the tables that an analysis can use (``READ_TABLES``); ``redact`` changes
+them, and ``pack`` writes them to a file.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +16,30 @@ from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.source import Source
 
-Place: TypeAlias = tuple[int, str]
+TableKey: TypeAlias = tuple[int, str]
 """A run's number and a schema."""
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Why the tables of one schema could not be read."""
+    """The reason why the tables of one schema could not be read."""
 
     problem: str
     advice: str = ""
 
 
 @dataclass
-class HeldSource:
+class InMemorySource:
     """Implements ``parsers.source.Source``. An ``unreadable`` table raises its error again."""
 
     name: str
     origin: str
-    """The kind of what the tables were read from in the first place; see ``TraceInfo.kind``."""
+    """The kind of input that the tables were first read from; see ``TraceInfo.kind``."""
     has_toc: bool
     runs: tuple[RunInfo, ...]
-    held: Mapping[Place, tuple[Table, ...]]
-    unreadable: Mapping[Place, Unreadable] = field(default_factory=dict)
-    noted: Mapping[int, tuple[Issue, ...]] = field(default_factory=dict)
+    contents: Mapping[TableKey, tuple[Table, ...]]
+    unreadable: Mapping[TableKey, Unreadable] = field(default_factory=dict)
+    issues_by_run: Mapping[int, tuple[Issue, ...]] = field(default_factory=dict)
 
     def toc(self) -> tuple[RunInfo, ...]:
         """See ``Source.toc``."""
@@ -43,80 +47,84 @@ class HeldSource:
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        place = (run, schema)
-        if place in self.unreadable:
-            raise InputError(self.name, self.unreadable[place].problem, self.unreadable[place].advice)
-        yield from self.held.get(place, ())
+        key = (run, schema)
+        if key in self.unreadable:
+            raise InputError(self.name, self.unreadable[key].problem, self.unreadable[key].advice)
+        yield from self.contents.get(key, ())
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
-        return issues_of(self.noted, run)
+        return issues_of(self.issues_by_run, run)
 
 
-def issues_of(noted: Mapping[int, tuple[Issue, ...]], run: int | None) -> tuple[Issue, ...]:
+def issues_of(issues_by_run: Mapping[int, tuple[Issue, ...]], run: int | None) -> tuple[Issue, ...]:
     """Return the issues of one run, or of all, each once."""
-    return tuple(dict.fromkeys(one for at, issues in noted.items() if run in (None, at) for one in issues))
+    issues = (issue for of, issues in issues_by_run.items() if run in (None, of) for issue in issues)
+    return tuple(dict.fromkeys(issues))
 
 
-def hold(source: Source) -> HeldSource:
+def read_into_memory(source: Source) -> InMemorySource:
     """Read every run's tables of ``READ_TABLES``.
 
-    Where some cannot be read, the rest is held. Raises the first error when none can, and ``InputError`` when
-    there is none.
+    Unreadable tables are noted, as long as some table can be read. Raises the first error when none can, and
+    ``InputError`` when the source has no such table.
     """
-    held: dict[Place, tuple[Table, ...]] = {}
-    errors: dict[Place, TracekitError] = {}
+    contents: dict[TableKey, tuple[Table, ...]] = {}
+    errors: dict[TableKey, TracekitError] = {}
     for run in source.toc():
         listed = {table.schema for table in run.tables}
-        for schema in (one for one in READ_TABLES if one in listed):
-            place = (run.info.run, schema)
+        for schema in (schema for schema in READ_TABLES if schema in listed):
+            key = (run.info.run, schema)
             try:
                 tables = tuple(source.tables(schema, run.info.run))
             except TracekitError as error:
-                errors[place] = error
+                errors[key] = error
             else:
-                held.update({place: tables} if tables else {})
-    if not held:
+                contents.update({key: tables} if tables else {})
+    if not contents:
         raise next(
             iter(errors.values()), InputError(source.name, "holds no table that an analysis could use.")
         )
-    runs = tuple(_only(run, held.keys() | errors.keys()) for run in source.toc())
-    unreadable = {place: _reason(place[1], error) for place, error in errors.items()}
-    noted = {run.info.run: source.issues(run.info.run) for run in runs}
-    return recount(HeldSource(source.name, origin_of(source), source.has_toc, runs, held, unreadable, noted))
+    runs = tuple(_without_others(run, contents.keys() | errors.keys()) for run in source.toc())
+    unreadable = {key: _reason(key[1], error) for key, error in errors.items()}
+    issues = {run.info.run: source.issues(run.info.run) for run in runs}
+    copy = InMemorySource(source.name, origin_of(source), source.has_toc, runs, contents, unreadable, issues)
+    return recount(copy)
 
 
-def recount(source: HeldSource) -> HeldSource:
-    """Return the source with the rows that it holds counted in its list of tables."""
+def recount(source: InMemorySource) -> InMemorySource:
+    """Return the source with its list of tables brought up to date with the rows that it holds."""
     return replace(source, runs=tuple(_counted(source, run) for run in source.runs))
 
 
-def _counted(source: HeldSource, run: RunInfo) -> RunInfo:
-    number, listed = run.info.run, list(run.tables)
-    for (at, schema), tables in source.held.items():
-        places = [
-            place for place, one in enumerate(listed) if one.schema == schema and one.row_count is not None
-        ]
-        if at != number:
+def _counted(source: InMemorySource, run: RunInfo) -> RunInfo:
+    number, infos = run.info.run, list(run.tables)
+    for (table_run, schema), tables in source.contents.items():
+        if table_run != number:
             continue
-        if len(places) == len(tables):
-            for place, table in zip(places, tables, strict=True):
-                listed[place] = replace(listed[place], row_count=len(table))
-        else:  # read in another way than it was listed: which is which, nobody knows
-            listed = [one for place, one in enumerate(listed) if place not in places]
-            listed += [TableInfo(schema, number, 0, table.attributes, len(table)) for table in tables]
-    return replace(run, tables=tuple(listed))
+        positions = [
+            position
+            for position, info in enumerate(infos)
+            if info.schema == schema and info.row_count is not None
+        ]
+        if len(positions) == len(tables):
+            for position, table in zip(positions, tables, strict=True):
+                infos[position] = replace(infos[position], row_count=len(table))
+        else:  # read in another way than they were listed, so the listed ones cannot be matched
+            infos = [info for position, info in enumerate(infos) if position not in positions]
+            infos += [TableInfo(schema, number, 0, table.attributes, len(table)) for table in tables]
+    return replace(run, tables=tuple(infos))
 
 
 def origin_of(source: Source) -> str:
-    """Return the kind of what a source was read from in the first place; a pack tells what it was made of."""
+    """Return the kind of input that a source's tables were first read from: for a pack, what was packed."""
     return str(getattr(source, "origin", "") or next((run.info.kind for run in source.toc()), ""))
 
 
-def _only(run: RunInfo, places: set[Place]) -> RunInfo:
-    """Say of the tables that are not held that they are not here."""
+def _without_others(run: RunInfo, keys: set[TableKey]) -> RunInfo:
+    """Return the run with no row count for the tables that are not in ``keys``."""
     number = run.info.run
-    tables = (t if (number, t.schema) in places else replace(t, row_count=None) for t in run.tables)
+    tables = (t if (number, t.schema) in keys else replace(t, row_count=None) for t in run.tables)
     return replace(run, tables=tuple(tables))
 
 

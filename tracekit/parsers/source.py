@@ -13,20 +13,20 @@ Progress: TypeAlias = Callable[[int, int | None], None]
 
 
 class Source(Protocol):
-    """A recording as tables. ``toc`` is cheap; rows are read when ``tables`` asks for them."""
+    """A recording as tables: exports, a bundle, a pack or memory. ``toc`` is cheap; ``tables`` reads rows."""
 
     name: str
     has_toc: bool
     """True when the input holds the recording's own table of contents, not only exported tables."""
 
     def toc(self) -> tuple[RunInfo, ...]:
-        """Return the runs, each with every table that the input is known to hold or to have held.
+        """Return the runs, each with every table of the recording that the input lists.
 
-        ``TableInfo.row_count`` is None for a table that the recording holds and this input does not.
+        ``TableInfo.row_count`` is None for a table that the recording has and this input does not.
         """
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """Yield each table of that schema in table-of-contents order; nothing when there is none."""
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
-        """Return what went wrong or was passed over so far: of one run, or of all."""
+        """Return the issues of reading so far: of one run, or of all."""

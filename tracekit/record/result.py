@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from tracekit.errors import InputError, XctraceError
 from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.model.trace import RunInfo
-from tracekit.parsers.bundle.files import open_bundle_files
+from tracekit.parsers.bundle.container import open_bundle_files
 from tracekit.parsers.bundle.source import BundleSource
 from tracekit.record.failures import Failure, explain, run_issues, saved_path
 from tracekit.record.output_path import unused_path

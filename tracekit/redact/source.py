@@ -10,31 +10,31 @@ from tracekit.errors import TracekitError
 from tracekit.load import trace_of
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Phase
-from tracekit.parsers.in_memory import HeldSource, recount
+from tracekit.parsers.in_memory import InMemorySource, recount
 from tracekit.parsers.tables.interval_labels import ane_phase
 from tracekit.redact.private_cells import hide_private
 from tracekit.redact.redaction import Redaction, plan_redaction, redact_issues, redact_run, redact_table
 
 
-def without_private_cells(held: HeldSource) -> tuple[HeldSource, tuple[str, ...]]:
+def without_private_cells(held: InMemorySource) -> tuple[InMemorySource, tuple[str, ...]]:
     """Return the source without people's own words, and the names of the columns that held some."""
     hidden: dict[str, None] = {}
     tables = {}
-    for place, found in held.held.items():
+    for place, found in held.contents.items():
         pairs = [hide_private(table) for table in found]
         tables[place] = tuple(table for table, _ in pairs)
         hidden.update(dict.fromkeys(name for _, names in pairs for name in names))
-    return replace(held, held=tables), tuple(hidden)
+    return replace(held, contents=tables), tuple(hidden)
 
 
-def redacted(held: HeldSource, process: str | None = None) -> HeldSource:
+def redacted(held: InMemorySource, process: str | None = None) -> InMemorySource:
     """Return the source without other processes, home folders and the device's name.
 
     ``process`` is the one to keep, a name or a pid; by default the recording's target. Raises ``UsageError``
     when that names none.
     """
     by_run = {
-        run.info.run: [t for (at, _), found in held.held.items() if at == run.info.run for t in found]
+        run.info.run: [t for (at, _), found in held.contents.items() if at == run.info.run for t in found]
         for run in held.runs
     }
     plan = plan_redaction(held.runs, by_run, process)
@@ -43,13 +43,15 @@ def redacted(held: HeldSource, process: str | None = None) -> HeldSource:
     return _apply(own, replace(plan, labels=labels)) if labels else own
 
 
-def _apply(held: HeldSource, plan: Redaction) -> HeldSource:
+def _apply(held: InMemorySource, plan: Redaction) -> InMemorySource:
     text = plan.wording.text
     redacted = replace(
         held,
         runs=tuple(redact_run(run, plan) for run in held.runs),
-        held={place: tuple(redact_table(t, plan) for t in found) for place, found in held.held.items()},
-        noted={run: redact_issues(issues, plan) for run, issues in held.noted.items()},
+        contents={
+            place: tuple(redact_table(t, plan) for t in found) for place, found in held.contents.items()
+        },
+        issues_by_run={run: redact_issues(issues, plan) for run, issues in held.issues_by_run.items()},
         unreadable={
             place: replace(why, problem=text(why.problem), advice=text(why.advice))
             for place, why in held.unreadable.items()
@@ -58,7 +60,7 @@ def _apply(held: HeldSource, plan: Redaction) -> HeldSource:
     return recount(redacted)
 
 
-def _foreign_labels(held: HeldSource) -> dict[str, str]:
+def _foreign_labels(held: InMemorySource) -> dict[str, str]:
     """Return what stands in for the labels of the Neural Engine's rows that the analysis takes for others'.
 
     What the work was for stays in the words: loading and compiling are told by them.

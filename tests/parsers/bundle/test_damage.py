@@ -194,7 +194,7 @@ def test_more_rows_than_there_are(rows: int) -> None:
 def test_an_impossible_number_of_rows(rows: Any) -> None:
     text = error_of(with_described(next_event_id="$null" if rows is None else rows))
     assert DESCRIPTOR in text
-    assert "does not say what a row holds, or how many there are" in text
+    assert "does not define the fields of a row, or the number of rows" in text
 
 
 def test_fewer_rows_than_there_are_leave_the_others() -> None:
@@ -231,11 +231,11 @@ def test_a_stream_without_its_end_is_cut_off_even_if_all_is_there(name: str, los
 @pytest.mark.parametrize(
     ("at", "value", "problem"),
     [
-        (0, 0x12340A0B, "does not begin as stored rows do"),
-        (4, 4, "does not begin as stored rows do"),
-        (12, 0, "has rows at no possible place"),
-        (12, 0x7FFFFFFF, "has rows at no possible place"),
-        (16, 43, "says 43 bytes a row where its descriptor says 40"),
+        (0, 0x12340A0B, "does not begin like stored rows"),
+        (4, 4, "does not begin like stored rows"),
+        (12, 0, "has rows at an impossible offset"),
+        (12, 0x7FFFFFFF, "has rows at an impossible offset"),
+        (16, 43, "declares 43 bytes a row, but its descriptor 40"),
     ],
 )
 def test_the_header_of_a_store(at: int, value: int, problem: str) -> None:
@@ -248,8 +248,8 @@ def test_the_header_of_a_store(at: int, value: int, problem: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"_maxEventSize": 45}, "says 45 bytes a row where the fields are 40"),
-        ({"_maxEventSize": 0}, "says 0 bytes a row where the fields are 40"),
+        ({"_maxEventSize": 45}, "declares 45 bytes a row, but its fields add up to 40"),
+        ({"_maxEventSize": 0}, "declares 0 bytes a row, but its fields add up to 40"),
         ({"_variableSize": True}, "has rows of variable size"),
         ({"_multi": 2}, "has rows of variable size"),
     ],
@@ -267,11 +267,11 @@ SCHEMA = f"{STORE}/schema.xml"
         (
             b"XRT64_CC32_R_TypeID",
             b"XRTD64_CC32_R_TypeID",
-            "has rows of topology 7 where the schema says XRTD64",
+            "has rows of topology 7 where the schema requires XRTD64",
         ),
         (b'mnemonic="weight"', b'mnemonic="wait"', "has no field for the column 'wait'"),
         (b"XRCategory1FieldID", b"XRDurationFieldID", "has no field for the column 'thread'"),
-        (b"<schema", b"<shema", "is no well-formed XML"),
+        (b"<schema", b"<shema", "is not well-formed XML"),
         (b'name="time-profile"', b"", "describes no table"),
         (b"<column ", b"<row ", "describes no table"),
     ],

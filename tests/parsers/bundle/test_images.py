@@ -18,7 +18,7 @@ def test_a_binary_that_is_listed_twice_at_one_place_is_one() -> None:
         )
     )
     parts, ambiguous = image.find(np.array([0x1010, 0x2001, 0x5010, 0x5090, 0x5100, 0x9000], np.uint64))
-    assert [image.images[image.image_of_part[part]].uuid if part >= 0 else "" for part in parts] == [
+    assert [image.images[image.image_of_segment[part]].uuid if part >= 0 else "" for part in parts] == [
         "A",
         "A",
         "B",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keyed_archive import NULL, Boxed, Date, Mutable, Object, archive, archive_top, int_keyed
 
-from tracekit.parsers.bundle.errors import DamagedFileError
+from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Ref, Refs, Uid
 
@@ -24,7 +24,7 @@ def plain(plist: BinaryPlist, ref: Ref) -> Any:
         return [plain(plist, one) for one in plist.every(value)]
     if isinstance(value, dict):
         return {key: plain(plist, one) for key, one in value.items()}
-    return plistlib.UID(value.at) if isinstance(value, Uid) else value
+    return plistlib.UID(value.number) if isinstance(value, Uid) else value
 
 
 def decoded(data: bytes) -> Any:
@@ -84,7 +84,7 @@ def test_any_bytes_between_magic_and_trailer_end_well(
         data = b"bplist00" + body + struct.pack(">6xBBQQQ", width % 10, width // 10, counted, 0, at)
         try:
             KeyedArchive("x", data)
-            raise AssertionError("this is no keyed archive")
+            raise AssertionError("this is not a keyed archive")
         except DamagedFileError as error:
             assert str(error).startswith("x ")
 
@@ -105,13 +105,13 @@ def test_a_flipped_bit_ends_well(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "is no binary property list"),
-        (b"bplist00", "is no binary property list"),
-        (b"<?xml version='1.0'?><plist><dict/></plist>" + bytes(40), "is no binary property list"),
-        (dumped([1]), "is no keyed archive"),
+        (b"", "is not a binary property list"),
+        (b"bplist00", "is not a binary property list"),
+        (b"<?xml version='1.0'?><plist><dict/></plist>" + bytes(40), "is not a binary property list"),
+        (dumped([1]), "is not a keyed archive"),
         (dumped({"a": 1}), "refers to an object beyond its end"),
-        (dumped({"$objects": {"a": 1}, "$top": {}}), "is no keyed archive"),
-        (dumped({"$objects": ["$null"], "$top": [1]}), "is no keyed archive"),
+        (dumped({"$objects": {"a": 1}, "$top": {}}), "is not a keyed archive"),
+        (dumped({"$objects": ["$null"], "$top": [1]}), "is not a keyed archive"),
     ],
 )
 def test_what_is_no_archive(data: bytes, problem: str) -> None:

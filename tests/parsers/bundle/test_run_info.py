@@ -187,7 +187,7 @@ def test_each_run_has_its_own_document_and_its_processes() -> None:
 def test_an_unfinished_recording_names_the_command_that_recovers_it() -> None:
     source = source_of(unfinished("Trace1.run/Attachments/trace-data.atrc"))
     assert issues_of(source, "recording-unfinished") == [
-        "the recording was not finished (xctrace says: Document Missing Template Error): its tables are read"
+        "the recording was not finished (xctrace reports: Document Missing Template Error). Its tables are read"
         " without symbols and run info. On a Mac, recover it: xcrun xctrace import --input"
         " recording.trace/Trace1.run/Attachments/trace-data.atrc --template 'Time Profiler' --output Recovered.trace"
         " (name the template that it was recorded with)."

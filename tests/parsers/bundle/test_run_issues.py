@@ -94,7 +94,9 @@ def test_a_damaged_store_is_an_issue(damage: object) -> None:
     source = source_of(files | {STORE: damage(files[STORE])})
     assert codes(source.issues()) == ["recording-issues-damaged"]
     assert source.issues()[0].message.startswith(f"{STORE} ")
-    assert source.issues()[0].message.endswith("; what Instruments itself reported is not known")
+    assert source.issues()[0].message.endswith(
+        "; problems that Instruments reported while recording are unknown"
+    )
 
 
 COLUMNS = "ZMESSAGE, ZCOUNT, ZRELATIVETIMESTAMP"

@@ -266,8 +266,8 @@ def test_an_address_between_the_symbols_of_an_archive() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda data: b"", "is no archive of symbols of version 7"),
-        (lambda data: b"\x08" + data[1:], "is no archive of symbols of version 7"),
+        (lambda data: b"", "is not a symbols archive of version 7"),
+        (lambda data: b"\x08" + data[1:], "is not a symbols archive of version 7"),
         (lambda data: data[:0x60], "is cut off"),
         (lambda data: data[:-40], None),
         (lambda data: data[:16] + b"\xff\xff\xff\xff" + data[20:], "is cut off"),
@@ -283,7 +283,7 @@ def test_a_damaged_archive_leaves_addresses_and_an_issue(change: Any, problem: s
     if problem:
         assert names == [f"{AT:#x}"]
         assert issues_of(source, "symbols-damaged") == [
-            f"{ARCHIVE} {problem}; its functions show as addresses"
+            f"{ARCHIVE} {problem}; its functions are shown as addresses"
         ]
 
 

@@ -152,7 +152,7 @@ def test_an_unknown_type_is_its_raw_number_and_an_issue() -> None:
     assert column(read(source), "value") == [7, None, 9]
     assert codes(source.issues()) == ["types-unknown"]
     assert issues_of(source, "types-unknown") == [
-        "values of type QuantumState are of an unknown layout and given as the raw numbers that are stored"
+        "values of type QuantumState have an unknown layout and are shown as the raw numbers that are stored"
     ]
 
 

@@ -190,7 +190,7 @@ def test_without_xctrace_it_is_said_why_there_are_no_samples(
     for command in (["analyze"], ["tables", "--schema", "time-profile"]):
         result = CliRunner().invoke(main, [command[0], str(unopened), *command[1:]])
         assert result.exit_code == 3
-        assert "schema.xml is no well-formed XML; the table 'time-profile' cannot be read" in result.stderr
+        assert "schema.xml is not well-formed XML; the table 'time-profile' cannot be read" in result.stderr
 
 
 def test_what_a_failing_xctrace_says(home: Path, bundle: Path) -> None:

@@ -141,18 +141,18 @@ def test_a_composite_value_without_a_type() -> None:
 @pytest.mark.parametrize(
     ("name", "change", "problem"),
     [
-        (LISTS, lambda data: b"\0\0\0\0" + data[4:], "does not begin as lists do"),
-        (LISTS, lambda data: data[:31], "does not begin as lists do"),
+        (LISTS, lambda data: b"\0\0\0\0" + data[4:], "does not begin like a file of lists"),
+        (LISTS, lambda data: data[:31], "does not begin like a file of lists"),
         (LISTS, lambda data: data[:32], "is cut off"),
-        (LISTS, lambda data: data[: data.index(ENTRY) + 20], "has a list that goes on beyond its end"),
-        (INDEX, lambda data: b"\0\0\0\0" + data[4:], "does not begin as an index of lists does"),
-        (INDEX, lambda data: data[:39], "does not begin as an index of lists does"),
+        (LISTS, lambda data: data[: data.index(ENTRY) + 20], "has a list that continues beyond its end"),
+        (INDEX, lambda data: b"\0\0\0\0" + data[4:], "does not begin like an index of lists"),
+        (INDEX, lambda data: data[:39], "does not begin like an index of lists"),
         (INDEX, lambda data: data[:40], "has no list"),
-        (INDEX, lambda data: data[:40] + bytes(8) + data[48:], "points to places where no list can begin"),
+        (INDEX, lambda data: data[:40] + bytes(8) + data[48:], "points to offsets where no list can begin"),
         (
             INDEX,
             lambda data: data[:40] + b"\x21\0\0\0" + data[44:],
-            "points to places where no list can begin",
+            "points to offsets where no list can begin",
         ),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_count_that_is_too_large_for_any_file() -> None:
     files = with_column(COUNTERS, Array((1, 2))).files()
     place = unpacked(files, LISTS).index(struct.pack("<I2Q", 2, 1, 2))
     grown = changed(files, LISTS, lambda data: data[:place] + b"\xff\xff\xff\xff" + data[place + 4 :])
-    assert "has a list that goes on beyond its end" in read_error(grown)
+    assert "has a list that continues beyond its end" in read_error(grown)
 
 
 def test_lists_that_overlap_are_refused() -> None:

@@ -1,7 +1,7 @@
 """Mangled names of C++, Rust and Swift as Instruments shows them.
 
-C++ and Rust by LLVM's demangler (pydemumble); Swift without modules, types and return types, which is how
-Instruments shows it, by Swift's own (multi-demangle).
+C++ and Rust use LLVM's demangler (pydemumble). Swift uses Swift's own (multi-demangle), without modules,
+types and return types, because Instruments shows Swift names so.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import pydemumble
 _SWIFT = ("$s", "$S", "_T0", "_Tt", "T0", "Tt")
 _SHORT = multi_demangle.DemangleOptions.name_only()
 _STUB = "DYLD-STUB$$"
-_MOST_BYTES = 20_000
+_MAX_BYTES = 20_000
 
-# A mangled name refers back to its own parts, so a hundred bytes can spell gigabytes. Each reference can make
-# the result at most about 1.45 times as long (3 ** (1/3): three references to what came before); real names
-# of WebKit have up to 38 references.
+# A mangled name refers back to its own parts, so a hundred bytes can expand to gigabytes. Each reference
+# makes the result at most about 1.45 times as long (3 ** (1/3): three references to the text so far); real
+# names of WebKit have up to 38 references.
 _REFERENCES = {
     "_Z": re.compile(r"[ST][0-9A-Z]*_"),
     "$s": re.compile("A"),
@@ -27,10 +27,10 @@ _REFERENCES = {
     "_R": re.compile("B"),
 }
 _GROWTH = 1.45
-_MOST_GROWN = 1e9
+_MAX_GROWN = 1e9
 _FEW_REFERENCES = 16
-_MOST_CHARACTERS = 1 << 16
-_MOST_WASTED = 200_000_000
+_MAX_CHARACTERS = 1 << 16
+_MAX_WASTED = 200_000_000
 
 
 class Demangler:
@@ -39,37 +39,38 @@ class Demangler:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._wasted = 0
-        """Characters of names that came out too long to be read; after so many, no doubtful one is tried."""
+        """Characters of discarded names (too long to read); beyond a limit, risky names are skipped."""
 
     def demangle(self, name: str) -> str:
         """Return the name as Instruments shows it; one that is not mangled loses its leading underscore."""
         if name not in self._names:
             stub, mangled = (_STUB, name.removeprefix(_STUB)) if name.startswith(_STUB) else ("", name)
-            readable = self._readable(mangled) if self._is_tame(mangled) else ""
+            readable = self._readable(mangled) if self._is_safe(mangled) else ""
             self._names[name] = stub + (readable or mangled.removeprefix("_"))
         return self._names[name]
 
     def _readable(self, name: str) -> str:
-        """Return the readable name, "" for one that is not mangled or that nobody could read."""
+        """Return the readable name; "" for a name that is not mangled or would be too long to read."""
         bare = name.removeprefix("_")  # Mach-O puts one before every name
         if bare.startswith(_SWIFT):
             swift = str(multi_demangle.demangle_symbol(bare, _SHORT))
             readable = "" if swift == bare else swift
         else:
             readable = str(pydemumble.demangle(name) or pydemumble.demangle(bare))
-        if len(readable) > _MOST_CHARACTERS:
+        if len(readable) > _MAX_CHARACTERS:
             self._wasted += len(readable)
             return ""
         return readable
 
-    def _is_tame(self, name: str) -> bool:
-        if len(name) > _MOST_BYTES or "\0" in name:
+    def _is_safe(self, name: str) -> bool:
+        """Return whether demangling the name is certain to end soon, by its length and its references."""
+        if len(name) > _MAX_BYTES or "\0" in name:
             return False
         bare = name.lstrip("_")
         pattern = next((p for mark, p in _REFERENCES.items() if bare.startswith(mark.lstrip("_"))), None)
         references = len(pattern.findall(name)) if pattern else 0
         if references < _FEW_REFERENCES:
             return True
-        if self._wasted > _MOST_WASTED:
+        if self._wasted > _MAX_WASTED:
             return False
-        return references * math.log(_GROWTH) + math.log(len(name) + 1) < math.log(_MOST_GROWN)
+        return references * math.log(_GROWTH) + math.log(len(name) + 1) < math.log(_MAX_GROWN)

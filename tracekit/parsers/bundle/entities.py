@@ -1,9 +1,11 @@
-"""Processes and threads by the numbers that rows hold, with their names.
+"""Processes and threads by the numbers in a table's rows, with their names.
 
-Names stand in the tables ``process-info`` and ``thread-info``, whose last row counts: a thread may be
-renamed, a process may execute another program. As in the exports of the same recordings, a main thread is
-"Main Thread" whatever its name, and a thread without a name shows as its process. Recordings before Xcode 16
-have no ``thread-info``; there the document's own list of threads names them.
+    row → list [pid, session]         process          row → list [tid, number of its process]      thread
+
+The tables ``process-info`` and ``thread-info`` hold the names; their last row counts, because a thread may be
+renamed and a process may execute another program. As in the exports of the same recordings, a main thread is
+named "Main Thread" in any case, and a thread without a name has the name of its process. Recordings before
+Xcode 16 have no ``thread-info``; there the document's own list of threads names them.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.model.columns import PROCESSES, THREADS, IntArray
-from tracekit.parsers.bundle.uniquer import NO_VALUE_32, IntegerUniquer
-from tracekit.parsers.records import distinct_records
+from tracekit.parsers.bundle.interned import NO_VALUE_32, InternedLists
+from tracekit.parsers.combine import distinct_records
 
 _PID_BITS = 0xFFFF_FFFF
 
@@ -30,7 +32,7 @@ class Entities:
 
     def __init__(
         self,
-        lists: Callable[[], IntegerUniquer],
+        lists: Callable[[], InternedLists],
         process_names: Callable[[], dict[int, str]],
         thread_names: Callable[[], dict[int, str]],
     ) -> None:
@@ -54,25 +56,25 @@ class Entities:
 
     def processes(self, refs: Iterable[int]) -> tuple[pd.DataFrame, IntArray, npt.NDArray[np.int32]]:
         """Return the distinct processes, the sorted refs, and the row of each."""
-        known = np.unique(np.fromiter(refs, np.int64))
-        frame, rows = distinct_records([self.process(ref) for ref in known.tolist()], PROCESSES)
-        return frame, known, rows
+        sorted_refs = np.unique(np.fromiter(refs, np.int64))
+        frame, rows = distinct_records([self.process(ref) for ref in sorted_refs.tolist()], PROCESSES)
+        return frame, sorted_refs, rows
 
     def threads(self, refs: Iterable[int]) -> tuple[pd.DataFrame, IntArray, npt.NDArray[np.int32]]:
         """Return the distinct threads, the sorted refs, and the row of each."""
-        known = np.unique(np.fromiter(refs, np.int64))
-        frame, rows = distinct_records([self.thread(ref) for ref in known.tolist()], THREADS)
-        return frame, known, rows
+        sorted_refs = np.unique(np.fromiter(refs, np.int64))
+        frame, rows = distinct_records([self.thread(ref) for ref in sorted_refs.tolist()], THREADS)
+        return frame, sorted_refs, rows
 
     def _read_process(self, ref: int) -> tuple[int, str]:
-        values = self._lists().one(ref) if ref != NO_VALUE_32 else ()
+        values = self._lists().single(ref) if ref != NO_VALUE_32 else ()
         if not values:
             return -1, ""
         pid = values[0] & _PID_BITS
         return pid, self._process_names().get(pid, "")
 
     def _read_thread(self, ref: int) -> tuple[int, str, int, str]:
-        values = self._lists().one(ref)
+        values = self._lists().single(ref)
         if not values:
             return -1, "", -1, ""
         tid = values[0] if values[0] < 2**63 else -1

@@ -1,54 +1,49 @@
-"""The files of a bundle by name, from a folder, a zip or a tar: nothing is unpacked to the disk.
+"""A bundle's files as bytes, unpacked and bounded in size.
 
-Names are relative to the bundle and use ``/``. What leads out of the bundle (symbolic links, ``..``, absolute
-names) is never opened. ``__MACOSX`` and ``._*`` are what macOS adds to archives and to foreign file systems.
+Every decoder of the bundle reads through ``read_file`` or ``read_chunks``; ``container`` opens the folder or
+the archive behind ``BundleFiles``.
+
+Below ``corespace/run<N>`` every file is one zlib stream; the others are plain. The first two bytes decide,
+file by file: no plain file of the bundles seen so far begins like a zlib header.
+
+    78 9c …  zlib stream: 78, then 01, 5e, 9c or da by compression level
+    62 70 …  "bplist00", a plain property list        3c …  "<?xml", a plain XML file
+
+The unpacked size is bounded by the stored size, so that a few hostile bytes cannot fill the memory.
 """
 
 from __future__ import annotations
 
-import gzip
-import io
-import os
-import stat
-import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable
-from contextlib import suppress
-from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Protocol, Self, cast
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Protocol
 
-from tracekit.errors import InputError
-from tracekit.parsers.bundle.errors import DamagedFileError
+_CHUNK_BYTES = 1 << 18
+_ZLIB_HEADERS = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 
-_MARKS = ("form.template", "open.creq", "corespace", "instrument_data")
-"""A folder that holds one of these is a bundle."""
+_WHOLE_FILE_RATIO = 64
+_WHOLE_FILE_SLACK_BYTES = 16 << 20
+"""For files that are read whole: real ones deflate up to 50:1, and padding of up to a megabyte 1000:1."""
 
-# What no table needs: interface state, scratch of the last recording, raw and old instruments' data.
-_UNUSED = (
-    "instrument_data/",
-    "shared_data/",
-    "corespace/currentRun/",
-    "UI_state_metadata.bin",
-    "Attachments/",
-)
+ROWS_RATIO = 256
+ROWS_SLACK_BYTES = 256 << 20
+"""For rows, which come block by block and only as many as are counted: real ones deflate up to 12:1."""
 
-_MOST_NAMES = 200_000
-_TAR_RATIO = 16  # a bundle's files are compressed already: a tar of one hardly shrinks
-_TAR_SLACK_BYTES = 256 << 20
-_ENCRYPTED = 1  # a flag of zip entries
-_ZIP_MAGIC = b"PK\x03\x04"
-_TAR_MAGIC_AT = 257
-_ARCHIVE_ERRORS = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    EOFError,
-    OSError,
-    ValueError,
-    NotImplementedError,  # a zip with an unknown compression
-    RuntimeError,  # a zip with a password
-)
+_MAX_WHOLE_BYTES = 256 << 20
+"""For a file that is read whole; the largest real one seen has 17 MB. Interned lists may be longer."""
+
+
+class DamagedFileError(ValueError):
+    """A file of the bundle is missing, cut off, or does not have the expected content.
+
+    ``source`` and ``run`` turn it into an ``InputError`` or an ``Issue``: "<file> <problem>".
+    """
+
+    def __init__(self, file: str, problem: str) -> None:
+        self.file = file
+        self.problem = problem
+        super().__init__(f"{file} {problem}")
 
 
 class BundleFiles(Protocol):
@@ -57,244 +52,61 @@ class BundleFiles(Protocol):
     name: str
     """The bundle's own name, such as ``X.trace``."""
     warnings: tuple[str, ...]
-    """What was passed over for safety."""
+    """Sentences about files that were ignored for safety."""
 
     def names(self) -> Iterable[str]:
         """Return the names of all files that may be read."""
 
     def size(self, name: str) -> int:
-        """Return a file's stored size in bytes; -1 when it is not there."""
+        """Return a file's stored size in bytes; -1 for a missing file."""
 
     def open(self, name: str) -> BinaryIO:
-        """Open a file; raise ``DamagedFileError`` when it is not there or cannot be read."""
+        """Open a file; raise ``DamagedFileError`` when it is missing or unreadable."""
 
 
-def is_bundle_folder(path: Path) -> bool:
-    """Tell whether a folder is, by its name or its content, a bundle."""
-    return path.suffix == ".trace" or any((path / mark).exists() for mark in _MARKS)
+def read_file(files: BundleFiles, name: str, max_bytes: int = _MAX_WHOLE_BYTES) -> bytes:
+    """Return the whole unpacked file; raise ``DamagedFileError`` when it is missing, damaged or a bomb."""
+    whole = bytearray()
+    for chunk in read_chunks(files, name, _WHOLE_FILE_RATIO, _WHOLE_FILE_SLACK_BYTES):
+        whole += chunk
+        if len(whole) > max_bytes:
+            raise DamagedFileError(name, f"has more than {max_bytes >> 20} MB, more than any recording needs")
+    return bytes(whole)
 
 
-def is_archive(path: Path) -> bool:
-    """Tell whether a file is a zip or a tar (compressed or not), by its first bytes."""
-    with path.open("rb") as file:
-        head = file.read(_TAR_MAGIC_AT + 8)
-    if head[:2] == b"\x1f\x8b":
-        with suppress(OSError, EOFError, zlib.error), gzip.open(path) as packed:
-            head = packed.read(_TAR_MAGIC_AT + 8)
-    return head.startswith((_ZIP_MAGIC, b"BZh", b"\xfd7zXZ\x00")) or head[_TAR_MAGIC_AT:].startswith(b"ustar")
+def read_chunks(files: BundleFiles, name: str, max_ratio: int, slack_bytes: int) -> Iterator[bytes]:
+    """Yield the unpacked file in chunks: at most ``slack_bytes`` plus ``max_ratio`` times the stored size.
 
-
-def open_bundle_files(path: str, shown: str) -> BundleFiles:
-    """Open a bundle's folder, or the one bundle inside an archive; ``shown`` is its name in messages.
-
-    Raises ``InputError`` when it holds no bundle or several.
+    Raises ``DamagedFileError`` as ``read_file`` does.
     """
-    if Path(path).is_dir():
-        return FolderFiles(path, shown)
-    try:
-        with Path(path).open("rb") as file:
-            # Not zipfile.is_zipfile, which looks at the end: a tar of a bundle may end with a zip in it.
-            zipped = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
-        return _ZipFiles(path, shown) if zipped else _tar_files(path, shown)
-    except zipfile.BadZipFile as error:  # its list of files, at the end, is not there
-        raise InputError(
-            path,
-            "cannot be unpacked: it is cut off or damaged.",
-            "Make or fetch the archive again.",
-        ) from error
-    except _ARCHIVE_ERRORS as error:
-        raise InputError(path, f"cannot be unpacked: {error}.", "Make or fetch the archive again.") from error
-
-
-class FolderFiles:
-    """A bundle as a folder on the disk."""
-
-    def __init__(self, path: str, shown: str) -> None:
-        self.name = shown
-        self._root = Path(path).resolve()
-        self._sizes: dict[str, int] = {}
-        outside = 0
-        closed: list[OSError] = []
-        for folder, folders, files in os.walk(self._root, onerror=closed.append):
-            outside += sum(1 for one in folders if (Path(folder) / one).is_symlink())
-            for file in files:
-                outside += not self._add(folder, file)
-            if len(self._sizes) > _MOST_NAMES:
-                raise InputError(path, f"holds more than {_MOST_NAMES} files: this is no recording.")
-        if closed and not self._sizes:
-            raise closed[0]
-        warnings = [f"{outside} links or special files were not followed"] if outside else []
-        for error in closed:
-            shown_folder = Path(str(error.filename)).relative_to(self._root).as_posix()
-            warnings.append(
-                f"{shown_folder} cannot be read ({error.strerror}); what it holds is missing here"
-            )
-        self.warnings: tuple[str, ...] = tuple(warnings)
-
-    def _relative(self, folder: str, name: str) -> str:
-        return (Path(folder) / name).relative_to(self._root).as_posix()
-
-    def _add(self, folder: str, file: str) -> bool:
-        """Note one file; return False for what leads out of the bundle or is no regular file."""
-        name = self._relative(folder, file)
-        if not _used(name):
-            return True
-        path = Path(folder) / file
-        try:
-            real = path.resolve(strict=True)
-            status = real.stat()
-        except (OSError, RuntimeError):  # a link to nowhere, or to itself
-            return False
-        if not real.is_relative_to(self._root) or not stat.S_ISREG(status.st_mode):
-            return False
-        self._sizes[name] = status.st_size
-        return True
-
-    def names(self) -> Iterable[str]:
-        """See ``BundleFiles``."""
-        return self._sizes
-
-    def size(self, name: str) -> int:
-        """See ``BundleFiles``."""
-        return self._sizes.get(name, -1)
-
-    def open(self, name: str) -> BinaryIO:
-        """See ``BundleFiles``."""
-        if name not in self._sizes:
-            raise DamagedFileError(name, "is missing")
-        try:
-            return (self._root / name).open("rb")
-        except OSError as error:
-            raise DamagedFileError(name, f"cannot be read ({error.strerror})") from error
-
-
-class _ZipFiles:
-    """A bundle inside a zip archive, read member by member."""
-
-    def __init__(self, path: str, shown: str) -> None:
-        self._zip = zipfile.ZipFile(path)
-        entries = {_plain_name(entry.filename): entry for entry in self._zip.infolist() if not entry.is_dir()}
-        prefix, self.warnings = _choose_bundle(path, entries)
-        self.name = _bundle_name(prefix, shown)
-        self._entries = {
-            name.removeprefix(prefix): entry
-            for name, entry in entries.items()
-            if name.startswith(prefix) and _used(name.removeprefix(prefix))
-        }
-
-    def names(self) -> Iterable[str]:
-        """See ``BundleFiles``."""
-        return self._entries
-
-    def size(self, name: str) -> int:
-        """See ``BundleFiles``."""
-        return self._entries[name].compress_size if name in self._entries else -1
-
-    def open(self, name: str) -> BinaryIO:
-        """See ``BundleFiles``."""
-        if name not in self._entries:
-            raise DamagedFileError(name, "is missing")
-        try:
-            return cast(BinaryIO, self._zip.open(self._entries[name]))
-        except _ARCHIVE_ERRORS as error:
-            if self._entries[name].flag_bits & _ENCRYPTED:
-                raise DamagedFileError(name, "is encrypted: unpack the archive with its password") from error
-            raise DamagedFileError(name, f"cannot be unpacked ({error})") from error
-
-
-class _HeldFiles:
-    """A bundle whose (compressed) files are held in memory: a tar can only be read from front to back."""
-
-    def __init__(self, name: str, held: dict[str, bytes], warnings: tuple[str, ...]) -> None:
-        self.name = name
-        self.warnings = warnings
-        self._held = held
-
-    def names(self) -> Iterable[str]:
-        """See ``BundleFiles``."""
-        return self._held
-
-    def size(self, name: str) -> int:
-        """See ``BundleFiles``."""
-        return len(self._held[name]) if name in self._held else -1
-
-    def open(self, name: str) -> BinaryIO:
-        """See ``BundleFiles``."""
-        if name not in self._held:
-            raise DamagedFileError(name, "is missing")
-        return io.BytesIO(self._held[name])
-
-
-class _WholeTarInfo(tarfile.TarInfo):
-    """Members of a tar that must be whole: tarfile takes one without its closing blocks for whole."""
-
-    @classmethod
-    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
-        try:
-            return super().fromtarfile(tarfile_)
-        except (tarfile.EmptyHeaderError, tarfile.TruncatedHeaderError) as error:  # type: ignore[attr-defined]
-            raise tarfile.ReadError("it is cut off") from error
-
-
-def _tar_files(path: str, shown: str) -> BundleFiles:
-    most_bytes = _TAR_SLACK_BYTES + _TAR_RATIO * Path(path).stat().st_size
-    held: dict[str, bytes] = {}
+    max_bytes = slack_bytes + max_ratio * max(files.size(name), 0)
     total = 0
-    with tarfile.open(path, "r|*", tarinfo=_WholeTarInfo) as archive:
-        for member in archive:
-            total += member.size  # of what is passed over as well: it is unpacked all the same
-            if total > most_bytes or len(held) > _MOST_NAMES:
-                raise InputError(path, "unpacks to far more than a recording does; it was not read.")
-            if not member.isfile():
-                continue
-            file = archive.extractfile(member) if _needed(member.name) else None
-            held[_plain_name(member.name)] = file.read() if file else b""
-    prefix, warnings = _choose_bundle(path, held)
-    inside = {name.removeprefix(prefix): held[name] for name in held if name.startswith(prefix)}
-    return _HeldFiles(_bundle_name(prefix, shown), {n: b for n, b in inside.items() if _used(n)}, warnings)
+    for chunk in _unpacked_chunks(files, name):
+        total += len(chunk)
+        if total > max_bytes:
+            problem = f"unpacks to more than {max_bytes >> 20} MB, far more than a file of a recording does"
+            raise DamagedFileError(name, problem)
+        yield chunk
 
 
-def _plain_name(name: str) -> str:
-    """``tar -c ./X.trace`` keeps the ``./`` of every name."""
-    return name.removeprefix("./")
-
-
-def _needed(name: str) -> bool:
-    """Tell whether a table can need what the file holds; its name may tell something all the same."""
-    return not any(f"/{part}" in f"/{name}" for part in _UNUSED)
-
-
-def _choose_bundle(path: str, names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the prefix of the one bundle among an archive's names, and what was passed over."""
-    prefixes: set[str] = set()
-    outside = 0
-    for name in names:
-        parts = PurePosixPath(name).parts
-        if ".." in parts or name.startswith("/") or "\\" in name:
-            outside += 1
-            continue
-        if "__MACOSX" in parts or any(part.startswith("._") for part in parts):
-            continue
-        at = next((at for at, part in enumerate(parts) if part in _MARKS), None)
-        if at is not None:
-            prefixes.add("".join(f"{part}/" for part in parts[:at]))
-    if not prefixes:
-        exports = any(name.endswith((".xml", ".xml.gz")) for name in names)
-        advice = "Unpack it and name the folder of exports." if exports else "Pack the whole bundle, X.trace."
-        raise InputError(path, "is an archive without a .trace bundle in it.", advice)
-    if len(prefixes) > 1:
-        listed = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
-        raise InputError(
-            path, f"holds {len(prefixes)} bundles ({listed}).", "Unpack it and name one of them."
-        )
-    text = f"{outside} names that lead out of the archive were ignored"
-    return prefixes.pop(), (text,) if outside else ()
-
-
-def _bundle_name(prefix: str, shown: str) -> str:
-    return PurePosixPath(prefix).name or shown
-
-
-def _used(name: str) -> bool:
-    parts = name.split("/")
-    return "__MACOSX" not in parts and not any(part.startswith("._") for part in parts)
+def _unpacked_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:
+    with files.open(name) as file:
+        try:
+            packed = file.read(_CHUNK_BYTES)
+            if packed[:2] not in _ZLIB_HEADERS:
+                while packed:
+                    yield packed
+                    packed = file.read(_CHUNK_BYTES)
+                return
+            # A step unpacks at most _CHUNK_BYTES; what zlib has not consumed of the input is fed again.
+            # After the last input byte, zlib may still hold output back: the loop ends when it gives none.
+            stream = zlib.decompressobj()
+            unpacked = b"-"
+            while not stream.eof and (packed or unpacked):
+                unpacked = stream.decompress(packed, _CHUNK_BYTES)
+                yield unpacked
+                packed = stream.unconsumed_tail or file.read(_CHUNK_BYTES)
+        except (zlib.error, zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError) as error:
+            raise DamagedFileError(name, f"cannot be unpacked ({error})") from error
+        if not stream.eof:
+            raise DamagedFileError(name, "is cut off")

@@ -1,8 +1,17 @@
-"""Which binary lay where: the image lists of ``form.template``, per process.
+"""The images (loaded binaries) of each process, with their addresses, from ``form.template``.
 
 A *signature* is a list of images: path, UUID, architecture, segments with their addresses, and when the image
-was loaded and unloaded. A process has one of its own; what it took from the shared cache stands, relative to
-the cache, once for all processes, and the process names which of these it had.
+was loaded and unloaded. A process has one of its own. The images of the shared cache are stored once for all
+processes, with addresses relative to the cache, and each process lists the ones that it had loaded.
+
+    signature   6 × u32: magic ff01ff02, …, number of images │ image │ image │ … │ tail
+    image       16 bytes UUID, 2 × u32, u64 loaded, u64 unloaded, u32 CPU, u32 subtype, u32 segments,
+                u32 bytes of the path │ path, zero-terminated │ segment │ segment │ …
+    segment     16 bytes name, u64 address, u64 size
+    tail        u32 magic 00c0ffee, u32, 16 bytes UUID of the shared cache, u64 its address
+
+Source: every binary compared with exports of the same recordings. The kernel's images are read in the same
+way, which no export has confirmed: no recording with kernel stacks was available.
 """
 
 from __future__ import annotations
@@ -17,11 +26,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.model.columns import IntArray
-from tracekit.parsers.bundle.errors import DamagedFileError
+from tracekit.parsers.bundle.files import DamagedFileError
+from tracekit.parsers.bundle.interned import Words
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
-from tracekit.parsers.bundle.uniquer import Words
 
-FORM = "form.template"
+DOCUMENT_FILE = "form.template"
 KERNEL_PID = 0
 
 _STORES = "com.apple.xray.symbolstoremanager.symbolstores"
@@ -35,12 +44,12 @@ _SEGMENT = struct.Struct("<16s2Q")
 _CACHE_TAIL = struct.Struct("<2I16sQ")
 _MAGIC = 0xFF01_FF02
 _CACHE_MAGIC = 0x00C0_FFEE
-_MOST_IMAGES = 20_000
+_MAX_IMAGES = 20_000
 
-# The cache's images share one __LINKEDIT, and nothing runs in either.
+# No code runs in either, and the cache's images share one __LINKEDIT.
 _NO_CODE = frozenset({"__PAGEZERO", "__LINKEDIT"})
 _USER_ADDRESS = np.uint64(0x7FFF_FFFF_FFFF)
-"""Bits of an address proper; above them arm64e keeps its signature."""
+"""The bits of the address itself; arm64e keeps the pointer's signature above them."""
 
 _ARCHITECTURES = {
     (0x0100_000C, 2): "arm64e",
@@ -56,7 +65,7 @@ _SUBTYPE_BITS = 0x00FF_FFFF  # above them are capabilities
 
 @dataclass(frozen=True)
 class Image:
-    """One binary in one process: ``segments`` are (name, address, size in bytes) as they lay in memory."""
+    """One binary in one process: ``segments`` are (name, address, size in bytes) as mapped into memory."""
 
     uuid: str
     path: str
@@ -70,7 +79,7 @@ class Image:
 
     @property
     def load_address(self) -> int:
-        """Where its text lay; 0 when it has none."""
+        """The address of its text segment; 0 when it has none."""
         return next((address for name, address, _ in self.segments if name == "__TEXT"), 0)
 
     def moved(self, base: int) -> Image:
@@ -80,48 +89,49 @@ class Image:
 
 
 class ImageMap:
-    """The images of one process by address. ``images`` may be empty: nothing is found then."""
+    """The images of one process by address. ``images`` may be empty: then no address has an image."""
 
     def __init__(self, images: tuple[Image, ...]) -> None:
         self.images = images
-        # A binary may be listed twice at one place, by the process and by the shared cache: that is one.
-        places = {
-            (address, size, image.uuid): (at, segment)
-            for at, image in enumerate(images)
-            for segment, (name, address, size) in enumerate(image.segments)
+        # A binary may be listed twice at one address, by the process and by the shared cache: it counts once.
+        origins = {
+            (address, size, image.uuid): (image_number, index)
+            for image_number, image in enumerate(images)
+            for index, (name, address, size) in enumerate(image.segments)
             if name not in _NO_CODE and size and address + size < 2**64
         }
-        parts = sorted((address, size, *place) for (address, size, _), place in places.items())
-        self._starts = np.array([start for start, _, _, _ in parts], np.uint64)
-        self._ends = np.array([start + size for start, size, _, _ in parts], np.uint64)
+        segments = sorted((address, size, *origin) for (address, size, _), origin in origins.items())
+        self._starts = np.array([start for start, _, _, _ in segments], np.uint64)
+        self._ends = np.array([start + size for start, size, _, _ in segments], np.uint64)
         self._sorted_ends = np.sort(self._ends)
-        self.image_of_part = np.array([image for _, _, image, _ in parts], np.int64)
-        self.segment_of_part = np.array([segment for _, _, _, segment in parts], np.int64)
+        self.image_of_segment = np.array([image for _, _, image, _ in segments], np.int64)
+        self.index_in_image = np.array([index for _, _, _, index in segments], np.int64)
 
     def find(self, addresses: Words) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-        """Return for each address its part (of ``image_of_part``), -1 for none, and which are ambiguous.
+        """Return the segment (of ``image_of_segment``) of each address, -1 for none, and which are ambiguous.
 
-        An address is ambiguous when several images lay there one after another: it has part -1.
+        An address is ambiguous when several images were loaded there one after another: it has segment -1.
         """
         if not len(self._starts):
             return np.full(len(addresses), -1, np.int64), np.zeros(len(addresses), bool)
-        below = np.searchsorted(self._starts, addresses, side="right")
-        part = below - 1
-        inside = (part >= 0) & (addresses < self._ends[part])
-        ambiguous = below - np.searchsorted(self._sorted_ends, addresses, side="right") > 1
-        return np.where(inside & ~ambiguous, part, -1), ambiguous
+        # Segments that began minus segments that ended at or below the address = segments around it.
+        begun = np.searchsorted(self._starts, addresses, side="right")
+        segment = begun - 1
+        inside = (segment >= 0) & (addresses < self._ends[segment])
+        ambiguous = begun - np.searchsorted(self._sorted_ends, addresses, side="right") > 1
+        return np.where(inside & ~ambiguous, segment, -1), ambiguous
 
 
 def lookup_addresses(addresses: Words, pid: int) -> Words:
-    """Return addresses without their signatures; the kernel's have none."""
+    """Return addresses without pointer signatures; the kernel's have none."""
     return addresses if pid == KERNEL_PID else addresses & _USER_ADDRESS
 
 
 class RunImages:
-    """The image maps of one run's processes, read when they are asked for."""
+    """The image maps of one run's processes, each read on first use."""
 
-    def __init__(self, form: KeyedArchive | None, run: int) -> None:
-        self._form = form
+    def __init__(self, document: KeyedArchive | None, run: int) -> None:
+        self._document = document
         self._run = run
         self._maps: dict[int, ImageMap] = {}
         self._stores = self._stores_by_pid()
@@ -129,7 +139,7 @@ class RunImages:
 
     @property
     def pids(self) -> set[int]:
-        """The processes whose images are known."""
+        """The processes with known images."""
         return set(self._stores)
 
     def of(self, pid: int) -> ImageMap:
@@ -139,83 +149,85 @@ class RunImages:
         return self._maps[pid]
 
     def _stores_by_pid(self) -> dict[int, Any]:
-        """Stores are named ``<device>.<pid>``."""
-        if self._form is None:
+        """Return the symbol stores by pid; in the document they are named ``<device>.<pid>``."""
+        if self._document is None:
             return {}
-        stores = self._form.items(self._form.get(self._form.top(_STORES), self._run))
+        stores = self._document.items(self._document.get(self._document.top(_STORES), self._run))
         pids = {name: str(name).rpartition(".")[2] for name in stores}
         return {int(pid): stores[name] for name, pid in pids.items() if pid.isdecimal() and len(pid) < 11}
 
     def _images(self, pid: int) -> Iterator[Image]:
-        if self._form is None:
+        if self._document is None:
             return
-        store = self._form.follow(self._stores.get(pid))
-        signature = self._form.get(store, _SIGNATURE)
+        store = self._document.follow(self._stores.get(pid))
+        signature = self._document.get(store, _SIGNATURE)
         if pid == KERNEL_PID and not isinstance(signature, bytes):
-            signature = self._form.get(self._form.top(_KERNEL), self._run)
+            signature = self._document.get(self._document.top(_KERNEL), self._run)
         if not isinstance(signature, bytes):
             return
         images, cache, base = parse_signature(signature)
         yield from images
         shared = self._shared_images(cache)
-        keys = self._form.elements(self._form.get(store, "dsc_load_addresses"))
-        left = _MOST_IMAGES
+        keys = self._document.elements(self._document.get(store, "dsc_load_addresses"))
+        images_left = _MAX_IMAGES
         for key in dict.fromkeys(key for key in keys if isinstance(key, int)):
-            blob = self._form.follow(shared.get(key))
+            blob = self._document.follow(shared.get(key))
             if isinstance(blob, bytes):
                 images = parse_signature(blob)[0]
-                left -= len(images)
-                if left < 0:
-                    raise DamagedFileError(FORM, f"has more than {_MOST_IMAGES} images in one process")
+                images_left -= len(images)
+                if images_left < 0:
+                    raise DamagedFileError(
+                        DOCUMENT_FILE, f"has more than {_MAX_IMAGES} images in one process"
+                    )
                 yield from (image.moved(base) for image in images)
 
     def _shared_images(self, cache: bytes) -> dict[Any, Any]:
-        if self._form is None or not cache:
+        if self._document is None or not cache:
             return {}
         if cache not in self._shared:
-            self._shared[cache] = self._form.items(self._form.get(self._form.top(_CACHE), cache))
+            self._shared[cache] = self._document.items(self._document.get(self._document.top(_CACHE), cache))
         return self._shared[cache]
 
 
 def _distinct(images: Iterator[Image]) -> Iterator[Image]:
-    """An image that was unloaded and came back to the same place is one image."""
+    """Yield each image once: one that was unloaded and loaded again at the same address is one image."""
     return iter(dict.fromkeys(images))
 
 
 def parse_signature(data: bytes) -> tuple[list[Image], bytes, int]:
-    """Return the images, the shared cache's UUID (b"" for none) and where the cache lay.
+    """Return the images, the shared cache's UUID (b"" for none) and the cache's address.
 
-    Raises ``DamagedFileError`` for anything that is not laid out as a signature.
+    Raises ``DamagedFileError`` for data with another layout.
     """
     try:
         magic, _, _, _, _, count = _HEADER.unpack_from(data)
-        if magic != _MAGIC or count > _MOST_IMAGES:
-            raise DamagedFileError(FORM, "has an image list that does not begin as one")
+        if magic != _MAGIC or count > _MAX_IMAGES:
+            raise DamagedFileError(DOCUMENT_FILE, "has an image list that does not begin like one")
         images = []
-        at = _HEADER.size
+        offset = _HEADER.size
         for _ in range(count):
-            image, at = _parse_image(data, at)
+            image, offset = _parse_image(data, offset)
             images.append(image)
     except struct.error as error:
-        raise DamagedFileError(FORM, "has an image list that is cut off") from error
-    if len(data) >= at + _CACHE_TAIL.size:
-        mark, _, cache, base = _CACHE_TAIL.unpack_from(data, at)
-        if mark == _CACHE_MAGIC:
+        raise DamagedFileError(DOCUMENT_FILE, "has an image list that is cut off") from error
+    if len(data) >= offset + _CACHE_TAIL.size:
+        magic, _, cache, base = _CACHE_TAIL.unpack_from(data, offset)
+        if magic == _CACHE_MAGIC:
             return images, cache, base
     return images, b"", 0
 
 
-def _parse_image(data: bytes, at: int) -> tuple[Image, int]:
-    identity, _, _, _, _, cpu, subtype, segment_count, path_bytes = _IMAGE.unpack_from(data, at)
-    at += _IMAGE.size
-    if at + path_bytes + segment_count * _SEGMENT.size > len(data):
-        raise DamagedFileError(FORM, "has an image list that is cut off")
-    path = data[at : at + path_bytes].split(b"\0", 1)[0].decode("utf-8", "replace")
-    at += path_bytes
+def _parse_image(data: bytes, offset: int) -> tuple[Image, int]:
+    identity, _, _, _, _, cpu, subtype, segment_count, path_bytes = _IMAGE.unpack_from(data, offset)
+    offset += _IMAGE.size
+    if offset + path_bytes + segment_count * _SEGMENT.size > len(data):
+        raise DamagedFileError(DOCUMENT_FILE, "has an image list that is cut off")
+    path = data[offset : offset + path_bytes].split(b"\0", 1)[0].decode("utf-8", "replace")
+    offset += path_bytes
     segments = tuple(
         (name.rstrip(b"\0").decode("ascii", "replace"), address, size)
-        for name, address, size in _SEGMENT.iter_unpack(data[at : at + segment_count * _SEGMENT.size])
+        for name, address, size in _SEGMENT.iter_unpack(data[offset : offset + segment_count * _SEGMENT.size])
     )
     arch = _ARCHITECTURES.get((cpu, subtype & _SUBTYPE_BITS), "")
     name = str(uuid.UUID(bytes=identity)).upper()
-    return Image(name, path, arch, segments), at + segment_count * _SEGMENT.size
+    return Image(name, path, arch, segments), offset + segment_count * _SEGMENT.size

@@ -1,9 +1,15 @@
-"""NSKeyedArchiver documents as plain values, followed only where they are asked for.
+"""NSKeyedArchiver documents as plain values, decoded on demand.
 
 An archive is a property list with ``$objects`` (every object once) and ``$top`` (named entries); objects
-refer to each other by number. Beside the usual ``NS.keys``, ``NS.objects``, ``NS.string``, ``NS.data``
-Instruments writes classes of its own whose fields are positional (``$0``, ``$1``, …), and
-``XRIntKeyedDictionary``: ``$0`` is the count, then keys and values take turns.
+refer to each other by number:
+
+    $top      {"root": Uid 1}
+    $objects  [ "$null", {"$class": Uid 3, "NS.keys": [Uid 2], "NS.objects": [Uid 4]}, "name", {…}, … ]
+                   0      1                                                              2      3
+
+Beside the usual ``NS.keys``, ``NS.objects``, ``NS.string``, ``NS.data``, Instruments writes classes of its
+own whose fields are positional (``$0``, ``$1``, …), and ``XRIntKeyedDictionary``: ``$0`` is the count, then
+keys and values alternate. The latter two are known from bundles only; Apple documents neither.
 """
 
 from __future__ import annotations
@@ -12,11 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tracekit.parsers.bundle.errors import DamagedFileError
+from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Ref, Refs, Uid
 
-_MOST_DEPTH = 24
-_MOST_VALUES = 10_000
+_MAX_DEPTH = 24
+_MAX_VALUES = 10_000
+_NO_ARCHIVE = "is not a keyed archive"
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ Key: TypeAlias = "str | int | bytes"
 
 
 class KeyedArchive:
-    """One archive. A *value* is what ``top`` or ``get`` returned: plain data, or an ``Archived`` object.
+    """One archive. A *value* is a result of ``top`` or ``get``: plain data, or an ``Archived`` object.
 
     Every method raises ``DamagedFileError`` of the file ``name`` when the archive is damaged.
     """
@@ -48,22 +55,22 @@ class KeyedArchive:
         except (PlistError, OverflowError) as error:
             raise DamagedFileError(name, str(error)) from error
         if not isinstance(objects, Refs):
-            raise DamagedFileError(name, "is no keyed archive")
+            raise DamagedFileError(name, _NO_ARCHIVE)
         self._objects: Refs = objects
 
     def top(self, name: str = "root") -> Any:
-        """Return an entry of ``$top``; None when there is none."""
+        """Return an entry of ``$top``; None for a missing one."""
         return self._guard(self._top.get(name))
 
     def get(self, value: Any, *path: Key) -> Any:
-        """Follow fields or dictionary keys from a value; None where one is missing."""
+        """Follow fields or dictionary keys from a value; None as soon as one is missing."""
         for key in path:
             fields = self.items(value)
             value = self._guard(fields[key]) if key in fields else None
         return value
 
     def items(self, value: Any) -> dict[Any, Any]:
-        """Return a dictionary's or object's entries, to be followed with ``follow``; {} for anything else."""
+        """Return a dictionary's or object's entries, to be resolved with ``follow``; {} for other values."""
         if not isinstance(value, Archived):
             return {}
         fields = value.fields
@@ -79,24 +86,25 @@ class KeyedArchive:
         return self._guard(reference)
 
     def elements(self, value: Any) -> list[Any]:
-        """Return the values of an array or set; [] for anything else."""
+        """Return the values of an array or set; [] for other values."""
         if isinstance(value, Refs):
             return [self._guard(item) for item in self._every(value)]
         if not isinstance(value, Archived) or "NS.objects" not in value.fields:
             return []
         return [self._guard(item) for item in self._refs(value.fields["NS.objects"])]
 
-    def plain(self, value: Any, most_values: int = _MOST_VALUES) -> Any:
-        """Return a value with everything in it as dicts, lists and scalars, ``most_values`` at most.
+    def plain(self, value: Any, max_values: int = _MAX_VALUES) -> Any:
+        """Return a value with everything in it as dicts, lists and scalars, at most ``max_values`` of them.
 
-        Raises ``DamagedFileError`` for what is deeper or larger than any recording's (or refers to itself).
+        Raises ``DamagedFileError`` for a value that is deeper or larger than any recording's, or that refers
+        to itself.
         """
-        budget = [most_values]
+        budget = [max_values]
         return self._plain(value, 0, budget)
 
     def _plain(self, value: Any, depth: int, budget: list[int]) -> Any:
         budget[0] -= 1
-        if depth > _MOST_DEPTH or budget[0] < 0:
+        if depth > _MAX_DEPTH or budget[0] < 0:
             raise DamagedFileError(self._name, "is nested deeper or larger than any recording's")
         if isinstance(value, Refs) or (isinstance(value, Archived) and _is_list(value)):
             return [self._plain(item, depth + 1, budget) for item in self.elements(value)]
@@ -112,17 +120,19 @@ class KeyedArchive:
             raise DamagedFileError(self._name, str(error)) from error
 
     def _resolve(self, reference: Any) -> Any:
+        # Three levels: a Ref is an object of the property list; that may be a Uid, which is an object of
+        # $objects; only the latter has a class. A plain dictionary without a class is given an empty one.
         value = self._plist.read(reference) if isinstance(reference, Ref) else reference
         if not isinstance(value, Uid):
             return Archived("", value) if isinstance(value, dict) else value
-        if value.at not in self._values:
-            self._values[value.at] = self._object(value.at)
-        return self._values[value.at]
+        if value.number not in self._values:
+            self._values[value.number] = self._object(value.number)
+        return self._values[value.number]
 
-    def _object(self, at: int) -> Any:
-        if at == 0:
+    def _object(self, number: int) -> Any:
+        if number == 0:  # "$null"
             return None
-        value = self._plist.read(self._plist.element(self._objects, at))
+        value = self._plist.read(self._plist.element(self._objects, number))
         if isinstance(value, Uid):
             raise PlistError("has a reference in place of an object")
         if not isinstance(value, dict):
@@ -136,14 +146,14 @@ class KeyedArchive:
 
     def _class_name(self, reference: Any) -> str:
         uid = self._plist.read(reference) if isinstance(reference, Ref) else None
-        if not isinstance(uid, Uid) or uid.at >= self._objects.count:
+        if not isinstance(uid, Uid) or uid.number >= self._objects.count:
             return ""
-        if uid.at not in self._class_names:
-            described = self._plist.read(self._plist.element(self._objects, uid.at))
-            name = described.get("$classname") if isinstance(described, dict) else None
+        if uid.number not in self._class_names:
+            description = self._plist.read(self._plist.element(self._objects, uid.number))
+            name = description.get("$classname") if isinstance(description, dict) else None
             text = self._plist.read(name) if isinstance(name, Ref) else ""
-            self._class_names[uid.at] = text if isinstance(text, str) else ""
-        return self._class_names[uid.at]
+            self._class_names[uid.number] = text if isinstance(text, str) else ""
+        return self._class_names[uid.number]
 
     def _key(self, reference: Any) -> Any:
         key = self._guard(reference)
@@ -160,11 +170,11 @@ class KeyedArchive:
             raise DamagedFileError(self._name, str(error)) from error
 
     def _dict(self, ref: Ref) -> dict[Any, Any]:
-        if ref.at < 0:
-            raise PlistError("is no keyed archive")
+        if ref.number < 0:
+            raise PlistError(_NO_ARCHIVE)
         value = self._plist.read(ref)
         if not isinstance(value, dict):
-            raise PlistError("is no keyed archive")
+            raise PlistError(_NO_ARCHIVE)
         return value
 
 
@@ -173,7 +183,8 @@ def _is_list(value: Archived) -> bool:
 
 
 def _positional_pairs(fields: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    at = 1
-    while f"${at}" in fields and f"${at + 1}" in fields:
-        yield fields[f"${at}"], fields[f"${at + 1}"]
-        at += 2
+    """Yield (key, value) of an ``XRIntKeyedDictionary``: $1 and $2, $3 and $4, …"""
+    number = 1
+    while f"${number}" in fields and f"${number + 1}" in fields:
+        yield fields[f"${number}"], fields[f"${number + 1}"]
+        number += 2

@@ -1,8 +1,15 @@
-"""Property lists: binary ones object by object, and the small XML ones as they are.
+"""Property lists: binary ones object by object, and the small XML ones as a whole.
 
 ``plistlib`` decodes a whole list at once. ``form.template`` holds megabytes of interface state of which a
-reader needs a few values, and in a hostile list a thousand arrays may share the same bytes: what is decoded
-only when it is asked for costs what is asked for. Format: CFBinaryPList.c of Apple's open-source CF.
+reader needs a few values, and in a hostile list a thousand arrays may share the same bytes. Decoding on
+demand costs no more than the values that are requested. Format: CFBinaryPList.c of Apple's open-source CF.
+
+    "bplist00" │ objects … │ offset table │ trailer (32 bytes)
+                    ▲            │  ▲            │
+                    └── offset ──┘  └─ table ────┘   plus top object, count, widths of offsets and references
+
+An object begins with a byte ``kind << 4 | low``; ``low`` is the size, or 15 for a size that follows as an
+integer object. The objects of an array or dictionary are numbers of entries of the offset table.
 """
 
 from __future__ import annotations
@@ -20,10 +27,10 @@ _TRAILER = struct.Struct(">6xBBQQQ")
 _CONTAINERS = (0xA, 0xB, 0xC, 0xD)
 _ELEMENTS_SLACK = 500_000
 _ELEMENTS_RATIO = 4
-"""Containers are read where they are asked for, some several times; each element takes a byte or more."""
+"""Containers are decoded at each request, some several times; each element takes at least one byte."""
 
 
-# plistlib lets what its own parser meets come through as it is.
+# plistlib lets the errors of its own parser through.
 _PLISTLIB_ERRORS = (
     ExpatError,
     ValueError,
@@ -43,21 +50,21 @@ class PlistError(ValueError):
 class Ref:
     """The number of an object in its list."""
 
-    at: int
+    number: int
 
 
 @dataclass(frozen=True)
 class Uid:
     """A reference of the keyed archiver: the number of an object in ``$objects``."""
 
-    at: int
+    number: int
 
 
 @dataclass(frozen=True)
 class Refs:
-    """The contents of an array or set, decoded where they are asked for."""
+    """The undecoded contents of an array or set: ``count`` references from ``offset`` on."""
 
-    at: int
+    offset: int
     count: int
 
 
@@ -66,12 +73,12 @@ class BinaryPlist:
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_MAGIC) or len(data) < len(_MAGIC) + _TRAILER.size:
-            raise PlistError("is no binary property list")
+            raise PlistError("is not a binary property list")
         offset_bytes, self._ref_bytes, self._count, top, table = _TRAILER.unpack_from(data, len(data) - 32)
         self._data = data
         self._end = len(data) - _TRAILER.size
-        fits = 1 <= offset_bytes <= 8 and 1 <= self._ref_bytes <= 8
-        if not fits or table + offset_bytes * self._count > self._end or top >= self._count:
+        widths_are_valid = 1 <= offset_bytes <= 8 and 1 <= self._ref_bytes <= 8
+        if not widths_are_valid or table + offset_bytes * self._count > self._end or top >= self._count:
             raise PlistError("is a damaged property list")
         self._table = table
         self._offset_bytes = offset_bytes
@@ -79,51 +86,52 @@ class BinaryPlist:
         self.top = Ref(top)
 
     def read(self, ref: Ref) -> Any:
-        """Return one object; raise ``PlistError`` when it is damaged or of no known kind."""
-        at = self._place(ref)
-        kind, low = divmod(self._number(at, 1), 16)
+        """Return one object; raise ``PlistError`` when it is damaged or of an unknown kind."""
+        offset = self._offset(ref)
+        kind, low = divmod(self._number(offset, 1), 16)
         if kind == 0x0:
             return {0: None, 8: False, 9: True}.get(low)
         if kind == 0x1:
-            return self._integer(at + 1, low)
+            return self._integer(offset + 1, low)
         if kind == 0x2 and low in (2, 3):
-            return struct.unpack(">f" if low == 2 else ">d", self._bytes(at + 1, 1 << low))[0]
+            return struct.unpack(">f" if low == 2 else ">d", self._bytes(offset + 1, 1 << low))[0]
         if kind == 0x3:
-            return struct.unpack(">d", self._bytes(at + 1, 8))[0]
+            return struct.unpack(">d", self._bytes(offset + 1, 8))[0]
         if kind == 0x8:
-            return Uid(self._number(at + 1, low + 1))
-        return self._sized(kind, *self._size(at + 1, low))
+            return Uid(self._number(offset + 1, low + 1))
+        return self._sized(kind, *self._size(offset + 1, low))
 
-    def _sized(self, kind: int, at: int, size: int) -> Any:
+    def _sized(self, kind: int, offset: int, size: int) -> Any:
         if kind == 0x4:
-            return self._bytes(at, size)
+            return self._bytes(offset, size)
         if kind == 0x5:
-            return self._bytes(at, size).decode("ascii", "replace")
+            return self._bytes(offset, size).decode("ascii", "replace")
         if kind == 0x6:
-            return self._bytes(at, 2 * size).decode("utf-16-be", "replace")
+            return self._bytes(offset, 2 * size).decode("utf-16-be", "replace")
         if kind in (0xA, 0xB, 0xC):
-            return self._refs(at, size)
-        if kind == 0xD:
-            keys, values = self._refs(at, size), self._refs(at + size * self._ref_bytes, size)
+            return self._refs(offset, size)
+        if kind == 0xD:  # all keys first, then all values
+            keys, values = self._refs(offset, size), self._refs(offset + size * self._ref_bytes, size)
             pairs = zip(self.every(keys), self.every(values), strict=True)
             return {self._key(key): value for key, value in pairs}
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
     def _key(self, ref: Ref) -> Any:
-        if self._number(self._place(ref), 1) >> 4 in _CONTAINERS:
+        if self._number(self._offset(ref), 1) >> 4 in _CONTAINERS:
             raise PlistError("has a container as a key")
         return self.read(ref)
 
-    def _place(self, ref: Ref) -> int:
-        if not 0 <= ref.at < self._count:
+    def _offset(self, ref: Ref) -> int:
+        """Return the offset in bytes at which an object begins."""
+        if not 0 <= ref.number < self._count:
             raise PlistError("refers to an object beyond its end")
-        return self._number(self._table + ref.at * self._offset_bytes, self._offset_bytes)
+        return self._number(self._table + ref.number * self._offset_bytes, self._offset_bytes)
 
     def element(self, refs: Refs, index: int) -> Ref:
         """Return one element; raise ``PlistError`` for an index beyond the array."""
         if not 0 <= index < refs.count:
             raise PlistError("refers to an object beyond its end")
-        return Ref(self._number(refs.at + index * self._ref_bytes, self._ref_bytes))
+        return Ref(self._number(refs.offset + index * self._ref_bytes, self._ref_bytes))
 
     def every(self, refs: Refs) -> list[Ref]:
         """Return all elements; raise ``PlistError`` once more were read than any recording needs."""
@@ -131,46 +139,46 @@ class BinaryPlist:
         if self._elements_left < 0:
             raise PlistError("holds more than any recording does")
         width = self._ref_bytes
-        raw = self._bytes(refs.at, refs.count * width)
+        raw = self._bytes(refs.offset, refs.count * width)
         return [Ref(int.from_bytes(raw[i : i + width])) for i in range(0, len(raw), width)]
 
-    def _refs(self, at: int, count: int) -> Refs:
-        if at + count * self._ref_bytes > self._end:
+    def _refs(self, offset: int, count: int) -> Refs:
+        if offset + count * self._ref_bytes > self._end:
             raise PlistError("is cut off")
-        return Refs(at, count)
+        return Refs(offset, count)
 
-    def _size(self, at: int, low: int) -> tuple[int, int]:
-        """Return where a sized object's content begins, and its size: below 15, or an integer object."""
+    def _size(self, offset: int, low: int) -> tuple[int, int]:
+        """Return the offset of a sized object's content, and its size: below 15, or an integer object."""
         if low != 15:
-            return at, low
-        kind, exponent = divmod(self._number(at, 1), 16)
+            return offset, low
+        kind, exponent = divmod(self._number(offset, 1), 16)
         if kind != 0x1 or exponent > 3:
-            raise PlistError("has an object of no readable size")
-        return at + 1 + (1 << exponent), self._number(at + 1, 1 << exponent)
+            raise PlistError("has an object without a readable size")
+        return offset + 1 + (1 << exponent), self._number(offset + 1, 1 << exponent)
 
-    def _integer(self, at: int, exponent: int) -> int:
-        """Integers of up to 4 bytes are unsigned, of 8 and 16 bytes signed."""
+    def _integer(self, offset: int, exponent: int) -> int:
+        """Return an integer: unsigned with up to 4 bytes, signed with 8 and 16 bytes."""
         if exponent > 4:
-            raise PlistError("holds an integer of no known size")
-        return int.from_bytes(self._bytes(at, 1 << exponent), signed=exponent >= 3)
+            raise PlistError("holds an integer of an unknown size")
+        return int.from_bytes(self._bytes(offset, 1 << exponent), signed=exponent >= 3)
 
-    def _number(self, at: int, size: int) -> int:
-        return int.from_bytes(self._bytes(at, size))
+    def _number(self, offset: int, size: int) -> int:
+        return int.from_bytes(self._bytes(offset, size))
 
-    def _bytes(self, at: int, size: int) -> bytes:
-        if at + size > self._end:
+    def _bytes(self, offset: int, size: int) -> bytes:
+        if offset + size > self._end:
             raise PlistError("is cut off")
-        return self._data[at : at + size]
+        return self._data[offset : offset + size]
 
 
-def read_xml_list(data: bytes) -> Any:
-    """Return an XML property list as plain values; raise ``PlistError`` for what is none.
+def read_plist(data: bytes) -> Any:
+    """Return a small property list, usually XML, as plain values; raise ``PlistError`` for anything else.
 
-    XML has no control characters and Instruments writes them all the same: they become U+FFFD.
+    XML allows no control characters, yet Instruments writes them: they become U+FFFD.
     """
     if not data.startswith(_MAGIC):
         data = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}".encode(), data)
     try:
         return plistlib.loads(data)
     except _PLISTLIB_ERRORS as error:
-        raise PlistError(f"is no readable property list ({type(error).__name__})") from error
+        raise PlistError(f"is not a readable property list ({type(error).__name__})") from error

@@ -1,4 +1,4 @@
-"""One run of a bundle: its stores, and what they share."""
+"""One run of a bundle: its stores, and everything that they share."""
 
 from __future__ import annotations
 
@@ -13,22 +13,19 @@ import numpy.typing as npt
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import RunInfo, TraceInfo
 from tracekit.parsers.bundle import run_info
-from tracekit.parsers.bundle.contents import Spec, read_list, read_spec
+from tracekit.parsers.bundle.build_table import RunContext, build_table
+from tracekit.parsers.bundle.decode import CellDecoder, ColumnDecoder
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.bundle.entities import Entities
-from tracekit.parsers.bundle.errors import DamagedFileError
-from tracekit.parsers.bundle.files import BundleFiles
-from tracekit.parsers.bundle.frames import FrameTable
+from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.images import RunImages
-from tracekit.parsers.bundle.inflate import read_file
-from tracekit.parsers.bundle.issue_log import IssueLog
+from tracekit.parsers.bundle.interned import InternPool
+from tracekit.parsers.bundle.issues import IssueLog
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
-from tracekit.parsers.bundle.parts import PartsReader
-from tracekit.parsers.bundle.store import RawColumn, Store
+from tracekit.parsers.bundle.rows import IndexedStore, RawColumn
+from tracekit.parsers.bundle.symbolication import Symbolicator
 from tracekit.parsers.bundle.symbols import SymbolsArchive, archive_name
-from tracekit.parsers.bundle.table import RunContext, build_table
-from tracekit.parsers.bundle.uniquing import Uniquing
-from tracekit.parsers.bundle.values import ValueReader
+from tracekit.parsers.bundle.table_list import TableSpec, read_spec, read_table_list
 
 Numbers: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
 
@@ -38,11 +35,11 @@ _NO_NAMES = "processes and threads have no names"
 
 
 @dataclass(frozen=True)
-class _Entry:
-    """One table of the run: where it stands in the contents, and its store if that can be read."""
+class _RunTable:
+    """One table of the run: its entry in the table of contents, and its store if that is readable."""
 
     info: TableInfo
-    store: Store | None
+    store: IndexedStore | None
 
 
 class BundleRun:
@@ -53,50 +50,51 @@ class BundleRun:
         files: BundleFiles,
         run: int,
         stores: list[int],
-        form: KeyedArchive | None,
+        document: KeyedArchive | None,
         tag_of: Callable[[str], str],
         issues: IssueLog,
     ) -> None:
         self.number = run
         self._files = files
-        self._form = form
+        self._document = document
         self._tag_of = tag_of
         self._issues = issues
         self._folder = f"corespace/run{run}/core"
-        self._uniquing = Uniquing(files, self._folder)
+        self._pool = InternPool(files, self._folder)
         self._demangler = Demangler()
         self._archives: dict[str, SymbolsArchive | None] = {}
-        self._entities = Entities(lambda: self._uniquing.lists, self._process_names, self._thread_names)
-        self._entries = self._open_stores(stores)
+        self._entities = Entities(lambda: self._pool.lists, self._process_names, self._thread_names)
+        self._tables = self._open_stores(stores)
 
     def info(self) -> RunInfo:
         """Return the run as a table of contents would list it."""
-        tables = tuple(entry.info for entry in self._entries)
+        tables = tuple(table.info for table in self._tables)
         info = self._trace_info
         pids = self._images.pids | ({info.pid} if info.pid is not None else set())
         return RunInfo(info, tables, frozenset(pids))
 
     @property
     def unreadable(self) -> set[str]:
-        """The schemas of which a table cannot be read."""
-        return {entry.info.schema for entry in self._entries if entry.store is None}
+        """The schemas with a table that cannot be read."""
+        return {table.info.schema for table in self._tables if table.store is None}
 
     def tables(self, schema: str) -> Iterator[Table]:
-        """Yield each table of that schema whose rows are there. Raises ``DamagedFileError``."""
-        for entry in self._entries:
-            if entry.info.schema == schema and entry.store is not None:
-                yield build_table(entry.store, self._context, entry.info.attributes)
+        """Yield each readable table of that schema. Raises ``DamagedFileError``."""
+        for table in self._tables:
+            if table.info.schema == schema and table.store is not None:
+                yield build_table(table.store, self._context, table.info.attributes)
 
     @cached_property
     def _trace_info(self) -> TraceInfo:
         info = TraceInfo(self._files.name, "trace-bundle", self.number)
         try:
-            info = run_info.read_info(self._files.name, self._form, self.number)
-            if self._form is not None and run_info.recorded_run(self._form, self.number) is None:
-                text = "the document says nothing of this run: there are no symbols and no run info"
+            info = run_info.read_info(self._files.name, self._document, self.number)
+            if self._document is not None and run_info.recorded_run(self._document, self.number) is None:
+                text = "the bundle's document has no entry for this run: there are no symbols and no run info"
                 self._issues.add(self.number, "warning", "document-incomplete", text)
         except DamagedFileError as error:
-            self._issues.damaged(self.number, "run-info-damaged", error, "how it was recorded is not known")
+            consequence = "device, system, template and times of the recording are unknown"
+            self._issues.damaged(self.number, "run-info-damaged", error, consequence)
         if info.instruments:
             return info
         name = f"{self._folder}/core-config/exposedTableInfo.plist"
@@ -107,29 +105,26 @@ class BundleRun:
 
     @cached_property
     def _context(self) -> RunContext:
-        parts = PartsReader(self._uniquing, self._entities, self._tag_of, self._doubt)
+        cells = CellDecoder(self._pool, self._entities, self._tag_of, self._report_type)
         return RunContext(
             run=self.number,
-            uniquing=self._uniquing,
+            pool=self._pool,
             entities=self._entities,
-            reader=ValueReader(self._uniquing, parts),
-            new_frames=lambda: FrameTable(self._images, self._archive, self._report_symbols),
+            decoder=ColumnDecoder(self._pool, cells),
+            new_symbolicator=lambda: Symbolicator(self._images, self._archive, self._report_symbols),
             tag_of=self._tag_of,
-            doubt=self._doubt,
-            frames_done=self._report_frames,
-            core_types=self._from_document(run_info.core_types, "which cores are which is not known"),
+            report_type=self._report_type,
+            report_symbolicator=self._report_replaced_images,
+            core_types=self._from_document(run_info.core_types, "the types of the cores are unknown"),
         )
 
     @cached_property
     def _images(self) -> RunImages:
         try:
-            return RunImages(self._form, self.number)
+            return RunImages(self._document, self.number)
         except DamagedFileError as error:
             self._report_symbols(error)
             return RunImages(None, self.number)
-
-    def _doubt(self, type_id: str, known: bool) -> None:
-        self._issues.doubt(self.number, type_id, known=known)
 
     def _archive(self, uuid: str) -> SymbolsArchive | None:
         if uuid not in self._archives:
@@ -141,55 +136,62 @@ class BundleRun:
                     self._report_symbols(error)
         return self._archives[uuid]
 
+    def _report_type(self, type_id: str, is_known: bool) -> None:
+        self._issues.unconfirmed_type(self.number, type_id, is_known=is_known)
+
     def _report_symbols(self, error: DamagedFileError) -> None:
-        self._issues.damaged(self.number, "symbols-damaged", error, "its functions show as addresses")
+        self._issues.damaged(self.number, "symbols-damaged", error, "its functions are shown as addresses")
 
-    def _report_frames(self, frames: FrameTable) -> None:
-        if frames.ambiguous:
+    def _report_replaced_images(self, symbolicator: Symbolicator) -> None:
+        if symbolicator.ambiguous:
             text = (
-                f"{frames.ambiguous} addresses lay in several binaries one after another and stay addresses"
+                f"{symbolicator.ambiguous} addresses belonged to several binaries, one loaded after another;"
+                " they are shown as addresses"
             )
-            self._issues.add(self.number, "warning", "images-replaced", text, frames.ambiguous)
+            self._issues.add(self.number, "warning", "images-replaced", text, symbolicator.ambiguous)
 
-    def _open_stores(self, numbers: list[int]) -> tuple[_Entry, ...]:
-        """Open the stores that are there; add the tables that are listed and whose store is not."""
-        listed = self._read_list()
-        opened = [self._open_store(at, number, listed) for at, number in enumerate(numbers, start=1)]
-        lost = [(number, spec) for number, spec in listed.items() if number not in numbers and spec.schema]
+    def _open_stores(self, numbers: list[int]) -> tuple[_RunTable, ...]:
+        """Open the existing stores; add the tables that are listed and have no store."""
+        specs = self._read_table_list()
+        opened = [self._open_store(index, number, specs) for index, number in enumerate(numbers, start=1)]
+        lost = [(number, spec) for number, spec in specs.items() if number not in numbers and spec.schema]
         for number, spec in lost:
             text = f"{self._folder}/stores/indexed-store-{number} is missing; the table '{spec.schema}'"
             self._issues.add(self.number, "warning", "table-damaged", f"{text} cannot be read")
-        missing = [_Entry(TableInfo(spec.schema, self.number, 0, spec.attributes), None) for _, spec in lost]
-        return (*(entry for entry in opened if entry is not None), *missing)
+        missing = [
+            _RunTable(TableInfo(spec.schema, self.number, 0, spec.attributes), None) for _, spec in lost
+        ]
+        return (*(table for table in opened if table is not None), *missing)
 
-    def _open_store(self, index: int, number: int, listed: dict[int, Spec]) -> _Entry | None:
+    def _open_store(self, index: int, number: int, specs: dict[int, TableSpec]) -> _RunTable | None:
         folder = f"{self._folder}/stores/indexed-store-{number}"
-        spec = self._read_spec(folder, listed.get(number))
+        spec = self._read_spec(folder, specs.get(number))
         try:
-            store = Store(self._files, folder)
+            store = IndexedStore(self._files, folder)
         except DamagedFileError as error:
-            what = f"the table '{spec.schema}'" if spec.schema else "a table"
-            self._issues.damaged(self.number, "table-damaged", error, f"{what} cannot be read")
+            table = f"the table '{spec.schema}'" if spec.schema else "a table"
+            self._issues.damaged(self.number, "table-damaged", error, f"{table} cannot be read")
             info = TableInfo(spec.schema, self.number, index, spec.attributes)
-            return _Entry(info, None) if spec.schema else None
-        return _Entry(TableInfo(store.schema, self.number, index, spec.attributes, store.row_count), store)
+            return _RunTable(info, None) if spec.schema else None
+        info = TableInfo(store.schema, self.number, index, spec.attributes, store.row_count)
+        return _RunTable(info, store)
 
-    def _read_spec(self, folder: str, listed: Spec | None) -> Spec:
-        """Return what a store says of itself; where that is damaged, what the list says of it."""
+    def _read_spec(self, folder: str, listed: TableSpec | None) -> TableSpec:
+        """Return a store's own description; the list's where that is damaged."""
         try:
             return read_spec(self._files, folder)
         except DamagedFileError as error:
             if listed is None:
-                text = "the table's attributes are not known"
-                self._issues.damaged(self.number, "attributes-damaged", error, text)
-            return listed or Spec()
+                consequence = "the table's attributes are unknown"
+                self._issues.damaged(self.number, "attributes-damaged", error, consequence)
+            return listed or TableSpec()
 
-    def _read_list(self) -> dict[int, Spec]:
+    def _read_table_list(self) -> dict[int, TableSpec]:
         try:
-            return read_list(self._files, self._folder)
+            return read_table_list(self._files, self._folder)
         except DamagedFileError as error:
-            text = "whether all tables are there is not known"
-            self._issues.damaged(self.number, "contents-damaged", error, text)
+            consequence = "tables may be missing without notice"
+            self._issues.damaged(self.number, "contents-damaged", error, consequence)
             return {}
 
     def _process_names(self) -> dict[int, str]:
@@ -197,7 +199,7 @@ class BundleRun:
         if columns is None:
             return self._from_document(run_info.process_names)
         pids, names = columns["pid"], columns["process-name"]
-        return self._named(pids, names.raw, ~names.missing)
+        return self._last_names(pids, names.raw, ~names.missing)
 
     def _thread_names(self) -> dict[int, str]:
         columns = self._first_table("thread-info", ("tid", "name"), "threads have no names")
@@ -205,44 +207,46 @@ class BundleRun:
             return self._from_document(run_info.thread_names)
         tids, names = columns["tid"], columns["name"]
         main = columns.get("main-thread")
-        named = self._named(tids, names.raw >> np.uint64(32), ~names.missing)
-        last = dict(zip(tids.raw.tolist(), main.raw.tolist(), strict=True)) if main else {}
-        return named | {tid: "Main Thread" for tid, is_main in last.items() if is_main == 1}
+        by_tid = self._last_names(tids, names.raw >> np.uint64(32), ~names.missing)
+        is_main = dict(zip(tids.raw.tolist(), main.raw.tolist(), strict=True)) if main else {}
+        return by_tid | {tid: "Main Thread" for tid, flag in is_main.items() if flag == 1}
 
     def _from_document(
         self, read: Callable[[KeyedArchive | None, int], dict[int, _Text]], consequence: str = _NO_NAMES
     ) -> dict[int, _Text]:
         try:
-            return read(self._form, self.number)
+            return read(self._document, self.number)
         except DamagedFileError as error:
             self._issues.damaged(self.number, "document-damaged", error, consequence)
             return {}
 
-    def _named(self, keys: RawColumn, strings: Numbers, given: npt.NDArray[np.bool_]) -> dict[int, str]:
-        """Return the last name that each key was given."""
+    def _last_names(
+        self, keys: RawColumn, strings: Numbers, present: npt.NDArray[np.bool_]
+    ) -> dict[int, str]:
+        """Return the last name of each key."""
         try:
-            named = {
-                key: self._uniquing.string(string)
-                for key, string in zip(keys.raw[given].tolist(), strings[given].tolist(), strict=True)
+            names = {
+                key: self._pool.string(string)
+                for key, string in zip(keys.raw[present].tolist(), strings[present].tolist(), strict=True)
             }
         except DamagedFileError as error:
             self._issues.damaged(self.number, "names-damaged", error, _NO_NAMES)
             return {}
-        return {key: name for key, name in named.items() if name}
+        return {key: name for key, name in names.items() if name}
 
     def _first_table(
-        self, schema: str, needed: tuple[str, ...], consequence: str
+        self, schema: str, mnemonics: tuple[str, ...], consequence: str
     ) -> dict[str, RawColumn] | None:
         """Return the raw columns of the first table of that schema that has rows and these columns."""
-        for entry in self._entries:
-            if entry.info.schema != schema or entry.store is None or not entry.store.row_count:
+        for table in self._tables:
+            if table.info.schema != schema or table.store is None or not table.store.row_count:
                 continue
             try:
-                raw = entry.store.read()
+                raw = table.store.read()
             except DamagedFileError as error:
                 self._issues.damaged(self.number, "names-damaged", error, consequence)
                 continue
-            columns = {c.mnemonic: values for c, values in zip(entry.store.columns, raw, strict=True)}
-            if all(name in columns for name in needed):
+            columns = {c.mnemonic: values for c, values in zip(table.store.columns, raw, strict=True)}
+            if all(mnemonic in columns for mnemonic in mnemonics):
                 return columns
         return None

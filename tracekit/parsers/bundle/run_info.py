@@ -1,7 +1,13 @@
-"""What was recorded, where and how: the run's entry in ``form.template`` → ``TraceInfo``.
+"""The circumstances of a recording (device, system, template, times, target) → ``TraceInfo``.
 
-An export's table of contents is made from the same ``XRRunInfo``. Without ``form.template`` the recording's
-own parameters (``exposedTableInfo.plist``) still tell the system's version and the target's pid.
+They are the run's entry in ``form.template``, an ``XRRunInfo``; Instruments makes an export's table of
+contents from the same object. Without ``form.template``, the recording's own parameters
+(``exposedTableInfo.plist``) still hold the system's version and the target's pid.
+
+    $top  com.apple.xray.run.data → $1 → run 1 → runInfo         fields _targetName, _rawStartTime, …
+                                                 mach_time_info  the clocks; the last element is the time zone
+                                                 allObjects      XRCore: $0 its number, topology._clusterFlags
+                                                 threadsByTID, processDatas: names
 """
 
 from __future__ import annotations
@@ -16,29 +22,29 @@ from tracekit.model.trace import TraceInfo
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 
 _RUNS = "com.apple.xray.run.data"
-_MOST_SECONDS = 10**9
+_MAX_SECONDS = 10**9
 _LAST_DATE = 253_402_300_799  # the end of the year 9999, in seconds
 
 
-def recorded_run(form: KeyedArchive | None, run: int) -> Any:
+def recorded_run(document: KeyedArchive | None, run: int) -> Any:
     """Return the run's entry in the document, None when it has none."""
-    return form.get(form.top(_RUNS), "$1", run) if form is not None else None
+    return document.get(document.top(_RUNS), "$1", run) if document is not None else None
 
 
-def read_info(name: str, form: KeyedArchive | None, run: int) -> TraceInfo:
-    """Return what the document tells of a run; what is missing stays empty."""
+def read_info(name: str, document: KeyedArchive | None, run: int) -> TraceInfo:
+    """Return the document's facts about a run; missing ones stay empty."""
     info = TraceInfo(name, "trace-bundle", run)
-    entry = recorded_run(form, run)
-    if form is None or entry is None:
+    entry = recorded_run(document, run)
+    if document is None or entry is None:
         return info
-    recorded = form.get(entry, "runInfo")
+    recorded = document.get(entry, "runInfo")
 
     def text(field: str) -> str:
-        value = form.get(recorded, field)
+        value = document.get(recorded, field)
         return value.strip() if isinstance(value, str) else ""
 
     pid = text("_targetProcessPid")
-    zone = _time_zone(form, entry)
+    zone = _time_zone(document, entry)
     return replace(
         info,
         device=text("_targetName"),
@@ -47,23 +53,23 @@ def read_info(name: str, form: KeyedArchive | None, run: int) -> TraceInfo:
         os=text("_targetOperatingSystem"),
         template=text("_templateName"),
         instruments=text("_instrumentVersion"),
-        start=_date(form.get(recorded, "_rawStartTime"), zone),
-        end=_date(form.get(recorded, "_rawEndTime"), zone),
+        start=_date(document.get(recorded, "_rawStartTime"), zone),
+        end=_date(document.get(recorded, "_rawEndTime"), zone),
         end_reason=text("_endReason"),
         recording_mode=text("_recordingMode"),
         time_limit=text("_timeLimit"),
-        duration_ns=_duration_ns(form.get(recorded, "_rawDuration")),
+        duration_ns=_duration_ns(document.get(recorded, "_rawDuration")),
         process=text("_targetProcessName"),
         pid=int(pid) if pid.isdecimal() and len(pid) < 10 else None,
     )
 
 
 def read_parameters(info: TraceInfo, parameters: KeyedArchive) -> TraceInfo:
-    """Fill what ``info`` lacks from the recording's parameters."""
+    """Fill the gaps of ``info`` from the recording's parameters."""
     root = parameters.top()
-    bound = {key: parameters.get(root, "bindingParameters", key) for key in ("osx-version", "ios-version")}
+    versions = {key: parameters.get(root, "bindingParameters", key) for key in ("osx-version", "ios-version")}
     pid = parameters.get(root, "modelingParameters", "target-pid")
-    system, version = next(((k, v) for k, v in bound.items() if isinstance(v, int)), ("", 0))
+    system, version = next(((k, v) for k, v in versions.items() if isinstance(v, int)), ("", 0))
     return replace(
         info,
         os=info.os or (_version(version) if version else ""),
@@ -72,44 +78,44 @@ def read_parameters(info: TraceInfo, parameters: KeyedArchive) -> TraceInfo:
     )
 
 
-def core_types(form: KeyedArchive | None, run: int) -> dict[int, CoreType]:
-    """Return "E" or "P" for each core that says which it is: 1 is an efficiency, 2 a performance cluster."""
-    if form is None:
+def core_types(document: KeyedArchive | None, run: int) -> dict[int, CoreType]:
+    """Return "E" or "P" for each core with cluster flags: 1 is an efficiency, 2 a performance cluster."""
+    if document is None:
         return {}
     types: dict[int, CoreType] = {}
-    for core in form.elements(form.get(recorded_run(form, run), "allObjects")):
-        number, flags = form.get(core, "$0"), form.get(core, "topology", "_clusterFlags")
+    for core in document.elements(document.get(recorded_run(document, run), "allObjects")):
+        number, flags = document.get(core, "$0"), document.get(core, "topology", "_clusterFlags")
         if getattr(core, "class_name", "") == "XRCore" and isinstance(number, int) and flags in (1, 2):
             types[number] = "E" if flags == 1 else "P"
     return types
 
 
-def thread_names(form: KeyedArchive | None, run: int) -> dict[int, str]:
+def thread_names(document: KeyedArchive | None, run: int) -> dict[int, str]:
     """Return the document's own names of threads by tid."""
-    if form is None:
+    if document is None:
         return {}
-    threads = form.items(form.get(recorded_run(form, run), "threadsByTID"))
-    names = {tid: form.get(form.follow(entry), "preferredName") for tid, entry in threads.items()}
+    threads = document.items(document.get(recorded_run(document, run), "threadsByTID"))
+    names = {tid: document.get(document.follow(entry), "preferredName") for tid, entry in threads.items()}
     return {tid: name for tid, name in names.items() if isinstance(tid, int) and isinstance(name, str)}
 
 
-def process_names(form: KeyedArchive | None, run: int) -> dict[int, str]:
+def process_names(document: KeyedArchive | None, run: int) -> dict[int, str]:
     """Return the document's own names of processes by pid."""
-    if form is None:
+    if document is None:
         return {}
     names = {}
-    for entry in form.elements(form.get(recorded_run(form, run), "processDatas")):
-        pid, name = form.get(entry, "_pid"), form.get(entry, "displayName")
+    for entry in document.elements(document.get(recorded_run(document, run), "processDatas")):
+        pid, name = document.get(entry, "_pid"), document.get(entry, "displayName")
         if isinstance(pid, int) and isinstance(name, str):
             names[pid] = name
     return names
 
 
-def _time_zone(form: KeyedArchive, entry: Any) -> tzinfo:
-    """Dates are shown in the target's time zone, whose name stands at the end of its clock's record."""
-    clocks = form.items(form.get(entry, "mach_time_info"))
+def _time_zone(document: KeyedArchive, entry: Any) -> tzinfo:
+    """Return the target's time zone, in which dates are shown: the last element of its clock's record."""
+    clocks = document.items(document.get(entry, "mach_time_info"))
     for clock in clocks.values():
-        name = (form.elements(form.follow(clock)) or [None])[-1]
+        name = (document.elements(document.follow(clock)) or [None])[-1]
         if isinstance(name, str):
             try:
                 return ZoneInfo(name)
@@ -130,14 +136,14 @@ def _date(seconds: Any, zone: tzinfo) -> str:
 
 
 def _duration_ns(seconds: Any) -> int | None:
-    """Exports round to microseconds; so do we, for the same number."""
-    if not isinstance(seconds, (int, float)) or not 0 <= seconds < _MOST_SECONDS:
+    """Return the duration rounded to microseconds, as exports round it, so that both numbers agree."""
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds < _MAX_SECONDS:
         return None
     return round(seconds * 1e6) * 1000
 
 
 def _version(number: int) -> str:
-    """150703 → 15.7.3"""
+    """Return 15.7.3 for 150703."""
     parts = [number // 10_000, number // 100 % 100, number % 100]
     return ".".join(str(part) for part in (parts if parts[2] else parts[:2]))
 

@@ -1,7 +1,17 @@
 """A ``.trace`` bundle as a ``Source``: read on any operating system, without xctrace.
 
-The format is not documented; docs/formats.md says what each part rests on. Everything is checked as it is
-read. What cannot be read is an issue where the rest still makes sense, and an error where it does not.
+    X.trace/
+      form.template                     the document: run info, images, names (keyed archive)
+      open.creq                         engineering types and their tags in an export
+      corespace/run<N>/core/
+        table-manager/tables.plist      the list of tables        → table_list
+        stores/indexed-store-<k>/       one table each            → rows
+        uniquing/                       strings, lists, types     → interned
+      symbols/stores/*.symbolsarchive   functions per binary      → symbols
+      Trace<N>.run/RunIssues.storedata  problems while recording  → issues
+
+The format is not documented; docs/formats.md lists the evidence for each part. Everything is checked as it is
+read. An unreadable part is an issue where the rest still makes sense, and an error where it does not.
 """
 
 from __future__ import annotations
@@ -13,16 +23,13 @@ from collections.abc import Iterator
 from tracekit.errors import InputError
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.bundle.contents import stores_by_run
-from tracekit.parsers.bundle.errors import DamagedFileError
-from tracekit.parsers.bundle.files import BundleFiles
-from tracekit.parsers.bundle.images import FORM
-from tracekit.parsers.bundle.inflate import read_file
-from tracekit.parsers.bundle.issue_log import IssueLog
+from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
+from tracekit.parsers.bundle.images import DOCUMENT_FILE
+from tracekit.parsers.bundle.issues import IssueLog, read_run_issues
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
-from tracekit.parsers.bundle.plist import PlistError, read_xml_list
+from tracekit.parsers.bundle.plist import PlistError, read_plist
 from tracekit.parsers.bundle.run import BundleRun
-from tracekit.parsers.bundle.run_issues import read_run_issues
+from tracekit.parsers.bundle.table_list import stores_by_run
 from tracekit.parsers.bundle.types import default_tag
 
 _REQUIREMENTS = "open.creq"
@@ -30,7 +37,10 @@ _TYPE_KEY = "com.apple.dt.etype."
 _TYPE_TAG = re.compile(r"engineering type '([a-z0-9-]+)'")
 _RAW_RECORDING = re.compile(r"(Trace\d+\.run/Attachments/[^/]+\.atrc)\Z")
 _OLD_SAMPLES = "sampler.data"
-_DAMAGED = "The bundle is damaged, or from an Xcode that tracekit does not know: on a Mac, try its export."
+_DAMAGED = (
+    "The bundle is damaged, or from an Xcode that tracekit does not support."
+    " On a Mac, export it with xctrace."
+)
 
 
 class BundleSource:
@@ -41,7 +51,7 @@ class BundleSource:
     def __init__(self, files: BundleFiles, path: str) -> None:
         """Open the runs; ``path`` is the input's name in messages.
 
-        Raises ``InputError`` when there is no run that this reader knows.
+        Raises ``InputError`` when there is no run that this reader supports.
         """
         self.name = files.name
         self._path = path
@@ -50,12 +60,12 @@ class BundleSource:
         for warning in files.warnings:
             self._issues.add(0, "warning", "files-ignored", warning)
         stores = stores_by_run(files)
-        self._form = self._open_form()
+        self._document = self._open_document()
         if not stores:
             raise self._no_runs()
         self._tags = self._read_tags()
         self._runs = {
-            n: BundleRun(files, n, stores[n], self._form, self._tag_of, self._issues) for n in stores
+            n: BundleRun(files, n, stores[n], self._document, self._tag_of, self._issues) for n in stores
         }
         self._refuse_old()
         for number in stores:
@@ -82,22 +92,22 @@ class BundleSource:
 
     @property
     def unreadable(self) -> set[str]:
-        """The schemas of which a table is listed and cannot be read."""
+        """The schemas with a table that is listed and cannot be read."""
         return set().union(*(run.unreadable for run in self._runs.values()))
 
     def _tag_of(self, type_id: str) -> str:
         return self._tags.get(type_id) or default_tag(type_id)
 
-    def _open_form(self) -> KeyedArchive | None:
-        if self._files.size(FORM) < 0:
+    def _open_document(self) -> KeyedArchive | None:
+        if self._files.size(DOCUMENT_FILE) < 0:
             text = (
-                "the recording was not finished (xctrace says: Document Missing Template Error): its tables"
-                f" are read without symbols and run info. {self._recovery()}"
+                "the recording was not finished (xctrace reports: Document Missing Template Error). Its"
+                f" tables are read without symbols and run info. {self._recovery()}"
             )
             self._issues.add(0, "warning", "recording-unfinished", text)
             return None
         try:
-            return KeyedArchive(FORM, read_file(self._files, FORM))
+            return KeyedArchive(DOCUMENT_FILE, read_file(self._files, DOCUMENT_FILE))
         except DamagedFileError as error:
             self._issues.damaged(0, "document-damaged", error, "there are no symbols and no run info")
             return None
@@ -115,7 +125,7 @@ class BundleSource:
     def _no_runs(self) -> InputError:
         if any(name.endswith(_OLD_SAMPLES) for name in self._files.names()):
             return self._too_old()
-        if self._form is None and self._files.size(FORM) < 0:
+        if self._document is None and self._files.size(DOCUMENT_FILE) < 0:
             text = (
                 "holds no recorded tables: the recording was not finished, or this is no Instruments bundle."
             )
@@ -140,11 +150,11 @@ class BundleSource:
         )
 
     def _read_tags(self) -> dict[str, str]:
-        """Return the bundle's own map of engineering types to the tags of an export."""
+        """Return the bundle's own map of engineering types to an export's tags; {} if it is unreadable."""
         if self._files.size(_REQUIREMENTS) < 0:
             return {}
         try:
-            required = read_xml_list(read_file(self._files, _REQUIREMENTS))
+            required = read_plist(read_file(self._files, _REQUIREMENTS))
         except (PlistError, DamagedFileError):
             return {}
         tags = {}
@@ -160,5 +170,5 @@ class BundleSource:
             for issue in read_run_issues(self._files, run):
                 self._issues.put(run, issue)
         except DamagedFileError as error:
-            text = "what Instruments itself reported is not known"
+            text = "problems that Instruments reported while recording are unknown"
             self._issues.damaged(run, "recording-issues-damaged", error, text)

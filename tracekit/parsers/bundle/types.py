@@ -1,9 +1,9 @@
-"""How a bundle stores the values of each engineering type, and what an export calls the type.
+"""The stored encoding of each engineering type, and the type's tag in an export.
 
-A type's identifier is ``XR<Name>TypeID``; an export's tag for it stands in the bundle's own ``open.creq``.
-Sources of the forms: bundles of Xcode 13 to 26 compared with the exports made from them. A type that is in
-none of the lists is read by what exports show under its tag, or given as the raw integer; what no export has
-confirmed comes with an issue.
+A type's identifier is ``XR<Name>TypeID``; the bundle's own ``open.creq`` maps it to an export's tag.
+Encodings are known from bundles of Xcode 13 to 26 compared with the exports made from them. A type in none
+of the lists is read as exports show its tag, or returned as the raw integer; an issue names every type that
+no export has confirmed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import re
 from enum import Enum
 from functools import cache
 
-from tracekit.parsers.types import KIND_OF_TYPE
+from tracekit.parsers.engineering_types import KIND_OF_TYPE
 
 
-class Form(Enum):
-    """What a stored value means."""
+class Encoding(Enum):
+    """The meaning of a stored value. A *list* is a list of integers in the run's intern pool."""
 
     INTEGER = "the value itself"
     TEXT = "number of a string"
@@ -36,33 +36,34 @@ class Form(Enum):
 
 
 _CONFIRMED = {
-    Form.TEXT: """ApplicationPeriod CPUArchName EventConcept FilePath GraphicsDriverName
+    Encoding.TEXT: """ApplicationPeriod CPUArchName EventConcept FilePath GraphicsDriverName
         GraphicsDriverStatistic NarrativeText OSLogCategory OSLogEvent OSLogFormatString OSLogSubsystem
         PrototypeMediumLengthString PrototypeShortString PrototypeString RawString RegionOfInterestClass
         RegionOfInterestKind SignpostName ThermalState ThreadState""",
-    Form.FIXED: "EventsPerSecond FramesPerSecond Percentage PercentageLoads SystemCPUPercentage",
-    Form.INTEGER: """Boolean CPUCore ContainmentLayoutID CycleWeight DiskSizeInBytes Duration DurationOnCPU
-        DurationWaiting EventCount GraphicsDriverCounter KDebugArgument KDebugClass KDebugCode KDebugFunction
-        KDebugStringID KDebugSubclass LayoutID LibraryAddress MachOVMOffset NetworkSizeInBytes
-        NetworkSizeInBytesPerSecond OSSignpostIdentifier PMCEvent PrivateValue ProcessGroupID ProcessID
-        ProcessUID PrototypeValue RecordedEventTimestamp SampleTimestamp SizeInBytes
-        SizeInBytesPerSecond SizeInPages StartTime ThreadID TimeSample TimeSampleWeight
-        UnsignedIntegerHexLowercase VirtualMemoryAddress""",
-    Form.PROCESS: "Process",
-    Form.THREAD: "Thread",
-    Form.BACKTRACE: "Backtrace",
-    Form.INTEGERS: "CoreProfilePMCEventsArray",
-    Form.KPERF: "CoreProfileCallstack",
-    Form.UUID: "UUID",
-    Form.PARTS: "NarrativeEntry OSLogMetadata",
-    Form.ANY: "Any",
-    Form.LOCATION: "ReturnLocation",
-    Form.THREAD_NAME: "ThreadName",
+    Encoding.FIXED: "EventsPerSecond FramesPerSecond Percentage PercentageLoads SystemCPUPercentage",
+    Encoding.INTEGER: """Boolean CPUCore ContainmentLayoutID CycleWeight DiskSizeInBytes Duration
+        DurationOnCPU DurationWaiting EventCount GraphicsDriverCounter KDebugArgument KDebugClass
+        KDebugCode KDebugFunction KDebugStringID KDebugSubclass LayoutID LibraryAddress
+        MachOVMOffset NetworkSizeInBytes NetworkSizeInBytesPerSecond OSSignpostIdentifier PMCEvent
+        PrivateValue ProcessGroupID ProcessID ProcessUID PrototypeValue RecordedEventTimestamp
+        SampleTimestamp SizeInBytes SizeInBytesPerSecond SizeInPages StartTime ThreadID TimeSample
+        TimeSampleWeight UnsignedIntegerHexLowercase VirtualMemoryAddress""",
+    Encoding.PROCESS: "Process",
+    Encoding.THREAD: "Thread",
+    Encoding.BACKTRACE: "Backtrace",
+    Encoding.INTEGERS: "CoreProfilePMCEventsArray",
+    Encoding.KPERF: "CoreProfileCallstack",
+    Encoding.UUID: "UUID",
+    Encoding.PARTS: "NarrativeEntry OSLogMetadata",
+    Encoding.ANY: "Any",
+    Encoding.LOCATION: "ReturnLocation",
+    Encoding.THREAD_NAME: "ThreadName",
 }
-# By another reader of bundles, microsoft/Microsoft-Performance-Tools-Apple, or by the sister types above.
-_UNCONFIRMED = {Form.TAGGED: "TaggedBacktrace", Form.PARTS: "FormattedLabel"}
+# From another reader of bundles (microsoft/Microsoft-Performance-Tools-Apple) or from similar types above: no
+# bundle with these types and its export was available to confirm them.
+_UNCONFIRMED = {Encoding.TAGGED: "TaggedBacktrace", Encoding.PARTS: "FormattedLabel"}
 
-# Tags that do not follow from the name.
+# Tags that cannot be derived from the name, as exports write them.
 _IRREGULAR = """
     ApplicationPeriod=app-period CPUCore=core CPUState=core-state ContainmentLayoutID=containment-level
     CoreMLModelEvent=coreml-model-event CoreMLModelLevel=coreml-model-level
@@ -87,48 +88,46 @@ _IRREGULAR = """
     UnsignedIntegerHexLowercase=uint64-hex-lowercase VFSVnode=vnode VMOperationName=vm-op
     VirtualMemoryAddress=address VisualConnectionUUID64=connection-uuid64"""
 
-# All bits set mean no value in most types. In these, exports show 2^64-1 as a number and never a sentinel
-# (collected exports: 14, 4 and 10 cells against none), or are they bits of the traced program's own.
+# In most types, all bits set mean null. In these, exports show 2^64-1 as a number and never a sentinel
+# (collected exports: 14, 4 and 10 cells against none), or the bits belong to the traced program itself.
 _ANY_BITS = frozenset(
     {"KDebugArgument", "PrototypeValue", "SystemCallArgument", "VFSVnode", "VirtualMemoryAddress"}
 )
 
 _TYPE_ID = re.compile(r"XR(\w+?)TypeID\Z")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|\d+")
-_FORMS = {name: (form, True) for form, names in _CONFIRMED.items() for name in names.split()} | {
-    name: (form, False) for form, names in _UNCONFIRMED.items() for name in names.split()
+_ENCODINGS = {name: (encoding, True) for encoding, names in _CONFIRMED.items() for name in names.split()} | {
+    name: (encoding, False) for encoding, names in _UNCONFIRMED.items() for name in names.split()
 }
+_IRREGULAR_TAGS = dict(pair.split("=") for pair in _IRREGULAR.split())
 
 
 def short_name(type_id: str) -> str:
-    """``XRBacktraceTypeID`` → ``Backtrace``; anything else stays as it is."""
+    """Return ``Backtrace`` for ``XRBacktraceTypeID``; any other identifier unchanged."""
     match = _TYPE_ID.match(type_id)
     return match[1] if match else type_id
 
 
 def may_be_all_ones(type_id: str) -> bool:
-    """Tell whether 2^64-1 is a value of this type; in other types it stands for none."""
+    """Return whether 2^64-1 is a value of this type; in other types it means null."""
     return short_name(type_id) in _ANY_BITS
 
 
-def form_of(type_id: str, tag: str) -> tuple[Form, bool]:
+def encoding_of(type_id: str, tag: str) -> tuple[Encoding, bool]:
     """Return how values of the type are stored, and whether an export has confirmed it.
 
-    Of a type that is in no list, the tag tells whether exports show it as a number or as text.
+    For a type in no list, the tag decides: exports show it as a number or as text.
     """
-    known = _FORMS.get(short_name(type_id))
-    if known is not None:
-        return known
-    by_kind = {"int": Form.INTEGER, "text": Form.TEXT}
-    return by_kind.get(KIND_OF_TYPE.get(tag, ""), Form.UNKNOWN), False
-
-
-_IRREGULAR_TAGS = dict(pair.split("=") for pair in _IRREGULAR.split())
+    listed = _ENCODINGS.get(short_name(type_id))
+    if listed is not None:
+        return listed
+    by_kind = {"int": Encoding.INTEGER, "text": Encoding.TEXT}
+    return by_kind.get(KIND_OF_TYPE.get(tag, ""), Encoding.UNKNOWN), False
 
 
 @cache
 def default_tag(type_id: str) -> str:
-    """Return the export's tag for a type, where the bundle itself does not say."""
+    """Return the export's tag for a type that ``open.creq`` omits: ``SizeInBytes`` → size-in-bytes."""
     name = short_name(type_id)
     if name in _IRREGULAR_TAGS:
         return _IRREGULAR_TAGS[name]

@@ -1,4 +1,4 @@
-"""A pack as a ``Source``. It may come from anybody: see ``layout`` for what is read at most."""
+"""A pack as a ``Source``. It may come from anybody: ``format`` has the limits of reading one."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from typing import cast, get_args
 from tracekit.errors import InputError
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, Severity, TraceInfo
-from tracekit.parsers.in_memory import Place, Unreadable, issues_of
-from tracekit.parsers.pack.decode import TableDecoder
-from tracekit.parsers.pack.layout import MANIFEST, MOST_ROWS, DamagedPackError
-from tracekit.parsers.pack.members import PackMembers
-from tracekit.parsers.pack.shape import Node
+from tracekit.parsers.in_memory import TableKey, Unreadable, issues_of
+from tracekit.parsers.pack.format import MANIFEST, MAX_ROWS, DamagedPackError, ManifestObject
+from tracekit.parsers.pack.read import PackMembers, TableDecoder
 
-_ADVICE = "Make or fetch the pack again."
-_MOST_PID = 2**31 - 1
-_MOST_NS = 2**63 - 1
-_TEXTS = tuple(one.name for one in fields(TraceInfo) if one.type == "str" and one.name != "name")
+_ADVICE = "Make the pack again, or download it again."
+_MAX_PID = 2**31 - 1
+_MAX_NS = 2**63 - 1
+_TEXT_FIELDS = tuple(
+    field.name for field in fields(TraceInfo) if field.type == "str" and field.name != "name"
+)
 
 
 class PackSource:
     """The runs of one pack. Implements ``parsers.source.Source``.
 
-    ``origin`` is the kind of what was packed. A table that could not be read when it was packed raises the
-    error of that time; until it is asked for, an issue tells of it.
+    ``origin`` is the kind of input that was packed. A table that could not be read when it was packed raises
+    the error of that time; until it is requested, an issue reports it.
     """
 
-    def __init__(self, path: str, shown: str) -> None:
-        """Open a pack; ``shown`` is its name. Raises ``InputError`` for one that is damaged or too new."""
-        self.name = shown
+    def __init__(self, path: str, display_name: str) -> None:
+        """Open a pack and name it ``display_name``. Raises ``InputError`` for a damaged or too new one."""
+        self.name = display_name
         self._path = path
         try:
             self._members = PackMembers(path)
             manifest = self._members.manifest
             self.origin = manifest.text("source")
             self.has_toc = manifest.flag("has_toc")
-            self._nodes = _by_run(manifest.nodes("runs"))
-            self._runs = tuple(_run(node, shown) for node in self._nodes.values())
-            self._noted = {run: _issues(node) for run, node in self._nodes.items()}
-            self._places = _places(self._nodes)
-            self._unreadable = _unreadable(self._nodes)
+            runs = _by_run(manifest.objects("runs"))
+            self._runs = tuple(_run(run, display_name) for run in runs.values())
+            self._issues = {number: _issues(run) for number, run in runs.items()}
+            self._tables = _tables(runs)
+            self._unreadable = _unreadable(runs)
             self._check_rows()
             self._decoder = TableDecoder(self._members)
         except DamagedPackError as error:
-            raise self._refused(error) from error
-        self._unasked = dict(self._unreadable)
+            raise self._input_error(error) from error
+        self._unreported = dict(self._unreadable)
 
     def toc(self) -> tuple[RunInfo, ...]:
         """See ``Source.toc``."""
@@ -54,103 +54,103 @@ class PackSource:
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        place = (run, schema)
-        if place in self._unreadable:
-            self._unasked.pop(place, None)
-            raise InputError(self._path, self._unreadable[place].problem, self._unreadable[place].advice)
-        for node in self._places.get(place, ()):
+        key = (run, schema)
+        if key in self._unreadable:
+            self._unreported.pop(key, None)
+            raise InputError(self._path, self._unreadable[key].problem, self._unreadable[key].advice)
+        for description in self._tables.get(key, ()):
             try:
-                table = self._decoder.table(node, run)
+                table = self._decoder.table(description, run)
             except DamagedPackError as error:
-                raise self._refused(error) from error
+                raise self._input_error(error) from error
             yield table
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
-        unread = {
-            at: tuple(
+        unreported = {
+            number: tuple(
                 Issue("warning", "table-unreadable", reason.problem.rstrip("."))
-                for (of, _), reason in self._unasked.items()
-                if of == at
+                for (table_run, _), reason in self._unreported.items()
+                if table_run == number
             )
-            for at in self._nodes
+            for number in self._issues
         }
-        return (*issues_of(self._noted, run), *issues_of(unread, run))
+        return (*issues_of(self._issues, run), *issues_of(unreported, run))
 
     def _check_rows(self) -> None:
-        """Refuse a list of tables that names other rows than the tables have."""
+        """Raise for a list of tables with other numbers of rows than the tables have."""
         for run in self._runs:
-            for schema in {table.schema for table in run.tables} | {of for _, of in self._places}:
-                place = (run.info.run, schema)
+            for schema in {table.schema for table in run.tables} | {schema for _, schema in self._tables}:
+                key = (run.info.run, schema)
                 listed = [t.row_count for t in run.tables if t.schema == schema and t.row_count is not None]
-                rows = [node.whole("rows", MOST_ROWS) for node in self._places.get(place, ())]
-                if listed != rows and place not in self._unreadable:
+                rows = [table.integer("rows", MAX_ROWS) for table in self._tables.get(key, ())]
+                if listed != rows and key not in self._unreadable:
                     raise DamagedPackError(MANIFEST, f"lists other rows of '{schema}' than it holds")
 
-    def _refused(self, error: DamagedPackError) -> InputError:
+    def _input_error(self, error: DamagedPackError) -> InputError:
         advice = "" if error.problem.endswith("update tracekit") else _ADVICE
         return InputError(self._path, f"{error.problem}.", advice)
 
 
-def _by_run(nodes: list[Node]) -> dict[int, Node]:
-    by_run = {node.whole("run", MOST_ROWS): node for node in nodes}
-    if len(by_run) < len(nodes):
+def _by_run(runs: list[ManifestObject]) -> dict[int, ManifestObject]:
+    by_run = {run.integer("run", MAX_ROWS): run for run in runs}
+    if len(by_run) < len(runs):
         raise DamagedPackError(MANIFEST, "lists a run twice")
     return by_run
 
 
-def _run(node: Node, name: str) -> RunInfo:
-    info, number = node.node("info"), node.whole("run", MOST_ROWS)
+def _run(run: ManifestObject, name: str) -> RunInfo:
+    info, number = run.object("info"), run.integer("run", MAX_ROWS)
     return RunInfo(
         TraceInfo(
             name=name,
             kind="pack",
             run=number,
-            duration_ns=info.whole_or_none("duration_ns", _MOST_NS),
-            pid=info.whole_or_none("pid", _MOST_PID),
-            **{field: info.text(field) for field in _TEXTS},
+            duration_ns=info.integer_or_none("duration_ns", _MAX_NS),
+            pid=info.integer_or_none("pid", _MAX_PID),
+            **{field: info.text(field) for field in _TEXT_FIELDS},
         ),
-        tuple(_listed(one, number) for one in node.nodes("contents")),
-        frozenset(node.wholes("pids", _MOST_NS)),
+        tuple(_table_info(table, number) for table in run.objects("contents")),
+        frozenset(run.integers("pids", _MAX_NS)),
     )
 
 
-def _listed(node: Node, run: int) -> TableInfo:
+def _table_info(table: ManifestObject, run: int) -> TableInfo:
     return TableInfo(
-        node.text("schema"),
+        table.text("schema"),
         run,
-        node.whole("index", MOST_ROWS),
-        node.texts("attributes"),
-        node.whole_or_none("row_count", MOST_ROWS),
-        node.text("location"),
+        table.integer("index", MAX_ROWS),
+        table.texts("attributes"),
+        table.integer_or_none("row_count", MAX_ROWS),
+        table.text("location"),
     )
 
 
-def _issues(node: Node) -> tuple[Issue, ...]:
+def _issues(run: ManifestObject) -> tuple[Issue, ...]:
     return tuple(
-        Issue(_severity(one), one.text("code"), one.text("message"), one.whole("count"))
-        for one in node.nodes("issues")
+        Issue(_severity(issue), issue.text("code"), issue.text("message"), issue.integer("count"))
+        for issue in run.objects("issues")
     )
 
 
-def _severity(node: Node) -> Severity:
-    severity = node.text("severity")
+def _severity(issue: ManifestObject) -> Severity:
+    severity = issue.text("severity")
     if severity not in get_args(Severity):
-        raise DamagedPackError(MANIFEST, f"has an issue of no known severity at {node.place}")
+        raise DamagedPackError(MANIFEST, f"has an issue of an unknown severity at {issue.path}")
     return cast(Severity, severity)
 
 
-def _places(runs: dict[int, Node]) -> dict[Place, list[Node]]:
-    places: dict[Place, list[Node]] = {}
-    for run, node in runs.items():
-        for table in node.nodes("tables"):
-            places.setdefault((run, table.text("schema")), []).append(table)
-    return places
+def _tables(runs: dict[int, ManifestObject]) -> dict[TableKey, list[ManifestObject]]:
+    tables: dict[TableKey, list[ManifestObject]] = {}
+    for number, run in runs.items():
+        for table in run.objects("tables"):
+            tables.setdefault((number, table.text("schema")), []).append(table)
+    return tables
 
 
-def _unreadable(runs: dict[int, Node]) -> dict[Place, Unreadable]:
+def _unreadable(runs: dict[int, ManifestObject]) -> dict[TableKey, Unreadable]:
     return {
-        (run, one.text("schema")): Unreadable(one.text("problem"), one.text("advice"))
-        for run, node in runs.items()
-        for one in node.nodes("unreadable")
+        (number, entry.text("schema")): Unreadable(entry.text("problem"), entry.text("advice"))
+        for number, run in runs.items()
+        for entry in run.objects("unreadable")
     }

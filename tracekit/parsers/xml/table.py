@@ -11,9 +11,9 @@ import pandas as pd
 from tracekit.errors import InputError
 from tracekit.model.columns import PROCESSES, THREADS, IntArray
 from tracekit.model.tables import Column, ColumnKind, CoreType, StackTable, Table
+from tracekit.parsers.combine import distinct_records, unused_mnemonic
 from tracekit.parsers.compiled import distinct_by_column
-from tracekit.parsers.records import distinct_records, unused_mnemonic
-from tracekit.parsers.types import KIND_OF_TYPE, STACK_TYPES
+from tracekit.parsers.engineering_types import KIND_OF_TYPE, STACK_TYPES
 from tracekit.parsers.xml.stacks import build_stacks
 from tracekit.parsers.xml.store import DamagedCellError, Form, Node, Rows, ValueStore
 

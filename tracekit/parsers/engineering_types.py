@@ -1,7 +1,8 @@
-"""What an engineering type's values are, for every reader.
+"""The kind of values of each engineering type, for every reader.
 
-From the types in real exports of Xcode 14 to 27 (docs/formats.md says which). A type that is not listed goes
-by what its cells hold, so a schema of tomorrow still comes out as a table.
+An *engineering type* is Apple's name for a column's type: the ``engineering-type`` of a schema and the tag of
+its cells in an export. The list is from real exports of Xcode 14 to 27 (docs/formats.md lists them). A type
+that is not listed takes its kind from its cells, so that tables of a future Xcode are read as well.
 """
 
 from __future__ import annotations

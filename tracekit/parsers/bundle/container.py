@@ -1,0 +1,281 @@
+"""The container of a bundle: a folder, a zip or a tar, as ``BundleFiles``. Nothing is unpacked to the disk.
+
+File names are relative to the bundle and use ``/``:
+
+    recordings/X.trace/form.template              a name in an archive or on the disk
+    └──── prefix ────┘ form.template              the name inside the bundle
+
+Paths that lead out of the bundle (symbolic links, ``..``, absolute names) are never opened. ``__MACOSX`` and
+``._*`` are metadata that macOS adds to archives and to other file systems; they are ignored.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Self, TypeVar, cast
+
+from tracekit.errors import InputError
+from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError
+
+_Entry = TypeVar("_Entry")
+
+_BUNDLE_MARKERS = ("form.template", "open.creq", "corespace", "instrument_data")
+"""A folder that holds one of these is a bundle."""
+
+# No table needs these: interface state, scratch data of the last recording, data of old instruments, and
+# raw recordings.
+_UNUSED = (
+    "instrument_data/",
+    "shared_data/",
+    "corespace/currentRun/",
+    "UI_state_metadata.bin",
+    "Attachments/",
+)
+
+_MAX_NAMES = 200_000
+_TAR_RATIO = 16  # a bundle's files are compressed already: a tar of one hardly shrinks
+_TAR_SLACK_BYTES = 256 << 20
+_ENCRYPTED = 1  # a flag of zip entries
+_ZIP_MAGIC = b"PK\x03\x04"
+_TAR_MAGIC_OFFSET = 257
+_ARCHIVE_ERRORS = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,  # a zip with an unknown compression
+    RuntimeError,  # a zip with a password
+)
+_MAKE_AGAIN = "Make the archive again, or download it again."
+
+
+def is_bundle_folder(path: Path) -> bool:
+    """Return whether a folder is a bundle, by its name or its content."""
+    return path.suffix == ".trace" or any((path / marker).exists() for marker in _BUNDLE_MARKERS)
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file is a zip or a tar (compressed or not), by its first bytes."""
+    with path.open("rb") as file:
+        head = file.read(_TAR_MAGIC_OFFSET + 8)
+    if head[:2] == b"\x1f\x8b":
+        with suppress(OSError, EOFError, zlib.error), gzip.open(path) as packed:
+            head = packed.read(_TAR_MAGIC_OFFSET + 8)
+    is_tar = head[_TAR_MAGIC_OFFSET:].startswith(b"ustar")
+    return is_tar or head.startswith((_ZIP_MAGIC, b"BZh", b"\xfd7zXZ\x00"))
+
+
+def open_bundle_files(path: str, display_name: str) -> BundleFiles:
+    """Open a bundle's folder, or the one bundle inside an archive; messages use ``display_name``.
+
+    Raises ``InputError`` when it holds no bundle or several.
+    """
+    if Path(path).is_dir():
+        return FolderFiles(path, display_name)
+    try:
+        with Path(path).open("rb") as file:
+            # Not zipfile.is_zipfile, which looks at the end: a tar of a bundle may end with a zip in it.
+            is_zip = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
+        return _ZipFiles(path, display_name) if is_zip else _open_tar(path, display_name)
+    except zipfile.BadZipFile as error:  # its directory, at the end, is missing
+        raise InputError(path, "cannot be unpacked: it is cut off or damaged.", _MAKE_AGAIN) from error
+    except _ARCHIVE_ERRORS as error:
+        raise InputError(path, f"cannot be unpacked: {error}.", _MAKE_AGAIN) from error
+
+
+class FolderFiles:
+    """A bundle as a folder on the disk."""
+
+    def __init__(self, path: str, display_name: str) -> None:
+        self.name = display_name
+        self._root = Path(path).resolve()
+        self._sizes: dict[str, int] = {}
+        ignored = 0
+        unreadable: list[OSError] = []
+        for folder, subfolders, files in os.walk(self._root, onerror=unreadable.append):
+            ignored += sum(1 for subfolder in subfolders if (Path(folder) / subfolder).is_symlink())
+            for file in files:
+                ignored += not self._add(folder, file)
+            if len(self._sizes) > _MAX_NAMES:
+                problem = f"holds more than {_MAX_NAMES} files, far more than a recording does."
+                raise InputError(path, problem)
+        if unreadable and not self._sizes:
+            raise unreadable[0]
+        warnings = [f"{ignored} links or special files were not followed"] if ignored else []
+        for error in unreadable:
+            relative = Path(str(error.filename)).relative_to(self._root).as_posix()
+            warnings.append(f"{relative} cannot be read ({error.strerror}); its content is missing here")
+        self.warnings: tuple[str, ...] = tuple(warnings)
+
+    def _add(self, folder: str, file: str) -> bool:
+        """Record one file; return False for a path out of the bundle and for anything but a regular file."""
+        name = (Path(folder) / file).relative_to(self._root).as_posix()
+        if _is_metadata(name):
+            return True
+        path = Path(folder) / file
+        try:
+            real = path.resolve(strict=True)
+            status = real.stat()
+        except (OSError, RuntimeError):  # a link to a missing file, or to itself
+            return False
+        if not real.is_relative_to(self._root) or not stat.S_ISREG(status.st_mode):
+            return False
+        self._sizes[name] = status.st_size
+        return True
+
+    def names(self) -> Iterable[str]:
+        """See ``BundleFiles``."""
+        return self._sizes
+
+    def size(self, name: str) -> int:
+        """See ``BundleFiles``."""
+        return self._sizes.get(name, -1)
+
+    def open(self, name: str) -> BinaryIO:
+        """See ``BundleFiles``."""
+        if name not in self._sizes:
+            raise DamagedFileError(name, "is missing")
+        try:
+            return (self._root / name).open("rb")
+        except OSError as error:
+            raise DamagedFileError(name, f"cannot be read ({error.strerror})") from error
+
+
+class _ZipFiles:
+    """A bundle inside a zip archive, read member by member."""
+
+    def __init__(self, path: str, display_name: str) -> None:
+        self._zip = zipfile.ZipFile(path)
+        entries = {_plain_name(entry.filename): entry for entry in self._zip.infolist() if not entry.is_dir()}
+        prefix, self.warnings = _find_bundle(path, entries)
+        self.name = PurePosixPath(prefix).name or display_name
+        self._entries = _inside(prefix, entries)
+
+    def names(self) -> Iterable[str]:
+        """See ``BundleFiles``."""
+        return self._entries
+
+    def size(self, name: str) -> int:
+        """See ``BundleFiles``."""
+        return self._entries[name].compress_size if name in self._entries else -1
+
+    def open(self, name: str) -> BinaryIO:
+        """See ``BundleFiles``."""
+        if name not in self._entries:
+            raise DamagedFileError(name, "is missing")
+        try:
+            return cast(BinaryIO, self._zip.open(self._entries[name]))
+        except _ARCHIVE_ERRORS as error:
+            if self._entries[name].flag_bits & _ENCRYPTED:
+                raise DamagedFileError(name, "is encrypted: unpack the archive with its password") from error
+            raise DamagedFileError(name, f"cannot be unpacked ({error})") from error
+
+
+class _TarFiles:
+    """A bundle from a tar, its (compressed) files in memory: a tar can only be read from front to back."""
+
+    def __init__(self, name: str, contents: dict[str, bytes], warnings: tuple[str, ...]) -> None:
+        self.name = name
+        self.warnings = warnings
+        self._contents = contents
+
+    def names(self) -> Iterable[str]:
+        """See ``BundleFiles``."""
+        return self._contents
+
+    def size(self, name: str) -> int:
+        """See ``BundleFiles``."""
+        return len(self._contents[name]) if name in self._contents else -1
+
+    def open(self, name: str) -> BinaryIO:
+        """See ``BundleFiles``."""
+        if name not in self._contents:
+            raise DamagedFileError(name, "is missing")
+        return io.BytesIO(self._contents[name])
+
+
+class _StrictTarInfo(tarfile.TarInfo):
+    """Members of a tar that must be complete: tarfile accepts a tar without its closing blocks."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(tarfile_)
+        except (tarfile.EmptyHeaderError, tarfile.TruncatedHeaderError) as error:  # type: ignore[attr-defined]
+            raise tarfile.ReadError("it is cut off") from error
+
+
+def _open_tar(path: str, display_name: str) -> BundleFiles:
+    max_bytes = _TAR_SLACK_BYTES + _TAR_RATIO * Path(path).stat().st_size
+    contents: dict[str, bytes] = {}
+    total = 0
+    with tarfile.open(path, "r|*", tarinfo=_StrictTarInfo) as archive:
+        for member in archive:
+            total += member.size  # skipped members count too: the stream decompresses them all the same
+            if total > max_bytes or len(contents) > _MAX_NAMES:
+                raise InputError(path, "unpacks to far more than a recording does; it was not read.")
+            if not member.isfile():
+                continue
+            # The name of an unused file is still needed: it may mark the bundle, or an old recording.
+            file = archive.extractfile(member) if _may_be_read(member.name) else None
+            contents[_plain_name(member.name)] = file.read() if file else b""
+    prefix, warnings = _find_bundle(path, contents)
+    return _TarFiles(PurePosixPath(prefix).name or display_name, _inside(prefix, contents), warnings)
+
+
+def _plain_name(name: str) -> str:
+    """Return the name without the ``./`` that ``tar -c ./X.trace`` puts before every one."""
+    return name.removeprefix("./")
+
+
+def _may_be_read(name: str) -> bool:
+    """Return whether a table can need the file's content."""
+    return not any(f"/{part}" in f"/{name}" for part in _UNUSED)
+
+
+def _find_bundle(path: str, names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the prefix of the one bundle among an archive's names, and warnings about ignored names."""
+    prefixes: set[str] = set()
+    outside = 0
+    for name in names:
+        parts = PurePosixPath(name).parts
+        if ".." in parts or name.startswith("/") or "\\" in name:
+            outside += 1
+            continue
+        if "__MACOSX" in parts or any(part.startswith("._") for part in parts):
+            continue
+        depth = next((depth for depth, part in enumerate(parts) if part in _BUNDLE_MARKERS), None)
+        if depth is not None:
+            prefixes.add("".join(f"{part}/" for part in parts[:depth]))
+    if not prefixes:
+        has_exports = any(name.endswith((".xml", ".xml.gz")) for name in names)
+        advice = "Unpack it and name the folder of exports." if has_exports else "Pack the whole X.trace."
+        raise InputError(path, "is an archive without a .trace bundle in it.", advice)
+    if len(prefixes) > 1:
+        bundles = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
+        problem = f"holds {len(prefixes)} bundles ({bundles})."
+        raise InputError(path, problem, "Unpack it and name one of them.")
+    warning = f"{outside} names that lead out of the archive were ignored"
+    return prefixes.pop(), (warning,) if outside else ()
+
+
+def _inside(prefix: str, entries: dict[str, _Entry]) -> dict[str, _Entry]:
+    """Return the entries below ``prefix`` by their names in the bundle, without macOS metadata."""
+    inside = {name.removeprefix(prefix): entry for name, entry in entries.items() if name.startswith(prefix)}
+    return {name: entry for name, entry in inside.items() if not _is_metadata(name)}
+
+
+def _is_metadata(name: str) -> bool:
+    parts = name.split("/")
+    return "__MACOSX" in parts or any(part.startswith("._") for part in parts)

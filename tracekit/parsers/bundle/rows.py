@@ -1,0 +1,306 @@
+"""The rows of one table as they are stored, column by column.
+
+A table is a folder ``indexed-store-<k>``: ``schema.xml`` names the columns, ``bulkstore_descriptor`` the
+fields, and ``bulkstore`` holds the rows, packed and little-endian, after a header page:
+
+    bulkstore   u32 magic 12340a0a, version 3, ?, start of rows, bytes of a row │ … │ row │ row │ … │ zeros
+    row         topology │ field 1 │ field 2 │ …          fields of type 1 have 4 bytes, of type 2 have 8
+
+The *topology* is the first field of every row: time, duration and one or two categories, in one of four
+layouts. They are the values of the columns whose ``topologyField`` names them.
+
+==== ======================= ============================================================== ================
+type name                    content, little-endian                                         Instruments
+==== ======================= ============================================================== ================
+4    XRT50_C22_TypeID        72 bits: time 50, category 22                                  8.3 to 10.1
+5    XRTD50_CC22_R_TypeID    144 bits: time 50, duration 50, category 22, category 22       9.3 to 10.1
+6    XRTD64_CC32_R_TypeID    u64 time, u64 duration, u32 category, u32 category             Xcode 13 and later
+7    XRT64_CC32_R_TypeID     u64 time, u32 category, u32 category                           Xcode 13 and later
+==== ======================= ============================================================== ================
+
+Times and durations are nanoseconds, times since the start of the run. A category that no column declares is
+uninitialised memory. Everything is checked (magic, widths, row size, number of rows): the format is Apple's
+own and undocumented, and may change with any Xcode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+from lxml import etree
+
+from tracekit.parsers.bundle.files import (
+    ROWS_RATIO,
+    ROWS_SLACK_BYTES,
+    BundleFiles,
+    DamagedFileError,
+    read_chunks,
+    read_file,
+)
+from tracekit.parsers.bundle.interned import NO_VALUE_32, NO_VALUE_64
+from tracekit.parsers.bundle.keyed_archive import KeyedArchive
+
+_MAGIC = 0x1234_0A0A
+_HEADER_BYTES = 20
+_FIELD_WIDTHS = {1: 4, 2: 8}
+_MAX_COLUMNS = 512
+_MAX_ROWS = 2**40
+
+_TOPOLOGY_WIDTHS = {4: 9, 5: 18, 6: 24, 7: 16}
+_TOPOLOGY_TYPES = {
+    "XRT50_C22_TypeID": 4,
+    "XRTD50_CC22_R_TypeID": 5,
+    "XRTD50_CC22_TypeID": 5,
+    "XRTD64_CC32_R_TypeID": 6,
+    "XRT64_CC32_R_TypeID": 7,
+}
+_TOPOLOGY_FIELDS = {
+    "XRTraceRelativeTimestampFieldID": "time",
+    "XRDurationFieldID": "duration",
+    "XRCategory1FieldID": "category-1",
+    "XRCategory2FieldID": "category-2",
+}
+_MASK_50 = np.uint64((1 << 50) - 1)
+_MASK_22 = np.uint64((1 << 22) - 1)
+
+
+@dataclass(frozen=True)
+class SchemaColumn:
+    """A column of ``schema.xml``; ``topology_field`` is "" for a column with a field of its own."""
+
+    mnemonic: str
+    title: str
+    type_id: str
+    topology_field: str
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """A column as it is stored; ``missing`` marks the values that mean null."""
+
+    raw: npt.NDArray[Any]
+    missing: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Field:
+    name: str
+    type: int
+
+
+class IndexedStore:
+    """One ``indexed-store-<k>`` folder. Opening it reads the schema and the descriptor, not the rows.
+
+    Raises ``DamagedFileError`` when they are damaged or of an unknown kind.
+    """
+
+    def __init__(self, files: BundleFiles, folder: str) -> None:
+        self._folder = folder
+        self._files = files
+        self._descriptor = f"{folder}/bulkstore_descriptor"
+        self.schema, self.columns, topology = _read_schema(files, f"{folder}/schema.xml")
+        self._fields, self.row_count, self._row_bytes = _read_descriptor(files, self._descriptor)
+        self._topology = self._check_topology(topology)
+
+    def _check_topology(self, name: str) -> int:
+        """Return the type of the topology; raise unless the widths of all fields add up to a row."""
+        file, topology = self._descriptor, self._fields[0].type
+        if topology not in _TOPOLOGY_WIDTHS:
+            raise DamagedFileError(file, f"has rows of the unknown topology {topology} ({name})")
+        if name and _TOPOLOGY_TYPES.get(name, topology) != topology:
+            raise DamagedFileError(file, f"has rows of topology {topology} where the schema requires {name}")
+        widths = [_TOPOLOGY_WIDTHS[topology]]
+        for field in self._fields[1:]:
+            if field.type not in _FIELD_WIDTHS:
+                raise DamagedFileError(file, f"has a field '{field.name}' of the unknown kind {field.type}")
+            widths.append(_FIELD_WIDTHS[field.type])
+        if sum(widths) != self._row_bytes:
+            problem = f"declares {self._row_bytes} bytes a row, but its fields add up to {sum(widths)}"
+            raise DamagedFileError(file, problem)
+        return topology
+
+    def read(self) -> list[RawColumn]:
+        """Return the values of ``columns``, in their order.
+
+        Raises ``DamagedFileError`` when the number of rows differs from the descriptor's.
+        """
+        fields = self._read_fields()
+        columns = []
+        for column in self.columns:
+            name = _TOPOLOGY_FIELDS.get(column.topology_field, f"field:{column.mnemonic}")
+            if name not in fields:
+                raise DamagedFileError(self._descriptor, f"has no field for the column '{column.mnemonic}'")
+            values = fields[name]
+            no_value = NO_VALUE_64 if values.dtype.itemsize == 8 else NO_VALUE_32
+            columns.append(RawColumn(values, values == no_value))
+        return columns
+
+    def _read_fields(self) -> dict[str, npt.NDArray[Any]]:
+        """Return every field's values; a block of rows is split into fields before the next is read."""
+        dtype = self._row_type()
+        # The fields of zero rows: names and types are right for an empty table, too.
+        pieces = {name: [values] for name, values in self._split(np.zeros(0, dtype)).items()}
+        row_count = 0
+        for block in self._row_blocks():
+            rows = np.frombuffer(block, dtype)
+            row_count += len(rows)
+            for name, values in self._split(rows).items():
+                pieces[name].append(values)
+        if row_count != self.row_count:
+            problem = f"holds {row_count} rows of the {self.row_count} that were recorded"
+            raise DamagedFileError(f"{self._folder}/bulkstore", problem)
+        # Popped one by one, so that only one field is in memory twice.
+        return {name: np.concatenate(pieces.pop(name)) for name in list(pieces)}
+
+    def _split(self, rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        fields = _split_topology(self._topology, rows["topology"])
+        for number, field in enumerate(self._fields[1:], start=1):
+            fields[f"field:{field.name}"] = np.ascontiguousarray(rows[f"f{number}"])
+        return fields
+
+    def _row_type(self) -> np.dtype[Any]:
+        # Numbered, not named: two fields of one name would be an error of numpy.
+        fields = [
+            (f"f{number}", f"<u{_FIELD_WIDTHS[field.type]}")
+            for number, field in enumerate(self._fields[1:], start=1)
+        ]
+        return np.dtype([("topology", f"V{_TOPOLOGY_WIDTHS[self._topology]}"), *fields])
+
+    def _row_blocks(self) -> Iterator[bytes]:
+        """Yield whole rows as bytes, as many as the descriptor counts: zero padding follows them."""
+        file = f"{self._folder}/bulkstore"
+        bytes_left = self.row_count * self._row_bytes
+        buffer = b""
+        started = False
+        if not bytes_left:
+            return
+        for chunk in read_chunks(self._files, file, ROWS_RATIO, ROWS_SLACK_BYTES):
+            buffer += chunk
+            if not started:
+                if len(buffer) < _HEADER_BYTES:
+                    continue
+                start = self._check_header(file, buffer)
+                if len(buffer) < start:
+                    continue
+                buffer, started = buffer[start:], True
+            size = min(len(buffer) - len(buffer) % self._row_bytes, bytes_left)
+            if size:
+                yield buffer[:size]
+                buffer = buffer[size:]
+                bytes_left -= size
+            if not bytes_left:
+                return
+
+    def _check_header(self, file: str, header: bytes) -> int:
+        """Return the offset of the first row."""
+        magic, version, _, start, row_bytes = (
+            int.from_bytes(header[i : i + 4], "little") for i in range(0, 20, 4)
+        )
+        if magic != _MAGIC or version != 3:
+            raise DamagedFileError(file, "does not begin like stored rows")
+        if row_bytes != self._row_bytes:
+            problem = f"declares {row_bytes} bytes a row, but its descriptor {self._row_bytes}"
+            raise DamagedFileError(file, problem)
+        if not _HEADER_BYTES <= start <= 1 << 20:
+            raise DamagedFileError(file, "has rows at an impossible offset")
+        return start
+
+
+def _split_topology(topology: int, column: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+    """Return the parts of a topology column by the names in ``_TOPOLOGY_FIELDS``; times as uint64."""
+    raw = np.ascontiguousarray(column)
+    if topology in (6, 7):
+        durations = ["duration"] if topology == 6 else []
+        names = ["time", *durations, "category-1", "category-2"]
+        dtype = np.dtype([(name, "<u4" if name.startswith("category") else "<u8") for name in names])
+        parts = raw.view(dtype)
+        return {name: np.ascontiguousarray(parts[name]) for name in names}
+    # The old layouts are bit fields of 9 or 18 bytes; padded to three 64-bit words they can be shifted:
+    #   bit    0          50         64        100        122   128      144
+    #   type 4 │ time      │ category-1 (to 72) │
+    #   type 5 │ time      │ duration           │ category-1 │ category-2 │
+    #   word   │ low                  │ middle                     │ high
+    width = _TOPOLOGY_WIDTHS[topology]
+    padded = np.zeros((len(raw), 24), np.uint8)
+    padded[:, :width] = raw.view(np.uint8).reshape(-1, width)
+    low, middle, high = padded.view("<u8").reshape(-1, 3).T
+    if topology == 4:
+        return {"time": low & _MASK_50, "category-1": _category(_across(low, 50, middle))}
+    return {
+        "time": low & _MASK_50,
+        "duration": _across(low, 50, middle) & _MASK_50,
+        "category-1": _category(middle >> np.uint64(36)),
+        "category-2": _category(_across(middle, 58, high)),
+    }
+
+
+def _across(low: npt.NDArray[np.uint64], shift: int, high: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return the bits from ``shift`` of ``low`` on, continued by those of ``high``."""
+    return (low >> np.uint64(shift)) | (high << np.uint64(64 - shift))
+
+
+def _category(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
+    """Return 22-bit categories as 32-bit ones; all ones mean null in both."""
+    narrow = bits & _MASK_22
+    return np.where(narrow == _MASK_22, NO_VALUE_32, narrow).astype(np.uint32)
+
+
+def _read_schema(files: BundleFiles, file: str) -> tuple[str, tuple[SchemaColumn, ...], str]:
+    """Return the schema's name, its columns and the name of its topology ("" for none)."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(read_file(files, file), parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        if isinstance(error, DamagedFileError):
+            raise
+        raise DamagedFileError(file, "is not well-formed XML") from error
+    columns = tuple(
+        SchemaColumn(
+            str(column.get("mnemonic", "")),
+            str(column.get("engineeringName", "")),
+            str(column.get("engineeringType", "")),
+            str(column.get("topologyField", "")),
+        )
+        for column in root.iterchildren("column")
+    )
+    name = str(root.get("name", ""))
+    if root.tag != "schema" or not name or not columns or len(columns) > _MAX_COLUMNS:
+        raise DamagedFileError(file, "describes no table")
+    return name, columns, str(root.get("topology", ""))
+
+
+def _read_descriptor(files: BundleFiles, file: str) -> tuple[tuple[_Field, ...], int, int]:
+    """Return the fields in storage order, the number of rows and the bytes of each.
+
+    A keyed archive, as seen in bundles: ``$0`` has ``_fields`` (each with ``_index``, ``_name``, ``_type``),
+    ``_maxEventSize`` (bytes of a row) and ``_props.next_event_id`` (the number of rows).
+    """
+    archive = KeyedArchive(file, read_file(files, file))
+    descriptor = archive.plain(archive.top())
+    root = descriptor.get("$0") if isinstance(descriptor, dict) else None
+    if not isinstance(root, dict):
+        raise DamagedFileError(file, "describes no rows")
+    entries = root.get("_fields")
+    parts = (
+        [part.get("$0") for part in entries if isinstance(part, dict)] if isinstance(entries, list) else []
+    )
+    fields = [part for part in parts if isinstance(part, dict)]
+    properties = root.get("_props")
+    count = properties.get("next_event_id") if isinstance(properties, dict) else None
+    row_bytes = root.get("_maxEventSize")
+    if not fields or len(fields) > _MAX_COLUMNS or not _is_count(count) or not _is_count(row_bytes):
+        raise DamagedFileError(file, "does not define the fields of a row, or the number of rows")
+    if root.get("_variableSize") or any(part.get("_multi", 1) != 1 for part in fields):
+        raise DamagedFileError(file, "has rows of variable size, which no recording seen so far has")
+    if not all(_is_count(part.get("_index")) and _is_count(part.get("_type")) for part in fields):
+        raise DamagedFileError(file, "has a field without an index or a type")
+    ordered = sorted(fields, key=lambda part: int(part["_index"]))
+    return tuple(_Field(str(p.get("_name", "")), int(p["_type"])) for p in ordered), count, row_bytes
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_ROWS

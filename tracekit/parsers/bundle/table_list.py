@@ -1,0 +1,89 @@
+"""The tables of a run: ``tables.plist`` lists all, and each store's ``spec.plist`` describes its own.
+
+``tables.plist`` names every store at least twice, for its two sides. A store's number is the end of its path:
+``run1/core/stores/indexed-store-7`` is store 7 of run 1. Attributes are returned as an export's table of
+contents writes them: ``codes='"0x1,0x25"' target="ALL"``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
+from tracekit.parsers.bundle.keyed_archive import KeyedArchive
+
+_STORE = re.compile(r"corespace/run([1-9]\d{0,5})/core/stores/indexed-store-(0|[1-9]\d{0,5})/")
+_LISTED = re.compile(r"run\d{1,6}/core/stores/indexed-store-(0|[1-9]\d{0,5})\Z")
+_MAX_LIST_VALUES = 200_000
+
+# In a bundle both are strings; an export puts quotes around strings and none around keywords, except those
+# with a space in a list. The keys are from the tables of contents of exports.
+_QUOTED = frozenset({"codes", "dynamic-tracing-enabled-subsystems", "pmc-events", "pmi-event", "subsystem"})
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A table's schema and attributes; "" and {} where they are unknown."""
+
+    schema: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+def stores_by_run(files: BundleFiles) -> dict[int, list[int]]:
+    """Return the numbers of the existing stores by the number of their run, both ascending."""
+    pairs = {(int(m[1]), int(m[2])) for name in files.names() if (m := _STORE.match(name))}
+    runs = sorted({run for run, _ in pairs})
+    return {run: sorted(store for store_run, store in pairs if store_run == run) for run in runs}
+
+
+def read_spec(files: BundleFiles, store_folder: str) -> TableSpec:
+    """Return a store's own description. Raises ``DamagedFileError``."""
+    file = f"{store_folder}/spec.plist"
+    archive = KeyedArchive(file, read_file(files, file))
+    return _spec(archive.plain(archive.top()))
+
+
+def read_table_list(files: BundleFiles, run_folder: str) -> dict[int, TableSpec]:
+    """Return the description of each store in the run's list, by its number. Raises ``DamagedFileError``."""
+    file = f"{run_folder}/table-manager/tables.plist"
+    archive = KeyedArchive(file, read_file(files, file))
+    details = archive.plain(archive.get(archive.top(), "tableDetails"), _MAX_LIST_VALUES)
+    if not isinstance(details, dict):
+        raise DamagedFileError(file, "lists no tables")
+    specs = {}
+    for detail in details.values():
+        path = detail.get("storeSubpath") if isinstance(detail, dict) else None
+        match = _LISTED.match(path) if isinstance(path, str) else None
+        if match:
+            specs[int(match[1])] = _spec(detail.get("spec"))
+    return specs
+
+
+def _spec(value: object) -> TableSpec:
+    if not isinstance(value, dict):
+        return TableSpec()
+    schema, attributes = value.get("schemaName"), value.get("attributes")
+    return TableSpec(
+        schema if isinstance(schema, str) else "",
+        attribute_texts(attributes) if isinstance(attributes, dict) else {},
+    )
+
+
+def attribute_texts(attributes: Mapping[Any, Any]) -> dict[str, str]:
+    """Return attributes as text; those without a value are left out."""
+    return {str(key): _attribute(str(key), value) for key, value in attributes.items() if value is not None}
+
+
+def _attribute(key: str, value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(_scalar(item, key in _QUOTED or " " in str(item)) for item in value)
+    return _scalar(value, key in _QUOTED)
+
+
+def _scalar(value: Any, quoted: bool) -> str:
+    if isinstance(value, str):
+        return f'"{value}"' if quoted else value
+    return str(int(value)) if isinstance(value, bool) else str(value)
