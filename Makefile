@@ -19,7 +19,7 @@ help: ## list these targets
 
 setup: $(READY) ## make .venv with tracekit and its development tools
 
-$(READY): pyproject.toml tracekit/parsers/_columns.pyx tracekit/parsers/xml/_scan.pyx $(wildcard tracekit/parsers/xml/scan_source/*)
+$(READY): pyproject.toml tracekit/parsers/_columns.pyx tracekit/parsers/xml/_scanner.pyx $(wildcard tracekit/parsers/xml/scan_source/*)
 	@test -n "$(PYTHON)" || { echo "tracekit needs Python 3.11 or later; none was found (make PYTHON=… names one)." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
@@ -80,5 +80,5 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/dashboard_upload.py --out bench-upload.json
 
 clean: ## remove .venv and everything that was generated
-	rm -f tracekit/parsers/xml/_scan.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so
+	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so
 	rm -rf .venv $(OUT) bench*.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

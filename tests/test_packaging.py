@@ -34,7 +34,7 @@ def build(tree: Path, command: tuple[str, ...], **environment: str) -> Path:
     for name in TREE:
         source = ROOT / name
         if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "*.so", "_scan.c", "_columns.c")
+            ignored = shutil.ignore_patterns("__pycache__", "*.so", "_scanner.c", "_columns.c")
             shutil.copytree(source, tree / name, ignore=ignored)
         else:
             shutil.copy(source, tree)
@@ -75,7 +75,7 @@ def test_the_command_and_the_licence(wheel: zipfile.ZipFile) -> None:
 @pytest.mark.skipif(not shutil.which("cc"), reason="there is no compiler")
 def test_the_compiled_scanner(wheel: zipfile.ZipFile) -> None:
     assert any(
-        name.startswith("tracekit/parsers/xml/_scan.") and name.endswith((".so", ".pyd"))
+        name.startswith("tracekit/parsers/xml/_scanner.") and name.endswith((".so", ".pyd"))
         for name in wheel.namelist()
     )
 
@@ -85,7 +85,7 @@ def test_without_a_compiler_there_is_a_wheel_all_the_same(tmp_path: Path) -> Non
     folder = tmp_path / "installed"
     zipfile.ZipFile(built).extractall(folder)
     assert not list(folder.rglob("*.so"))
-    code = "from tracekit.parsers.xml.scanner import reader_in_use; print(reader_in_use())"
+    code = "from tracekit.parsers.xml.accelerator import reader_in_use; print(reader_in_use())"
     variables = {name: value for name, value in os.environ.items() if name != "TRACEKIT_XML_READER"}
     printed = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,13 +1,13 @@
-"""Looks for bytes on which the compiled scanner and the reference reader differ, or the scanner breaks.
+"""Search for bytes for which the accelerator and lxml give different results, or on which the scanner crashes.
 
     python tests/fuzz/exports.py [--cases 200000] [--seed 1] [--sanitize]
 
-Each case is one of ``seeds/``, or two of them in one file, changed in a few places and fed in blocks of a random
-size to both readers: same documents, or the same error and the same tables that came whole before it; and once more
-to two scanners at once, of which the second begins at one of the rows. A case that
-takes longer than ten seconds counts as a hang. With ``--sanitize`` the scanner is compiled anew with the address
-and undefined-behaviour sanitizers of gcc or clang, which end the program at the first access out of bounds; a
-memory cap holds for it, too. What was found is written to ``fuzz-found/``.
+Each case is one of ``seeds/``, or two of them in one file, mutated in a few places. lxml alone and the accelerator
+read it in blocks of a random size, the accelerator from a pipe, whose bytes are spooled, and from a file, which is
+rewound. All must return the same documents, or the same error and the same complete tables before it. A case that
+takes longer than ten seconds counts as a hang. With ``--sanitize`` the scanner is compiled again with the address
+and undefined-behaviour sanitizers of gcc or clang, which end the program at the first access out of bounds; its
+memory is limited, too. Failing cases are written to ``fuzz-found/``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import sysconfig
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -33,8 +33,7 @@ SEEDS = tuple(path.read_bytes() for path in sorted((HERE / "seeds").glob("*.xml"
 SCANNER_VARIABLE = "FUZZ_SCANNER"
 CASE_SECONDS = 10
 MEMORY_MB = 2000
-SMALL = (61,)  # bytes a block
-OTHER_CUTS = ((1 << 18,), (64,), (1,))  # to see whether the reference reader agrees with itself
+OTHER_CUTS = ((1 << 18,), (64,), (1,))  # to find out whether lxml agrees with itself
 
 NUMBERS = (0, 1, 2, 7, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 10**30)
 TOKENS = (
@@ -51,8 +50,6 @@ _ELEMENT = re.compile(rb"<[a-z-]+ (?:id|ref)=\"\d+\"[^<>]*/>|<row>.*?</row>\n?",
 _ATTRIBUTE = re.compile(rb' [A-Za-z-]+="[^"<>]*"')
 _NUMBER = re.compile(rb'(?<=id=")\d+|(?<=ref=")\d+')
 
-_NEXT_ID = re.compile(rb' id="([1-9]\d*)"')
-
 Mutation = Callable[[random.Random, bytearray], None]
 
 
@@ -60,7 +57,7 @@ def bit_flip(dice: random.Random, data: bytearray) -> None:
     data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
 
 
-def other_byte(dice: random.Random, data: bytearray) -> None:
+def random_byte(dice: random.Random, data: bytearray) -> None:
     data[dice.randrange(len(data))] = dice.randrange(256)
 
 
@@ -69,8 +66,8 @@ def truncation(dice: random.Random, data: bytearray) -> None:
 
 
 def cut_out(dice: random.Random, data: bytearray) -> None:
-    at = dice.randrange(len(data))
-    del data[at : at + dice.choice((1, 2, 8, 50))]
+    start = dice.randrange(len(data))
+    del data[start : start + dice.choice((1, 2, 8, 50))]
 
 
 def swapped_blocks(dice: random.Random, data: bytearray) -> None:
@@ -84,18 +81,18 @@ def repeated_block(dice: random.Random, data: bytearray) -> None:
 
 
 def token(dice: random.Random, data: bytearray) -> None:
-    at = dice.randrange(len(data))
-    if dice.random() < 0.7:  # beside markup, where it does most
-        at = max(data.find(dice.choice((b"<", b">", b'"', b" ")), at), 0) + dice.randrange(2)
-    data[at : at + dice.choice((0, 0, 0, 1))] = dice.choice(TOKENS)
+    start = dice.randrange(len(data))
+    if dice.random() < 0.7:  # beside markup, where most tokens change the meaning
+        start = max(data.find(dice.choice((b"<", b">", b'"', b" ")), start), 0) + dice.randrange(2)
+    data[start : start + dice.choice((0, 0, 0, 1))] = dice.choice(TOKENS)
 
 
-def other_number(dice: random.Random, data: bytearray) -> None:
+def changed_number(dice: random.Random, data: bytearray) -> None:
     places = list(_NUMBER.finditer(data))
     if places:
         place = dice.choice(places)
-        known = int(place.group()[:30])
-        number = dice.choice((*NUMBERS, known + 1, known - 1, known * 2))
+        original = int(place.group()[:30])
+        number = dice.choice((*NUMBERS, original + 1, original - 1, original * 2))
         data[slice(*place.span())] = (
             dice.choice((b"%d", b"0%d", b" %d", b"+%d", b"-%d", b"%d") if dice.random() < 0.3 else (b"%d",))
             % number
@@ -105,46 +102,48 @@ def other_number(dice: random.Random, data: bytearray) -> None:
 def element_moved(dice: random.Random, data: bytearray) -> None:
     places = list(_ELEMENT.finditer(data))
     if places:
-        one, other = dice.choice(places), dice.choice(places)
-        moved = one.group()
-        data[slice(*other.span())] = dice.choice((b"", moved, moved + other.group()))
+        source, target = dice.choice(places), dice.choice(places)
+        moved = source.group()
+        data[slice(*target.span())] = dice.choice((b"", moved, moved + target.group()))
 
 
 def attribute_moved(dice: random.Random, data: bytearray) -> None:
     places = list(_ATTRIBUTE.finditer(data))
     if places:
-        one, other = dice.choice(places), dice.choice(places)
-        data[slice(*other.span())] = dice.choice(
-            (b"", one.group(), one.group() + other.group(), other.group() + one.group())
+        source, target = dice.choice(places), dice.choice(places)
+        data[slice(*target.span())] = dice.choice(
+            (b"", source.group(), source.group() + target.group(), target.group() + source.group())
         )
 
 
 def deep_nesting(dice: random.Random, data: bytearray) -> None:
     depth = dice.choice((3, 30, 62, 63, 64, 65, 250, 260, 5000))
-    at = max(data.find(b">", dice.randrange(len(data))), 0) + 1
-    data[at:at] = b"<a>" * depth + (b"</a>" * depth if dice.random() < 0.8 else b"")
+    start = max(data.find(b">", dice.randrange(len(data))), 0) + 1
+    data[start:start] = b"<a>" * depth + (b"</a>" * depth if dice.random() < 0.8 else b"")
 
 
 def many_attributes(dice: random.Random, data: bytearray) -> None:
-    at = max(data.find(b'"', dice.randrange(len(data))), 0) + 1
+    start = max(data.find(b'"', dice.randrange(len(data))), 0) + 1
     count = dice.choice((2, 20, 300)) if dice.random() < 0.999 else 1_000_000
     name = dice.choice((b' fmt="%d"', b' a%d="1"'))
-    data[at:at] = b"".join(name % number for number in range(count))
+    data[start:start] = b"".join(name % number for number in range(count))
 
 
 def long_text(dice: random.Random, data: bytearray) -> None:
-    at = max(data.find(dice.choice((b">", b'="')), dice.randrange(len(data))), 0) + 1
-    data[at:at] = dice.choice((b"x", b"7", b" ", b"\n", b"\xc3\xa9")) * dice.choice((15, 16, 17, 64, 5000))
+    start = max(data.find(dice.choice((b">", b'="')), dice.randrange(len(data))), 0) + 1
+    data[start:start] = dice.choice((b"x", b"7", b" ", b"\n", b"\xc3\xa9")) * dice.choice(
+        (15, 16, 17, 64, 5000)
+    )
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    bit_flip, bit_flip, other_byte, truncation, cut_out, swapped_blocks, repeated_block, token, token, token,
-    other_number, other_number, element_moved, element_moved, attribute_moved, deep_nesting, many_attributes, long_text,
+    bit_flip, bit_flip, random_byte, truncation, cut_out, swapped_blocks, repeated_block, token, token, token,
+    changed_number, changed_number, element_moved, element_moved, attribute_moved, deep_nesting, many_attributes, long_text,
 )  # fmt: skip
 
 
 def case(number: int, seed: int = 1) -> tuple[bytes, tuple[int, ...]]:
-    """Return the bytes of a case, always the same, and the sizes of the blocks that they come in."""
+    """Return the bytes of a case, the same for the same numbers, and the sizes of their blocks."""
     dice = random.Random(f"{seed}/{number}")
     data = bytearray(dice.choice(SEEDS))
     if dice.random() < 0.1:
@@ -162,93 +161,77 @@ def main() -> None:
     arguments.add_argument("--first", type=int, default=0)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--sanitize", action="store_true")
-    chosen = arguments.parse_args()
-    if chosen.sanitize and SCANNER_VARIABLE not in os.environ:
+    options = arguments.parse_args()
+    if options.sanitize and SCANNER_VARIABLE not in os.environ:
         raise SystemExit(with_sanitizers(sys.argv))
     sys.path[:0] = [str(ROOT), str(HERE.parent), str(HERE.parent / "support")]
     use_scanner(os.environ.get(SCANNER_VARIABLE, ""))
-    raise SystemExit(1 if search(range(chosen.first, chosen.first + chosen.cases), chosen.seed) else 0)
+    raise SystemExit(1 if search(range(options.first, options.first + options.cases), options.seed) else 0)
 
 
 def search(numbers: range, seed: int) -> int:
-    """Run cases and tell of them; return how many failed."""
-    seen: Counter[str] = Counter()
-    begun = time.monotonic()
+    """Run cases and print the failing ones; return how many failed."""
+    kinds: Counter[str] = Counter()
+    start = time.monotonic()
     signal.signal(signal.SIGALRM, _hang)
     for number in numbers:
         data, sizes = case(number, seed)
         signal.alarm(CASE_SECONDS)
         try:
-            found, kind = differ(data, sizes)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is a find
-            found, kind = repr(error), "failed"
+            difference, kind = differ(data, sizes)
+        except Exception as error:  # noqa: BLE001 - any exception is a defect
+            difference, kind = repr(error), "failed"
         signal.alarm(0)
-        seen[kind] += 1
-        if found:
-            keep(number, seed, data, sizes, found)
+        kinds[kind] += 1
+        if difference:
+            keep(number, seed, data, sizes, difference)
         if number % 10_000 == 9_999:
             print(
-                f"{number + 1 - numbers.start:>8} cases, {time.monotonic() - begun:.0f} s: {dict(seen)}",
+                f"{number + 1 - numbers.start:>8} cases, {time.monotonic() - start:.0f} s: {dict(kinds)}",
                 flush=True,
             )
-    print(f"{len(numbers)} cases, {time.monotonic() - begun:.0f} s: {dict(seen)}", flush=True)
-    return seen["different"] + seen["failed"]
+    print(f"{len(numbers)} cases, {time.monotonic() - start:.0f} s: {dict(kinds)}", flush=True)
+    return kinds["different"] + kinds["failed"]
 
 
 def differ(data: bytes, sizes: tuple[int, ...]) -> tuple[str, str]:
-    """Return ("", what both did), or how they differ.
+    """Return ("", the kind of outcome), or (the difference, its kind).
 
-    Of damaged documents the reference itself says different things by how the bytes are cut: libxml2 sees some
-    errors only once more has come. Where it does, any refusal is as good.
+    For damaged documents, lxml itself gives different errors depending on how the bytes are cut: libxml2 finds
+    some errors only when more bytes have come. For these, any refusal passes.
     """
-    from xml_readers import outcome
+    from xml_readers import outcome, pieces
 
-    reference, compiled = (outcome(data, reader, sizes) for reader in ("lxml", "compiled"))
-    ways = [("compiled", reference, compiled)]
-    place = some_row(data)
-    if place:  # small blocks: the later half is begun once a row before it was read
-        ways.append((f"halves from {place} on", outcome(data, "lxml", SMALL), in_halves(data, place)))
-    kind = "refused" if isinstance(reference, tuple) else "read"
-    for name, expected, own in ways:
-        if own != expected:
-            told = [expected, *(outcome(data, "lxml", cut) for cut in OTHER_CUTS)]
-            refused = all(isinstance(one, tuple) for one in (own, *told))
-            if not refused or all(one == expected for one in told):
-                return f"lxml: {short(expected)}\n{name}: {short(own)}", "different"
+    def rewind(position: int) -> Iterator[bytes]:
+        return pieces(data[position:], sizes)
+
+    expected = outcome(data, "lxml", sizes)
+    results = {
+        "accelerator, spooled": outcome(data, "compiled", sizes),
+        "accelerator, rewound": outcome(data, "compiled", sizes, rewind=rewind),
+    }
+    kind = "refused" if isinstance(expected, tuple) else "read"
+    for name, result in results.items():
+        if result != expected:
+            by_cut = [expected, *(outcome(data, "lxml", cut) for cut in OTHER_CUTS)]
+            all_refused = all(isinstance(refusal, tuple) for refusal in (result, *by_cut))
+            if not all_refused or all(refusal == expected for refusal in by_cut):
+                return f"lxml: {short(expected)}\n{name}: {short(result)}", "different"
             kind = "refused in other words"
     return "", kind
 
 
-def some_row(data: bytes) -> tuple[int, int] | None:
-    """Return where one of the rows begins, and the next id there, as if it were to be guessed."""
-    rows = [found.start() for found in re.finditer(b"<row>", data)][2:]
-    at = rows[len(data) % len(rows)] if rows else 0
-    following = _NEXT_ID.search(data, at) if rows else None
-    return (at, min(int(following[1][:10]), at // 8)) if following and at >= 16 else None
-
-
-def in_halves(data: bytes, place: tuple[int, int]) -> object:
-    from xml_readers import outcome
-
-    from tracekit.parsers.xml.halves import Halves
-
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        return outcome(data, "compiled", SMALL, halves=Halves(file.name, *place))
-
-
 def short(outcome: object) -> str:
-    """The error, or the tables and how many cells they have."""
+    """Return an outcome's text, with its middle left out if it is long."""
     text = str(outcome[:2] if isinstance(outcome, tuple) else outcome)
     return text if len(text) < 500 else f"{text[:300]} … {text[-200:]}"
 
 
-def keep(number: int, seed: int, data: bytes, sizes: tuple[int, ...], found: str) -> None:
+def keep(number: int, seed: int, data: bytes, sizes: tuple[int, ...], difference: str) -> None:
     folder = Path("fuzz-found")
     folder.mkdir(exist_ok=True)
     (folder / f"{seed}-{number}.xml").write_bytes(data)
-    print(f"case {number} of seed {seed}, blocks {sizes}:\n{found}", flush=True)
+    print(f"case {number} of seed {seed}, blocks {sizes}:\n{difference}", flush=True)
 
 
 def _hang(*_: object) -> None:
@@ -256,14 +239,14 @@ def _hang(*_: object) -> None:
 
 
 def with_sanitizers(command: list[str]) -> int:
-    """Compile the scanner with sanitizers and run the same command with it."""
+    """Compile the scanner with sanitizers and run the same command with that."""
     compiler = os.environ.get("CC", "gcc")
     with tempfile.TemporaryDirectory() as folder:
         source, library = (
-            Path(folder, "_scan.c"),
-            Path(folder, f"_scan{sysconfig.get_config_var('EXT_SUFFIX')}"),
+            Path(folder, "_scanner.c"),
+            Path(folder, f"_scanner{sysconfig.get_config_var('EXT_SUFFIX')}"),
         )
-        module = ROOT / "tracekit" / "parsers" / "xml" / "_scan.pyx"
+        module = ROOT / "tracekit" / "parsers" / "xml" / "_scanner.pyx"
         subprocess.run([sys.executable, "-m", "cython", "-3", str(module), "-o", str(source)], check=True)
         flags = "-O1 -g -fPIC -shared -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
         include = [f"-I{sysconfig.get_path('include')}", f"-I{module.parent}"]
@@ -279,14 +262,14 @@ def with_sanitizers(command: list[str]) -> int:
 
 
 def use_scanner(library: str) -> None:
-    """Have that file, if any, for the compiled scanner."""
+    """Load the compiled scanner from that file, if any."""
     if library:
         import tracekit.parsers.xml as package
 
-        spec = importlib.util.spec_from_file_location("tracekit.parsers.xml._scan", library)
+        spec = importlib.util.spec_from_file_location("tracekit.parsers.xml._scanner", library)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        sys.modules["tracekit.parsers.xml._scan"] = package._scan = module  # type: ignore[attr-defined]
+        sys.modules["tracekit.parsers.xml._scanner"] = package._scanner = module  # type: ignore[attr-defined]
         spec.loader.exec_module(module)
 
 

@@ -1,4 +1,4 @@
-"""Documents: how they come (gzip, concatenated, in pieces) and what a table of contents tells."""
+"""Documents: how they arrive (gzip, concatenated, in pieces), and the content of a table of contents."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracekit.errors import InputError
-from tracekit.parsers.xml.source import XmlFile, XmlSource, read_documents
-from tracekit.parsers.xml.store import QueryResult
-from tracekit.parsers.xml.stream import Scan, scan_file, split_documents
+from tracekit.parsers.xml.documents import read_documents
+from tracekit.parsers.xml.index import DocumentIndex, index_file
+from tracekit.parsers.xml.source import XmlFile, XmlSource
+from tracekit.parsers.xml.stream import DocumentStream
+from tracekit.parsers.xml.value_store import QueryResult
 
 pytestmark = pytest.mark.usefixtures("each_reader")
 
@@ -81,7 +83,7 @@ def test_a_folder_of_exports_is_one_source(tmp_path: Path) -> None:
     assert run.tables[1].attributes == {"trigger": "pmi", "pmc-events": '"A" "B"'}
 
 
-def test_a_table_of_contents_tells_where_it_was_recorded(tmp_path: Path) -> None:
+def test_a_table_of_contents_has_device_process_and_template(tmp_path: Path) -> None:
     (run,) = source_of(write(tmp_path, TOC)).toc()
     info = run.info
     assert (info.device, info.model, info.os, info.platform) == (
@@ -109,7 +111,7 @@ def test_no_match_is_not_an_empty_table(tmp_path: Path) -> None:
     assert empty.issues() == ()
 
 
-def test_other_xml_files_of_a_folder_are_passed_over_and_named(tmp_path: Path) -> None:
+def test_other_xml_files_of_a_folder_are_skipped_and_named(tmp_path: Path) -> None:
     source = source_of(write(tmp_path, FIRST, "a.xml"), write(tmp_path, "<plist/>", "b.xml"))
     assert numbers(source) == [1, 2]
     assert [issue.code for issue in source.issues()] == ["file-skipped"]
@@ -138,50 +140,49 @@ def test_an_export_that_does_not_fit_the_table_of_contents_is_named(tmp_path: Pa
 
 @given(
     st.lists(st.integers(1, 60), max_size=40),
-    st.sampled_from([FIRST + SECOND, "\ufeff" + FIRST + "\n" + TOC + SECOND]),
+    st.sampled_from([[FIRST, SECOND], ["\ufeff" + FIRST, "\n" + TOC, "\n\n\ufeff" + SECOND]]),
 )
-def test_however_the_bytes_are_cut_the_documents_are_the_same(sizes: list[int], text: str) -> None:
-    data = text.encode()
-    pieces, at = [], 0
+def test_however_the_bytes_are_cut_the_documents_are_the_same(sizes: list[int], texts: list[str]) -> None:
+    data = "".join(texts).encode()
+    pieces, start = [], 0
     for size in sizes:
-        pieces.append(data[at : at + size])
-        at += size
-    pieces.append(data[at:])
+        pieces.append(data[start : start + size])
+        start += size
+    pieces.append(data[start:])
 
     def documents(chunks: list[bytes]) -> list[bytes]:
-        found: list[bytes] = []
-        for fresh, piece in split_documents(iter(chunks)):
-            if fresh:
-                found.append(b"")
-            found[-1] += piece
-        return found
+        stream = DocumentStream(iter(chunks))
+        parts = []
+        while stream.skip_blank():
+            parts.append(b"".join(stream.document()))
+        return parts
 
-    def scan(chunks: list[bytes]) -> Scan:
-        result = Scan()
+    def tables(chunks: list[bytes]) -> list[tuple[str | None, int, int]]:
+        index = DocumentIndex()
         for chunk in chunks:
-            result.feed(chunk)
-        return result
+            index.feed(chunk)
+        return [(table.schema, table.index, table.rows) for table in index.tables]
 
-    assert [d.strip() for d in documents([p for p in pieces if p])] == [d.strip() for d in documents([data])]
-    assert [(n.schema, n.index, n.rows) for n in scan(pieces).nodes] == [
-        (n.schema, n.index, n.rows) for n in scan([data]).nodes
-    ]
+    expected = [text.strip("\n\ufeff").encode() for text in texts]
+    assert documents([data]) == expected
+    assert documents([piece for piece in pieces if piece]) == expected
+    assert tables(pieces) == tables([data])
 
 
-def test_the_byte_scan_and_the_parser_count_alike(tmp_path: Path) -> None:
+def test_the_index_and_the_parser_count_the_same_rows(tmp_path: Path) -> None:
     path = write(tmp_path, FIRST + SECOND)
     parsed = [len(n.cells) for d in read_documents(path) if isinstance(d, QueryResult) for n in d.nodes]
-    assert parsed == [n.rows for scan in scan_file(path) for n in scan.nodes] == [2, 1]
+    assert parsed == [t.rows for index in index_file(path) for t in index.tables] == [2, 1]
 
 
-def test_progress_tells_bytes_of_the_file(tmp_path: Path) -> None:
+def test_progress_counts_bytes_of_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, gzip.compress(FIRST.encode() * 3), "a.xml.gz")
-    seen: list[tuple[int, int | None]] = []
-    XmlFile(path, lambda done, total: seen.append((done, total))).documents()
-    assert seen[-1] == (Path(path).stat().st_size, Path(path).stat().st_size)
+    reports: list[tuple[int, int | None]] = []
+    XmlFile(path, lambda done, total: reports.append((done, total))).documents()
+    assert reports[-1] == (Path(path).stat().st_size, Path(path).stat().st_size)
 
 
-def test_what_libxml_says_of_its_own_options_is_not_told(tmp_path: Path) -> None:
+def test_messages_do_not_name_options_of_libxml2(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a text or a nesting larger than any that xctrace writes") as caught:
         source_of(write(tmp_path, DEEP))
     assert "XML_PARSE_HUGE" not in str(caught.value)

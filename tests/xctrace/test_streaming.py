@@ -13,7 +13,7 @@ from exporter_script import install, is_gone, no_thread_is_left, open_source, th
 
 from tracekit.errors import InputError, XctraceError
 from tracekit.parsers.xml.documents import Documents
-from tracekit.parsers.xml.store import QueryResult
+from tracekit.parsers.xml.value_store import QueryResult
 from tracekit.xctrace import export
 from tracekit.xctrace.export import exported_chunks
 from tracekit.xctrace.source import XctraceSource
@@ -67,7 +67,7 @@ end()
             def watched() -> Iterator[bytes]:
                 for chunk in chunks:
                     yield chunk
-                    # The parser asks for the next piece, so it is done with this one.
+                    # The parser takes the next piece, so it has parsed this one.
                     if len(self._reader._open or ()) > 10_000:
                         (home / "parsed").touch()
 

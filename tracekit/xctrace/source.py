@@ -13,7 +13,7 @@ from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.reader import Parsed
 from tracekit.parsers.xml.source import XmlFile, XmlSource
-from tracekit.parsers.xml.store import QueryResult
+from tracekit.parsers.xml.value_store import QueryResult
 from tracekit.xctrace.export import exported_chunks
 from tracekit.xctrace.tool import Xctrace
 

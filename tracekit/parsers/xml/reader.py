@@ -1,6 +1,6 @@
-"""The reference reader of export documents, on lxml, streaming.
+"""The reference reader of export documents, on lxml, streaming: it decides what is an export and what is not.
 
-What ``xctrace export --input X.trace --xpath '…/table[@schema="time-profile"]'`` writes::
+``xctrace export --input X.trace --xpath '…/table[@schema="time-profile"]'`` writes::
 
     <?xml version="1.0"?>
     <trace-query-result>
@@ -25,12 +25,12 @@ import numpy as np
 from lxml import etree
 
 from tracekit.errors import InputError
-from tracekit.parsers.xml.builder import CellError, StoreBuilder
-from tracekit.parsers.xml.store import ColumnDefinition, Node, QueryResult, Schema, as_array
-from tracekit.parsers.xml.stream import table_place
+from tracekit.parsers.xml.index import table_place
+from tracekit.parsers.xml.store_builder import CellError, StoreBuilder
+from tracekit.parsers.xml.value_store import ColumnDefinition, QueryResult, Schema, TableNode, as_array
 
 MAX_ELEMENT_BYTES = 16 << 20
-"""How much may come without a finished row: bounds memory on input that is not an export. Real rows are a few
+"""The most bytes without a finished row: bounds memory on input that is not an export. Real rows are a few
 kilobytes, tables of contents some tens; 16 MB of empty elements make a tree of half a gigabyte."""
 
 _HEAD_BYTES = 4096
@@ -55,7 +55,7 @@ Parsed: TypeAlias = "QueryResult | etree._Element"
 
 
 class NotAnExportError(InputError):
-    """The input is empty, or is something else than an export of xctrace."""
+    """The input is empty, or is not an export of xctrace."""
 
 
 class CutOffError(InputError):
@@ -74,18 +74,18 @@ class DocumentReader:
         self._name = name
         self._listed = listed or {}
         self._parser = etree.XMLPullParser(events=("start", "end"), tag=_EVENT_TAGS, **_PARSER_OPTIONS)
-        self._head = b""  # until it is parsed, all; then what follows white space
+        # At first all bytes, which are not parsed yet; then the document's first bytes without white space.
+        self._head = b""
         self._parsed_head = False
         self._builder = StoreBuilder()
         self._schemas: list[Schema] = []
         self._open: OpenNode | None = None
-        self._resumed: OpenNode | None = None
-        self._nodes: list[Node] = []
+        self._nodes: list[TableNode] = []
         self._toc: etree._Element | None = None
         self._bytes_since_row = 0
 
     def feed(self, data: bytes) -> None:
-        """Parse the next block; the first few are put together, so that errors can tell what the input is."""
+        """Parse the next block; the first few are joined, so that errors can name the kind of input."""
         if not self._parsed_head:
             self._head += data
             if len(self._head) < _HEAD_BYTES:
@@ -97,7 +97,7 @@ class DocumentReader:
         self._parse(data)
 
     def flush(self) -> None:
-        """Parse what was held back."""
+        """Parse the first blocks where these were few bytes."""
         if not self._parsed_head:
             self._parsed_head = True
             self._parse(self._head)
@@ -112,27 +112,9 @@ class DocumentReader:
         try:
             self._parser.feed(data)
         except etree.XMLSyntaxError as error:
-            self._take_events()  # a more telling problem may have come first
+            self._take_events()  # rows before this place may have a problem that says more
             raise self._not_well_formed(error) from error
         self._take_events()
-
-    def resume(
-        self, before: bytes, read: QueryResult, schemas: Sequence[Schema], node: OpenNode | None
-    ) -> None:
-        """Go on in a document that another reader began.
-
-        ``before`` opens the elements that are open, as many lines long as what was ``read``; ``node`` is the
-        table that is open among them.
-        """
-        self._builder = StoreBuilder(read.store)
-        self._nodes = list(read.nodes)
-        self._schemas = list(schemas)
-        self._resumed = node
-        self.feed(before)
-
-    def count(self, size_bytes: int) -> None:
-        """Say how many bytes came since the last row."""
-        self._bytes_since_row = size_bytes
 
     def close(self) -> Parsed:
         """Return the finished document."""
@@ -144,7 +126,7 @@ class DocumentReader:
                 self._root_name() in _ROOTS
                 and getattr(error, "code", 0) == etree.ErrorTypes.ERR_INTERNAL_ERROR
             ):
-                # What lxml reports, without a place, for an entity that is not defined.
+                # lxml reports an undefined entity so, without a place.
                 raise self._error("is not well-formed XML.", _EXPORT_AGAIN) from error
             if self._root_name() in _ROOTS:
                 last = f" (after row {len(self._open)} of '{self._open.schema_name}')" if self._open else ""
@@ -160,7 +142,7 @@ class DocumentReader:
         return self.so_far()
 
     def so_far(self) -> QueryResult:
-        """Return the tables that ended before the document did, or before what could not be read."""
+        """Return the tables that ended so far."""
         return QueryResult(self._builder.build(), tuple(self._nodes))
 
     def _take_events(self) -> None:
@@ -189,8 +171,7 @@ class DocumentReader:
                     """Export one with --xpath '/trace-toc/run/data/table[@schema="time-profile"]'.""",
                 )
             run, index = table_place(xpath)
-            begun = OpenNode(run, index, schema_before(index, self._schemas, self._listed))
-            self._open, self._resumed = self._resumed or begun, None
+            self._open = OpenNode(run, index, schema_before(index, self._schemas, self._listed))
 
     def _end_schema(self, element: etree._Element) -> None:
         schema = read_schema(element)
@@ -216,6 +197,7 @@ class DocumentReader:
             node.cells.extend([self._builder.add(cell) for cell in row])
         except CellError as error:
             raise self._error(f"{place}: {error}.", "The file is damaged: export the table again.") from error
+        # The tree would grow with the document: this row is emptied, and those before it are removed.
         row.clear()
         while row.getprevious() is not None:
             del parent[0]
@@ -248,13 +230,13 @@ class DocumentReader:
     def _not_well_formed(self, error: etree.XMLSyntaxError) -> InputError:
         if self._root_name() not in _ROOTS:
             return self._not_an_export()
-        if "XML_PARSE_HUGE" in (error.msg or ""):  # libxml's bound on one text, on depth, on entities
+        if "XML_PARSE_HUGE" in (error.msg or ""):  # libxml2 bounds the length of a text, depth, and entities
             return self._error(
                 f"holds in line {error.lineno} a text or a nesting larger than any that xctrace writes."
             )
-        what = _PLACE.sub("", error.msg or "")
+        reason = _PLACE.sub("", error.msg or "")
         return self._error(
-            f"is not well-formed XML in line {error.lineno} ({what}).", "Export the table again."
+            f"is not well-formed XML in line {error.lineno} ({reason}).", "Export the table again."
         )
 
     def _error(self, problem: str, advice: str = "") -> InputError:
@@ -262,12 +244,12 @@ class DocumentReader:
 
 
 def parser() -> etree.XMLParser:
-    """Return what reads one element alone, as carefully as ``DocumentReader`` reads documents."""
+    """Return a parser of one element alone, with the restrictions of ``DocumentReader``."""
     return etree.XMLParser(**_PARSER_OPTIONS)
 
 
 def read_schema(element: etree._Element) -> Schema | None:
-    """Return what a ``<schema>`` declares; None without a name or columns."""
+    """Return the schema that a ``<schema>`` declares; None without a name or columns."""
     columns = tuple(
         ColumnDefinition(
             column.findtext("mnemonic") or "",
@@ -281,15 +263,14 @@ def read_schema(element: etree._Element) -> Schema | None:
 
 
 def schema_before(index: int, schemas: Sequence[Schema], listed: Mapping[int, str]) -> Schema | None:
-    """Return the schema of a table that brings none of its own."""
+    """Return the last schema before a table that has none, of its listed name if that is known."""
     name = listed.get(index)
-    named = [schema for schema in schemas if name in (None, schema.name)]
-    fitting = named or schemas
-    return fitting[-1] if fitting else None
+    matches = [schema for schema in schemas if name in (None, schema.name)] or schemas
+    return matches[-1] if matches else None
 
 
 class OpenNode:
-    """The ``<node>`` that is being read; its length is that of its rows."""
+    """The ``<node>`` that is being read; its length is its number of rows."""
 
     def __init__(self, run: int, index: int, schema: Schema | None) -> None:
         self.run = run
@@ -305,8 +286,8 @@ class OpenNode:
         """The schema's name, "" before there is one."""
         return self.schema.name if self.schema else ""
 
-    def finish(self) -> Node:
-        """Return it as a table."""
+    def finish(self) -> TableNode:
+        """Return the finished table."""
         assert self.schema is not None
         width = len(self.schema.columns)
-        return Node(self.schema, self.run, self.index, as_array(self.cells, np.int32).reshape(-1, width))
+        return TableNode(self.schema, self.run, self.index, as_array(self.cells, np.int32).reshape(-1, width))

@@ -13,21 +13,17 @@ from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.documents import read_documents
+from tracekit.parsers.xml.index import DocumentIndex, IndexedTable, index_file
 from tracekit.parsers.xml.reader import NotAnExportError, Parsed
-from tracekit.parsers.xml.store import QueryResult
-from tracekit.parsers.xml.stream import (
-    NodeCount,
-    Scan,
-    scan_file,
-)
 from tracekit.parsers.xml.table import build_table
 from tracekit.parsers.xml.toc import read_toc
+from tracekit.parsers.xml.value_store import QueryResult
 
 
 class XmlFile:
     """One file of exports: indexed quickly from its bytes, parsed when its rows are asked for.
 
-    With ``documents``, these were parsed before: there is no file, and ``path`` is what messages call them.
+    With ``documents``, which were parsed before, there is no file, and ``path`` is their name in messages.
     """
 
     def __init__(
@@ -36,7 +32,7 @@ class XmlFile:
         self.path = path
         self._progress = progress
         self._documents = documents
-        self._scans: list[Scan] | None = None
+        self._indexes: list[DocumentIndex] | None = None
 
     def documents(self) -> Sequence[Parsed]:
         """Return the parsed documents."""
@@ -44,22 +40,23 @@ class XmlFile:
             self._documents = read_documents(self.path, self._progress)
         return self._documents
 
-    def index(self) -> list[Scan]:
-        """Return each document's tables and row counts; from the bytes alone while nothing is parsed."""
-        if self._scans is None and self._documents is None:
-            scans = scan_file(self.path)
-            # Whatever is no plain, complete list of rows is for the parser to judge.
-            if scans and all(scan.nodes and scan.exact and scan.closed for scan in scans):
-                self._scans = scans
-        if self._scans is None:
-            self._scans = [_as_scan(document) for document in self.documents()]
-        return self._scans
+    def index(self) -> list[DocumentIndex]:
+        """Return each document's tables and row counts; from the bytes alone as long as nothing is parsed."""
+        if self._indexes is None and self._documents is None:
+            indexes = index_file(self.path)
+            # Anything but a plain, complete list of rows needs the parser, which may refuse it.
+            if indexes and all(index.tables and index.exact and index.closed for index in indexes):
+                self._indexes = indexes
+        if self._indexes is None:
+            self._indexes = [_index_of(document) for document in self.documents()]
+        return self._indexes
 
 
-def _as_scan(parsed: Parsed) -> Scan:
+def _index_of(parsed: Parsed) -> DocumentIndex:
     if not isinstance(parsed, QueryResult):
-        return Scan(is_toc=True)
-    return Scan([NodeCount(n.schema.name, n.run, n.index, len(n.cells)) for n in parsed.nodes])
+        return DocumentIndex(is_toc=True)
+    nodes = parsed.nodes
+    return DocumentIndex([IndexedTable(n.schema.name, n.run, n.index, len(n.cells)) for n in nodes])
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class _Entry:
 
 
 def _place(entry: _Entry) -> str:
-    """Return ``folder/file.xml``: enough to tell two files apart, and no path of somebody's machine."""
+    """Return ``folder/file.xml``: enough to distinguish two files; the whole path is private."""
     return "/".join(Path(entry.file.path).absolute().parts[-2:])
 
 
@@ -96,8 +93,8 @@ class XmlSource:
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        wanted = [e for e in self._entries if e.info.schema == schema and e.info.run == run]
-        for entry in sorted(wanted, key=lambda e: e.info.index):
+        entries = [e for e in self._entries if e.info.schema == schema and e.info.run == run]
+        for entry in sorted(entries, key=lambda e: e.info.index):
             parsed = entry.file.documents()[entry.document]
             assert isinstance(parsed, QueryResult)
             yield build_table(
@@ -110,7 +107,7 @@ class XmlSource:
 
     def _readable(self, files: Sequence[XmlFile], parse_now: bool) -> list[XmlFile]:
         """Keep the exports; in a folder, other XML files are passed over and named."""
-        kept = []
+        readable = []
         for file in files:
             try:
                 if parse_now:
@@ -121,15 +118,15 @@ class XmlSource:
                     raise
                 self._issues.append(Issue("info", "file-skipped", f"{Path(file.path).name} {error.problem}"))
             else:
-                kept.append(file)
-        return kept
+                readable.append(file)
+        return readable
 
     def _tables_of_contents(self) -> list[RunInfo]:
         contents: dict[TraceInfo, RunInfo] = {}
         for file in self._files:
-            for at, scan in enumerate(file.index()):
-                if scan.is_toc:
-                    root = file.documents()[at]
+            for number, index in enumerate(file.index()):
+                if index.is_toc:
+                    root = file.documents()[number]
                     assert isinstance(root, etree._Element)
                     for run in read_toc(self.name, root):
                         contents.setdefault(run.info, run)
@@ -145,8 +142,8 @@ class XmlSource:
     def _index(self) -> list[_Entry]:
         entries = []
         for file in self._files:
-            for document, scan in enumerate(file.index()):
-                if not scan.is_toc and not scan.nodes:
+            for document, index in enumerate(file.index()):
+                if not index.is_toc and not index.tables:
                     self._issues.append(
                         Issue(
                             "info",
@@ -155,20 +152,20 @@ class XmlSource:
                             " about what the recording holds",
                         )
                     )
-                for node, count in enumerate(scan.nodes):
-                    entries.append(_Entry(self._table_info(file, count), file, document, node))
+                for node, table in enumerate(index.tables):
+                    entries.append(_Entry(self._table_info(file, table), file, document, node))
         return entries
 
-    def _table_info(self, file: XmlFile, count: NodeCount) -> TableInfo:
+    def _table_info(self, file: XmlFile, table: IndexedTable) -> TableInfo:
         info = TableInfo(
-            count.schema or "", count.run, count.index, row_count=count.rows, location=Path(file.path).name
+            table.schema or "", table.run, table.index, row_count=table.rows, location=Path(file.path).name
         )
-        listed = [table for run in self._contents if run.info.run == info.run for table in run.tables]
-        at_index = [table for table in listed if table.index == info.index]
-        if at_index and at_index[0].schema == info.schema:
-            return replace(info, attributes=at_index[0].attributes)
-        if at_index or (listed and not info.index):
-            same = [table for table in listed if table.schema == info.schema]
+        listed = [entry for run in self._contents if run.info.run == info.run for entry in run.tables]
+        same_index = [entry for entry in listed if entry.index == info.index]
+        if same_index and same_index[0].schema == info.schema:
+            return replace(info, attributes=same_index[0].attributes)
+        if same_index or (listed and not info.index):
+            same_schema = [entry for entry in listed if entry.schema == info.schema]
             self._issues.append(
                 Issue(
                     "warning",
@@ -177,33 +174,34 @@ class XmlSource:
                     " the two may belong to different recordings",
                 )
             )
-            if len(same) == 1:
-                return replace(info, attributes=same[0].attributes)
+            if len(same_schema) == 1:
+                return replace(info, attributes=same_schema[0].attributes)
         return info
 
     def _without_repeats(self, entries: list[_Entry]) -> list[_Entry]:
         """Keep one copy of a table that was exported twice: the one with most rows."""
-        kept: dict[tuple[object, ...], _Entry] = {}
-        for at, entry in enumerate(entries):
+        used_entries: dict[tuple[object, ...], _Entry] = {}
+        for number, entry in enumerate(entries):
             info = entry.info
-            key = (info.run, info.index, info.schema) if info.index else (at,)
-            other = kept.get(key)
-            if other is None:
-                kept[key] = entry
+            # Without a place in the recording, two tables of one schema may be two tables.
+            key = (info.run, info.index, info.schema) if info.index else (number,)
+            earlier = used_entries.get(key)
+            if earlier is None:
+                used_entries[key] = entry
                 continue
-            rows, other_rows = info.row_count or 0, other.info.row_count or 0
-            used, left = (entry, other) if rows > other_rows else (other, entry)
-            kept[key] = used
+            rows, earlier_rows = info.row_count or 0, earlier.info.row_count or 0
+            used, unused = (entry, earlier) if rows > earlier_rows else (earlier, entry)
+            used_entries[key] = used
             self._issues.append(
                 Issue(
-                    "info" if rows == other_rows else "warning",
+                    "info" if rows == earlier_rows else "warning",
                     "table-exported-twice",
                     f"'{info.schema}' (table {info.index}) stands in {_place(used)} with"
-                    f" {used.info.row_count} rows and again with {left.info.row_count} in"
-                    f" {_place(left)}; the first is used",
+                    f" {used.info.row_count} rows and again with {unused.info.row_count} in"
+                    f" {_place(unused)}; the first is used",
                 )
             )
-        return list(kept.values())
+        return list(used_entries.values())
 
     def _run(self, number: int) -> RunInfo:
         contents = next((run for run in self._contents if run.info.run == number), None)
@@ -211,7 +209,8 @@ class XmlSource:
         if contents is None:
             info = TraceInfo(self.name, "xctrace-xml", number)
             return RunInfo(info, tuple(sorted(present, key=lambda table: table.index)))
-        here = {(table.index, table.schema): table for table in present if table.index}
-        tables = [here.pop((table.index, table.schema), table) for table in contents.tables]
-        tables += [table for table in present if not table.index or (table.index, table.schema) in here]
+        # Each listed table is replaced by the exported one, and exported ones that are not listed follow.
+        unlisted = {(table.index, table.schema): table for table in present if table.index}
+        tables = [unlisted.pop((table.index, table.schema), table) for table in contents.tables]
+        tables += [table for table in present if not table.index or (table.index, table.schema) in unlisted]
         return RunInfo(contents.info, tuple(tables), contents.pids)

@@ -1,4 +1,4 @@
-"""Bytes of an export: opened, unpacked, cut into documents, and counted, without parsing them.
+"""The bytes of an export: opened, unpacked, cut into documents, and read a second time where that is needed.
 
 A file may be gzip-compressed, may be standard input, and may hold several documents one after another (some
 tools append one ``xctrace export`` to the next; ``id`` spaces are per document).
@@ -12,41 +12,40 @@ import os
 import re
 import stat
 import sys
+import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from tracekit.errors import InputError
 from tracekit.parsers.source import Progress
 
 CHUNK_BYTES = 1 << 17
 STDIN = "-"
-GZIP = b"\x1f\x8b"
+
+_GZIP = b"\x1f\x8b"
+_SPOOL_MEMORY_BYTES = 1 << 20
+_MAX_BLANK_BYTES = 1 << 16
 
 # '<' is escaped in text and attributes, so these byte strings are always markup, whatever the document says.
 _BOUNDARY = re.compile(rb"</trace-query-result\s*>|</trace-toc\s*>|<\?xml[\s?]")
-BOUNDARY_BYTES = 64
-_TOKEN = re.compile(
-    rb"<(?:row[\s/>]|node\b[^<>]*>|schema\b[^<>]*>|trace-toc[\s>]|!|\?(?!xml[\s?])|/trace-(?:query-result|toc)\s*>"
-    rb"|trace-query-result\s*/>)"
-)
-_TOKEN_BYTES = 1 << 16
-_SCHEMA_NAME = re.compile(rb"""\sname\s*=\s*["']([^"']*)["']""")
-_RUN_AND_TABLE = re.compile(r"/run\[(\d{1,9})\].*?/table\[(\d{1,9})\]")
-_XPATH = re.compile(rb"""\sxpath\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_BOUNDARY_BYTES = 64
+_DECLARATION = re.compile(rb"<\?xml[\s?]")
+_DECLARATION_BYTES = 6
+_BLANK = re.compile(rb"(?:\s|\xef\xbb\xbf)*")
 
 
 @contextmanager
-def open_bytes(path: str, progress: Progress | None = None) -> Iterator[Iterator[bytes]]:
+def open_bytes(path: str, progress: Progress | None = None) -> Iterator[FileBytes]:
     """Yield an iterator over the unpacked bytes of ``path`` ("-" is standard input) in chunks.
 
     Raises ``InputError`` when the file cannot be read, is not a regular file or pipe, or is a damaged gzip.
     """
     with _open_raw(path) as raw:
-        yield _chunks(raw, path, progress)
+        yield FileBytes(raw, path, progress)
 
 
 @contextmanager
@@ -66,26 +65,70 @@ def _open_raw(path: str) -> Iterator[BinaryIO]:
         raise InputError(path, f"cannot be read: {error.strerror or error}.") from error
 
 
-def _chunks(raw: BinaryIO, name: str, progress: Progress | None) -> Iterator[bytes]:
-    total = _size(raw)
-    counted = _CountingReader(raw)
-    start = counted.first(2)
-    if start != GZIP:
-        while chunk := counted.next():
+class FileBytes:
+    """Iterates over the unpacked bytes of an open file; a regular file can be rewound."""
+
+    def __init__(self, raw: BinaryIO, name: str, progress: Progress | None) -> None:
+        self._raw = raw
+        self._name = name
+        self._progress = progress
+        self._done_bytes = 0
+        self._total_bytes = _size(raw)
+        self._start = raw.tell() if self._total_bytes is not None and raw.seekable() else None
+        counting = _CountingReader(raw)
+        self._is_packed = counting.first(len(_GZIP)) == _GZIP
+        self._chunks = self._unpacked(counting) if self._is_packed else self._plain(counting)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._chunks)
+
+    @property
+    def can_rewind(self) -> bool:
+        """Whether the bytes are those of a regular file; a pipe gives each byte once."""
+        return self._start is not None
+
+    def rewind(self, position: int) -> Iterator[bytes]:
+        """Go back to a position in the unpacked bytes; return the bytes from there on."""
+        assert self._start is not None
+        if self._is_packed:
+            self._raw.seek(self._start)
+            self._chunks = _without_first(position, self._unpacked(_CountingReader(self._raw)))
+        else:
+            self._raw.seek(self._start + position)
+            self._chunks = self._plain(_CountingReader(self._raw, position))
+        return self
+
+    def _plain(self, counting: _CountingReader) -> Iterator[bytes]:
+        while chunk := counting.next():
             yield chunk
-            if progress:
-                progress(counted.done, total)
-        return
-    try:
-        with gzip.GzipFile(fileobj=io.BufferedReader(counted, CHUNK_BYTES), mode="rb") as unpacked:
-            while chunk := unpacked.read(CHUNK_BYTES):
-                yield chunk
-                if progress:
-                    progress(counted.done, total)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(
-            name, f"is a damaged or cut-off gzip file ({error}).", "Compress it again."
-        ) from error
+            self._report(counting.done)
+
+    def _unpacked(self, counting: _CountingReader) -> Iterator[bytes]:
+        try:
+            with gzip.GzipFile(fileobj=io.BufferedReader(counting, CHUNK_BYTES), mode="rb") as unpacked:
+                while chunk := unpacked.read(CHUNK_BYTES):
+                    yield chunk
+                    self._report(counting.done)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(
+                self._name, f"is a damaged or cut-off gzip file ({error}).", "Compress it again."
+            ) from error
+
+    def _report(self, done_bytes: int) -> None:
+        """Report progress, which stays where it was while bytes come a second time."""
+        self._done_bytes = max(self._done_bytes, done_bytes)
+        if self._progress:
+            self._progress(self._done_bytes, self._total_bytes)
+
+
+def _without_first(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        if size < len(chunk):
+            yield chunk[size:]
+        size = max(size - len(chunk), 0)
 
 
 def _size(raw: BinaryIO) -> int | None:
@@ -99,32 +142,33 @@ def _size(raw: BinaryIO) -> int | None:
 class _CountingReader(io.RawIOBase):
     """Counts the bytes taken from the file itself, before any unpacking, for the progress display."""
 
-    def __init__(self, raw: BinaryIO) -> None:
-        self._read = getattr(raw, "read1", raw.read)  # of a pipe, what is there: it is parsed while it comes
-        self._held = b""
-        self._taken = 0
+    def __init__(self, raw: BinaryIO, position: int = 0) -> None:
+        # read1: of a pipe, what has arrived already, so that it is parsed while more is written.
+        self._read = getattr(raw, "read1", raw.read)
+        self._ahead = b""
+        self._read_bytes = position
 
     @property
     def done(self) -> int:
-        """How many bytes were handed on."""
-        return self._taken - len(self._held)
+        """The number of bytes that were handed on."""
+        return self._read_bytes - len(self._ahead)
 
     def first(self, size: int) -> bytes:
         """Return the first bytes, which come again."""
-        while len(self._held) < size and (data := self._take(CHUNK_BYTES)):
-            self._held += data
-        return self._held[:size]
+        while len(self._ahead) < size and (data := self._take(CHUNK_BYTES)):
+            self._ahead += data
+        return self._ahead[:size]
 
     def next(self, size: int = CHUNK_BYTES) -> bytes:
         """Return the next bytes; none at the end."""
-        if not self._held:
+        if not self._ahead:
             return self._take(size)
-        data, self._held = self._held[:size], self._held[size:]
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data
 
     def _take(self, size: int) -> bytes:
         data: bytes = self._read(size)
-        self._taken += len(data)
+        self._read_bytes += len(data)
         return data
 
     def readable(self) -> bool:
@@ -136,111 +180,174 @@ class _CountingReader(io.RawIOBase):
         return len(data)
 
 
-def split_documents(chunks: Iterator[bytes], *, fresh: bool = True) -> Iterator[tuple[bool, bytes]]:
-    """Yield (starts a new document, bytes): the same bytes, cut between one document and the next.
+class SpoolFullError(Exception):
+    """There is no room for a second copy of the input; what was read so far is still there."""
 
-    White space between documents is dropped. A boundary that lies across two chunks is found as well.
-    Without ``fresh`` the first bytes are the middle of a document.
+
+class Spool:
+    """Bytes kept for a second reading: the first megabyte in memory, the others in a file without a name.
+
+    The system removes that file when it is closed, also when the process is killed.
     """
-    held = b""
-    for chunk in chunks:
-        data = held + chunk
-        at = 0
-        for match in _BOUNDARY.finditer(data):
-            declaration = match.group().startswith(b"<?")
-            cut = match.start() if declaration else match.end()
-            piece = data[at:cut]
-            at = cut
-            if not is_blank(piece):
-                yield fresh, piece
-            fresh = True
-        keep = max(at, _safe_end(data))
-        if fresh and keep - at < BOUNDARY_BYTES:  # too short to tell a byte order mark from a document
-            keep = at
-        piece, held = data[at:keep], data[keep:]
-        if piece and not (fresh and is_blank(piece)):
-            yield fresh, piece
-            fresh = False
-    if held and not (fresh and is_blank(held)):
-        yield fresh, held
+
+    def __init__(self) -> None:
+        # In this order: chunks in memory, then the file's first bytes, then what the file had no room for.
+        self._first_chunks: list[bytes] = []
+        self._first_bytes = 0
+        self._file: BinaryIO | None = None
+        self._file_bytes = 0
+        self._last_chunk = b""
+
+    def append(self, data: bytes) -> None:
+        """Keep bytes; raise ``SpoolFullError`` where these could still be kept, and no more."""
+        if self._file is None and self._first_bytes + len(data) <= _SPOOL_MEMORY_BYTES:
+            self._first_chunks.append(data)
+            self._first_bytes += len(data)
+            return
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - `close` closes it
+            remaining = memoryview(data)
+            while remaining:
+                remaining = remaining[self._file.write(remaining) :]
+        except OSError as error:
+            self._last_chunk = data
+            raise SpoolFullError from error
+        self._file_bytes += len(data)
+
+    def replay(self) -> Iterator[bytes]:
+        """Yield the bytes, and close the file behind the last of them."""
+        yield from self._first_chunks
+        if self._file is not None:
+            self._file.seek(0)
+            remaining = self._file_bytes
+            while remaining and (data := self._file.read(min(remaining, CHUNK_BYTES))):
+                remaining -= len(data)
+                yield data
+        if self._last_chunk:
+            yield self._last_chunk
+        self.close()
+
+    def close(self) -> None:
+        """Remove the file."""
+        if self._file is not None:
+            self._file.close()
 
 
-def is_blank(piece: bytes) -> bool:
-    """Return whether there is only white space, or a byte order mark."""
-    return not piece.replace(b"\xef\xbb\xbf", b"").strip()
+class DocumentStream:
+    """The bytes of an input, of which the current document can be read from its start a second time.
+
+    ``rewind`` returns the bytes from a position on; without it, the bytes since ``mark`` are spooled. It is a
+    context, at whose end the spool is removed.
+    """
+
+    def __init__(
+        self, chunks: Iterator[bytes], rewind: Callable[[int], Iterator[bytes]] | None = None
+    ) -> None:
+        self._chunks = chunks
+        self._rewind = rewind
+        self._position = 0  # of the next byte
+        self._marked_position = 0
+        self._spool: Spool | None = None  # of the bytes since the mark
+        self._replayed_spools: list[Spool] = []
+        # The next bytes are those of the first of these that has any: _pending, _replayed, _chunks.
+        self._pending = b""
+        self._replayed: Iterator[bytes] = iter(())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._drop_spool()
+        for spool in self._replayed_spools:
+            spool.close()
+
+    def next(self) -> bytes:
+        """Return the next bytes; none at the end. After ``mark``, it may raise ``SpoolFullError``."""
+        data = self._pending or next(self._replayed, b"") or next(self._chunks, b"")
+        self._pending = b""
+        self._position += len(data)
+        if self._spool is not None and data:
+            self._spool.append(data)
+        return data
+
+    def put_back(self, data: bytes) -> None:
+        """Make the last bytes that were read the next ones again, and forget the mark."""
+        self._drop_spool()
+        self._pending = data + self._pending
+        self._position -= len(data)
+
+    def mark(self) -> None:
+        """Note the position to which ``back_to_mark`` returns."""
+        self._drop_spool()
+        self._marked_position = self._position
+        if self._rewind is None:
+            self._spool = Spool()
+
+    def back_to_mark(self) -> None:
+        """Return to the mark, and forget it."""
+        if self._rewind is not None:
+            self._chunks = self._rewind(self._marked_position)
+            self._pending = b""
+        elif self._spool is not None:
+            # The spool of an earlier document may hold the first bytes of what comes after these.
+            self._replayed = chain(self._spool.replay(), self._replayed)
+            self._replayed_spools.append(self._spool)
+            self._spool = None
+        self._position = self._marked_position
+
+    def _drop_spool(self) -> None:
+        if self._spool is not None:
+            self._spool.close()
+            self._spool = None
+
+    def skip_blank(self) -> bool:
+        """Go to the next document; return False where there is none.
+
+        White space and byte order marks before an XML declaration are dropped, for XML allows none there.
+        Otherwise they stay, unless there are very many, so that errors count the lines before the document.
+        """
+        head = b""
+        first = 0
+        while len(head) - first < _DECLARATION_BYTES and (data := self.next()):
+            head += data
+            first = _blank_bytes(head)
+            if first == len(head) > _MAX_BLANK_BYTES:
+                head, first = b"", 0
+        is_dropped = _DECLARATION.match(head, first) is not None or first == len(head)
+        self.put_back(head[first:] if is_dropped else head)
+        return first < len(head)
+
+    def document(self) -> Iterator[bytes]:
+        """Yield the bytes up to the end of this document, or up to the declaration of another one."""
+        tail = b""
+        is_first = True
+        while chunk := self.next():
+            data = tail + chunk
+            for match in _BOUNDARY.finditer(data):
+                is_declaration = match[0].startswith(b"<?")
+                if is_declaration and is_first and match.start() == 0:
+                    continue
+                end = match.start() if is_declaration else match.end()
+                self.put_back(data[end:])
+                yield data[:end]
+                return
+            end = _safe_end(data)
+            piece, tail = data[:end], data[end:]
+            if piece:
+                is_first = False
+                yield piece
+        if tail:
+            yield tail
+
+
+def _blank_bytes(data: bytes) -> int:
+    """Return how many bytes of white space and byte order marks come first."""
+    match = _BLANK.match(data)
+    return match.end() if match else 0
 
 
 def _safe_end(data: bytes) -> int:
-    """Return where a tail begins that may hold the first part of a boundary."""
-    tail = data.rfind(b"<", max(0, len(data) - BOUNDARY_BYTES))
+    """Return where a tail begins that may be the first part of a boundary."""
+    tail = data.rfind(b"<", max(0, len(data) - _BOUNDARY_BYTES))
     return len(data) if tail < 0 or b">" in data[tail:] else tail
-
-
-@dataclass
-class NodeCount:
-    """What the byte scan found of one ``<node>``."""
-
-    schema: str | None
-    run: int = 1
-    index: int = 0
-    rows: int = 0
-
-
-@dataclass
-class Scan:
-    """Counts a document's tables and rows from its bytes alone: a fast index, and a check on the parser."""
-
-    nodes: list[NodeCount] = field(default_factory=list)
-    is_toc: bool = False
-    exact: bool = True
-    """False when the bytes may deceive: comments, instructions, CDATA, two bytes a character."""
-    closed: bool = False
-    """True when the root element was closed: the document was not cut off."""
-    _held: bytes = b""
-
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes of the same document."""
-        self.exact = self.exact and b"\0" not in data
-        data = self._held + data
-        end = data.rfind(b"<")
-        end = len(data) if end < 0 or len(data) - end > _TOKEN_BYTES or b">" in data[end:] else end
-        self._held = data[end:]
-        for match in _TOKEN.finditer(data, 0, end):
-            self._take(match.group())
-
-    def _take(self, token: bytes) -> None:
-        if token.startswith(b"<row"):
-            if self.nodes:
-                self.nodes[-1].rows += 1
-        elif token.startswith(b"<node"):
-            xpath = _XPATH.search(token)
-            text = (xpath[1] or xpath[2] or b"").decode("utf-8", "replace") if xpath else ""
-            run, index = table_place(text)
-            self.nodes.append(NodeCount(self.nodes[-1].schema if self.nodes else None, run, index))
-        elif token.startswith(b"<schema"):
-            name = _SCHEMA_NAME.search(token)
-            if self.nodes and name:
-                self.nodes[-1].schema = name[1].decode("utf-8", "replace")
-        elif token.startswith((b"</trace-", b"<trace-query-result")):
-            self.closed = True
-        elif token.startswith(b"<trace-toc"):
-            self.is_toc = True
-        else:
-            self.exact = False
-
-
-def table_place(xpath: str) -> tuple[int, int]:
-    """Return (run, table) of ``//trace-toc[1]/run[1]/data[1]/table[14]``; (1, 0) when it names no table."""
-    place = _RUN_AND_TABLE.search(xpath)
-    return (int(place[1]), int(place[2])) if place else (1, 0)
-
-
-def scan_file(path: str) -> list[Scan]:
-    """Return one ``Scan`` per document of the file."""
-    scans: list[Scan] = []
-    with open_bytes(path) as chunks:
-        for fresh, data in split_documents(chunks):
-            if fresh:
-                scans.append(Scan())
-            scans[-1].feed(data)
-    return scans

@@ -14,15 +14,15 @@ from tracekit.model.tables import Column, ColumnKind, CoreType, StackTable, Tabl
 from tracekit.parsers.combine import distinct_records, unused_mnemonic
 from tracekit.parsers.compiled import distinct_by_column
 from tracekit.parsers.engineering_types import KIND_OF_TYPE, STACK_TYPES
-from tracekit.parsers.xml.stacks import build_stacks
-from tracekit.parsers.xml.store import DamagedCellError, Form, Node, Rows, ValueStore
+from tracekit.parsers.xml.backtraces import build_stacks
+from tracekit.parsers.xml.value_store import DamagedCellError, Rows, TableNode, ValueForm, ValueStore
 
 _LIST = re.compile(r"-?\d+( -?\d+)*\Z", re.ASCII)
 _CORE = re.compile(r"\(([EP]) Core\)\Z")
 _FLOAT = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?\Z", re.ASCII)
 
 
-def build_table(name: str, node: Node, store: ValueStore, attributes: dict[str, str]) -> Table:
+def build_table(name: str, node: TableNode, store: ValueStore, attributes: dict[str, str]) -> Table:
     """Return ``node`` as a ``Table``; raise ``InputError`` (of ``name``) for an unknown backtrace shape."""
     return _TableBuilder(name, node, store).build(attributes)
 
@@ -30,7 +30,7 @@ def build_table(name: str, node: Node, store: ValueStore, attributes: dict[str, 
 class _TableBuilder:
     """Turns the columns of one node into values; threads, processes and stacks are shared by its columns."""
 
-    def __init__(self, name: str, node: Node, store: ValueStore) -> None:
+    def __init__(self, name: str, node: TableNode, store: ValueStore) -> None:
         self._name = name
         self._node = node
         self._store = store
@@ -139,11 +139,11 @@ def column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots:
     if not len(slots):
         return declared or "text"
     forms = store.form[slots]
-    if (forms == Form.CHILDREN).any():
+    if (forms == ValueForm.CHILDREN).any():
         return "parts"
     if declared in ("text", "parts"):
         return declared
-    texts = [store.strings[int(row)] for row in np.unique(store.value[slots[forms == Form.TEXT]])]
+    texts = [store.strings[int(row)] for row in np.unique(store.value[slots[forms == ValueForm.TEXT]])]
     if declared == "float" and all(_FLOAT.match(text) for text in texts):
         return "float"
     return declared if declared == "int" and not texts else _kind_of_cells(texts, declared, forms)
@@ -154,10 +154,10 @@ def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) ->
     listed = declared == "ints" or any(" " in text for text in texts)
     if listed and all(_LIST.match(text) for text in texts):
         return "ints"
-    if not texts and (forms != Form.NONE).any():
+    if not texts and (forms != ValueForm.NONE).any():
         return "int"
     fractions = declared is None and any("." in text for text in texts)
-    if fractions and (forms != Form.NONE).all() and all(_FLOAT.match(text) for text in texts):
+    if fractions and (forms != ValueForm.NONE).all() and all(_FLOAT.match(text) for text in texts):
         return "float"
     return "text"
 
@@ -194,15 +194,15 @@ def _at_slots(slots: Rows, known: IntArray, rows: Rows) -> Rows:
 
 def _integers(store: ValueStore, slots: Rows) -> Any:
     forms = store.form[slots]
-    missing = (forms != Form.INT) & (forms != Form.NEGATIVE)
+    missing = (forms != ValueForm.INT) & (forms != ValueForm.NEGATIVE)
     empty = slots[missing & (slots > 0)]
     if len(empty):
         first = int(empty.min())
         raise DamagedCellError(first, f"a <{store.tags[store.tag[first]]}> holds no number")
     values = store.value[slots]
-    negative = (forms == Form.NEGATIVE).any()
+    negative = (forms == ValueForm.NEGATIVE).any()
     beyond = bool((values > np.uint64(2**63 - 1)).any()) and bool(
-        ((forms == Form.INT) & (values > np.uint64(2**63 - 1))).any()
+        ((forms == ValueForm.INT) & (values > np.uint64(2**63 - 1))).any()
     )
     if negative and beyond:  # no numpy integer holds both
         exact = [pd.NA if gap else store.number(at) for at, gap in zip(slots.tolist(), missing, strict=True)]
@@ -232,9 +232,11 @@ def _part(store: ValueStore, slot: int) -> tuple[str, Any]:
         return tag, store.fmt_of(slot)
     if tag == "frame":
         return tag, _frame_parts(store, slot)
-    if store.form[slot] == Form.CHILDREN:
+    if store.form[slot] == ValueForm.CHILDREN:
         return tag, decode_parts(store, slot)
-    return tag, store.number(slot) if store.form[slot] in (Form.INT, Form.NEGATIVE) else store.text(slot)
+    return tag, store.number(slot) if store.form[slot] in (ValueForm.INT, ValueForm.NEGATIVE) else store.text(
+        slot
+    )
 
 
 def _frame_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
@@ -259,7 +261,7 @@ def _number_below(store: ValueStore, slot: int, tag: str) -> int:
     if not child:
         return -1
     number = store.number(child)
-    if store.form[child] != Form.INT or number >= 2**63:
+    if store.form[child] != ValueForm.INT or number >= 2**63:
         raise DamagedCellError(slot, f"the {tag} '{store.text(child)[:40]}' is no number")
     return number
 

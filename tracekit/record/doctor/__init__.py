@@ -56,7 +56,7 @@ def readers() -> tuple[str, ...]:
     """Return what reads each kind of recording here."""
     from lxml import etree
 
-    from tracekit.parsers.xml.scanner import reader_in_use
+    from tracekit.parsers.xml.accelerator import reader_in_use
 
     lxml = f"lxml {'.'.join(map(str, etree.LXML_VERSION[:3]))}"
     return (

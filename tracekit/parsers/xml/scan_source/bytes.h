@@ -1,4 +1,4 @@
-/* What Cython has no words for: bytes sixteen at a time, numbers read as one word, a hash. */
+/* Helpers that need C: sixteen bytes at a time, numbers read as one word, a hash. */
 #ifndef TRACEKIT_BYTES_H
 #define TRACEKIT_BYTES_H
 
@@ -19,7 +19,7 @@
 
 static inline uint64_t load64(const uint8_t *p) { uint64_t word; memcpy(&word, p, 8); return word; }
 
-/* Is this byte one that needs a look: a control character, not ASCII, markup, or `other`? */
+/* Return whether a byte needs a check of its own: a control character, not ASCII, markup, or `other`. */
 static inline int special(uint8_t c, uint8_t other) {
     return c < 0x20 || c > 0x7f || c == '<' || c == '&' || c == other;
 }
@@ -89,7 +89,7 @@ static inline const uint8_t *number_to_quote(const uint8_t *p, uint64_t *value) 
 #define prefetch(place) ((void)(place))
 #endif
 
-/* Two words into one, keyed: people who write hostile exports cannot choose strings that collide. */
+/* Two words into one, keyed: the author of a hostile export cannot choose strings that collide. */
 static inline uint64_t mix(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)
     unsigned __int128 product = (unsigned __int128)a * b;

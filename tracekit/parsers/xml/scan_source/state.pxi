@@ -1,25 +1,26 @@
-# What a scan holds, and how that grows.
+# The state of a scan, and how its tables grow.
 
 cdef enum:
-    S_MORE, S_ROOT, S_NODE, S_SCHEMA, S_NODE_END, S_END, S_STRANGE
+    S_MORE, S_ROOT, S_NODE, S_SCHEMA, S_NODE_END, S_END, S_UNSUPPORTED
     PADDING = 64
     MAX_DEPTH = 64
     MAX_TAGS = 255  # a code is a byte: real exports have some forty, and the tags of refs must stay in the cache
-    NOT_SEEN = 255  # the tag of a slot before `base` to which nothing referred yet
     MAX_NAME = 64
     TAG_CACHE = 1024
-    LEAST_ELEMENT = 8  # bytes of the shortest element, <a id=""/>, and of a cell: <x ref=…
+    MIN_ELEMENT = 8  # bytes: none that makes a slot or a cell is shorter: <a id="1"/>, <a ref="1"/>, <sentinel/>
+    # The forms of a value, as in value_store.ValueForm.
     NONE = 0
     INT = 1
     NEGATIVE = 2
     TEXT = 3
     CHILDREN = 4
+    # Kinds of elements.
     PLAIN = 0
     SENTINEL = 1
     FRAME = 2
     BINARY = 3
-    NAMED = 4  # keeps its fmt
-    STACK = 5  # keeps it where it holds addresses
+    NAMED = 4  # keeps its fmt, which has its name
+    STACK = 5  # keeps its fmt where it holds addresses, whose only name stands there
     # Columns of `slots`, …
     V_TAG = 0
     V_FORM = 1
@@ -61,7 +62,7 @@ for _digit, _value in zip(b"0123456789abcdefABCDEF", (*range(16), *range(10, 16)
 ctypedef const uint8_t *Bytes
 
 cdef struct Table:
-    # Columns that grow together.
+    # Columns that grow together: rows 0 to count - 1 are filled, and there is memory for `capacity`.
     size_t count
     size_t capacity
     int columns
@@ -82,36 +83,33 @@ cdef struct Tag:
     uint8_t code
     int kind
 
-cdef struct Marks:  # how much there was before a row, to take it back
-    size_t slots, fmts, children, frames, binaries, cells, strings, arena, lines
-    int tags
-
 cdef struct State:
     uint64_t seed
-    # The bytes: buffer[at:filled] are not consumed; up to `ready` every row is whole.
+    # The bytes; every row before `ready` is whole, and zeros follow after `filled`:
+    #
+    #   0        position        ready        filled     filled + PADDING
+    #   | consumed | whole rows … | part of a row | zeros |
     uint8_t *buffer
-    size_t capacity, filled, at, ready
-    size_t item  # end of the markup that `run` stopped at
-    size_t lines  # newlines consumed
-    uint8_t strange_refs  # not zero once a ref was to another tag
+    size_t capacity, position, ready, filled
+    size_t markup_end  # end of the markup at `position` that `run` stopped at
+    uint8_t mismatched_refs  # not zero once a ref named another tag than its slot has
     bint no_memory
-    # The store; it begins with slot `base`, if that is more than 1.
-    size_t base
+    # The value store.
     Table slots, fmts, frames, binaries, children
     Table pending  # children of elements that are still open
     # The open table.
     Table cells
     bint in_node
     size_t width
-    size_t rows, rows_ever
-    # Strings, each once.
+    size_t rows, all_rows  # of the open table, and of all
+    # Strings, each once: string i is arena[offsets[i]:offsets[i + 1]].
     Table arena, offsets, scratch
-    uint64_t *table  # hash << 32 | row + 1
+    uint64_t *table  # open addressing; an entry is hash << 32 | string + 1, and 0 is free
     size_t table_mask
     # Tags.
     Tag *tags
     int tag_count
-    uint8_t cache[TAG_CACHE]
+    uint8_t cache[TAG_CACHE]  # by a hash of a name's first eight bytes, the tag that was there last
 
 
 cdef void prepare(Table *table, const char *widths) noexcept:
@@ -138,12 +136,12 @@ cdef int reserve(Table *table, size_t more) noexcept nogil:
     return 1
 
 
-cdef inline void set32(Table *table, int column, size_t at, int32_t number) noexcept nogil:
-    (<int32_t *>table.data[column])[at] = number
+cdef inline void set32(Table *table, int column, size_t row, int32_t number) noexcept nogil:
+    (<int32_t *>table.data[column])[row] = number
 
 
-cdef inline void set64(Table *table, int column, size_t at, uint64_t number) noexcept nogil:
-    (<uint64_t *>table.data[column])[at] = number
+cdef inline void set64(Table *table, int column, size_t row, uint64_t number) noexcept nogil:
+    (<uint64_t *>table.data[column])[row] = number
 
 
 cdef inline void append(Table *table, int32_t number) noexcept nogil:
@@ -161,8 +159,8 @@ cdef inline size_t new_slot(State *s, uint8_t tag) noexcept nogil:
 
 
 cdef int reserve_for(State *s, size_t size) noexcept nogil:
-    """Make room for all that so many bytes can bring, so that nothing below has to ask."""
-    cdef size_t most = size // LEAST_ELEMENT + 16
+    """Make room for everything that so many bytes can hold, so that the functions below need not check."""
+    cdef size_t most = size // MIN_ELEMENT + 16
     return (
         reserve(&s.slots, most)
         and reserve(&s.fmts, most)

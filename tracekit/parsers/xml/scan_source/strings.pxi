@@ -17,47 +17,47 @@ cdef inline uint64_t hash_of(uint64_t seed, Bytes text, size_t length) noexcept 
 cdef int grow_table(State *s) noexcept nogil:
     cdef size_t size = (s.table_mask + 1) * 2
     cdef uint64_t *table = <uint64_t *>calloc(size, sizeof(uint64_t))
-    cdef size_t at, place
+    cdef size_t entry, place
     if table == NULL:
         return 0
-    for at in range(s.table_mask + 1):
-        if s.table[at]:
-            place = (s.table[at] >> 32) & (size - 1)
+    for entry in range(s.table_mask + 1):
+        if s.table[entry]:
+            place = (s.table[entry] >> 32) & (size - 1)
             while table[place]:
                 place = (place + 1) & (size - 1)
-            table[place] = s.table[at]
+            table[place] = s.table[entry]
     free(s.table)
     s.table = table
     s.table_mask = size - 1
     return 1
 
 
-cdef inline bint same_bytes(Bytes one, Bytes other, size_t length) noexcept nogil:
+cdef inline bint same_bytes(Bytes left, Bytes right, size_t length) noexcept nogil:
     """Compare bytes; both are followed by as many as are loaded beyond them."""
     while length >= 8:
-        if load64(one) != load64(other):
+        if load64(left) != load64(right):
             return False
-        one, other, length = one + 8, other + 8, length - 8
-    return length == 0 or (load64(one) ^ load64(other)) << (64 - 8 * length) == 0
+        left, right, length = left + 8, right + 8, length - 8
+    return length == 0 or (load64(left) ^ load64(right)) << (64 - 8 * length) == 0
 
 
 cdef int32_t intern(State *s, Bytes text, size_t length) noexcept nogil:
-    """Return the string's row; -1 when there is no memory, or no room for another string."""
+    """Return the row of a string, which is added if it is new; -1 without memory or room for another string."""
     cdef uint64_t hashed = hash_of(s.seed, text, length) >> 32
     cdef size_t place = hashed & s.table_mask
     cdef int64_t *offsets = <int64_t *>s.offsets.data[0]
-    cdef size_t found
+    cdef size_t string
     while s.table[place]:
         if s.table[place] >> 32 == hashed:
-            found = (s.table[place] & 0xffffffffu) - 1
+            string = (s.table[place] & 0xffffffffu) - 1
             if (
-                <size_t>(offsets[found + 1] - offsets[found]) == length
-                and same_bytes(s.arena.data[0] + offsets[found], text, length)
+                <size_t>(offsets[string + 1] - offsets[string]) == length
+                and same_bytes(s.arena.data[0] + offsets[string], text, length)
             ):
-                return <int32_t>found
+                return <int32_t>string
         place = (place + 1) & s.table_mask
-    found = s.offsets.count - 1
-    if found >= 0x40000000:
+    string = s.offsets.count - 1
+    if string >= 0x40000000:
         return -1
     if not (reserve(&s.offsets, 1) and reserve(&s.arena, length + 8)):
         s.no_memory = True
@@ -66,15 +66,15 @@ cdef int32_t intern(State *s, Bytes text, size_t length) noexcept nogil:
     s.arena.count += length
     set64(&s.offsets, 0, s.offsets.count, s.arena.count)
     s.offsets.count += 1
-    s.table[place] = hashed << 32 | (found + 1)
-    if found * 2 > s.table_mask and not grow_table(s):
+    s.table[place] = hashed << 32 | (string + 1)
+    if string * 2 > s.table_mask and not grow_table(s):
         s.no_memory = True
         return -1
-    return <int32_t>found
+    return <int32_t>string
 
 
 cdef int32_t intern_span(State *s, Span *span) noexcept nogil:
-    """Intern a piece of the document, its five entities replaced (`utf8` and `entity` looked at them before)."""
+    """Intern a piece of the document, its entities replaced (`entity` has checked them before)."""
     cdef Bytes p = span.start
     cdef Bytes end = p + span.length
     cdef uint8_t *out = s.scratch.data[0]

@@ -1,7 +1,7 @@
-# Tags: a name's code and what kind of element it is.
+# Tags: the code of an element's name, and its kind.
 
 cdef inline bint is_named(Tag *tag, Bytes p) noexcept nogil:
-    """Does the name of ``tag`` begin at ``p``? What follows it is for the caller to look at."""
+    """Return whether the name of ``tag`` begins at ``p``; the caller checks the byte behind it."""
     if (load64(p) ^ tag.head) & tag.mask:
         return False
     if tag.length <= 8:
@@ -16,17 +16,17 @@ cdef inline bint ends_name(uint8_t c) noexcept nogil:
 
 
 cdef inline Tag *tag_at(State *s, Bytes p) noexcept nogil:
-    """Return the tag whose name stands at ``p``; NULL when it cannot be one."""
+    """Return the tag whose name is at ``p``; NULL when that is not a name of the subset."""
     cdef size_t place = (load64(p) * SECRET) >> 54
     cdef Tag *tag = &s.tags[s.cache[place]]
     if is_named(tag, p) and ends_name(p[tag.length]):
         return tag
-    return look_up_tag(s, p, place)
+    return find_or_add_tag(s, p, place)
 
 
-cdef Tag *look_up_tag(State *s, Bytes p, size_t place) noexcept nogil:
+cdef Tag *find_or_add_tag(State *s, Bytes p, size_t place) noexcept nogil:
     cdef size_t length = 0
-    cdef int at
+    cdef int code
     cdef Tag *tag
     while (
         c'a' <= p[length] <= c'z' or c'A' <= p[length] <= c'Z' or p[length] == c'_'
@@ -37,19 +37,20 @@ cdef Tag *look_up_tag(State *s, Bytes p, size_t place) noexcept nogil:
             return NULL
     if length == 0 or not ends_name(p[length]):
         return NULL
-    for at in range(s.tag_count):
-        tag = &s.tags[at]
+    for code in range(s.tag_count):
+        tag = &s.tags[code]
         if tag.length == length and memcmp(tag.name, p, length) == 0:
-            s.cache[place] = <uint8_t>at
+            s.cache[place] = <uint8_t>code
             return tag
-    if s.tag_count == MAX_TAGS or is_no_cell(p, length):
+    if s.tag_count == MAX_TAGS or is_reserved(p, length):
         return NULL
     tag = new_tag(s, p, length)
     s.cache[place] = tag.code
     return tag
 
 
-cdef bint is_no_cell(Bytes p, size_t length) noexcept nogil:
+cdef bint is_reserved(Bytes p, size_t length) noexcept nogil:
+    """Return whether the name at ``p`` means something elsewhere in an export, so that it is no value's."""
     return (
         (length == 3 and memcmp(p, b"row", 3) == 0)
         or (length == 4 and memcmp(p, b"node", 4) == 0)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from typing import Any
 
 import numpy as np
 from lxml import etree
 
-from tracekit.parsers.xml.store import (
+from tracekit.parsers.xml.value_store import (
     FMT_TAGS,
     SENTINEL,
     STACK_FMT_TAGS,
     BinaryColumns,
     FmtColumns,
-    Form,
     FrameColumns,
+    ValueForm,
     ValueStore,
     as_array,
 )
@@ -29,42 +28,23 @@ class CellError(ValueError):
 
 
 class StoreBuilder:
-    """Collects the values of one document; ``add`` returns the slot of an element or of what it refers to.
+    """Collects the values of one document; ``add`` returns the slot of an element or of the one it refers to.
 
-    Values are copied out, so the caller may clear the elements afterwards.
+    Values are copied, so the caller may clear the elements afterwards.
     """
 
-    def __init__(self, begun: ValueStore | None = None) -> None:
-        """Begin anew, or go on from a store in which every slot is an id."""
+    def __init__(self) -> None:
         self._tag_codes: dict[str, int] = {"sentinel": 0}
         self._string_ids: dict[str, int] = {}
-        # While ids are dense, id == slot and needs no table; the first odd id makes one.
+        # As long as ids are dense, id == slot, and no map is needed; the first other id makes one.
         self._slot_of_id: dict[str, int] | None = None
         self._tag = array("H", [0])
-        self._form = array("B", [Form.NONE])
+        self._form = array("B", [ValueForm.NONE])
         self._value = array("Q", [0])
         self._fmts = (array("i"), array("i"))
         self._children = array("i")
         self._frames: tuple[array[int], ...] = tuple(array(code) for code in "iiQBiii")
         self._binaries: tuple[array[int], ...] = tuple(array(code) for code in "iiiiiQ")
-        if begun is not None:
-            self._go_on_from(begun)
-
-    def _go_on_from(self, begun: ValueStore) -> None:
-        self._tag_codes = {tag: code for code, tag in enumerate(begun.tags)}
-        self._string_ids = {text: row for row, text in enumerate(begun.strings)}
-        for name in ("tag", "form", "value", "children"):
-            column = getattr(self, f"_{name}")
-            values = getattr(begun, name).astype(column.typecode)
-            setattr(self, f"_{name}", array(column.typecode, values.tobytes()))
-        groups: tuple[tuple[tuple[array[int], ...], Any], ...] = (
-            (self._fmts, begun.fmts),
-            (self._frames, begun.frames),
-            (self._binaries, begun.binaries),
-        )
-        for columns, read in groups:
-            for column, name in zip(columns, read.__dataclass_fields__, strict=True):
-                column.frombytes(getattr(read, name).tobytes())
 
     def add(self, element: etree._Element) -> int:
         """Store ``element`` and everything below it; return its slot.
@@ -94,8 +74,8 @@ class StoreBuilder:
         if slot == 0:
             raise CellError(f"<{tag} ref='{ref}'/> refers to an id that was not defined before it")
         if self._tag[slot] != self._tag_codes.get(tag, -1):
-            known = next(name for name, code in self._tag_codes.items() if code == self._tag[slot])
-            raise CellError(f"<{tag} ref='{ref}'/> refers to a <{known}>")
+            target = next(name for name, code in self._tag_codes.items() if code == self._tag[slot])
+            raise CellError(f"<{tag} ref='{ref}'/> refers to a <{target}>")
         return slot
 
     def _new_slot(self, element: etree._Element) -> int:
@@ -119,7 +99,7 @@ class StoreBuilder:
         if self._slot_of_id is None:
             if identifier == str(slot):
                 return
-            self._slot_of_id = {str(known): known for known in range(1, slot)}
+            self._slot_of_id = {str(earlier): earlier for earlier in range(1, slot)}
         if identifier is None:
             return
         if identifier in self._slot_of_id:
@@ -129,7 +109,7 @@ class StoreBuilder:
     def _decode(self, element: etree._Element) -> tuple[int, int]:
         text = element.text
         if text is None or (len(element) and not text.strip()):
-            return Form.NONE, 0
+            return ValueForm.NONE, 0
         if "\n" in text and text.strip().isdecimal():  # a number in a re-indented document
             text = text.strip()
         if text.isdecimal() and text.isascii():
@@ -138,20 +118,20 @@ class StoreBuilder:
                 and len(text) <= 20
                 and (number := int(text)) <= _MAX_UINT64
             ):
-                return Form.INT, number
+                return ValueForm.INT, number
         elif (
             text[0] == "-" and text[1:].isdecimal() and text.isascii() and text[1] != "0" and len(text) <= 20
         ):
             number = int(text)
             if number >= -(2**63):
-                return Form.NEGATIVE, number + 2**64
-        return Form.TEXT, self._intern(text)
+                return ValueForm.NEGATIVE, number + 2**64
+        return ValueForm.TEXT, self._intern(text)
 
     def _intern(self, text: str) -> int:
         return self._string_ids.setdefault(text, len(self._string_ids))
 
     def _set_children(self, slot: int, children: list[int]) -> None:
-        self._form[slot] = Form.CHILDREN
+        self._form[slot] = ValueForm.CHILDREN
         self._value[slot] = len(self._children) << 32 | len(children)
         self._children.extend(children)
 
@@ -166,7 +146,7 @@ class StoreBuilder:
                 line = line if line < 2**31 else -1
                 path = next((self.add(inner) for inner in child if inner.tag == "path"), 0)
             elif isinstance(child.tag, str):
-                self.add(child)  # its ids may be referred to later
+                self.add(child)  # later elements may refer to ids in it
         record = (
             slot,
             self._intern(element.get("name", "")),
@@ -219,15 +199,15 @@ class StoreBuilder:
 
 
 def _is_of_addresses(element: etree._Element) -> bool:
-    """Return whether an element is a backtrace that does not hold frames."""
+    """Return whether an element is a backtrace without frames."""
     if element.tag not in STACK_FMT_TAGS:
         return False
     first = next((child.tag for child in element if isinstance(child.tag, str)), "")
     return first not in ("frame", "backtrace")
 
 
-def _integer(text: str | None, what: str, default: int = 0) -> int:
-    """Return a decimal or 0x… number; raise ``CellError`` for anything else than an unsigned 64-bit one."""
+def _integer(text: str | None, name: str, default: int = 0) -> int:
+    """Return a decimal or 0x… number; raise ``CellError`` unless it is unsigned and has 64 bits."""
     if text is None:
         return default
     try:
@@ -235,5 +215,5 @@ def _integer(text: str | None, what: str, default: int = 0) -> int:
     except ValueError:
         number = -1
     if not 0 <= number <= _MAX_UINT64:
-        raise CellError(f"the {what} '{text[:40]}' is not a 64-bit number")
+        raise CellError(f"the {name} '{text[:40]}' is not a 64-bit number")
     return number

@@ -1,9 +1,9 @@
-"""The shape that an export is read into: an id-indexed value store plus an int matrix of cell ids.
+"""The values of an export: an id-indexed value store plus an int matrix of cell ids.
 
 An export writes a value once, with a document-wide ``id``, and afterwards only ``<tag ref="id"/>``. Ids are
 dense from 1 in document order and refs only point backward (counted over 206,000 refs of real exports), so a
 document *is* this store plus, per table, a matrix of ids in which 0 stands for ``<sentinel/>`` (null).
-A column is then one vectorised take. Any scanner that fills these arrays serves every schema.
+A column is then one vectorised take. Any reader that fills these arrays serves every schema.
 
 A *slot* is a position in the store. It equals the id in every document that ``xctrace`` writes; documents
 that other tools have re-serialised or stripped of ids get slots in document order.
@@ -26,8 +26,8 @@ Rows: TypeAlias = npt.NDArray[np.int32]
 Slots: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
 
 
-class Form(IntEnum):
-    """What ``ValueStore.value`` holds for a slot."""
+class ValueForm(IntEnum):
+    """The meaning of a slot's number in ``ValueStore.value``."""
 
     NONE = 0
     """No text: a frame, a binary, or an empty element."""
@@ -42,7 +42,7 @@ class Form(IntEnum):
 
 
 class DamagedCellError(ValueError):
-    """A cell that is not what its column says; ``slot`` is the cell's, or of something inside it."""
+    """A cell that does not fit its column; ``slot`` is the cell's, or that of an element inside it."""
 
     def __init__(self, slot: int, message: str) -> None:
         super().__init__(message)
@@ -106,12 +106,12 @@ class ValueStore:
 
     def child_counts(self, slots: Slots) -> IntArray:
         """Return how many children each of ``slots`` has; frames count as having none."""
-        has_any = self.form[slots] == Form.CHILDREN
+        has_any = self.form[slots] == ValueForm.CHILDREN
         return np.where(has_any, self.value[slots] & np.uint64(0xFFFFFFFF), 0).astype(np.int64)
 
     def child_starts(self, slots: Slots) -> IntArray:
-        """Return where in ``children`` those of each of ``slots`` begin; 0 where there are none."""
-        has_any = self.form[slots] == Form.CHILDREN
+        """Return where in ``children`` the first child of each of ``slots`` is; 0 without children."""
+        has_any = self.form[slots] == ValueForm.CHILDREN
         return np.where(has_any, self.value[slots] >> np.uint64(32), 0).astype(np.int64)
 
     def children_of(self, slots: Slots) -> tuple[IntArray, Rows]:
@@ -120,10 +120,13 @@ class ValueStore:
 
     def every_child(self, slots: Slots) -> Rows:
         """Return the children of the first of ``slots``, then those of the second, and so on."""
-        slots = slots[self.form[slots] == Form.CHILDREN]
+        slots = slots[self.form[slots] == ValueForm.CHILDREN]
         counts = self.child_counts(slots)
         starts = (self.value[slots] >> np.uint64(32)).astype(np.int64)
-        breaks = np.flatnonzero(starts[1:] != starts[:-1] + counts[:-1]) + 1  # few, where slots ascend
+        # Children of successive slots mostly lie side by side, so few slices cover them all:
+        #   children  | of slot 5 | of slot 6 | … | of slot 9 |
+        #   slices    |------------------------|   |----------|
+        breaks = np.flatnonzero(starts[1:] != starts[:-1] + counts[:-1]) + 1
         first, last = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(slots)]]) - 1
         if not len(slots):
             return self.children[:0]
@@ -133,7 +136,7 @@ class ValueStore:
     def child_slots(self, slot: int) -> list[int]:
         """Return the children of one slot."""
         start, count = divmod(int(self.value[slot]), 2**32)
-        return self.children[start : start + count].tolist() if self.form[slot] == Form.CHILDREN else []
+        return self.children[start : start + count].tolist() if self.form[slot] == ValueForm.CHILDREN else []
 
     def row_of_slot(self, slots: Slots, rows: Rows | None = None) -> Rows:
         """Return a map from every slot to its row, or position, among ``slots``; -1 for others."""
@@ -142,31 +145,31 @@ class ValueStore:
         return row_of
 
     def text(self, slot: int) -> str:
-        """Return the element's text as it was written; "" for none."""
+        """Return the text of an element; "" for none."""
         form = self.form[slot]
-        if form == Form.TEXT:
+        if form == ValueForm.TEXT:
             return self.strings[int(self.value[slot])]
-        return str(self.number(slot)) if form in (Form.INT, Form.NEGATIVE) else ""
+        return str(self.number(slot)) if form in (ValueForm.INT, ValueForm.NEGATIVE) else ""
 
     def number(self, slot: int) -> int:
-        """Return the element's number, exact; 0 when it holds none."""
+        """Return the number of an element, exact; 0 when it has none."""
         form = self.form[slot]
-        if form == Form.INT:
+        if form == ValueForm.INT:
             return int(self.value[slot])
-        return int(self.value[slot].astype(np.int64)) if form == Form.NEGATIVE else 0
+        return int(self.value[slot].astype(np.int64)) if form == ValueForm.NEGATIVE else 0
 
     def fmt_of(self, slot: int) -> str:
         """Return the kept ``fmt``, or ""."""
-        at = int(np.searchsorted(self.fmts.slot, slot))
-        is_kept = at < len(self.fmts.slot) and self.fmts.slot[at] == slot
-        return self.strings[self.fmts.fmt[at]] if is_kept else ""
+        row = int(np.searchsorted(self.fmts.slot, slot))
+        is_kept = row < len(self.fmts.slot) and self.fmts.slot[row] == slot
+        return self.strings[self.fmts.fmt[row]] if is_kept else ""
 
 
 FMT_TAGS = frozenset({"core", "thread", "process"})
-"""Where ``fmt`` is the only carrier: names of threads and processes, the kind of a core."""
+"""Tags whose ``fmt`` is the only carrier: names of threads and processes, the kind of a core."""
 
 STACK_FMT_TAGS = frozenset({"backtrace", "tagged-backtrace"})
-"""Where it is so unless the first child is a frame or a backtrace: it names the leaf of mere addresses."""
+"""The same, unless the first child is a frame or a backtrace: ``fmt`` names the leaf of mere addresses."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +190,7 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class Node:
+class TableNode:
     """One ``<node>`` of a query result: a table's rows as a matrix of slots, one line per row."""
 
     schema: Schema
@@ -201,7 +204,7 @@ class QueryResult:
     """One ``<trace-query-result>`` document."""
 
     store: ValueStore
-    nodes: tuple[Node, ...]
+    nodes: tuple[TableNode, ...]
 
 
 def as_array(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

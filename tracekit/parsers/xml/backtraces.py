@@ -33,7 +33,7 @@ from tracekit.model.columns import BINARIES, FRAMES, IntArray, categorical, text
 from tracekit.model.tables import StackTable
 from tracekit.parsers.combine import unique_stacks
 from tracekit.parsers.compiled import distinct_rows, take_runs
-from tracekit.parsers.xml.store import DamagedCellError, Rows, ValueStore
+from tracekit.parsers.xml.value_store import DamagedCellError, Rows, ValueStore
 
 _LEAF_ARROW = " ← ("
 _FRAME_COLUMNS = ("address", "name", "source_line", "source_path", "binary", "inlined")

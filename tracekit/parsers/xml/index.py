@@ -1,0 +1,90 @@
+"""An index of documents from their bytes alone: tables and numbers of rows, without parsing them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from tracekit.parsers.xml.stream import DocumentStream, open_bytes
+
+# '<' is escaped in text and attributes, so these byte strings are markup, unless `exact` is false.
+_TOKEN = re.compile(
+    rb"<(?:row[\s/>]|node\b[^<>]*>|schema\b[^<>]*>|trace-toc[\s>]|!|\?(?!xml[\s?])|/trace-(?:query-result|toc)\s*>"
+    rb"|trace-query-result\s*/>)"
+)
+_MAX_TOKEN_BYTES = 1 << 16
+_SCHEMA_NAME = re.compile(rb"""\sname\s*=\s*["']([^"']*)["']""")
+_RUN_AND_TABLE = re.compile(r"/run\[(\d{1,9})\].*?/table\[(\d{1,9})\]")
+_XPATH = re.compile(rb"""\sxpath\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+
+
+@dataclass
+class IndexedTable:
+    """A ``<node>``: its place in the recording, its schema, and how many rows it has."""
+
+    schema: str | None
+    run: int = 1
+    index: int = 0
+    rows: int = 0
+
+
+@dataclass
+class DocumentIndex:
+    """The tables of one document and their rows: a fast list, and a check of what the parser read."""
+
+    tables: list[IndexedTable] = field(default_factory=list)
+    is_toc: bool = False
+    exact: bool = True
+    """False where the bytes may mislead: comments, instructions, CDATA, two bytes a character."""
+    closed: bool = False
+    """True when the root element was closed: the document was not cut off."""
+    _tail: bytes = b""
+
+    def feed(self, data: bytes) -> None:
+        """Count the next bytes of the same document."""
+        self.exact = self.exact and b"\0" not in data
+        data = self._tail + data
+        end = data.rfind(b"<")
+        end = len(data) if end < 0 or len(data) - end > _MAX_TOKEN_BYTES or b">" in data[end:] else end
+        self._tail = data[end:]
+        for match in _TOKEN.finditer(data, 0, end):
+            self._count(match.group())
+
+    def _count(self, token: bytes) -> None:
+        if token.startswith(b"<row"):
+            if self.tables:
+                self.tables[-1].rows += 1
+        elif token.startswith(b"<node"):
+            xpath = _XPATH.search(token)
+            text = (xpath[1] or xpath[2] or b"").decode("utf-8", "replace") if xpath else ""
+            run, index = table_place(text)
+            # A <node> without a <schema> repeats the one before it.
+            self.tables.append(IndexedTable(self.tables[-1].schema if self.tables else None, run, index))
+        elif token.startswith(b"<schema"):
+            name = _SCHEMA_NAME.search(token)
+            if self.tables and name:
+                self.tables[-1].schema = name[1].decode("utf-8", "replace")
+        elif token.startswith((b"</trace-", b"<trace-query-result")):
+            self.closed = True
+        elif token.startswith(b"<trace-toc"):
+            self.is_toc = True
+        else:
+            self.exact = False
+
+
+def table_place(xpath: str) -> tuple[int, int]:
+    """Return (run, table) of ``//trace-toc[1]/run[1]/data[1]/table[14]``; (1, 0) when it names no table."""
+    place = _RUN_AND_TABLE.search(xpath)
+    return (int(place[1]), int(place[2])) if place else (1, 0)
+
+
+def index_file(path: str) -> list[DocumentIndex]:
+    """Return one index per document of the file."""
+    indexes: list[DocumentIndex] = []
+    with open_bytes(path) as chunks:
+        stream = DocumentStream(chunks)
+        while stream.skip_blank():
+            indexes.append(DocumentIndex())
+            for piece in stream.document():
+                indexes[-1].feed(piece)
+    return indexes
