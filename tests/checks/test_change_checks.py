@@ -8,8 +8,9 @@ from evidence_support import core_ml, prediction, with_evidence
 from trace_support import BNNS, trace_of
 
 from tracekit.analysis import Analysis, analyze
-from tracekit.checks.changes import ChangeResult, check_changes
-from tracekit.checks.requirements import parse_change
+from tracekit.checks.changes import check_changes
+from tracekit.checks.parser import parse_change
+from tracekit.checks.results import ChangeResult
 from tracekit.comparison import compare
 
 LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
@@ -66,7 +67,7 @@ def test_what_a_side_cannot_show_is_not_measurable() -> None:
     results = check_changes(comparison, changes, strict=True)
     assert [one.outcome for one in results] == ["not measurable"] * 3
     assert results[0].reason.startswith("BASE: no table measured the ANE")
-    assert results[1].reason == "neither side shows it"
+    assert results[1].reason == "neither recording shows it"
     assert results[2].reason == "no model or kind of windows 'Other' is on both sides; both have Net"
 
 
@@ -86,7 +87,7 @@ def test_a_share_that_no_window_tells_is_not_measurable() -> None:
     comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, "U" * 10)])
     for strict in (False, True):
         (result,) = check_changes(comparison, [parse_change("CPU share > +5 points")], strict)
-        assert (result.outcome, result.reason) == ("not measurable", "NEW: no window tells an engine")
+        assert (result.outcome, result.reason) == ("not measurable", "NEW: no window has a known engine")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,17 +14,18 @@ from hypothesis import strategies as st
 from trace_support import BNNS, LOAD, MS, trace_of
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.checks.check import check
+from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.issue_codes import DAMAGE
-from tracekit.checks.judge import Result, check
-from tracekit.checks.outcome import exit_code
-from tracekit.checks.requirements import parse_requirement
+from tracekit.checks.parser import parse_requirement
+from tracekit.checks.results import CheckResult, MetricValue, exit_code
 from tracekit.model.columns import TRACKS
 from tracekit.model.trace import Issue
 
 LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
 
 
-def judged(analysis: Analysis, text: str, forbids: bool = False) -> Result:
+def judged(analysis: Analysis, text: str, forbids: bool = False) -> CheckResult:
     (result,) = check(analysis, [parse_requirement(text, forbids)])
     return result
 
@@ -71,10 +73,10 @@ def test_numbers_of_ten_inferences(text: str, outcome: str) -> None:
     [
         ("GPU busy <= 1ms", "no table measured the GPU"),
         ("CPU busy <= 1ms", "no table measured the CPU"),
-        ("thermal <= fair", "the recording does not tell the thermal state"),
-        ("load <= 1s", "no load was recorded; it may have been before the recording began"),
-        ("p90 in Other <= 1ms", "no window has a model or label 'Other'; there are Net"),
-        ("GPU waiting <= 1ms", "nothing tells when a thread waited for the GPU"),
+        ("thermal <= fair", "the recording has no thermal state"),
+        ("load <= 1s", "no load was recorded; it may have happened before the recording began"),
+        ("p90 in Other <= 1ms", "no window has the model or label 'Other'; there are Net"),
+        ("GPU waiting <= 1ms", "no data shows when a thread waited for the GPU"),
     ],
 )
 def test_what_the_recording_cannot_show_is_not_measurable(text: str, why: str) -> None:
@@ -122,7 +124,7 @@ def test_windows_that_tell_no_engine_leave_a_share_open() -> None:
     analysis = recorded([10.0] * 10, "AAAAAAAUUU")
     share = judged(analysis, "ANE share >= 80%")
     assert (share.outcome, share.actual.low, share.actual.high) == ("not measurable", 0.7, 1.0)
-    assert share.actual.note == "3 windows tell no engine"
+    assert share.actual.note == "the engine of 3 windows is unknown"
     assert required(analysis, "ANE share >= 70%") == "passed"
     assert required(analysis, "CPU share >= 40%") == "failed"
     assert required(analysis, "ANE share <= 60%") == "failed"
@@ -246,7 +248,7 @@ def test_windows_without_a_sample_are_counted_in_the_note() -> None:
 
 def test_a_window_of_an_unknown_engine_may_hold_what_is_forbidden() -> None:
     result = judged(recorded([10.0] * 4, "AAAU"), "CPU", forbids=True)
-    assert (result.outcome, result.actual.note) == ("not measurable", "1 window tells no engine")
+    assert (result.outcome, result.actual.note) == ("not measurable", "the engine of 1 window is unknown")
 
 
 def test_a_forbidden_number_is_a_requirement_turned_round() -> None:
@@ -259,9 +261,9 @@ def test_a_forbidden_number_is_a_requirement_turned_round() -> None:
 def test_lengths_that_are_no_finding_are_not_measurable() -> None:
     trace = trace_of([(at + 0.5, "main", BNNS) for at in range(50)])
     given_ = judged(analyze(trace, windows=[manual(0, 8)]), "p90 <= 8ms")
-    assert given_.actual.missing == "you gave the windows, so their lengths are no finding"
+    assert given_.actual.missing == "the windows are user-supplied, so their lengths are not measurements"
     whole = judged(analyze(trace, windows="run"), "p90 <= 8ms")
-    assert whole.actual.missing == "the one window is the whole run, so no inference has a length"
+    assert whole.actual.missing == "the only window is the whole run, so no inference has a length"
     assert required(analyze(trace, windows="run"), "windows == 1") == "not measurable"
     assert required(analyze(trace, windows="run"), "CPU share == 100%") == "passed"
 
@@ -280,7 +282,10 @@ def test_windows_of_several_bases_have_no_common_length() -> None:
     analysis = analyze(with_evidence(trace, [prediction(20, 30)]))
     assert set(analysis.window_rows["basis"]) == {"measured", "inferred"}
     result = judged(analysis, "p90 <= 1s")
-    assert result.actual.missing == "the windows are inferred and measured, which one number does not mix"
+    assert (
+        result.actual.missing
+        == "some windows are inferred and some measured, which one number cannot combine"
+    )
     assert required(analysis, "p90 <= 1s in Net") == "passed"
 
 
@@ -317,7 +322,7 @@ def test_a_sampled_load_is_nobodys() -> None:
     assert required(analysis, "load <= 5ms") == "passed"
     assert (
         judged(analysis, "load <= 5ms in Net").actual.missing
-        == "only samples show a load, and not of which model"
+        == "only samples show a load, and they do not name the model"
     )
 
 
@@ -361,7 +366,7 @@ def test_host_samples_are_shared_out_over_all_windows_together() -> None:
 def test_samples_in_cycles_are_no_time() -> None:
     analysis = analyze(trace_of([(at + 0.5, "main", BNNS, 1000) for at in range(20)], "cycles"))
     result = judged(analysis, "CPU samples <= 3ms")
-    assert result.actual.missing == "the samples are weighed in cycles, not in time"
+    assert result.actual.missing == "samples are weighted in cycles, not in time"
     assert required(analysis, "CPU samples share == 100%") == "passed"
 
 
@@ -371,18 +376,19 @@ def test_exit_codes() -> None:
     assert exit_code(["not measurable", "failed", "passed"]) == 1
 
 
-def test_ten_thousand_requirements_take_each_reading_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tracekit.checks.readings import Gauge
+def test_ten_thousand_requirements_evaluate_each_metric_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated = []
+    original = MetricEvaluator._per_window
 
-    taken = []
-    original = Gauge._per_window
-    monkeypatch.setattr(
-        Gauge, "_per_window", lambda self, *values: (taken.append(values[0]), original(self, *values))[1]
-    )
+    def count(self: MetricEvaluator, *arguments: Any) -> MetricValue:
+        evaluated.append(arguments)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(MetricEvaluator, "_per_window", count)
     analysis = recorded(LENGTHS)
     results = check(analysis, [parse_requirement(f"p90 <= {at}ms") for at in range(10_000)])
     assert [result.outcome for result in results] == ["failed"] * 13 + ["passed"] * 9987
-    assert len(taken) == 1
+    assert len(evaluated) == 1
 
 
 @given(st.lists(st.integers(5, 60), min_size=1, max_size=15), st.integers(5, 60))

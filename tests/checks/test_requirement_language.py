@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.checks.requirements import (
-    Change,
-    Condition,
-    Presence,
-    Reading,
-    parse_change,
-    parse_requirement,
-)
+from tracekit.checks.parser import parse_change, parse_requirement
+from tracekit.checks.requirements import Change, Condition, Metric, Presence
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import Phase
 
@@ -25,35 +19,35 @@ LENGTH = "length"
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("p90 <= 8ms", Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6)),
-        ("p90<=8ms", Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6)),
-        ("P99.9 ≤ 8.5 ms", Condition(Reading(LENGTH, statistic="p99.9"), "<=", 8.5e6)),
-        ("p50 length < 900us", Condition(Reading(LENGTH, statistic="p50"), "<", 9e5)),
-        ("warm p99 <= 12ms", Condition(Reading(LENGTH, statistic="p99", part="warm"), "<=", 12e6)),
-        ("max <= 1s", Condition(Reading(LENGTH, statistic="max"), "<=", 1e9)),
-        ("first <= 50ms", Condition(Reading(LENGTH, statistic="max", part="first"), "<=", 5e7)),
-        ("ANE share >= 0.8", Condition(Reading("share", "ANE"), ">=", 0.8)),
-        ("ane share >= 80%", Condition(Reading("share", "ANE"), ">=", 0.8)),
-        ("MIXED share == 0", Condition(Reading("share", "MIXED"), "==", 0.0)),
-        ("ANE used share == 100%", Condition(Reading("used share", "ANE"), "==", 1.0)),
-        ("CPU busy <= 3ms", Condition(Reading("busy", "CPU", "p90"), "<=", 3e6)),
-        ("max GPU busy <= 3ms", Condition(Reading("busy", "GPU", "max"), "<=", 3e6)),
-        ("ANE busy share >= 50%", Condition(Reading("busy share", "ANE", "mean"), ">=", 0.5)),
-        ("CPU samples share <= 5%", Condition(Reading("samples share", "CPU"), "<=", 0.05)),
-        ("RUNTIME waiting <= 1ms", Condition(Reading("waiting", "RUNTIME", "p90"), "<=", 1e6)),
-        ("hand-offs <= 2", Condition(Reading("hand-offs", statistic="max"), "<=", 2.0)),
-        ("mean hand-offs <= 1.5", Condition(Reading("hand-offs", statistic="mean"), "<=", 1.5)),
-        ("windows >= 10", Condition(Reading("windows"), ">=", 10.0)),
-        ("load <= 500ms", Condition(Reading("load"), "<=", 5e8)),
-        ("compile == 0ms", Condition(Reading("compile"), "==", 0.0)),
-        ("thermal <= fair", Condition(Reading("thermal"), "<=", 1.0)),
-        ("issues == 0", Condition(Reading("issues"), "==", 0.0)),
-        ("errors == 0", Condition(Reading("issues", code="error"), "==", 0.0)),
-        ("issues null-stacks <= 3", Condition(Reading("issues", code="null-stacks"), "<=", 3.0)),
-        ("p90 in MyModel <= 8ms", Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6, "MyModel")),
-        ("p90 <= 8ms in 'My Model*'", Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6, "My Model*")),
-        ('p90 <= 8ms in "it\'s"', Condition(Reading(LENGTH, statistic="p90"), "<=", 8e6, "it's")),
-        ("windows >= 1 in -[MLModel*", Condition(Reading("windows"), ">=", 1.0, "-[MLModel*")),
+        ("p90 <= 8ms", Condition(Metric(LENGTH, statistic="p90"), "<=", 8e6)),
+        ("p90<=8ms", Condition(Metric(LENGTH, statistic="p90"), "<=", 8e6)),
+        ("P99.9 ≤ 8.5 ms", Condition(Metric(LENGTH, statistic="p99.9"), "<=", 8.5e6)),
+        ("p50 length < 900us", Condition(Metric(LENGTH, statistic="p50"), "<", 9e5)),
+        ("warm p99 <= 12ms", Condition(Metric(LENGTH, statistic="p99", part="warm"), "<=", 12e6)),
+        ("max <= 1s", Condition(Metric(LENGTH, statistic="max"), "<=", 1e9)),
+        ("first <= 50ms", Condition(Metric(LENGTH, statistic="max", part="first"), "<=", 5e7)),
+        ("ANE share >= 0.8", Condition(Metric("share", "ANE"), ">=", 0.8)),
+        ("ane share >= 80%", Condition(Metric("share", "ANE"), ">=", 0.8)),
+        ("MIXED share == 0", Condition(Metric("share", "MIXED"), "==", 0.0)),
+        ("ANE used share == 100%", Condition(Metric("used share", "ANE"), "==", 1.0)),
+        ("CPU busy <= 3ms", Condition(Metric("busy", "CPU", "p90"), "<=", 3e6)),
+        ("max GPU busy <= 3ms", Condition(Metric("busy", "GPU", "max"), "<=", 3e6)),
+        ("ANE busy share >= 50%", Condition(Metric("busy share", "ANE", "mean"), ">=", 0.5)),
+        ("CPU samples share <= 5%", Condition(Metric("samples share", "CPU"), "<=", 0.05)),
+        ("RUNTIME waiting <= 1ms", Condition(Metric("waiting", "RUNTIME", "p90"), "<=", 1e6)),
+        ("hand-offs <= 2", Condition(Metric("hand-offs", statistic="max"), "<=", 2.0)),
+        ("mean hand-offs <= 1.5", Condition(Metric("hand-offs", statistic="mean"), "<=", 1.5)),
+        ("windows >= 10", Condition(Metric("windows"), ">=", 10.0)),
+        ("load <= 500ms", Condition(Metric("load"), "<=", 5e8)),
+        ("compile == 0ms", Condition(Metric("compile"), "==", 0.0)),
+        ("thermal <= fair", Condition(Metric("thermal"), "<=", 1.0)),
+        ("issues == 0", Condition(Metric("issues"), "==", 0.0)),
+        ("errors == 0", Condition(Metric("issues", code="error"), "==", 0.0)),
+        ("issues null-stacks <= 3", Condition(Metric("issues", code="null-stacks"), "<=", 3.0)),
+        ("p90 in MyModel <= 8ms", Condition(Metric(LENGTH, statistic="p90"), "<=", 8e6, "MyModel")),
+        ("p90 <= 8ms in 'My Model*'", Condition(Metric(LENGTH, statistic="p90"), "<=", 8e6, "My Model*")),
+        ('p90 <= 8ms in "it\'s"', Condition(Metric(LENGTH, statistic="p90"), "<=", 8e6, "it's")),
+        ("windows >= 1 in -[MLModel*", Condition(Metric("windows"), ">=", 1.0, "-[MLModel*")),
     ],
 )
 def test_requirements(text: str, expected: Condition) -> None:
@@ -67,9 +61,9 @@ def test_requirements(text: str, expected: Condition) -> None:
         ("CPU execute in MyModel", Presence("CPU", Phase.EXECUTE, "MyModel")),
         ("gpu in 'a b'", Presence("GPU", None, "a b")),
         ("ANE load", Presence("ANE", Phase.LOAD)),
-        ("p90 > 8ms", Condition(Reading(LENGTH, statistic="p90"), ">", 8e6)),
-        ("ANE share < 80%", Condition(Reading("share", "ANE"), "<", 0.8)),
-        ("thermal >= serious", Condition(Reading("thermal"), ">=", 2.0)),
+        ("p90 > 8ms", Condition(Metric(LENGTH, statistic="p90"), ">", 8e6)),
+        ("ANE share < 80%", Condition(Metric("share", "ANE"), "<", 0.8)),
+        ("thermal >= serious", Condition(Metric("thermal"), ">=", 2.0)),
     ],
 )
 def test_what_is_forbidden(text: str, expected: Any) -> None:
@@ -96,45 +90,45 @@ def test_changes(text: str, expected: Change) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "column"),
     [
-        ("p9O <= 8ms", "'p9O' is no metric. Did you mean 'p90'?", 0),
-        ("warm hand-of <= 2", "'hand-of' is no metric. Did you mean 'hand-offs'?", 5),
-        ("ANE shar >= 1", "'shar' is no number of the ANE. Did you mean 'share'?", 4),
-        ("ANE >= 1", "say what of the ANE: busy, samples, share, used, waiting.", 4),
-        ("RUNTIME busy <= 1ms", "'busy' is no number of the RUNTIME. Known are waiting.", 8),
-        ("p90 <= 8", "a time with a unit is expected: ns, us, ms or s.", 8),
-        ("p90 <= 8%", "a time with a unit is expected: ns, us, ms or s.", 8),
-        ("p90 <= 8 minutes", "a time with a unit is expected: ns, us, ms or s.", 9),
+        ("p9O <= 8ms", "'p9O' is not a valid metric. Did you mean 'p90'?", 0),
+        ("warm hand-of <= 2", "'hand-of' is not a valid metric. Did you mean 'hand-offs'?", 5),
+        ("ANE shar >= 1", "'shar' is not a valid metric of ANE. Did you mean 'share'?", 4),
+        ("ANE >= 1", "a metric of ANE is missing here: busy, samples, share, used, waiting.", 4),
+        ("RUNTIME busy <= 1ms", "'busy' is not a valid metric of RUNTIME. Valid: waiting.", 8),
+        ("p90 <= 8", "a time with a unit is expected here: ns, us, ms or s.", 8),
+        ("p90 <= 8%", "a time with a unit is expected here: ns, us, ms or s.", 8),
+        ("p90 <= 8 minutes", "a time with a unit is expected here: ns, us, ms or s.", 9),
         ("ANE share >= 80", "a share is at most 1: write 80% or a fraction.", 13),
         ("ANE share >= 120%", "a share is at most 100%.", 13),
-        ("ANE share >= 0.8ms", "nothing should follow here; a name with blanks wants quotes.", 16),
+        ("ANE share >= 0.8ms", "unexpected text; put a name with spaces in quotes.", 16),
         ("p90 <= -8ms", "a value cannot be negative.", 7),
         ("p90 <= nan", "a number is expected here.", 7),
         ("p90 <= infms", "a number is expected here.", 7),
         ("p90", "a comparison is missing here, such as '<= 8ms'.", 3),
         ("p90 8ms", "a comparison is expected here: <=, <, >=, >, == or !=.", 4),
         ("p90 = 8ms", "a comparison is expected here: <=, <, >=, >, == or !=.", 4),
-        ("length <= 8ms", "say which length: p50, p90, p99, mean, max or min before it.", 0),
-        ("p90 <= 8ms in My Model", "nothing should follow here; a name with blanks wants quotes.", 17),
-        ("p90 in A <= 8ms in B", "'in' stands twice.", 16),
-        ("p90 in <= 8ms", "a model's or window's name is missing after 'in'.", 7),
-        ("p90 <= 8ms in ''", "a model's or window's name is missing after 'in'.", 14),
-        ("windows >= 3ms", "'windows' is a count, and has no unit.", 12),
-        ("issues == 0 in Net", "'issues' is of the whole recording: leave 'in' out.", 0),
-        ("thermal <= fare", "'fare' is no thermal state. Did you mean 'fair'?", 11),
+        ("length <= 8ms", "'length' needs a statistic before it: p50, p90, p99, mean, max or min.", 0),
+        ("p90 <= 8ms in My Model", "unexpected text; put a name with spaces in quotes.", 17),
+        ("p90 in A <= 8ms in B", "'in' is given twice.", 16),
+        ("p90 in <= 8ms", "the name of a model or window is missing after 'in'.", 7),
+        ("p90 <= 8ms in ''", "the name of a model or window is missing after 'in'.", 14),
+        ("windows >= 3ms", "'windows' is a count and takes no unit.", 12),
+        ("issues == 0 in Net", "'issues' applies to the whole recording: remove 'in'.", 0),
+        ("thermal <= fare", "'fare' is not a valid thermal state. Did you mean 'fair'?", 11),
         ("p0 <= 1ms", "a percentile lies above p0 and below p100; the ends are 'min' and 'max'.", 0),
         ("p100 <= 1ms", "a percentile lies above p0 and below p100; the ends are 'min' and 'max'.", 0),
-        ("warm first <= 1s", "'first' is no number of the warm windows: leave 'warm' out.", 0),
-        ("warm windows >= 1", "'windows' is no number of the warm windows: leave 'warm' out.", 0),
-        ("warm load <= 1s", "'load' is no number of the warm windows: leave 'warm' out.", 0),
+        ("warm first <= 1s", "'first' cannot be combined with 'warm': remove 'warm'.", 0),
+        ("warm windows >= 1", "'windows' cannot be combined with 'warm': remove 'warm'.", 0),
+        ("warm load <= 1s", "'load' cannot be combined with 'warm': remove 'warm'.", 0),
         ("thermal <= 3", "a thermal state is expected here: nominal, fair, serious, critical.", 11),
-        ("p90 in 'My Net <= 8ms", "the quote that begins here does not end.", 7),
-        ("issues nulstacks == 0", "'nulstacks' is no code of an issue. Did you mean 'null-stacks'?", 7),
+        ("p90 in 'My Net <= 8ms", "this quote is not closed.", 7),
+        ("issues nulstacks == 0", "'nulstacks' is not a valid issue code. Did you mean 'null-stacks'?", 7),
         (
             "issues qqq == 0",
-            "'qqq' is no code of an issue. tracekit analyze shows the code of an issue in brackets.",
+            "'qqq' is not a valid issue code. tracekit analyze shows the code of each issue in brackets.",
             7,
         ),
-        ("p50 ANE share >= 1", "'ANE share' is one number: leave 'p50' out.", 0),
+        ("p50 ANE share >= 1", "'ANE share' is a single number: remove 'p50'.", 0),
         ("<= 8ms", "a metric is missing here, such as 'p90' or 'ANE share'.", 0),
     ],
 )
@@ -148,8 +142,8 @@ def test_errors_point_at_the_column(text: str, message: str, column: int) -> Non
 @pytest.mark.parametrize(
     ("text", "message", "column"),
     [
-        ("CPU excute", "'excute' is no phase. Did you mean 'execute'?", 4),
-        ("CPU execute execute", "nothing should follow here; a name with blanks wants quotes.", 12),
+        ("CPU excute", "'excute' is not a valid phase. Did you mean 'execute'?", 4),
+        ("CPU execute execute", "unexpected text; put a name with spaces in quotes.", 12),
     ],
 )
 def test_errors_in_what_is_forbidden(text: str, message: str, column: int) -> None:
@@ -162,20 +156,20 @@ def test_errors_in_what_is_forbidden(text: str, message: str, column: int) -> No
 @pytest.mark.parametrize(
     ("text", "message", "column"),
     [
-        ("p90 > 10%", "a difference has a sign: +10% or -10%.", 6),
-        ("p90 > -10%", "'>' goes with +.", 6),
-        ("p90 < +10%", "'<' goes with -.", 6),
-        ("p90 >= +10%", "a difference fails beyond '>' or '<': write one such as '> +10%'.", 4),
-        ("p95 > +10%", "'p95' is no number that compare has. Did you mean 'p99'?", 0),
-        ("max > +10%", "'max' is no number that compare has.", 0),
-        ("ANE share < -10%", "a share changes by points: write '10 points', or 0.1.", 12),
+        ("p90 > 10%", "a change needs a sign: +10% or -10%.", 6),
+        ("p90 > -10%", "'>' needs the sign +.", 6),
+        ("p90 < +10%", "'<' needs the sign -.", 6),
+        ("p90 >= +10%", "'>' or '<' is expected here, such as '> +10%'.", 4),
+        ("p95 > +10%", "'p95' is not a valid metric of compare. Did you mean 'p99'?", 0),
+        ("max > +10%", "'max' is not a valid metric of compare.", 0),
+        ("ANE share < -10%", "shares change by points: write '10 points' or 0.1.", 12),
         ("ANE share < -5", "a share changes by at most 1: write '5 points' or a fraction.", 12),
         ("CPU busy share > +1", "a share changes by at most 1: write '1 points' or a fraction.", 17),
         ("ANE share < -100 points", "a share changes by at most 100 points, so this would never fail.", 12),
         ("ANE share < -250", "a share changes by at most 100 points, so this would never fail.", 12),
-        ("p90 < -100%", "nothing falls by more than 100%, so this would never fail.", 6),
-        ("functions > +1", "'functions' is no metric. Known are p50, p90, p99, warm p50,", 0),
-        ("p90 > +10", "10%, or a time with a unit is expected: ns, us, ms or s.", 9),
+        ("p90 < -100%", "a value cannot fall by more than 100%, so this would never fail.", 6),
+        ("functions > +1", "'functions' is not a valid metric. Valid: p50, p90, p99, warm p50,", 0),
+        ("p90 > +10", "a percentage, or a time with a unit is expected here: ns, us, ms or s.", 9),
     ],
 )
 def test_errors_in_changes(text: str, message: str, column: int) -> None:
@@ -220,10 +214,10 @@ def test_a_long_expression_is_shown_around_the_error() -> None:
         ("errors == 0", "issues error"),
     ],
 )
-def test_a_reading_names_itself_in_the_language(text: str, name: str) -> None:
+def test_a_metric_names_itself_in_the_language(text: str, name: str) -> None:
     rule = parse_requirement(text).rule
     assert isinstance(rule, Condition)
-    assert rule.reading.name == name
+    assert rule.metric.name == name
 
 
 @given(st.text(max_size=60), st.booleans())

@@ -14,8 +14,8 @@ from documents_support import strict
 from jsonschema import Draft202012Validator
 
 from tracekit.analysis.pipeline import analyze
-from tracekit.checks.judge import check
-from tracekit.checks.requirements import parse_requirement
+from tracekit.checks.check import check
+from tracekit.checks.parser import parse_requirement
 from tracekit.cli import main
 from tracekit.load import open_trace
 from tracekit.model.trace import Issue
@@ -69,11 +69,11 @@ def test_the_text_says_value_basis_windows_and_the_worst() -> None:
         "                  seen in 6 of 12 windows (measured); first in window 6 at 264.800 ms\n"
         "                    (SpeechEncoder)\n"
         "not measurable  require thermal <= fair\n"
-        "                  not measurable: the recording does not tell the thermal state\n"
+        "                  not measurable: the recording has no thermal state\n"
         "ok              require windows >= 10\n"
         "                  windows is 12 (measured, 12 windows)\n"
         "\n"
-        "To know\n"
+        "Limits of this recording\n"
         "  ! 2 of 11 Neural Engine intervals (8.3 ms of inference) have labels that fit none of the target's\n"
         "    Core ML models: they are another process's work, or did not go through Core ML, and count in no\n"
         "    window [ane-work-of-others]\n"
@@ -135,7 +135,7 @@ def test_annotations_of_github() -> None:
     )
     assert (
         lines[1]
-        == "::warning title=require thermal <= fair::not measurable: the recording does not tell the thermal state"
+        == "::warning title=require thermal <= fair::not measurable: the recording has no thermal state"
     )
     assert lines[2].startswith("::notice title=tracekit check::")
     assert lines[3].startswith("::notice title=recording%3A ane-work-of-others::2 of 11 Neural Engine")
@@ -152,10 +152,10 @@ DOUBTS = (
 def test_the_warnings_of_the_recording_stand_beneath_damage_first() -> None:
     results = check(analyze(open_trace(FALLBACK)), [parse_requirement("p90 <= 1s")])
     text = to_text(results, "F", (*DOUBTS, DAMAGED)).splitlines()
-    listed = text[text.index("To know") + 1 :]
+    listed = text[text.index("Limits of this recording") + 1 :]
     assert len(listed) == 11
     assert listed[0] == "  ! x\\n::error::y has a wrong CRC [names-damaged]"
-    assert listed[-1] == "  … and 2 warnings more: tracekit analyze shows them"
+    assert listed[-1] == "  … and 2 more warnings: tracekit analyze lists them"
     github = to_github(results, "F", (*DOUBTS, DAMAGED)).splitlines()
     assert github[1] == "::warning title=recording%3A names-damaged::x\\n::error::y has a wrong CRC"
     assert [line.partition(" ")[0] for line in github] == ["::notice", "::warning", *["::notice"] * 10]
@@ -167,13 +167,13 @@ def test_the_warnings_of_the_recording_stand_beneath_damage_first() -> None:
     assert (len(issues), issues[-1]["code"], issues[-1]["count"]) == (13, "names-damaged", 1)
     for write in (to_text, to_github, to_junit):
         assert "ecording%3A" not in write(results, "F")
-        assert "To know" not in write(results, "F")
+        assert "Limits of this recording" not in write(results, "F")
 
 
 def test_one_place_cannot_hold_two_results(tmp_path: Path) -> None:
     both = run(*require("p90 <= 1s"), "--junit", "-")
     assert (both.exit_code, both.stdout) == (2, "")
-    assert "Standard output can hold one result" in both.stderr
+    assert "Standard output can hold only one result" in both.stderr
     same = run(*require("p90 <= 1s"), "-o", "q.json", "--junit", "./q.json")
     assert same.exit_code == 2
     assert "q.json cannot hold both results" in same.stderr
@@ -249,15 +249,18 @@ def test_the_nearest_file_upward_is_used(tmp_path: Path, monkeypatch: pytest.Mon
     [
         (
             "[check]\nrequires = []",
-            "has an unknown key 'check.requires'. Known: 'check.require' and 'check.forbid'.",
+            "has an unknown key 'check.requires'. Valid: 'check.require' and 'check.forbid'.",
         ),
-        ("[chek]\nrequire = []", "has an unknown key 'chek'. Known: 'check'."),
-        ("[check]\nrequire = 'p90 <= 8ms'", "'check.require' is no list of texts."),
-        ("[check]\nrequire = [8]", "'check.require' is no list of texts."),
-        ("check = 3", "'check' is no table."),
-        ("[check", "is no TOML: "),
+        ("[chek]\nrequire = []", "has an unknown key 'chek'. Valid: 'check'."),
+        ("[check]\nrequire = 'p90 <= 8ms'", "'check.require' is not a list of strings."),
+        ("[check]\nrequire = [8]", "'check.require' is not a list of strings."),
+        ("check = 3", "'check' is not a table."),
+        ("[check", "is not valid TOML: "),
         ("[check]\nrequire = ['p90 <= 8']", "tracekit.toml: require[0]: a time with a unit is expected"),
-        ("[check]\nforbid = ['GPU', 'CPU excute']", "tracekit.toml: forbid[1]: 'excute' is no phase."),
+        (
+            "[check]\nforbid = ['GPU', 'CPU excute']",
+            "tracekit.toml: forbid[1]: 'excute' is not a valid phase.",
+        ),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -273,14 +276,14 @@ def test_a_file_that_is_a_folder_or_missing_or_binary(tmp_path: Path) -> None:
     assert "is a folder." in run().stderr
     assert run("--config", "nowhere.toml").exit_code == 3
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    assert "is no TOML" in run("--config", "binary.toml").stderr
+    assert "is not valid TOML" in run("--config", "binary.toml").stderr
     assert run("--config", "a", "--no-config", *require("p90 <= 1s")).exit_code == 2
 
 
 def test_without_a_requirement_nothing_is_checked(tmp_path: Path) -> None:
     result = run()
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "Nothing is required" in result.stderr
+    assert "There are no requirements" in result.stderr
     config(tmp_path, "[check]\n")
     assert run().exit_code == 2
 
@@ -288,7 +291,9 @@ def test_without_a_requirement_nothing_is_checked(tmp_path: Path) -> None:
 def test_a_typo_is_pointed_at_before_anything_is_read() -> None:
     result = CliRunner().invoke(main, ["check", "nowhere.trace", "--require", "p9O <= 8ms"])
     assert result.exit_code == 2
-    assert result.stderr == ("Error: --require: 'p9O' is no metric. Did you mean 'p90'?\n  p9O <= 8ms\n  ^\n")
+    assert result.stderr == (
+        "Error: --require: 'p9O' is not a valid metric. Did you mean 'p90'?\n  p9O <= 8ms\n  ^\n"
+    )
 
 
 def test_ten_thousand_requirements_of_a_file(tmp_path: Path) -> None:
@@ -302,4 +307,4 @@ def test_ten_thousand_requirements_of_a_file(tmp_path: Path) -> None:
 def test_windows_of_other_kinds_can_be_asked_for() -> None:
     result = run(*require("p90 <= 1s"), "--windows", "run")
     assert result.exit_code == 5
-    assert "the one window is the whole run" in result.stdout.replace("\n", " ")
+    assert "the only window is the whole run" in result.stdout.replace("\n", " ")

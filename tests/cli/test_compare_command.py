@@ -72,9 +72,10 @@ SILENT = str(SAMPLES / "foundation-models-macos27")
 def test_a_share_of_windows_that_tell_no_engine_stops_the_gate() -> None:
     result = run(GPU, SILENT, SILENT, "--fail-on", "CPU share > +5 points")
     assert result.exit_code == 5
-    assert "NEW: no window tells an engine" in result.stdout
+    assert "NEW: no window has a known engine" in result.stdout
     assert (
-        "not measurable in NEW, no window tells an engine: ANE share, GPU share, CPU share" in result.stdout
+        "not measurable in NEW, no window has a known engine: ANE share, GPU share, CPU share"
+        in result.stdout
     )
 
 
@@ -82,7 +83,7 @@ def test_a_share_of_windows_that_tell_no_engine_stops_the_gate() -> None:
 def test_how_many_windows_a_number_rests_on_is_shown(format_: str) -> None:
     result = run(FALLBACK, FALLBACK, "--fail-on", "CPU busy > +1%", "--format", format_)
     assert result.exit_code == 5
-    assert "6 of 12 windows in BASE and 6 of 12 in NEW show it, and the number is of these" in result.stdout
+    assert "6 of 12 windows in BASE and 6 of 12 in NEW show it, and the number covers only these" in result.stdout
 
 
 def test_the_run_that_lacks_a_table_is_named() -> None:
@@ -155,7 +156,7 @@ def test_hostile_text_is_shown_and_does_nothing() -> None:
     names = pd.Series([HOSTILE] * len(analysis.window_rows), dtype=object)
     evil = replace(
         analysis,
-        windows=analysis.window_rows.assign(model=names, label=names),
+        window_rows=analysis.window_rows.assign(model=names, label=names),
         trace=replace(analysis.trace, info=replace(analysis.trace.info, name=HOSTILE, device=HOSTILE)),
     )
     comparison = compare([evil], [evil])
@@ -190,9 +191,9 @@ def test_a_table_of_markdown_keeps_its_columns() -> None:
         (
             [FALLBACK, FALLBACK, "--fail-on", "p90 > 10%"],
             2,
-            "a difference has a sign: +10% or -10%.\n  p90 > 10%\n        ^",
+            "a change needs a sign: +10% or -10%.\n  p90 > 10%\n        ^",
         ),
-        ([FALLBACK, FALLBACK, "--strict"], 2, "--strict says how --fail-on judges"),
+        ([FALLBACK, FALLBACK, "--strict"], 2, "--strict needs --fail-on"),
         (
             [FALLBACK, FALLBACK, "--fail-on", "ANE share < -5"],
             2,
@@ -214,7 +215,7 @@ def test_recordings_without_windows_or_samples() -> None:
         str(SAMPLES / "text-addresses-ios16"), str(SAMPLES / "text-addresses-ios16"), "--windows", "run"
     )
     assert result.exit_code == 0
-    assert "the one window is the whole run, so no inference has a length" in result.stdout.replace(
+    assert "the only window is the whole run, so no inference has a length" in result.stdout.replace(
         "\n  ", " "
     ).replace("\n    ", " ")
 
@@ -231,4 +232,4 @@ def test_a_side_without_windows_is_named(sides: tuple[str, str], said: str, tmp_
     empty = write(tmp_path, one_table("time-profile", TIME_PROFILE))
     inputs = {"empty": empty, "full": FALLBACK}
     result = run(*(inputs[side] for side in sides))
-    assert result.stdout.startswith(f"Nothing can be compared per inference: {said} no window.")
+    assert result.stdout.startswith(f"Inferences cannot be compared: {said} no windows.")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.comparison.bootstrap import Panel, Wanted, estimate, intervals, needed, rank
+from tracekit.comparison.bootstrap import ColumnStatistic, Panel, estimate, fewest_values, intervals, rank
 
 NAN = float("nan")
 Runs = list[list[float]]
@@ -19,7 +19,7 @@ def panel(runs: Runs) -> Panel:
 
 
 def interval(base: Runs, new: Runs, statistic: float | str = "mean") -> tuple[float, float]:
-    found = intervals(panel(base), panel(new), [Wanted(0, statistic)])[0]  # type: ignore[arg-type]
+    found = intervals(panel(base), panel(new), [ColumnStatistic(0, statistic)])[0]  # type: ignore[arg-type]
     assert found is not None
     return found
 
@@ -36,7 +36,7 @@ def test_nearest_ranks() -> None:
 
 
 def test_how_many_windows_each_number_wants() -> None:
-    assert [needed(q) for q in ("mean", 0.5, 0.9, 0.99)] == [5, 5, 10, 100]  # type: ignore[arg-type]
+    assert [fewest_values(q) for q in ("mean", 0.5, 0.9, 0.99)] == [5, 5, 10, 100]  # type: ignore[arg-type]
 
 
 def test_what_is_not_known_is_left_out() -> None:
@@ -44,10 +44,13 @@ def test_what_is_not_known_is_left_out() -> None:
     assert np.isnan(estimate(np.array([NAN]), 0.5))
     base = Panel((4,), (np.array([NAN, 1.0, 1.0, 1.0]),))
     new = Panel((3,), (np.array([2.0, 2.0, NAN]),))
-    assert intervals(base, new, [Wanted(0, "mean"), Wanted(0, 0.5)]) == [(1.0, 1.0), (1.0, 1.0)]
+    assert intervals(base, new, [ColumnStatistic(0, "mean"), ColumnStatistic(0, 0.5)]) == [
+        (1.0, 1.0),
+        (1.0, 1.0),
+    ]
     nothing = Panel((2,), (np.array([NAN, NAN]),))
-    assert intervals(base, nothing, [Wanted(0, "mean")]) == [None]
-    assert intervals(base, Panel((), (np.zeros(0),)), [Wanted(0, 0.9)]) == [None]
+    assert intervals(base, nothing, [ColumnStatistic(0, "mean")]) == [None]
+    assert intervals(base, Panel((), (np.zeros(0),)), [ColumnStatistic(0, 0.9)]) == [None]
 
 
 @given(runs_of, runs_of, st.sampled_from(["mean", 0.5, 0.9]))

@@ -17,7 +17,7 @@ from tracekit.comparison.compare import difference
 from tracekit.comparison.result import Difference, Value
 from tracekit.errors import UsageError
 from tracekit.load import open_trace
-from tracekit.report.comparison.wording import cells, missing, sentence, shown
+from tracekit.report.comparison.wording import cells, missing, sentence, table_rows
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
@@ -150,7 +150,7 @@ def test_times_that_are_known_in_different_ways_are_not_subtracted() -> None:
     measured, inferred = Value(5.0, 10, 10, "measured"), Value(9.0, 10, 10, "inferred")
     found = difference("ANE waiting", ("ns", "ns"), measured, inferred, (3.0, 5.0), 5)
     assert (found.difference, found.judgement) == (None, "not measurable")
-    assert found.base.missing == "measured in BASE and inferred in NEW, which do not compare"
+    assert found.base.missing == "measured in BASE and inferred in NEW, which cannot be compared"
     counted = difference("hand-offs", ("count", "count"), measured, inferred, (3.0, 5.0), 5)
     assert (counted.difference, counted.judgement) == (4.0, "higher")
 
@@ -159,7 +159,7 @@ def test_windows_that_somebody_gave_have_no_length_to_compare() -> None:
     trace = trace_of([(at + 0.5, "main", BNNS) for at in range(200)])
     given = analyze(trace, windows=[manual(at * 10, at * 10 + 8) for at in range(10)])
     found = row(compare([given], [given]), "p50")
-    assert found.base.missing == "you gave the windows, so their lengths are no finding"
+    assert found.base.missing == "the windows are user-supplied, so their lengths are not measurements"
 
 
 def test_samples_in_cycles_are_not_subtracted_from_time() -> None:
@@ -168,7 +168,7 @@ def test_samples_in_cycles_are_not_subtracted_from_time() -> None:
     time, cycles = (analyze(trace_of(stacks, unit), windows=windows) for unit in ("ns", "cycles"))  # type: ignore[arg-type]
     comparison = compare([time], [cycles])
     assert row(comparison, "CPU samples").judgement == "not measurable"
-    assert comparison.functions_missing == "samples are weighed in cycles and ns, which do not compare"
+    assert comparison.functions_missing == "samples are weighted in cycles and ns, which cannot be compared"
 
 
 def test_models_are_groups_and_one_sided_ones_are_named() -> None:
@@ -224,14 +224,14 @@ def test_a_side_whose_windows_tell_no_engine_has_no_shares() -> None:
     for name in ("ANE share", "CPU share"):
         found = row(comparison, name)
         assert (found.new.value, found.judgement) == (None, "not measurable")
-        assert found.new.missing == "no window tells an engine"
+        assert found.new.missing == "no window has a known engine"
     unknown = row(comparison, "UNKNOWN share")
     assert (unknown.base.value, unknown.new.value, unknown.judgement) == (0.0, 1.0, "higher")
-    assert "Engines cannot be compared: not measurable in NEW, no window tells an engine." in sentence(
+    assert "Engines cannot be compared: not measurable in NEW, no window has a known engine." in sentence(
         comparison
     )
     neither = compare([recorded(LENGTHS, "U" * 10)], [recorded(LENGTHS, "U" * 10)])
-    assert "No window tells an engine." in sentence(neither)
+    assert "No window has a known engine." in sentence(neither)
 
 
 def test_windows_that_tell_no_engine_leave_shares_open() -> None:
@@ -239,8 +239,10 @@ def test_windows_that_tell_no_engine_leave_shares_open() -> None:
     ane = row(comparison, "ANE share")
     assert (ane.base.value, ane.base.most, ane.new.value, ane.new.most) == (1.0, None, 0.6, 1.0)
     assert (ane.difference, ane.judgement) == (None, "not measurable")
-    assert ane.new.missing == "8 of 20 windows in NEW tell no engine, and the answer depends on them"
-    assert "Engines cannot be compared: 8 of 20 windows in NEW tell no engine" in sentence(comparison)
+    assert ane.new.missing == (
+        "the engine of 8 of 20 windows in NEW is unknown, and the result depends on them"
+    )
+    assert "Engines cannot be compared: the engine of 8 of 20 windows in NEW is unknown" in sentence(comparison)
 
 
 def test_few_silent_windows_change_no_finding() -> None:
@@ -269,12 +271,12 @@ def test_a_number_of_some_windows_says_of_how_many() -> None:
     busy = row(comparison, "CPU busy")
     assert (busy.base.value, busy.base.count, busy.base.total, busy.base.is_partial) == (3e6, 6, 10, True)
     assert not busy.new.is_partial
-    (told,) = missing(shown(iter([busy]))[1])
+    (told,) = missing(table_rows(iter([busy]))[1])
     assert told.text == (
-        "6 of 10 windows in BASE and 10 of 10 in NEW show it, and the number is of these: CPU busy"
+        "6 of 10 windows in BASE and 10 of 10 in NEW show it, and the number covers only these: CPU busy"
     )
     whole = row(compare([half_busy(10)], [half_busy(10)]), "CPU busy")
-    assert shown(iter([whole])) == ([whole], [])
+    assert table_rows(iter([whole])) == ([whole], [])
 
 
 def test_loads_of_some_runs_say_of_how_many() -> None:

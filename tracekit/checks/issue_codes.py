@@ -1,4 +1,4 @@
-"""The codes of issues that a requirement can name; a test holds them in step with what makes issues."""
+"""The issue codes that a requirement can name; a test compares them with the code that raises issues."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ DAMAGE: frozenset[str] = frozenset(
         "table-unreadable",
     }
 )
-"""What was recorded and could not be read: warnings, because the rest of the recording still speaks."""
+"""Issues about data that could not be read: warnings, because the remaining data is still usable."""
 
 
 def is_damage(issue: Issue) -> bool:
-    """True where an issue says that something of the recording is damaged, whatever its severity."""
+    """Return whether an issue reports damage of the recording, whatever its severity."""
     return issue.severity == "error" or issue.code in DAMAGE

@@ -1,4 +1,4 @@
-"""``tracekit check``: what a recording must show, for CI."""
+"""``tracekit check``: requirements on a recording, for CI."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ if TYPE_CHECKING:
 _FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
 
 
-@click.command("check", context_settings=HELP, short_help="Hold a recording against requirements, for CI.")
+@click.command("check", context_settings=HELP, short_help="Check a recording against requirements, for CI.")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "--require",
     "require",
     multiple=True,
     metavar="REQUIREMENT",
-    help="What must hold, such as 'p90 <= 8ms' or 'ANE share >= 80% in MyModel'. Repeatable.",
+    help="A condition that must hold, such as 'p90 <= 8ms' or 'ANE share >= 80% in MyModel'. Repeatable.",
 )
 @click.option(
     "--forbid",
     "forbid",
     multiple=True,
     metavar="WHAT",
-    help="What must not be, such as 'CPU execute in MyModel' or 'GPU'. Repeatable.",
+    help="A condition or engine that must not occur, such as 'CPU execute in MyModel' or 'GPU'. Repeatable.",
 )
 @click.option(
-    "--config", metavar="FILE", help=f"Requirements of a file (default: the nearest {NAME} upward from here)."
+    "--config",
+    metavar="FILE",
+    help=f"Read requirements from FILE (default: the nearest {NAME} in this folder or above).",
 )
-@click.option("--no-config", is_flag=True, help=f"Only the requirements given here, whatever {NAME} says.")
+@click.option("--no-config", is_flag=True, help=f"Ignore {NAME}: use only the options given here.")
 @click.option(
     "--format",
     "format_",
@@ -60,9 +62,9 @@ def check_command(
     output: str,
     force: bool,
 ) -> None:
-    """Hold a recording against requirements: exit code 1 if one fails, 5 if one cannot be measured.
+    """Check a recording against requirements: exit code 1 if one fails, 5 if one cannot be measured.
 
-    INPUT is what tracekit analyze reads. docs/check.md has the language of the requirements.
+    INPUT is anything that tracekit analyze reads. docs/check.md describes the language of requirements.
 
     \b
     Examples:
@@ -78,10 +80,12 @@ def check_command(
     chosen = guess_format(format_, output, _FORMATS)
     requirements = list(_requirements(require, forbid, _config(config, no_config)))
     if not requirements:
-        raise UsageError(f"Nothing is required: give --require, --forbid, or a {NAME} with a table [check].")
+        raise UsageError(
+            f"There are no requirements: give --require or --forbid, or write a {NAME} with a table [check]."
+        )
 
-    from tracekit.checks.judge import check
-    from tracekit.checks.outcome import exit_code
+    from tracekit.checks.check import check
+    from tracekit.checks.results import exit_code
     from tracekit.report.checks.github import to_github
     from tracekit.report.checks.json import to_json
     from tracekit.report.checks.junit import to_junit
@@ -104,9 +108,11 @@ def check_command(
 
 
 def _check_apart(output: str, junit: str) -> None:
-    """Raise ``UsageError`` where one place would hold both results."""
+    """Raise ``UsageError`` where both results would go to the same file or stream."""
     if output == junit == "-":
-        raise UsageError("Standard output can hold one result: give --junit or -o a file, or --format junit.")
+        raise UsageError(
+            "Standard output can hold only one result: give --junit or -o a file, or use --format junit."
+        )
     if "-" not in (output, junit) and Path(output).resolve() == Path(junit).resolve():
         raise UsageError(f"{output} cannot hold both results: name two files for -o and --junit.")
 
@@ -122,11 +128,11 @@ def _config(config: str | None, no_config: bool) -> Config:
 
 def _requirements(require: tuple[str, ...], forbid: tuple[str, ...], config: Config) -> Iterator[Requirement]:
     """Yield the requirements of the file, then those of the command line."""
-    from tracekit.checks.requirements import parse_requirement
+    from tracekit.checks.parser import parse_requirement
 
     for forbids, texts, key in ((False, config.require, "require"), (True, config.forbid, "forbid")):
-        for at, text in enumerate(texts):
-            yield parse_requirement(text, forbids, f"{config.path}: {key}[{at}]")
+        for index, text in enumerate(texts):
+            yield parse_requirement(text, forbids, f"{config.path}: {key}[{index}]")
     for text in require:
         yield parse_requirement(text)
     for text in forbid:

@@ -1,4 +1,4 @@
-"""``tracekit.toml``: the requirements that a project keeps beside its code."""
+"""``tracekit.toml``: a file of requirements beside a project's code."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Config:
 
 def nearest(folder: Path) -> Path | None:
     """Return the ``tracekit.toml`` of a folder, or of the nearest one around it."""
-    for one in (folder, *folder.parents):
-        if (one / NAME).exists():
-            return one / NAME
+    for candidate in (folder, *folder.parents):
+        if (candidate / NAME).exists():
+            return candidate / NAME
     return None
 
 
 def read_config(path: Path) -> Config:
-    """Read a ``tracekit.toml``. Raises ``InputError`` for anything that it should not hold."""
+    """Read a ``tracekit.toml``. Raises ``InputError`` for any content that is not valid there."""
     try:
         document = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except IsADirectoryError as error:
@@ -39,24 +39,26 @@ def read_config(path: Path) -> Config:
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(str(path), f"is no TOML: {error}.") from error
-    _known(path, "", document, ("check",))
+        raise InputError(str(path), f"is not valid TOML: {error}.") from error
+    _check_keys(path, "", document, ("check",))
     table = document.get("check", {})
     if not isinstance(table, dict):
-        raise InputError(str(path), "'check' is no table.", "Write [check] above the requirements.")
-    _known(path, "check.", table, _KEYS)
+        raise InputError(str(path), "'check' is not a table.", "Write [check] above the requirements.")
+    _check_keys(path, "check.", table, _KEYS)
     return Config(path, *(_texts(path, table, key) for key in _KEYS))
 
 
-def _known(path: Path, prefix: str, table: dict[str, Any], keys: tuple[str, ...]) -> None:
+def _check_keys(path: Path, prefix: str, table: dict[str, Any], keys: tuple[str, ...]) -> None:
     for key in table:
         if key not in keys:
-            listed = " and ".join(f"'{prefix}{one}'" for one in keys)
-            raise InputError(str(path), f"has an unknown key '{prefix}{key}'.", f"Known: {listed}.")
+            valid = " and ".join(f"'{prefix}{name}'" for name in keys)
+            raise InputError(str(path), f"has an unknown key '{prefix}{key}'.", f"Valid: {valid}.")
 
 
 def _texts(path: Path, table: dict[str, Any], key: str) -> tuple[str, ...]:
     value = table.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise InputError(str(path), f"'check.{key}' is no list of texts.", f"Write {key} = ['p90 <= 8ms'].")
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InputError(
+            str(path), f"'check.{key}' is not a list of strings.", f"Write {key} = ['p90 <= 8ms']."
+        )
     return tuple(value)

@@ -1,4 +1,4 @@
-"""``tracekit compare``: what differs between recordings, and whether it may be chance."""
+"""``tracekit compare``: differences between recordings, and whether they exceed the noise."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
 @click.command(
     "compare",
     context_settings=HELP,
-    short_help="Slower, or on another engine than before? And is that noise?",
+    short_help="Compare recordings: latency, engines, functions, with noise.",
 )
 @click.argument("base")
 @click.argument("new", nargs=-1, required=True, metavar="NEW...")
 @click.option(
-    "--base", "more_base", multiple=True, metavar="INPUT", help="One run more of the base. Repeatable."
+    "--base", "more_base", multiple=True, metavar="INPUT", help="A further run of BASE. Repeatable."
 )
-@click.option("--base-run", type=click.IntRange(1), metavar="N", help="As --run, for the base alone.")
-@click.option("--new-run", type=click.IntRange(1), metavar="N", help="As --run, for NEW alone.")
+@click.option("--base-run", type=click.IntRange(1), metavar="N", help="Like --run, for BASE only.")
+@click.option("--new-run", type=click.IntRange(1), metavar="N", help="Like --run, for NEW only.")
 @click.option(
     "--fail-on",
     "fail_on",
     multiple=True,
     metavar="CHANGE",
-    help="Exit with 1 if a difference is beyond this and beyond the noise, such as 'p90 > +10%'. Repeatable.",
+    help="Exit with 1 if a difference exceeds this and the noise, such as 'p90 > +10%'. Repeatable.",
 )
-@click.option("--strict", is_flag=True, help="With --fail-on: differences within the noise fail as well.")
+@click.option("--strict", is_flag=True, help="With --fail-on: fail for differences within the noise as well.")
 @analysis_options
 @click.option(
     "--format",
@@ -54,10 +54,11 @@ def compare_command(
     output: str,
     force: bool,
 ) -> None:
-    """Compare recordings: latency, engines, hand-offs, loading, functions, and what of it may be noise.
+    """Compare recordings: latency, engines, hand-offs, loading and functions, with noise.
 
     BASE and NEW are recordings as tracekit analyze reads them, one argument each (a .trace, a pack, an
-    export, a folder of exports). Further NEWs are repetitions of it, --base adds repetitions of BASE.
+    export, a folder of exports). Further NEW arguments are repetitions of NEW; --base adds repetitions of
+    BASE.
 
     \b
     Examples:
@@ -68,26 +69,26 @@ def compare_command(
       tracekit compare base.trace new.trace -o comparison.md
       tracekit compare base.trace new.trace -o comparison.html
 
-    Exit codes: 1 a difference is too large, 5 one of --fail-on cannot be measured in these recordings.
+    Exit codes: 1 if a difference is too large, 5 if a --fail-on cannot be measured in these recordings.
     """
     if strict and not fail_on:
-        raise UsageError("--strict says how --fail-on judges: give --fail-on as well.")
+        raise UsageError("--strict needs --fail-on: it changes how differences are compared with the noise.")
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
-    bases = (base, *more_base)
-    if [*bases, *new].count("-") > 1:
+    base_inputs = (base, *more_base)
+    if [*base_inputs, *new].count("-") > 1:
         raise UsageError("Standard input can be one of the recordings, not several.")
 
     from tracekit.checks.changes import check_changes
-    from tracekit.checks.outcome import exit_code
-    from tracekit.checks.requirements import parse_change
+    from tracekit.checks.parser import parse_change
+    from tracekit.checks.results import exit_code
     from tracekit.comparison import compare
-    from tracekit.comparison.recorded import REPEATED
+    from tracekit.comparison.cautions import REPEATED
     from tracekit.report.comparison import json, markdown, text
 
     changes = [parse_change(text) for text in fail_on]
-    base_runs = [analyse((one,), _of_run(choice, base_run)) for one in bases]
-    new_runs = [analyse((one,), _of_run(choice, new_run)) for one in new]
+    base_runs = [analyse((path,), _of_run(choice, base_run)) for path in base_inputs]
+    new_runs = [analyse((path,), _of_run(choice, new_run)) for path in new]
     comparison = compare(base_runs, new_runs)
     results = check_changes(comparison, changes, strict)
     if chosen == "html":
@@ -106,10 +107,10 @@ def compare_command(
         for caution in comparison.cautions:
             if caution.code == REPEATED:
                 click.echo(f"caution: {caution.message}", err=True)
-    for one in results:
-        if output != "-" and one.outcome != "passed":
-            click.echo(f"{one.outcome}: {one.change.text}", err=True)
-    _exit(exit_code(one.outcome for one in results))
+    for check in results:
+        if output != "-" and check.outcome != "passed":
+            click.echo(f"{check.outcome}: {check.change.text}", err=True)
+    _exit(exit_code(check.outcome for check in results))
 
 
 def _of_run(choice: Choice, run: int | None) -> Choice:

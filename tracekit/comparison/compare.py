@@ -10,15 +10,15 @@ import numpy as np
 from tracekit.analysis.result import Analysis
 from tracekit.comparison import functions as by_function
 from tracekit.comparison.bootstrap import (
+    ColumnStatistic,
     Panel,
-    Wanted,
     estimate,
+    fewest_values,
     intervals,
-    needed,
 )
-from tracekit.comparison.metrics import METRICS, PREPARING, Column, GroupSide, Metric
-from tracekit.comparison.observations import Amount, Observations, Unit, pooled
-from tracekit.comparison.recorded import cautions, other_verdict_bases, repeated, side_of
+from tracekit.comparison.cautions import cautions, describe_side, other_verdict_bases, repeated
+from tracekit.comparison.metrics import METRICS, RUN_METRICS, Column, GroupMetric, GroupSide
+from tracekit.comparison.observations import Amount, Observations, Unit, concatenated
 from tracekit.comparison.result import (
     Change,
     Comparison,
@@ -38,27 +38,27 @@ _MOST_GROUPS = 20
 
 
 def compare(base: Sequence[Analysis], new: Sequence[Analysis]) -> Comparison:
-    """Say what differs between two sides, and whether it may be chance; several analyses are repetitions.
+    """Return the differences between two sides, with intervals; several analyses of a side are repetitions.
 
-    The order within a side does not matter, and swapping the sides turns every difference round. Raises
+    The order within a side does not matter, and swapping the sides negates every difference. Raises
     ``UsageError`` for a side without an analysis.
     """
     if not base or not new:
         raise UsageError("A comparison needs a recording on each side.")
-    sides = [[Observations(one) for one in side] for side in (base, new)]
-    of_base, of_new = side_of(sides[0]), side_of(sides[1])
+    sides = [[Observations(analysis) for analysis in side] for side in (base, new)]
+    base_side, new_side = describe_side(sides[0]), describe_side(sides[1])
     groups, one_sided, left_out = _groups(*sides)
     changed, missing = _functions(*sides)
     return Comparison(
-        base=of_base,
-        new=of_new,
+        base=base_side,
+        new=new_side,
         cautions=(
             *repeated(*sides),
-            *cautions(of_base, of_new, one_sided),
+            *cautions(base_side, new_side, one_sided),
             *other_verdict_bases(*sides),
         ),
         groups=groups,
-        preparing=tuple(_preparing(*sides)),
+        preparing=tuple(_run_metrics(*sides)),
         functions=changed,
         one_sided=one_sided,
         functions_missing=missing,
@@ -74,25 +74,30 @@ _Key = tuple[GroupKind, str, str]
 def _groups(
     base: Sequence[Observations], new: Sequence[Observations]
 ) -> tuple[tuple[Group, ...], tuple[OneSided, ...], int]:
-    """Return all windows, each kind and each model that both sides have, and what only one side has."""
-    found: dict[bytes, Group] = {}
+    """Return the groups that both sides have, those of one side only, and the number of groups left out.
+
+    The groups are all windows, each kind of windows, and each model. Groups of exactly the same windows (the
+    only model, say, and all windows) are merged.
+    """
+    by_windows: dict[bytes, Group] = {}
     one_sided: list[OneSided] = []
     keys: list[_Key] = [("all", "", ""), *sorted(_keys(base) | _keys(new))]
     counts = {key: sum(_side(side, key).windows for side in (base, new)) for key in keys}
-    kept = sorted(keys[1:], key=lambda key: (-counts[key], key))[:_MOST_GROUPS]
-    for key in [keys[0], *sorted(kept)]:
+    largest = sorted(keys[1:], key=lambda key: (-counts[key], key))[:_MOST_GROUPS]
+    for key in [keys[0], *sorted(largest)]:
         sides = _side(base, key), _side(new, key)
         empty = [not side.windows for side in sides]
         if key[0] != "all" and any(empty):
             filled = sides[empty.index(False)]
             one_sided.append(OneSided(*key, "new" if empty[0] else "base", filled.windows))
             continue
-        same = b"".join(rows.tobytes() + b"|" for side in sides for rows in side.rows)
-        if same in found:
-            found[same] = replace(found[same], also=(*found[same].also, key))
+        windows = b"".join(rows.tobytes() + b"|" for side in sides for rows in side.rows)
+        if windows in by_windows:
+            same = by_windows[windows]
+            by_windows[windows] = replace(same, also=(*same.also, key))
         else:
-            found[same] = Group(*key, sides[0].windows, sides[1].windows, tuple(_rows(*sides)))
-    return tuple(found.values()), tuple(one_sided), len(keys) - 1 - len(kept)
+            by_windows[windows] = Group(*key, sides[0].windows, sides[1].windows, tuple(_rows(*sides)))
+    return tuple(by_windows.values()), tuple(one_sided), len(keys) - 1 - len(largest)
 
 
 def _keys(side: Sequence[Observations]) -> set[_Key]:
@@ -114,83 +119,99 @@ def _side(runs: Sequence[Observations], key: _Key) -> GroupSide:
     return GroupSide(runs, [masks[kind](run) for run in runs])
 
 
-_Pair = tuple[Metric, Column, Column]
+_MetricColumns = tuple[GroupMetric, Column, Column]
+"""A metric with its columns in BASE and in NEW."""
 
 
 def _rows(base: GroupSide, new: GroupSide) -> Iterator[Difference]:
-    """Yield the group's numbers, without those that neither side shows."""
+    """Yield the group's rows, without those that neither side shows."""
     columns = [(metric, base.column(metric), new.column(metric)) for metric in METRICS]
-    told = [
-        (metric, of_base, of_new)
-        for metric, of_base, of_new in columns
-        if metric.always or of_base.value.value is not None or of_new.value.value is not None
+    listed = [
+        (metric, base_column, new_column)
+        for metric, base_column, new_column in columns
+        if metric.always or base_column.value.value is not None or new_column.value.value is not None
     ]
-    # A share that some windows leave open is taken twice more, at both ends of what it can be.
-    open_ = [at for at, (_, of_base, of_new) in enumerate(told) if _is_open(of_base, of_new)]
-    ends: list[_Pair] = []
-    for metric, of_base, of_new in (told[at] for at in open_):
-        ends += [(metric, of_base.highest, of_new), (metric, of_base, of_new.highest)]
-    rows = list(_differences(base, new, told, ends))
-    for place, at in enumerate(open_):
-        start = len(told) + 2 * place
-        rows[at] = _between(rows[at], *rows[start : start + 2])
-    alike = base.sources == new.sources or not (base.sources and new.sources)
-    for (metric, _, _), row in zip(told, rows, strict=False):
-        yield row if alike or metric.quantity != "length" else _other_windows(row, base, new)
+    # A share that windows of unknown engine leave open is computed twice more, at both ends of its range. All
+    # rows are resampled together; the two extra ones of the n-th open row follow the listed rows:
+    #   [listed … | lowest, highest of the 1st | lowest, highest of the 2nd | …]
+    open_rows = [row for row, (_, of_base, of_new) in enumerate(listed) if _is_open(of_base, of_new)]
+    extremes: list[_MetricColumns] = []
+    for metric, of_base, of_new in (listed[row] for row in open_rows):
+        extremes += [(metric, of_base.highest, of_new), (metric, of_base, of_new.highest)]
+    differences = list(_differences(base, new, listed, extremes))
+    for number, row in enumerate(open_rows):
+        start = len(listed) + 2 * number
+        differences[row] = _open_share(differences[row], *differences[start : start + 2])
+    same_sources = base.sources == new.sources or not (base.sources and new.sources)
+    for (metric, _, _), row_difference in zip(listed, differences, strict=False):
+        if same_sources or metric.quantity != "length":
+            yield row_difference
+        else:
+            yield _incomparable_lengths(row_difference, base, new)
 
 
 def _differences(
-    base: GroupSide, new: GroupSide, told: Sequence[_Pair], ends: Sequence[_Pair]
+    base: GroupSide,
+    new: GroupSide,
+    listed: Sequence[_MetricColumns],
+    extremes: Sequence[_MetricColumns],
 ) -> Iterator[Difference]:
-    pairs = [*told, *ends]
-    wanted = [Wanted(at, metric.statistic) for at, (metric, _, _) in enumerate(pairs)]
-    found = intervals(
-        Panel(tuple(int(rows.sum()) for rows in base.rows), tuple(one.values for _, one, _ in pairs)),
-        Panel(tuple(int(rows.sum()) for rows in new.rows), tuple(one.values for _, _, one in pairs)),
-        [*_shared(wanted[: len(told)], told), *wanted[len(told) :]],
+    pairs = [*listed, *extremes]
+    statistics = [
+        ColumnStatistic(position, metric.statistic) for position, (metric, _, _) in enumerate(pairs)
+    ]
+    row_intervals = intervals(
+        Panel(tuple(int(rows.sum()) for rows in base.rows), tuple(column.values for _, column, _ in pairs)),
+        Panel(tuple(int(rows.sum()) for rows in new.rows), tuple(column.values for _, _, column in pairs)),
+        [*_share_columns(statistics[: len(listed)], listed), *statistics[len(listed) :]],
     )
-    for (metric, of_base, of_new), interval in zip(pairs, found, strict=True):
+    for (metric, of_base, of_new), interval in zip(pairs, row_intervals, strict=True):
         units = of_base.unit, of_new.unit
-        yield difference(metric.name, units, of_base.value, of_new.value, interval, needed(metric.statistic))
+        fewest = fewest_values(metric.statistic)
+        yield difference(metric.name, units, of_base.value, of_new.value, interval, fewest)
 
 
 def _is_open(base: Column, new: Column) -> bool:
-    both = base.value.value is not None and new.value.value is not None
-    return both and not (base.most is None and new.most is None)
+    both_have_values = base.value.value is not None and new.value.value is not None
+    return both_have_values and not (base.most is None and new.most is None)
 
 
-def _between(row: Difference, lowest: Difference, highest: Difference) -> Difference:
-    """Judge a share that windows without an engine leave open: only if both ends say the same."""
+def _open_share(row: Difference, lowest: Difference, highest: Difference) -> Difference:
+    """Return the row of a share with windows of unknown engine: decided only if both extremes agree."""
     if lowest.judgement == highest.judgement:
         return replace(row, low=lowest.low, high=highest.high, judgement=lowest.judgement)
-    silent = [
+    unknown = [
         f"{side.total - side.count:,} of {side.total:,} windows in {name}"
         for name, side in (("BASE", row.base), ("NEW", row.new))
         if side.most is not None
     ]
-    why = f"{' and '.join(silent)} tell no engine, and the answer depends on them"
-    return refused(row.metric, row.unit, row.base, row.new, why)
+    reason = f"the engine of {' and '.join(unknown)} is unknown, and the result depends on them"
+    return incomparable(row.metric, row.unit, row.base, row.new, reason)
 
 
-def _other_windows(row: Difference, base: GroupSide, new: GroupSide) -> Difference:
-    """Refuse to subtract lengths of what is not the same thing: a prediction and an engine's interval."""
+def _incomparable_lengths(row: Difference, base: GroupSide, new: GroupSide) -> Difference:
+    """Return the row of lengths of different things, such as a prediction and an engine's interval."""
     names = [" and ".join(sorted(side.sources)) or "nothing" for side in (base, new)]
-    why = f"windows come from {names[0]} in BASE and from {names[1]} in NEW, whose lengths do not compare"
-    return refused(row.metric, row.unit, row.base, row.new, why)
+    reason = f"windows come from {names[0]} in BASE and from {names[1]} in NEW, so lengths cannot be compared"
+    return incomparable(row.metric, row.unit, row.base, row.new, reason)
 
 
-def refused(name: str, unit: Unit, base: Value, new: Value, why: str) -> Difference:
-    """Return a row whose sides are told and not subtracted."""
-    base, new = replace(base, missing=why), replace(new, missing=why)
+def incomparable(name: str, unit: Unit, base: Value, new: Value, reason: str) -> Difference:
+    """Return a row with the values of both sides and without a difference."""
+    base, new = replace(base, missing=reason), replace(new, missing=reason)
     return Difference(name, unit, base, new, None, None, None, "not measurable")
 
 
-def _shared(wanted: Sequence[Wanted], told: Sequence[_Pair]) -> list[Wanted]:
-    """Point percentiles of the same windows to one column, which is then sorted once."""
+def _share_columns(
+    statistics: Sequence[ColumnStatistic], listed: Sequence[_MetricColumns]
+) -> list[ColumnStatistic]:
+    """Let percentiles of the same windows use one column, which is then sorted once."""
     first: dict[tuple[str, str, str], int] = {}
     return [
-        Wanted(first.setdefault((metric.quantity, metric.engine, metric.part), one.column), one.statistic)
-        for one, (metric, _, _) in zip(wanted, told, strict=True)
+        ColumnStatistic(
+            first.setdefault((metric.quantity, metric.engine, metric.part), spec.column), spec.statistic
+        )
+        for spec, (metric, _, _) in zip(statistics, listed, strict=True)
     ]
 
 
@@ -202,25 +223,26 @@ def difference(
     interval: tuple[float, float] | None,
     fewest: int,
 ) -> Difference:
-    """Return one row, judged; numbers of different bases or units are not subtracted."""
+    """Return one row with its judgement; numbers of different bases or units are not subtracted."""
     if base.value is not None and new.value is not None and _differ(units, base, new):
-        why = f"{base.basis} in BASE and {new.basis} in NEW" if units[0] == units[1] else " and ".join(units)
-        return refused(name, units[0], base, new, f"{why}, which do not compare")
+        bases = f"{base.basis} in BASE and {new.basis} in NEW"
+        reason = f"{bases if units[0] == units[1] else ' and '.join(units)}, which cannot be compared"
+        return incomparable(name, units[0], base, new, reason)
     if base.value is None or new.value is None:
         unit = units[1] if base.value is None else units[0]
         return Difference(name, unit, base, new, None, None, None, "not measurable")
     change = new.value - base.value
     if interval is None or min(base.count, new.count) < fewest:
         return Difference(name, units[0], base, new, change, None, None, "too few to tell")
-    return Difference(name, units[0], base, new, change, *interval, _judge(base.value, change, *interval))
+    return Difference(name, units[0], base, new, change, *interval, _judgement(base.value, change, *interval))
 
 
 def _differ(units: tuple[Unit, Unit], base: Value, new: Value) -> bool:
-    # A share or a count of windows stays one, however each window is known.
+    # Shares and counts of windows are comparable whatever the basis of each window.
     return units[0] != units[1] or (units[0] in ("ns", "cycles", "events") and base.basis != new.basis)
 
 
-def _judge(base: float, change: float, low: float, high: float) -> Judgement:
+def _judgement(base: float, change: float, low: float, high: float) -> Judgement:
     if low <= 0 <= high or abs(change) <= 1e-9 * abs(base):
         return "within the noise"
     return "higher" if change > 0 else "lower"
@@ -229,16 +251,18 @@ def _judge(base: float, change: float, low: float, high: float) -> Judgement:
 # Whole runs, and functions ---------------------------------------------------------------------------------
 
 
-def _preparing(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Difference]:
-    """Yield what loading and compiling took in each run; one number per run."""
-    for name in PREPARING:
-        sides = [[run.preparing(Phase(name)) for run in side] for side in (base, new)]
+def _run_metrics(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Difference]:
+    """Yield the rows of loading and compiling; one number per run."""
+    for name in RUN_METRICS:
+        sides = [[run.preparation(Phase(name)) for run in side] for side in (base, new)]
         values = [_of_runs(side) for side in sides]
         if all(value.value is None for value in values):
             continue
-        panels = [Panel((1,) * len(side), (pooled([[_or_nan(one)] for one in side]),)) for side in sides]
-        interval = intervals(panels[0], panels[1], [Wanted(0, "mean")])[0]
-        yield difference(name, ("ns", "ns"), values[0], values[1], interval, needed("mean"))
+        panels = [
+            Panel((1,) * len(side), (concatenated([[_or_nan(amount)] for amount in side]),)) for side in sides
+        ]
+        interval = intervals(panels[0], panels[1], [ColumnStatistic(0, "mean")])[0]
+        yield difference(name, ("ns", "ns"), values[0], values[1], interval, fewest_values("mean"))
 
 
 def _or_nan(amount: Amount) -> float:
@@ -246,40 +270,45 @@ def _or_nan(amount: Amount) -> float:
 
 
 def _of_runs(amounts: Sequence[Amount]) -> Value:
-    known = [one.value for one in amounts if one.value is not None]
-    bases = sorted({one.basis for one in amounts if one.value is not None})
-    if not known:
+    values = [amount.value for amount in amounts if amount.value is not None]
+    bases = sorted({amount.basis for amount in amounts if amount.value is not None})
+    if not values:
         return Value(None, 0, len(amounts), missing=amounts[0].missing)
     if len(bases) > 1:
-        why = f"the runs are {' and '.join(bases)}, which one number does not mix"
-        return Value(None, 0, len(amounts), missing=why)
-    return Value(float(np.mean(known)), len(known), len(amounts), bases[0])
+        reason = f"some runs are {' and some '.join(bases)}, which one number cannot combine"
+        return Value(None, 0, len(amounts), missing=reason)
+    return Value(float(np.mean(values)), len(values), len(amounts), bases[0])
 
 
 def _functions(
     base: Sequence[Observations], new: Sequence[Observations]
 ) -> tuple[tuple[FunctionChange, ...], str]:
-    """Return the functions that changed beyond the noise, or why they cannot be compared."""
-    if why := by_function.problem(base, new):
-        return (), why
+    """Return the functions that changed beyond the noise, or the reason why they cannot be compared."""
+    if reason := by_function.problem(base, new):
+        return (), reason
     weights = [[by_function.weights_of(run) for run in side] for side in (base, new)]
     names = by_function.largest_changes(*weights)
     panels = [
         Panel(
             tuple(run.windows for run in side),
-            tuple(pooled([run.per_window(name) for run in side]) for name in names),
+            tuple(concatenated([run.per_window(name) for run in side]) for name in names),
         )
         for side in weights
     ]
-    found = intervals(panels[0], panels[1], [Wanted(at, "mean") for at in range(len(names))])
+    function_intervals = intervals(
+        panels[0], panels[1], [ColumnStatistic(column, "mean") for column in range(len(names))]
+    )
     unit: Unit = next(iter(by_function.units_of(base)))
     rows = []
-    for at, ((binary, symbol, engine), interval) in enumerate(zip(names, found, strict=True)):
+    for column, ((binary, symbol, engine), interval) in enumerate(
+        zip(names, function_intervals, strict=True)
+    ):
         of_base, of_new = (
-            Value(estimate(panel.columns[at], "mean"), sum(panel.sizes), sum(panel.sizes), "sampled")
+            Value(estimate(panel.columns[column], "mean"), sum(panel.sizes), sum(panel.sizes), "sampled")
             for panel in panels
         )
-        row = difference("weight per window", (unit, unit), of_base, of_new, interval, needed("mean"))
+        fewest = fewest_values("mean")
+        row = difference("weight per window", (unit, unit), of_base, of_new, interval, fewest)
         if row.judgement in ("higher", "lower"):
             rows.append(FunctionChange(binary, symbol, engine, _change(row), row))
     return tuple(rows), ""

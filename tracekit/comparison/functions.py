@@ -1,4 +1,4 @@
-"""Functions by sampled weight in each window: which appeared, vanished, grew or shrank between two sides."""
+"""Sampled weight of functions per window: the functions that differ most between two sides."""
 
 from __future__ import annotations
 
@@ -15,35 +15,37 @@ from tracekit.model.columns import IntArray
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import ENGINES
 
-MOST = 20
-"""Functions that are compared: those whose weight per window differs most."""
+MOST_FUNCTIONS = 20
+"""Only the functions whose weight per window differs most are compared."""
 UNNAMED = "(no symbol)"
 Function = tuple[str, str, str]
 """Binary, symbol, engine. Functions without a symbol are one per binary: addresses differ from run to run."""
 
 
 @dataclass(frozen=True)
-class Weights:
-    """What one run's functions weigh, one row per (function, window) that has samples."""
+class FunctionWeights:
+    """The sampled weights of a run's functions, one row per (function, window) that has samples."""
 
     rows: pd.DataFrame
     windows: int
 
     def per_window(self, function: Function) -> FloatArray:
         """Return a function's weight in each window; without a sample it is 0."""
-        own = self.rows[self.rows["function"].isin([function]).to_numpy(bool)]
+        matches = self.rows[self.rows["function"].isin([function]).to_numpy(bool)]
         return np.bincount(
-            own["window"].to_numpy(np.int64), own["weight"].to_numpy(np.float64), minlength=self.windows
+            matches["window"].to_numpy(np.int64),
+            matches["weight"].to_numpy(np.float64),
+            minlength=self.windows,
         ).astype(np.float64)
 
 
-def weights_of(run: Observations) -> Weights:
-    """Return the weights of a run's functions: of the frame that decided a sample's engine, else its leaf."""
+def weights_of(run: Observations) -> FunctionWeights:
+    """Return the weights of a run's functions: the frame that decided a sample's engine, else its leaf."""
     trace, labels = run.analysis.trace, run.analysis.labels
     sample, window = run.analysis.members.sample, run.analysis.members.window
     stack_ids = trace.samples["stack_id"].to_numpy()[sample]
-    held = stack_ids >= 0
-    sample, window, stack_ids = sample[held], window[held], stack_ids[held]
+    has_stack = stack_ids >= 0
+    sample, window, stack_ids = sample[has_stack], window[has_stack], stack_ids[has_stack]
     deciding = deciding_frames(labels.classification, trace.stacks, stack_ids)
     frame = pd.DataFrame(
         {
@@ -58,14 +60,15 @@ def weights_of(run: Observations) -> Weights:
     names = {}
     for frame_id, engine in frame[["frame", "engine"]].drop_duplicates().itertuples(index=False):
         symbol = str(trace.stacks.symbols[frame_id])
-        named = symbol if has_symbol(symbol) else UNNAMED
-        names[frame_id, engine] = (str(trace.stacks.binary_names[frame_id]), named, str(ENGINES[engine]))
+        symbol = symbol if has_symbol(symbol) else UNNAMED
+        names[frame_id, engine] = (str(trace.stacks.binary_names[frame_id]), symbol, str(ENGINES[engine]))
     pairs = zip(frame["frame"].tolist(), frame["engine"].tolist(), strict=True)
     frame["function"] = pd.Series([names[pair] for pair in pairs], index=frame.index, dtype=object)
-    return Weights(frame[["function", "window", "weight"]], run.count)
+    return FunctionWeights(frame[["function", "window", "weight"]], run.count)
 
 
 def _leaves(run: Observations, stack_ids: np.ndarray[tuple[int], np.dtype[np.int32]]) -> IntArray:
+    """Return the leaf's frame of each stack; -1 for an empty stack."""
     stacks = run.analysis.trace.stacks
     starts, ends = stacks.offsets[:-1][stack_ids], stacks.offsets[1:][stack_ids]
     leaves: IntArray = np.append(stacks.frame_ids, np.int32(-1)).astype(np.int64)[
@@ -74,18 +77,18 @@ def _leaves(run: Observations, stack_ids: np.ndarray[tuple[int], np.dtype[np.int
     return leaves
 
 
-def largest_changes(base: Sequence[Weights], new: Sequence[Weights]) -> list[Function]:
-    """Return the functions whose weight per window differs most between the sides, at most ``MOST``."""
+def largest_changes(base: Sequence[FunctionWeights], new: Sequence[FunctionWeights]) -> list[Function]:
+    """Return the functions whose weight per window differs most, at most ``MOST_FUNCTIONS``."""
     of_base, of_new = _means(base), _means(new)
     changes = {
         function: abs(of_new.get(function, 0.0) - of_base.get(function, 0.0))
         for function in of_base.keys() | of_new.keys()
     }
     changed = [function for function, change in changes.items() if change > 0]
-    return sorted(changed, key=lambda function: (-changes[function], function))[:MOST]
+    return sorted(changed, key=lambda function: (-changes[function], function))[:MOST_FUNCTIONS]
 
 
-def _means(runs: Iterable[Weights]) -> dict[Function, float]:
+def _means(runs: Iterable[FunctionWeights]) -> dict[Function, float]:
     runs = list(runs)
     windows = max(1, sum(run.windows for run in runs))
     rows = pd.concat([run.rows for run in runs], ignore_index=True)
@@ -94,7 +97,7 @@ def _means(runs: Iterable[Weights]) -> dict[Function, float]:
 
 
 def problem(base: Sequence[Observations], new: Sequence[Observations]) -> str:
-    """Say why functions cannot be compared; "" where they can."""
+    """Return the reason why functions cannot be compared; "" where they can."""
     for name, side in (("BASE", base), ("NEW", new)):
         for run in side:
             trace = run.analysis.trace
@@ -104,10 +107,10 @@ def problem(base: Sequence[Observations], new: Sequence[Observations]) -> str:
                 return f"not measurable in {name}: there is no window"
     units = units_of(base) | units_of(new)
     if len(units) > 1:
-        return f"samples are weighed in {' and '.join(sorted(units))}, which do not compare"
+        return f"samples are weighted in {' and '.join(sorted(units))}, which cannot be compared"
     return ""
 
 
 def units_of(side: Sequence[Observations]) -> set[WeightUnit]:
-    """Return what the samples of a side count."""
+    """Return the units in which the samples of a side are weighted."""
     return {run.analysis.trace.weight_unit for run in side}

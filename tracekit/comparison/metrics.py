@@ -1,4 +1,4 @@
-"""The metrics of a comparison, and what one side of a group of windows shows of each."""
+"""The metrics of a comparison, and their values on one side of a group of windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from tracekit.comparison.bootstrap import Statistic, estimate
-from tracekit.comparison.observations import FloatArray, Observations, Quantity, Unit, pooled
+from tracekit.comparison.observations import FloatArray, Observations, Quantity, Unit, concatenated
 from tracekit.comparison.result import Value
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import ANE_INTERVALS, ANE_TABLES
@@ -17,13 +17,13 @@ from tracekit.model.vocabulary import SERVING, Engine
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
 VERDICTS = (*map(str, SERVING), "MIXED", "UNKNOWN")
-_MOST_NAMED = 3
-_AWAITED = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
+_MOST_NAMES = 3
+_WAITED_FOR = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
 
 
 @dataclass(frozen=True)
-class Metric:
-    """One number of a group of windows: which column, over which of the windows, by which statistic."""
+class GroupMetric:
+    """One number of a group of windows: a statistic of a column over all, first or warm windows."""
 
     name: str
     quantity: str
@@ -31,42 +31,43 @@ class Metric:
     engine: str = ""
     part: str = ""
     always: bool = False
-    """Told even where neither side shows it."""
+    """Listed even where neither side shows it."""
 
 
-def _metrics() -> Iterator[Metric]:
+def _metrics() -> Iterator[GroupMetric]:
     for name, fraction in PERCENTILES.items():
-        yield Metric(name, "length", fraction, always=True)
+        yield GroupMetric(name, "length", fraction, always=True)
     for name, fraction in PERCENTILES.items():
-        yield Metric(f"warm {name}", "length", fraction, part="warm")
-    yield Metric("first", "length", 0.5, part="first")
+        yield GroupMetric(f"warm {name}", "length", fraction, part="warm")
+    yield GroupMetric("first", "length", 0.5, part="first")
     for name in VERDICTS:
-        yield Metric(f"{name} share", "share", "mean", name)
+        yield GroupMetric(f"{name} share", "share", "mean", name)
     for engine in SERVING:
-        yield Metric(f"{engine} busy", "busy", "mean", engine)
-        yield Metric(f"{engine} busy share", "busy share", "mean", engine)
+        yield GroupMetric(f"{engine} busy", "busy", "mean", engine)
+        yield GroupMetric(f"{engine} busy share", "busy share", "mean", engine)
     for engine in SERVING:
-        yield Metric(f"{engine} samples", "samples", "mean", engine)
-    for engine in _AWAITED:
-        yield Metric(f"{engine} waiting", "waiting", "mean", engine)
-    yield Metric("hand-offs", "hand-offs", "mean")
+        yield GroupMetric(f"{engine} samples", "samples", "mean", engine)
+    for engine in _WAITED_FOR:
+        yield GroupMetric(f"{engine} waiting", "waiting", "mean", engine)
+    yield GroupMetric("hand-offs", "hand-offs", "mean")
 
 
-METRICS: tuple[Metric, ...] = tuple(_metrics())
-PREPARING = ("load", "compile")
+METRICS: tuple[GroupMetric, ...] = tuple(_metrics())
+RUN_METRICS = ("load", "compile")
 """Metrics of whole runs."""
 
 
 def all_names() -> list[str]:
     """Return the names of every metric that a comparison can have."""
-    return list(chain((metric.name for metric in METRICS), PREPARING))
+    return list(chain((metric.name for metric in METRICS), RUN_METRICS))
 
 
 @dataclass(frozen=True)
 class Column:
     """A metric's value per window, NaN where a window does not count, and the side's number.
 
-    Of a share of which some windows tell nothing, these are the least that they can have; ``most`` the most.
+    Where the engine of some windows is unknown, a share lies in a range: ``values`` and ``value`` have the
+    least that these windows can contribute, ``most`` the most.
     """
 
     values: FloatArray
@@ -76,7 +77,7 @@ class Column:
 
     @property
     def highest(self) -> Column:
-        """The same with the most that windows can have."""
+        """The same column with the most that windows of unknown engine can contribute."""
         if self.most is None:
             return self
         return Column(self.most, replace(self.value, value=self.value.most), self.unit)
@@ -84,42 +85,47 @@ class Column:
 
 @dataclass(frozen=True)
 class GroupSide:
-    """One side of one group: its runs, and which windows of each."""
+    """One side of one group: its runs, and the mask of each run's windows that belong to the group."""
 
     runs: Sequence[Observations]
     rows: Sequence[BoolArray]
 
     @property
     def windows(self) -> int:
-        """How many the side has."""
+        """The number of windows on this side."""
         return sum(int(rows.sum()) for rows in self.rows)
 
     @property
     def sources(self) -> set[str]:
-        """Where the windows come from; the Neural Engine's table has two names."""
-        found = {str(one) for run, rows in zip(self.runs, self.rows, strict=True) for one in run.source[rows]}
-        return {ANE_INTERVALS if one in ANE_TABLES else one for one in found}
+        """The sources of the windows; the Neural Engine's table has two names, which count as one."""
+        runs = zip(self.runs, self.rows, strict=True)
+        sources = {str(source) for run, rows in runs for source in run.source[rows]}
+        return {ANE_INTERVALS if source in ANE_TABLES else source for source in sources}
 
-    def column(self, metric: Metric) -> Column:
-        """Return what the windows show of a metric, and the side's number."""
-        found = [run.quantity(metric.quantity, metric.engine) for run in self.runs]
-        chosen = [self._part(run, rows, metric.part) for run, rows in zip(self.runs, self.rows, strict=True)]
-        asked = np.concatenate([part[rows] for part, rows in zip(chosen, self.rows, strict=True)])
-        values = pooled([one.values[rows] for one, rows in zip(found, self.rows, strict=True)])
-        values = np.where(asked, values, np.nan)
-        units = {one.unit for one in found}
-        missing = self._missing(found, chosen, metric)
+    def column(self, metric: GroupMetric) -> Column:
+        """Return a metric's value in each window, and the side's number."""
+        quantities = [run.quantity(metric.quantity, metric.engine) for run in self.runs]
+        # Columns keep the length of the whole group, so that all metrics share one panel of windows: windows
+        # that a metric leaves out (the first ones of a warm metric) are NaN.
+        counted = [self._part(run, rows, metric.part) for run, rows in zip(self.runs, self.rows, strict=True)]
+        is_counted = np.concatenate([part[rows] for part, rows in zip(counted, self.rows, strict=True)])
+        values = concatenated(
+            [quantity.values[rows] for quantity, rows in zip(quantities, self.rows, strict=True)]
+        )
+        values = np.where(is_counted, values, np.nan)
+        units = {quantity.unit for quantity in quantities}
+        missing = self._missing(quantities, counted, metric)
         if len(units) > 1:
-            missing = f"the runs count {' and '.join(sorted(units))}"
-        unit, total, known = found[0].unit, int(asked.sum()), ~np.isnan(values)
+            missing = f"the runs are weighted in {' and '.join(sorted(units))}"
+        unit, total, has_value = quantities[0].unit, int(is_counted.sum()), ~np.isnan(values)
         if missing:
             return Column(np.full(len(values), np.nan), Value(None, 0, total, missing=missing), unit)
-        bases = {basis for one, part in zip(found, chosen, strict=True) for basis in one.bases(part)}
-        basis, count = " and ".join(sorted(bases)), int(known.sum())
-        if metric.quantity == "share" and count < total:  # of windows that tell no engine, none or all
-            least, most = (np.where(asked & ~known, fill, values) for fill in (0.0, 1.0))
-            ends = estimate(least, "mean"), estimate(most, "mean")
-            return Column(least, Value(ends[0], count, total, basis, most=ends[1]), unit, most)
+        basis, count = " and ".join(sorted(_bases(quantities, counted))), int(has_value.sum())
+        if metric.quantity == "share" and count < total:
+            # Of the windows whose engine is unknown, none or all may have it.
+            least, most = (np.where(is_counted & ~has_value, fill, values) for fill in (0.0, 1.0))
+            lowest, highest = estimate(least, "mean"), estimate(most, "mean")
+            return Column(least, Value(lowest, count, total, basis, most=highest), unit, most)
         return Column(values, Value(estimate(values, metric.statistic), count, total, basis), unit)
 
     @staticmethod
@@ -128,28 +134,37 @@ class GroupSide:
             return rows & run.first
         return rows & ~run.first if part == "warm" else rows
 
-    def _missing(self, found: Sequence[Quantity], chosen: Sequence[BoolArray], metric: Metric) -> str:
-        """Say why the runs give no number, and which of them; a run with other windows is passed over."""
-        alone = len(self.runs) == 1
+    def _missing(
+        self, quantities: Sequence[Quantity], counted: Sequence[BoolArray], metric: GroupMetric
+    ) -> str:
+        """Return the reason why the runs give no number, and which runs; a run without windows is skipped."""
+        is_only_run = len(self.runs) == 1
         problems = [
-            (run, one.problem(part))
-            for run, one, part in zip(self.runs, found, chosen, strict=True)
-            if part.any() or alone
+            (run, quantity.problem(part))
+            for run, quantity, part in zip(self.runs, quantities, counted, strict=True)
+            if part.any() or is_only_run
         ]
         if not problems:
             return "there is no such window"
-        told = [(run, problem) for run, problem in problems if problem]
-        if told:
-            why = told[0][1]
-            return why if len(told) == len(problems) else f"{_names([run for run, _ in told])}: {why}"
-        bases = {basis for one, part in zip(found, chosen, strict=True) for basis in one.bases(part)}
+        failing = [(run, problem) for run, problem in problems if problem]
+        if failing:
+            reason = failing[0][1]
+            if len(failing) == len(problems):
+                return reason
+            return f"{_names([run for run, _ in failing])}: {reason}"
+        bases = _bases(quantities, counted)
         if len(bases) > 1 and not metric.quantity.endswith(("share", "hand-offs")):
-            return f"the runs are {' and '.join(sorted(bases))}, which one number does not mix"
+            return f"some runs are {' and some '.join(sorted(bases))}, which one number cannot combine"
         return ""
 
 
+def _bases(quantities: Sequence[Quantity], counted: Sequence[BoolArray]) -> set[str]:
+    parts = zip(quantities, counted, strict=True)
+    return {basis for quantity, part in parts for basis in quantity.bases(part)}
+
+
 def _names(runs: Sequence[Observations]) -> str:
-    """Return which runs are meant: ``A, run 1 and B, run 1``."""
+    """Return the names of runs: ``A, run 1 and B, run 1``."""
     names = [f"{run.analysis.trace.info.name}, run {run.analysis.trace.info.run}" for run in runs]
-    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-    return " and ".join(names[:_MOST_NAMED] + more)
+    more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    return " and ".join(names[:_MOST_NAMES] + more)

@@ -1,6 +1,6 @@
-"""What one analysis says of each of its windows, as columns of numbers that carry how they are known.
+"""Numbers of an analysis per window, as columns that carry their basis.
 
-Comparisons and gates read these and nothing else, so that they agree on what a recording can show.
+Comparisons and checks read these and nothing else, so that they agree on what a recording can show.
 """
 
 from __future__ import annotations
@@ -39,47 +39,47 @@ _TABLES = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number per window, NaN where nothing tells it; ``missing`` says why where no window can have one.
+    """One number per window, NaN where it is unknown; ``missing`` is the reason where no window can have one.
 
-    ``basis`` is each window's. Amounts of different bases are never put into one number; ``counted`` marks
-    what is counted or decided per window, where several bases may stand side by side.
+    ``basis`` is each window's. Amounts of different bases are never combined in one number; ``mixes_bases``
+    marks what is counted or decided per window, where several bases may be combined.
     """
 
     values: FloatArray
     unit: Unit
     basis: Names
     missing: str = ""
-    counted: bool = False
-    silent: str = "no window shows it"
-    """What is to be said where all of some windows are NaN."""
+    mixes_bases: bool = False
+    if_unknown: str = "no window shows it"
+    """The reason to give where all of the selected windows are NaN."""
 
     @property
     def most(self) -> float:
-        """The most that a window can have of which nothing tells the number; the least is 0."""
+        """The most that a window with an unknown number can have; the least is 0."""
         return 1.0 if self.unit == "share" else np.inf
 
     def bases(self, rows: BoolArray) -> tuple[str, ...]:
-        """Return the bases of those of the rows that are known."""
-        found = self.basis[rows & ~np.isnan(self.values)]
-        return tuple(sorted({str(one) for one in found} - {""}))
+        """Return the bases of those rows that have a number."""
+        bases = self.basis[rows & ~np.isnan(self.values)]
+        return tuple(sorted({str(basis) for basis in bases} - {""}))
 
     def problem(self, rows: BoolArray) -> str:
-        """Say why these rows give no number; "" where they give one."""
+        """Return the reason why these rows give no number; "" where they give one."""
         if not rows.any():
             return "there is no such window"
         if self.missing:
             return self.missing
         if np.isnan(self.values[rows]).all():
-            return self.silent
+            return self.if_unknown
         bases = self.bases(rows)
-        if len(bases) > 1 and not self.counted:
-            return f"the windows are {' and '.join(bases)}, which one number does not mix"
+        if len(bases) > 1 and not self.mixes_bases:
+            return f"some windows are {' and some '.join(bases)}, which one number cannot combine"
         return ""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A number of a whole run: None where the recording does not show it, and then why."""
+    """A number of a whole run; where the recording does not show it, None and the reason in ``missing``."""
 
     value: float | None
     basis: str = ""
@@ -98,22 +98,23 @@ class Observations:
         self.source: Names = analysis.window_rows["source"].astype("str").to_numpy(object)
         self.label: Names = analysis.window_rows["label"].to_numpy(object)
         self.model: Names = analysis.window_rows["model"].to_numpy(object)
-        self.verdict: Names = np.array([one.verdict for one in analysis.verdicts], object)
+        self.verdict: Names = np.array([verdict.verdict for verdict in analysis.verdicts], object)
         self.given: BoolArray = np.isin(self.source, GIVEN_SOURCES)
-        self._held: dict[tuple[str, str], Quantity] = {}
+        self._quantities: dict[tuple[str, str], Quantity] = {}
         rows = analysis.attribution_rows
         rows = rows[(rows["window_id"] >= 0).to_numpy(bool)]
         self._rows = rows.assign(engine=rows["engine"].astype("str"), phase=rows["phase"].astype("str"))
 
     # Which windows -----------------------------------------------------------------------------------------
 
-    def named(self, pattern: str) -> BoolArray:
+    def matching(self, pattern: str) -> BoolArray:
         """Mark the windows whose model or label is ``pattern``, in which ``*`` stands for anything."""
         if not pattern:
             return np.ones(self.count, bool)
         plain = pattern.replace("[", "[[]").replace("?", "[?]")
-        fits = {name for name in {*self.model, *self.label} if name and fnmatch.fnmatchcase(str(name), plain)}
-        return np.isin(self.model, list(fits)) | np.isin(self.label, list(fits))
+        names = {*self.model, *self.label}
+        matches = [name for name in names if name and fnmatch.fnmatchcase(str(name), plain)]
+        return np.isin(self.model, matches) | np.isin(self.label, matches)
 
     def names(self) -> list[str]:
         """Return every model and label, for messages."""
@@ -123,70 +124,71 @@ class Observations:
 
     def quantity(self, name: str, engine: str = "") -> Quantity:
         """Return a column: "length", "hand-offs", "share", "used share", "busy", "busy share", …"""
-        if (name, engine) not in self._held:
-            self._held[name, engine] = self._find(name, engine)
-        return self._held[name, engine]
+        if (name, engine) not in self._quantities:
+            self._quantities[name, engine] = self._compute(name, engine)
+        return self._quantities[name, engine]
 
-    def _find(self, name: str, engine: str) -> Quantity:
+    def _compute(self, name: str, engine: str) -> Quantity:
         if name == "length":
             return self._length()
         if name == "hand-offs":
             return self._hand_offs()
         if name == "share":
-            return self._decided(self.verdict == engine, engine)
-        one = Engine(engine)
+            return self._window_share(self.verdict == engine, engine)
+        engine = Engine(engine)
         if name == "used share":
-            return self._decided(self._uses(one), engine)
+            return self._window_share(self._uses(engine), engine)
         if name == "waiting":
-            return self._waiting(one)
+            return self._waiting(engine)
         if name == "samples":
-            return self._samples(one)
-        busy = self._busy(one)
+            return self._samples(engine)
+        busy = self._busy(engine)
         return busy if name == "busy" else self._per_length(busy)
 
     @cached_property
     def lengths_ns(self) -> FloatArray:
-        """The windows' lengths, whatever they mean."""
-        edges = self.windows["end_ns"] - self.windows["start_ns"]
-        return edges.to_numpy(np.float64)
+        """The windows' lengths, of user-supplied windows and whole runs as well."""
+        lengths = self.windows["end_ns"] - self.windows["start_ns"]
+        return lengths.to_numpy(np.float64)
 
     def _length(self) -> Quantity:
         missing = ""
         if self.count and self.given.all():
             whole = (self.source == "run").all()
             missing = (
-                "the one window is the whole run, so no inference has a length"
+                "the only window is the whole run, so no inference has a length"
                 if whole
-                else "you gave the windows, so their lengths are no finding"
+                else "the windows are user-supplied, so their lengths are not measurements"
             )
         basis = self.windows["basis"].astype("str").to_numpy(object)
         return Quantity(self.lengths_ns, "ns", basis, missing)
 
     def _per_window(self, rows: pd.DataFrame, name: str) -> FloatArray:
-        """Sum a column of the attribution per window; NaN where no row knows it."""
+        """Sum a column of the attribution per window; NaN where no row has a value."""
         rows = rows[rows[name].notna().to_numpy(bool)]
-        at = rows["window_id"].to_numpy(np.int64)
+        window = rows["window_id"].to_numpy(np.int64)
         amounts = rows[name].to_numpy(np.float64)
-        sums = np.bincount(at, amounts, minlength=self.count).astype(np.float64)  # int64 of no row
-        sums[np.bincount(at, minlength=self.count) == 0] = np.nan
+        # Without rows, bincount returns int64, which cannot hold NaN.
+        sums = np.bincount(window, amounts, minlength=self.count).astype(np.float64)
+        sums[np.bincount(window, minlength=self.count) == 0] = np.nan
         return sums
 
-    def _of(self, engine: Engine) -> pd.DataFrame:
+    def _inference_rows(self, engine: Engine) -> pd.DataFrame:
         rows = self._rows
         return rows[((rows["engine"] == engine) & rows["phase"].isin(_INFERENCE)).to_numpy(bool)]
 
-    def _all(self, basis: str) -> Names:
+    def _same_basis(self, basis: str) -> Names:
         return np.full(self.count, basis, object)
 
     def _busy(self, engine: Engine) -> Quantity:
-        values = self._per_window(self._of(engine), "busy_ns")
+        values = self._per_window(self._inference_rows(engine), "busy_ns")
         if engine in self.analysis.measured.engines:
             values = np.nan_to_num(values)
         elif not (values > 0).any():
-            return Quantity(values * np.nan, "ns", self._all(""), self.unmeasured(engine))
-        else:  # Core ML reports the CPU's part only sometimes: no row is no zero
+            return Quantity(values * np.nan, "ns", self._same_basis(""), self.unmeasured(engine))
+        else:  # Core ML reports the CPU's part only sometimes: a missing row does not mean 0
             values[~(values > 0)] = np.nan
-        return Quantity(values, "ns", self._all(Basis.MEASURED))
+        return Quantity(values, "ns", self._same_basis(Basis.MEASURED))
 
     def _per_length(self, busy: Quantity) -> Quantity:
         share = busy.values / np.maximum(self.lengths_ns, 1)  # noqa: PD011
@@ -202,130 +204,133 @@ class Observations:
         return ""
 
     def _samples(self, engine: Engine) -> Quantity:
-        values = np.nan_to_num(self._per_window(self._of(engine), "weight"))
+        values = np.nan_to_num(self._per_window(self._inference_rows(engine), "weight"))
         unit = self.analysis.trace.weight_unit
-        return Quantity(values, unit, self._all(Basis.SAMPLED), self._no_samples)
+        return Quantity(values, unit, self._same_basis(Basis.SAMPLED), self._no_samples)
 
     def _waiting(self, engine: Engine) -> Quantity:
         analysis = self.analysis
         totals = analysis.totals
-        own = totals[
-            (totals["engine"] == engine).to_numpy(bool) & totals["waiting_ns"].notna().to_numpy(bool)
-        ]
-        if not len(own):
-            missing = f"nothing tells when a thread waited for the {engine}"
-            return Quantity(np.full(self.count, np.nan), "ns", self._all(""), missing)
+        of_engine = (totals["engine"] == engine).to_numpy(bool)
+        total = totals[of_engine & totals["waiting_ns"].notna().to_numpy(bool)]
+        if not len(total):
+            missing = f"no data shows when a thread waited for the {engine}"
+            return Quantity(np.full(self.count, np.nan), "ns", self._same_basis(""), missing)
         rows = self._rows[(self._rows["engine"] == engine).to_numpy(bool)]
         values = np.nan_to_num(self._per_window(rows, "waiting_ns"))
-        if not analysis.measured.requests(engine):  # which of several calls waited, nothing tells
+        if not analysis.measured.requests(engine):
+            # Of several overlapping calls without a thread, any may have been the one that waited.
             thread = self.windows["thread_id"].to_numpy(np.int64)
             values[~self.given & (thread < 0) & ~self.windows["alone"].to_numpy(bool)] = np.nan
-        return Quantity(values, "ns", self._all(str(own["waiting_basis"].iloc[0])))
+        return Quantity(values, "ns", self._same_basis(str(total["waiting_basis"].iloc[0])))
 
     def _hand_offs(self) -> Quantity:
+        # Segments are ordered by window, then time: a change of engine between neighbours is a hand-off.
         segments = self.analysis.segments
         window = segments["window_id"].to_numpy(np.int64)
         engine = segments["engine"].astype("str").to_numpy(object)
-        known = np.bincount(window, minlength=self.count) > 0
+        has_segments = np.bincount(window, minlength=self.count) > 0
         changes = (window[1:] == window[:-1]) & (engine[1:] != engine[:-1])
         values = np.bincount(window[1:][changes], minlength=self.count).astype(np.float64)
-        values[~known] = np.nan
+        values[~has_segments] = np.nan
         bases = segments["basis"].astype("str").to_numpy(object)
-        basis = self._all("")
-        for one in (Basis.MEASURED, Basis.SAMPLED, Basis.INFERRED):  # the weakest of a window's segments
-            basis[window[bases == one]] = str(one)
-        missing = "" if known.any() else "no window shows when an engine worked"
-        return Quantity(values, "count", basis, missing, counted=True)
+        basis = self._same_basis("")
+        for weaker in (Basis.MEASURED, Basis.SAMPLED, Basis.INFERRED):  # the weakest of a window's segments
+            basis[window[bases == weaker]] = str(weaker)
+        missing = "" if has_segments.any() else "no window shows when an engine worked"
+        return Quantity(values, "count", basis, missing, mixes_bases=True)
 
     def _uses(self, engine: Engine) -> BoolArray:
-        own = self._of(engine)
-        requested = own["waiting_ns"].fillna(0) if self.analysis.measured.requests(engine) else 0
-        shown = (own["samples"] > 0) | (own["busy_ns"].fillna(0) > 0) | (requested > 0)
-        at = own["window_id"].to_numpy(np.int64)[shown.to_numpy(bool)]
-        marks: BoolArray = np.bincount(at, minlength=self.count) > 0
+        rows = self._inference_rows(engine)
+        requested = rows["waiting_ns"].fillna(0) if self.analysis.measured.requests(engine) else 0
+        shown = (rows["samples"] > 0) | (rows["busy_ns"].fillna(0) > 0) | (requested > 0)
+        window = rows["window_id"].to_numpy(np.int64)[shown.to_numpy(bool)]
+        marks: BoolArray = np.bincount(window, minlength=self.count) > 0
         return marks
 
-    def _decided(self, told: BoolArray, engine: str) -> Quantity:
-        """Return 1 where the verdict tells it, 0 where it tells another, NaN where nothing tells an engine.
+    def _window_share(self, matches: BoolArray, engine: str) -> Quantity:
+        """Return 1 where a window ``matches``, 0 where it does not, NaN where its engine is unknown.
 
-        A window's basis is its verdict's: measured where an engine was at work; where the one asked for is
-        told, that one.
+        A window's basis is its verdict's: measured where a table shows any engine at work. For a matching
+        window, that engine's own table counts.
         """
-        values = np.where(self.undecided & ~told, np.nan, told.astype(np.float64))
-        measured = np.any([self.at_work(one) for one in SERVING], axis=0)
-        if engine in [str(one) for one in SERVING]:
-            measured = np.where(told, self.at_work(Engine(engine)), measured)
+        values = np.where(self.undecided & ~matches, np.nan, matches.astype(np.float64))
+        measured = np.any([self.at_work(serving) for serving in SERVING], axis=0)
+        if engine in [str(serving) for serving in SERVING]:
+            measured = np.where(matches, self.at_work(Engine(engine)), measured)
         basis = np.where(measured, str(Basis.MEASURED), str(Basis.SAMPLED)).astype(object)
-        return Quantity(values, "share", basis, counted=True, silent="no window tells an engine")
+        return Quantity(values, "share", basis, mixes_bases=True, if_unknown="no window has a known engine")
 
     def at_work(self, engine: Engine) -> BoolArray:
         """Mark the windows in which an engine was measured at work, or Core ML reported a request to it."""
         marks: BoolArray = np.nan_to_num(self._busy(engine).values) > 0
         if self.analysis.measured.requests(engine):
-            marks = marks | (np.nan_to_num(self._per_window(self._of(engine), "waiting_ns")) > 0)
+            marks = marks | (np.nan_to_num(self._per_window(self._inference_rows(engine), "waiting_ns")) > 0)
         return marks
 
     @cached_property
     def undecided(self) -> BoolArray:
-        """Windows of which nothing tells the engine: any answer about them would be a guess."""
+        """Windows whose engine is unknown: any statement about them would be a guess."""
         marks: BoolArray = self.verdict == UNKNOWN
         return marks
 
     def is_measured(self, engine: Engine) -> bool:
-        """True where something of the recording measured the engine."""
+        """Return whether a table of the recording measured the engine."""
         return not self._busy(engine).missing or self.analysis.measured.requests(engine)
 
     def unmeasured(self, engine: Engine) -> str:
-        """Say why no table measured an engine."""
-        names = _TABLES.get(engine, ())
-        told = [
-            f"{one.source} is {one.state}, {one.remark}"
-            for one in self.analysis.evidence
-            if set(one.source.split(", ")) & set(names) and one.state != "rows"
+        """Return the reason why no table measured an engine."""
+        names = set(_TABLES.get(engine, ()))
+        tables = [
+            f"{table.source} is {table.state}, {table.remark}"
+            for table in self.analysis.evidence
+            if set(table.source.split(", ")) & names and table.state != "rows"
         ]
-        return f"no table measured the {engine}" + (f" ({'; '.join(told)})" if told else "")
+        return f"no table measured the {engine}" + (f" ({'; '.join(tables)})" if tables else "")
 
     # Numbers per run ---------------------------------------------------------------------------------------
 
-    def preparing(self, phase: Phase, model: str = "") -> Amount:
+    def preparation(self, phase: Phase, model: str = "") -> Amount:
         """Return the time of loading or compiling, counted once where engines do it together.
 
-        Without a model, samples tell it where nothing measured it. None is no zero: it may have been before
-        the recording began.
+        Without a model, sampled time is used where nothing measured it. None does not mean 0: it may have
+        happened before the recording began.
         """
         measured = self.analysis.measured
         keys = [key for key in measured.keys if key[1] is phase]
         if model:
-            scopes = [Scope(frozenset(self._pids), one) for one in self._models(model)]
+            scopes = [Scope(frozenset(self._pids), name) for name in self._models(model)]
             spans = union([measured.spans(scope, key) for scope in scopes for key in keys])
         else:
             spans = union([measured.everything(key) for key in keys])
         if spans.total_ns:
             return Amount(float(spans.total_ns), str(Basis.MEASURED))
         totals = self.analysis.totals
-        own = totals[(totals["window_id"] == OUTSIDE) & (totals["phase"] == phase)]
-        sampled = own["sampled_ns"].fillna(0).sum()
+        rows = totals[(totals["window_id"] == OUTSIDE) & (totals["phase"] == phase)]
+        sampled = rows["sampled_ns"].fillna(0).sum()
         if sampled and model:
-            return Amount(None, missing=f"only samples show a {phase}, and not of which model")
+            return Amount(None, missing=f"only samples show a {phase}, and they do not name the model")
         if sampled:
             return Amount(float(sampled), str(Basis.SAMPLED))
-        return Amount(None, missing=f"no {phase} was recorded; it may have been before the recording began")
+        return Amount(
+            None, missing=f"no {phase} was recorded; it may have happened before the recording began"
+        )
 
     @property
     def _pids(self) -> Sequence[int]:
         return [int(pid) for pid in np.unique(self.windows["pid"].to_numpy()) if pid >= 0]
 
     def _models(self, pattern: str) -> list[str]:
-        marked = self.named(pattern)
-        return [str(one) for one in {*self.model[marked]} & self.analysis.measured.owner.known]
+        models = {*self.model[self.matching(pattern)]}
+        return [str(model) for model in models & self.analysis.measured.owner.known]
 
     def thermal(self) -> tuple[FloatArray, IntArray]:
-        """Return the levels of the device's thermal state (0 nominal … 3 critical) and since when."""
+        """Return the levels of the device's thermal state (0 nominal … 3 critical) and their start times."""
         rows = self.analysis.trace.tracks
         rows = rows[((rows["name"] == "Thermal state") & rows["value"].notna()).to_numpy(bool)]
         return rows["value"].to_numpy(np.float64), rows["time_ns"].to_numpy(np.int64)
 
 
-def pooled(parts: Sequence[Any]) -> FloatArray:
-    """Return the parts one after another; none is an empty array."""
+def concatenated(parts: Sequence[Any]) -> FloatArray:
+    """Return the parts one after another; without parts, an empty array."""
     return np.concatenate([np.asarray(part, np.float64) for part in parts] or [np.zeros(0)])

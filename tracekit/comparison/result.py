@@ -1,4 +1,4 @@
-"""``Comparison``: everything that two sides say of each other, from which every output is drawn."""
+"""``Comparison``: the differences between two sides of analysed runs, from which every output is made."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Change: TypeAlias = Literal["appeared", "vanished", "grew", "shrank"]
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """One run of a side: where it comes from, and what could explain a difference."""
+class RunDescription:
+    """One run of a side: where and how it was recorded, as far as that could explain a difference."""
 
     name: str
     run: int
@@ -35,16 +35,16 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Side:
-    """The runs of one side, and how their windows' verdicts add up."""
+    """The runs of one side, and the number of windows per verdict."""
 
-    runs: tuple[Recorded, ...]
+    runs: tuple[RunDescription, ...]
     windows: int
     verdicts: dict[str, int]
 
 
 @dataclass(frozen=True)
 class Caution:
-    """Something that may explain a difference, or that limits what the comparison can say."""
+    """A condition that may explain a difference, or that limits the comparison."""
 
     code: str
     message: str
@@ -52,10 +52,10 @@ class Caution:
 
 @dataclass(frozen=True)
 class Value:
-    """One side of a row: None where it is not measurable, and then why.
+    """One side of a row; where it is not measurable, None and the reason in ``missing``.
 
-    ``count`` windows (or runs) of the ``total`` that there are show it. A share is of all windows, so with
-    windows that tell no engine it lies from ``value`` to ``most``.
+    ``count`` of ``total`` windows (or runs) show it. A share is of all windows: with windows of unknown
+    engine it lies between ``value`` and ``most``.
     """
 
     value: float | None
@@ -67,7 +67,7 @@ class Value:
 
     @property
     def is_partial(self) -> bool:
-        """True where the number is of some of the windows, and the others may have any."""
+        """True where only some of the windows have a number, and the others may have any."""
         return self.value is not None and self.most is None and self.count < self.total
 
     @property
@@ -81,7 +81,7 @@ class Difference:
     """One number on both sides; ``difference`` is new minus base, in ``unit``.
 
     ``low`` and ``high`` are the 95 % interval of the difference; None where there are too few to tell, or
-    where a side shows nothing.
+    where a side has no number.
     """
 
     metric: str
@@ -95,7 +95,7 @@ class Difference:
 
     @property
     def ratio(self) -> float | None:
-        """The difference as a part of the base."""
+        """The difference as a fraction of the base."""
         if self.difference is None or not self.base.value:
             return None
         return self.difference / self.base.value
@@ -105,7 +105,7 @@ class Difference:
 class Group:
     """The rows of all windows, of one kind of windows (``source`` and ``name``), or of one model.
 
-    ``also`` are the groups (kind, name, source) of the very same windows, which are not repeated.
+    ``also`` lists the groups (kind, name, source) of exactly the same windows, which are not repeated.
     """
 
     kind: GroupKind
@@ -118,7 +118,7 @@ class Group:
 
     @property
     def also_names(self) -> tuple[str, ...]:
-        """The names that ``also`` has, once each."""
+        """The distinct names in ``also``."""
         return tuple(dict.fromkeys(name for _, name, _ in self.also))
 
     def row(self, metric: str) -> Difference | None:
@@ -128,7 +128,7 @@ class Group:
 
 @dataclass(frozen=True)
 class FunctionChange:
-    """The sampled weight per window of a function, by the engine that its samples work for.
+    """The change of a function's sampled weight per window, by the engine that its samples work for.
 
     The function is the frame that decided the engine, else the leaf.
     """
@@ -142,7 +142,7 @@ class FunctionChange:
 
 @dataclass(frozen=True)
 class OneSided:
-    """A kind of windows, or a model, that only one side has."""
+    """A kind of windows, or a model, that exists on one side only."""
 
     kind: GroupKind
     name: str
@@ -155,8 +155,9 @@ class OneSided:
 class Comparison:
     """Two sides of analysed runs and their differences; ``groups`` begins with all windows.
 
-    ``functions`` are those that changed beyond the noise, the largest change first; ``functions_missing``
-    says why they cannot be compared. ``groups_left_out`` counts small groups beyond a sensible number.
+    ``functions`` are those that changed beyond the noise, the largest change first; ``functions_missing`` is
+    the reason where they cannot be compared. ``groups_left_out`` counts the smallest groups, beyond the
+    number that is compared.
     """
 
     base: Side
@@ -170,7 +171,7 @@ class Comparison:
     groups_left_out: int = 0
 
     def rows(self, group: Group) -> Iterator[Difference]:
-        """Yield a group's rows, with those of whole runs where the group is all windows."""
+        """Yield a group's rows; for the group of all windows, those of whole runs as well."""
         yield from group.rows
         if group.kind == "all":
             yield from self.preparing

@@ -1,4 +1,4 @@
-"""``tracekit-check/1``: what became of requirements. The schema is docs/tracekit-check-1.schema.json."""
+"""The results of checks as JSON, ``tracekit-check/1``. The schema is docs/tracekit-check-1.schema.json."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from dataclasses import asdict
 from typing import Any
 
 import tracekit
-from tracekit.checks.judge import Result
-from tracekit.checks.outcome import exit_code
-from tracekit.checks.readings import Actual
+from tracekit.checks.results import CheckResult, MetricValue, exit_code
 from tracekit.model.trace import Issue
 from tracekit.report.checks.wording import reason, sentence
 
 SCHEMA = "tracekit-check/1"
 
 
-def to_json(results: Sequence[Result], name: str, issues: Sequence[Issue] = ()) -> str:
+def to_json(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:
     """Return the document as indented JSON text with a final newline."""
     document = {
         "schema": SCHEMA,
@@ -26,13 +24,13 @@ def to_json(results: Sequence[Result], name: str, issues: Sequence[Issue] = ()) 
         "input": name,
         "exit_code": exit_code(result.outcome for result in results),
         "sentence": sentence(results),
-        "results": [_result(one) for one in results],
-        "issues": [asdict(one) for one in issues],
+        "results": [_result(result) for result in results],
+        "issues": [asdict(issue) for issue in issues],
     }
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: CheckResult) -> dict[str, Any]:
     return {
         "kind": "forbid" if result.requirement.forbids else "require",
         "text": result.requirement.text,
@@ -42,7 +40,7 @@ def _result(result: Result) -> dict[str, Any]:
     }
 
 
-def _actual(actual: Actual) -> dict[str, Any]:
+def _actual(actual: MetricValue) -> dict[str, Any]:
     return {
         "unit": {"time": "ns", "thermal": "level"}.get(actual.kind, actual.kind),
         "low": actual.low,

@@ -1,4 +1,4 @@
-"""What became of requirements, as JUnit XML: one test case each, for the CI's own view of tests."""
+"""The results of checks as JUnit XML: one test case per requirement, for the CI's view of tests."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from tracekit.checks.judge import Result
+from tracekit.checks.results import CheckResult
 from tracekit.model.trace import Issue
-from tracekit.report.checks.wording import named, reason, warnings
+from tracekit.report.checks.wording import reason, requirement_text, warnings
 from tracekit.text import printable
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
+"""Characters that XML 1.0 cannot hold, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
 
 
-def to_junit(results: Sequence[Result], name: str, issues: Sequence[Issue] = ()) -> str:
-    """Return the document; what is not measurable is an error, so that it can be told from a failure.
+def to_junit(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:
+    """Return the document; "not measurable" is an error there, to distinguish it from a failure.
 
     The recording's warnings are the suite's output.
     """
@@ -30,21 +30,21 @@ def to_junit(results: Sequence[Result], name: str, issues: Sequence[Issue] = ())
     suite = ET.SubElement(root, "testsuite", {"name": _text(name), "skipped": "0", "time": "0", **totals})
     for result in results:
         case = ET.SubElement(
-            suite, "testcase", classname="tracekit.check", name=_text(named(result)), time="0"
+            suite, "testcase", classname="tracekit.check", name=_text(requirement_text(result)), time="0"
         )
-        told = _text(reason(result))
+        message = _text(reason(result))
         if result.outcome == "passed":
-            ET.SubElement(case, "system-out").text = told
+            ET.SubElement(case, "system-out").text = message
         else:
             kind = "failure" if result.outcome == "failed" else "error"
             type_ = result.outcome.replace(" ", "-")
-            ET.SubElement(case, kind, message=told, type=type_).text = told
-    if warned := warnings(issues):
-        told = "\n".join(f"{one.severity}: {_text(one.message)} [{_text(one.code)}]" for one in warned)
-        ET.SubElement(suite, "system-out").text = told
+            ET.SubElement(case, kind, message=message, type=type_).text = message
+    if listed := warnings(issues):
+        lines = [f"{issue.severity}: {_text(issue.message)} [{_text(issue.code)}]" for issue in listed]
+        ET.SubElement(suite, "system-out").text = "\n".join(lines)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
 def _text(text: str) -> str:
-    return _FORBIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", printable(text))
+    return _FORBIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", printable(text))

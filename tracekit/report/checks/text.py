@@ -1,26 +1,35 @@
-"""What became of requirements, as text."""
+"""The results of checks as text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracekit.checks.judge import Result
+from tracekit.checks.results import CheckResult
 from tracekit.model.trace import Issue
-from tracekit.report.checks.wording import MOST_WARNINGS, left_out, named, reason, sentence, warnings
+from tracekit.report.checks.wording import (
+    MOST_WARNINGS,
+    more_warnings,
+    reason,
+    requirement_text,
+    sentence,
+    warnings,
+)
 from tracekit.text import printable, wrap
 
 _MARK = {"passed": "ok", "failed": "FAILED", "not measurable": "not measurable"}
 _ORDER = ("failed", "not measurable", "passed")
 
 
-def to_text(results: Sequence[Result], name: str, issues: Sequence[Issue] = ()) -> str:
-    """Return one entry per requirement, what failed first, and then what the recording's warnings say."""
+def to_text(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:
+    """Return one entry per requirement, failures first, and then the recording's warnings."""
     lines = [f"{printable(name)}: {sentence(results)}", ""]
     for result in sorted(results, key=lambda result: _ORDER.index(result.outcome)):
-        lines.append(f"{_MARK[result.outcome]:<14}  {printable(named(result))}")
+        lines.append(f"{_MARK[result.outcome]:<14}  {printable(requirement_text(result))}")
         lines.append(wrap(printable(reason(result)), " " * 18))
-    if warned := warnings(issues):
-        told = [f"! {printable(one.message)} [{printable(one.code)}]" for one in warned[:MOST_WARNINGS]]
-        more = left_out(warned)
-        lines += ["", "To know", *(wrap(one, "  ") for one in (*told, *([more] if more else [])))]
+    if listed := warnings(issues):
+        entries = [
+            f"! {printable(issue.message)} [{printable(issue.code)}]" for issue in listed[:MOST_WARNINGS]
+        ]
+        entries += [more] if (more := more_warnings(listed)) else []
+        lines += ["", "Limits of this recording", *(wrap(entry, "  ") for entry in entries)]
     return "\n".join(lines) + "\n"

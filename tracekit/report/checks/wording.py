@@ -1,4 +1,4 @@
-"""What became of requirements, in words."""
+"""The sentences of checks."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tracekit.checks.issue_codes import is_damage
-from tracekit.checks.judge import Result
-from tracekit.checks.readings import Actual, Worst
 from tracekit.checks.requirements import Kind, Presence
-from tracekit.comparison.recorded import THERMAL
+from tracekit.checks.results import CheckResult, MetricValue, WorstWindow
+from tracekit.comparison.cautions import THERMAL
 from tracekit.model.trace import Issue
 from tracekit.text import format_ms_or_us, format_percent, plural
 
 
-def named(result: Result) -> str:
+def requirement_text(result: CheckResult) -> str:
     """Return ``require p90 <= 8ms`` or ``forbid CPU execute``."""
     return f"{'forbid' if result.requirement.forbids else 'require'} {result.requirement.text}"
 
 
-def sentence(results: Sequence[Result]) -> str:
-    """Return how many requirements are met, failed, and not measurable."""
+def sentence(results: Sequence[CheckResult]) -> str:
+    """Return the counts of requirements that are met, failed, and not measurable."""
     counts = Counter(result.outcome for result in results)
     if set(counts) == {"passed"}:
         return f"{plural(len(results), 'requirement')} met."
@@ -34,27 +33,27 @@ MOST_WARNINGS = 10
 
 
 def warnings(issues: Sequence[Issue]) -> list[Issue]:
-    """Return what the reading and the analysis warned of, damage first."""
-    told = [issue for issue in issues if issue.severity != "info"]
-    return sorted(told, key=lambda issue: not is_damage(issue))
+    """Return the warnings about the recording and its analysis, damage first."""
+    listed = [issue for issue in issues if issue.severity != "info"]
+    return sorted(listed, key=lambda issue: not is_damage(issue))
 
 
-def left_out(issues: Sequence[Issue]) -> str:
-    """Say how many warnings are beyond those that are shown; "" where none is."""
+def more_warnings(issues: Sequence[Issue]) -> str:
+    """Return a line on the warnings beyond those that are listed; "" where there are none."""
     more = len(issues) - MOST_WARNINGS
-    return f"… and {plural(more, 'warning')} more: tracekit analyze shows them" if more > 0 else ""
+    return f"… and {plural(more, 'more warning')}: tracekit analyze lists them" if more > 0 else ""
 
 
-def reason(result: Result) -> str:
-    """Return the actual value, how it is known, over how many windows, and the worst of them."""
+def reason(result: CheckResult) -> str:
+    """Return the actual value, its basis, the number of windows, and the worst of them."""
     actual = result.actual
     if actual.missing:
         return f"not measurable: {actual.missing}"
     rule = result.requirement.rule
-    value = _found(actual) if isinstance(rule, Presence) else f"{rule.reading.name} is {_range(actual)}"
-    known = [actual.basis] if actual.basis else []
-    known += [plural(actual.windows, "window")] if actual.windows and not isinstance(rule, Presence) else []
-    text = f"{value} ({', '.join(known)})" if known else value
+    value = _window_count(actual) if isinstance(rule, Presence) else f"{rule.metric.name} is {_range(actual)}"
+    facts = [actual.basis] if actual.basis else []
+    facts += [plural(actual.windows, "window")] if actual.windows and not isinstance(rule, Presence) else []
+    text = f"{value} ({', '.join(facts)})" if facts else value
     if actual.note:
         text += f"; {actual.note}"
     if actual.worst is not None and result.outcome != "passed":
@@ -62,18 +61,18 @@ def reason(result: Result) -> str:
     return text
 
 
-def _found(actual: Actual) -> str:
+def _window_count(actual: MetricValue) -> str:
     low = int(actual.low or 0)
     return f"seen in {low:,} of {plural(actual.windows, 'window')}"
 
 
-def _worst(worst: Worst, kind: Kind, first: bool) -> str:
+def _worst(worst: WorstWindow, kind: Kind, first: bool) -> str:
     value = "" if worst.value is None else f" with {value_text(worst.value, kind)}"
     which = "first" if first or worst.value is None else "worst"
     return f"{which} in window {worst.window} at {worst.start_ns / 1e6:,.3f} ms{value} ({worst.label})"
 
 
-def _range(actual: Actual) -> str:
+def _range(actual: MetricValue) -> str:
     assert actual.low is not None
     assert actual.high is not None
     low = value_text(actual.low, actual.kind)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import tracekit
-from tracekit.checks.changes import ChangeResult
+from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Difference, Group, Side
 from tracekit.report.comparison.wording import sentence
 
@@ -28,23 +28,23 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "sentence": sentence(comparison),
         "base": _side(comparison.base),
         "new": _side(comparison.new),
-        "cautions": [asdict(one) for one in comparison.cautions],
-        "groups": [_group(one) for one in comparison.groups],
+        "cautions": [asdict(caution) for caution in comparison.cautions],
+        "groups": [_group(group) for group in comparison.groups],
         "groups_left_out": comparison.groups_left_out,
-        "one_sided": [asdict(one) for one in comparison.one_sided],
+        "one_sided": [asdict(group) for group in comparison.one_sided],
         "runs": [_row(row) for row in comparison.preparing],
         "functions": [
             {
-                "binary": one.binary,
-                "symbol": one.symbol,
-                "engine": one.engine,
-                "change": one.change,
-                **_row(one.row),
+                "binary": function.binary,
+                "symbol": function.symbol,
+                "engine": function.engine,
+                "change": function.change,
+                **_row(function.row),
             }
-            for one in comparison.functions
+            for function in comparison.functions
         ],
         "functions_missing": comparison.functions_missing or None,
-        "fail_on": [_change(one) for one in changes],
+        "fail_on": [_change(result) for result in changes],
     }
 
 

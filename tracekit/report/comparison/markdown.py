@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracekit.checks.changes import ChangeResult
+from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Group, Side
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.text import MARK
@@ -16,15 +16,15 @@ _NAME_WIDTH = 100
 
 
 def to_markdown(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
-    """Return what differs, the sentence first; nobody's text becomes markup, a link or a mention."""
+    """Return the differences, the sentence first; text of recordings is escaped and never becomes markup."""
     sections = [
         "## Comparison",
         f"**{plain(words.sentence(comparison))}**",
         _changes(changes),
         "\n".join([_side("BASE", comparison.base), _side("NEW", comparison.new)]),
-        "\n".join(f"> {plain(one.message)}  " for one in comparison.cautions),
+        "\n".join(f"> {plain(caution.message)}  " for caution in comparison.cautions),
         *(_group(comparison, group) for group in comparison.groups),
-        "\n".join(f"- {plain(words.one_sided(one))}" for one in comparison.one_sided),
+        "\n".join(f"- {plain(words.one_sided(group))}" for group in comparison.one_sided),
         _functions(comparison),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
@@ -34,14 +34,15 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> 
     """Return a table whose columns 1 to ``right`` are numbers."""
     lines = [
         f"| {' | '.join(header)} |",
-        "|" + "|".join("---:" if 1 <= at <= right else "---" for at in range(len(header))) + "|",
+        "|" + "|".join("---:" if 1 <= column <= right else "---" for column in range(len(header))) + "|",
     ]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def _changes(changes: Sequence[ChangeResult]) -> str:
     return "\n".join(
-        f"- **{MARK[one.outcome]}** {plain(one.change.text)}: {plain(words.judged(one))}" for one in changes
+        f"- **{MARK[result.outcome]}** {plain(result.change.text)}: {plain(words.change_reason(result))}"
+        for result in changes
     )
 
 
@@ -54,12 +55,12 @@ def _side(name: str, side: Side) -> str:
 
 
 def _group(comparison: Comparison, group: Group) -> str:
-    told, silent = words.shown(comparison.rows(group))
+    listed, incomplete = words.table_rows(comparison.rows(group))
     parts = [f"### {plain(words.title(group))}"]
-    if told:
-        rows = [[plain(cell) for cell in words.cells(row)] for row in told]
+    if listed:
+        rows = [[plain(cell) for cell in words.cells(row)] for row in listed]
         parts.append(_table(words.HEADER, rows, 5))
-    parts += ["\n".join(f"- {plain(one.text)}" for one in words.missing(silent))]
+    parts += ["\n".join(f"- {plain(note.text)}" for note in words.missing(incomplete))]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -70,7 +71,7 @@ def _functions(comparison: Comparison) -> str:
     if not comparison.functions:
         return ""
     rows = [
-        [plain(clip(cell, _NAME_WIDTH)) for cell in words.function_cells(one)]
-        for one in comparison.functions[:_MOST_FUNCTIONS]
+        [plain(clip(cell, _NAME_WIDTH)) for cell in words.function_cells(change)]
+        for change in comparison.functions[:_MOST_FUNCTIONS]
     ]
     return f"{heading}\n\n{_table(words.FUNCTION_HEADER, rows, 3)}"

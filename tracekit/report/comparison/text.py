@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracekit.checks.changes import ChangeResult
+from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Group, Side
 from tracekit.report.comparison import wording as words
 from tracekit.text import align, clip, printable, wrap
@@ -16,7 +16,7 @@ MARK = {"passed": "ok", "failed": "FAILED", "not measurable": "not measurable"}
 
 
 def to_text(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
-    """Return what differs, the sentence first."""
+    """Return the differences as text, the summary sentence first."""
     sections = [
         wrap(printable(words.sentence(comparison)), ""),
         _changes(changes),
@@ -29,8 +29,8 @@ def to_text(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str
         _functions(comparison),
         wrap(
             "Differences are NEW minus BASE, shares in points (pts). 'noise': the 95 % interval of the"
-            " difference contains 0. 'too few': of windows, or of runs for load and compile. Among 20 rows"
-            " without any difference, about one lies outside its interval.",
+            " difference contains 0. 'too few': too few windows (runs for load and compile) for an interval."
+            " Among 20 rows without a real difference, about one appears beyond the noise.",
             "",
         ),
     ]
@@ -41,7 +41,7 @@ def _changes(changes: Sequence[ChangeResult]) -> str:
     lines = []
     for result in changes:
         lines.append(f"{MARK[result.outcome]:<14}  {printable(result.change.text)}")
-        lines.append(wrap(printable(words.judged(result)), " " * 16))
+        lines.append(wrap(printable(words.change_reason(result)), " " * 16))
     return "\n".join(lines)
 
 
@@ -49,30 +49,35 @@ def _side(name: str, side: Side) -> list[str]:
     lines = [f"{name:<4}  {words.verdicts(side)}"]
     for run in side.runs:
         facts = (run.device, run.os, run.template, run.instruments and f"Instruments {run.instruments}")
-        told = ", ".join(fact for fact in facts if fact)
+        listed = ", ".join(fact for fact in facts if fact)
+        details = f"; {listed}" if listed else ""
         count = f", {run.windows:,} windows" if len(side.runs) > 1 else ""
-        lines.append(wrap(printable(f"{run.name}, run {run.run}{count}{told and f'; {told}'}"), "      "))
+        lines.append(
+            wrap(printable(f"{run.name}, run {run.run}{count}{details and f'; {details}'}"), "      ")
+        )
     return lines
 
 
 def _cautions(comparison: Comparison) -> str:
     if not comparison.cautions:
         return ""
-    lines = [wrap(f"! {printable(one.message)} [{one.code}]", "  ") for one in comparison.cautions]
-    return "\n".join(["To know: what may explain differences, and what limits them", *lines])
+    lines = [
+        wrap(f"! {printable(caution.message)} [{caution.code}]", "  ") for caution in comparison.cautions
+    ]
+    return "\n".join(["Cautions: other explanations of differences, and limits", *lines])
 
 
 def _group(comparison: Comparison, group: Group) -> str:
-    told, silent = words.shown(comparison.rows(group))
+    listed, incomplete = words.table_rows(comparison.rows(group))
     lines = [wrap(printable(words.title(group)), "")]
-    if told:
-        lines.append(align(words.HEADER, [words.cells(row) for row in told], _RIGHT, "  "))
-    lines += [wrap(printable(one.text), "  ") for one in words.missing(silent)]
+    if listed:
+        lines.append(align(words.HEADER, [words.cells(row) for row in listed], _RIGHT, "  "))
+    lines += [wrap(printable(note.text), "  ") for note in words.missing(incomplete)]
     return "\n".join(lines)
 
 
 def _one_sided(comparison: Comparison) -> str:
-    lines = [wrap(printable(words.one_sided(one)), "  ") for one in comparison.one_sided]
+    lines = [wrap(printable(words.one_sided(group)), "  ") for group in comparison.one_sided]
     if comparison.groups_left_out:
         lines.append(f"  … and {comparison.groups_left_out:,} smaller kinds of windows are not compared")
     return "\n".join(["On one side only, or left out", *lines]) if lines else ""

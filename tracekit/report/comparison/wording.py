@@ -1,4 +1,4 @@
-"""A comparison in words: amounts with units, the sentence that comes first, what stands in which table."""
+"""The sentences of a comparison: amounts with units, the summary, the notes beneath the tables."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tracekit.analysis.verdicts import UNKNOWN
-from tracekit.checks.changes import ChangeResult, resting
+from tracekit.checks.changes import coverage
+from tracekit.checks.results import ChangeResult
+from tracekit.comparison.cautions import MIXED_WINDOWS
 from tracekit.comparison.observations import Unit
-from tracekit.comparison.recorded import MIXED_WINDOWS
 from tracekit.comparison.result import (
     Comparison,
     Difference,
@@ -36,15 +37,15 @@ def amount(value: float | None, unit: Unit, signed: bool = False) -> str:
     return f"{value:{sign},.2f}" if unit == "count" else f"{value:{sign},.0f} {unit}"
 
 
-def _told(value: Value, unit: Unit) -> str:
-    """Return a side's number; both ends of what it can be where some windows leave it open."""
+def _value_text(value: Value, unit: Unit) -> str:
+    """Return a side's number; where windows of unknown engine leave it open, both ends of its range."""
     if value.most is None or value.value is None:
         return amount(value.value, unit)
     return f"{amount(value.value, unit).partition(' ')[0]} … {amount(value.most, unit)}"
 
 
 def interval(row: Difference) -> str:
-    """Return ``+1.200 … +3.400`` in the unit of ``amount``; nothing where there is none."""
+    """Return ``+1.200 … +3.400`` in the unit of ``amount``; "" where there is none."""
     if row.low is None or row.high is None:
         return ""
     return " … ".join(amount(end, row.unit, True).partition(" ")[0] for end in (row.low, row.high))
@@ -55,24 +56,24 @@ def _with_unit(row: Difference) -> str:
 
 
 def ratio(row: Difference) -> str:
-    """Return ``+8.1 %``; nothing for shares, whose difference is in points."""
+    """Return ``+8.1 %``; "" for shares, whose difference is in points."""
     if row.ratio is None or row.unit == "share":
         return ""
     return f"{100 * row.ratio:+.1f} %" if row.ratio < 10 else f"×{1 + row.ratio:,.3g}"
 
 
 def basis(row: Difference) -> str:
-    """Return how the row is known, all ways of both sides."""
-    found = {one for side in (row.base, row.new) for one in side.basis.split(" and ") if one}
-    return ", ".join(sorted(found))
+    """Return the bases of both sides."""
+    bases = {basis for side in (row.base, row.new) for basis in side.basis.split(" and ") if basis}
+    return ", ".join(sorted(bases))
 
 
 def cells(row: Difference) -> list[str]:
     """Return the row as the cells of ``HEADER``."""
     return [
         row.metric,
-        _told(row.base, row.unit),
-        _told(row.new, row.unit),
+        _value_text(row.base, row.unit),
+        _value_text(row.new, row.unit),
         amount(row.difference, row.unit, True),
         ratio(row),
         interval(row),
@@ -81,15 +82,15 @@ def cells(row: Difference) -> list[str]:
     ]
 
 
-def shown(rows: Iterator[Difference]) -> tuple[list[Difference], list[Difference]]:
-    """Return the rows for the table, and those of which more is to be said beneath it (``missing``).
+def table_rows(rows: Iterator[Difference]) -> tuple[list[Difference], list[Difference]]:
+    """Return the rows for the table, and those that need a note beneath it (``missing``).
 
-    Zeros on both sides are left out; a number of some of the windows stands in both.
+    Rows of zeros on both sides are left out; a number that covers only some of the windows is in both lists.
     """
-    every = [row for row in rows if row.difference is None or row.base.highest or row.new.highest]
+    relevant = [row for row in rows if row.difference is None or row.base.highest or row.new.highest]
     return (
-        [row for row in every if row.judgement != "not measurable"],
-        [row for row in every if row.judgement == "not measurable" or _is_partial(row)],
+        [row for row in relevant if row.judgement != "not measurable"],
+        [row for row in relevant if row.judgement == "not measurable" or _is_partial(row)],
     )
 
 
@@ -99,7 +100,7 @@ def _is_partial(row: Difference) -> bool:
 
 @dataclass(frozen=True)
 class Missing:
-    """Metrics that are not measurable, or are of some windows only, for one reason."""
+    """Metrics that are not measurable, or cover some windows only, for the same reason."""
 
     metrics: tuple[str, ...]
     reason: str
@@ -111,72 +112,75 @@ class Missing:
 
 
 def missing(rows: Sequence[Difference]) -> list[Missing]:
-    """Return why rows are not measurable, or on how many windows they rest, each reason once."""
-    found: dict[str, list[str]] = {}
+    """Return the reasons why rows are not measurable or incomplete, each reason once."""
+    by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.judgement != "not measurable":
-            reason = f"{resting(row)}, and the number is of these"
+            reason = f"{coverage(row)}, and the number covers only these"
         elif row.base.missing and row.base.missing == row.new.missing:
             reason = f"not measurable, {row.base.missing}"
         else:
             sides = (("BASE", row.base.missing), ("NEW", row.new.missing))
-            reason = "; ".join(f"not measurable in {name}, {why}" for name, why in sides if why)
-        found.setdefault(reason, []).append(row.metric)
-    return [Missing(tuple(metrics), reason) for reason, metrics in found.items()]
+            reason = "; ".join(f"not measurable in {name}, {missing}" for name, missing in sides if missing)
+        by_reason.setdefault(reason, []).append(row.metric)
+    return [Missing(tuple(metrics), reason) for reason, metrics in by_reason.items()]
 
 
 def title(group: Group) -> str:
     """Return ``All windows: 12 in BASE, 12 in NEW; the same are SpeechEncoder``."""
-    named = {"all": "All windows", "kind": f"Windows {group.name}, from {group.source}"}
-    text = named.get(group.kind, f"Model {group.name}")
+    titles = {"all": "All windows", "kind": f"Windows {group.name}, from {group.source}"}
+    text = titles.get(group.kind, f"Model {group.name}")
     same = [f"{name} from {source}" if source else f"model {name}" for _, name, source in group.also]
     also = f" (the same as {', '.join(same)})" if same else ""
     return f"{text}{also}: {group.base_windows:,} in BASE, {group.new_windows:,} in NEW"
 
 
 def sentence(comparison: Comparison) -> str:
-    """Say in one or two sentences whether it is slower, on another engine, and whether that may be chance."""
+    """Return one or two sentences: slower or faster, other engines, and whether that is beyond the noise."""
     base, new = comparison.base.windows, comparison.new.windows
     if not base or not new:
         empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"
-        return f"Nothing can be compared per inference: {empty} no window."
-    told = f"{_lengths(comparison.groups[0])} {_engines(comparison.groups[0])}"
-    mixed = any(one.code == MIXED_WINDOWS for one in comparison.cautions)
-    return f"{told} But the sides hold different kinds of windows: compare each of them." if mixed else told
+        return f"Inferences cannot be compared: {empty} no windows."
+    summary = f"{_lengths(comparison.groups[0])} {_engines(comparison.groups[0])}"
+    if any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
+        return f"{summary} But the sides have different kinds of windows: compare each kind."
+    return summary
 
 
 def _lengths(group: Group) -> str:
     rows = [group.row(name) for name in ("p50", "p90")]
-    told = [row for row in rows if row is not None and row.difference is not None]
-    if not told:
+    compared = [row for row in rows if row is not None and row.difference is not None]
+    if not compared:
         row = rows[0]
-        why = (row.base.missing or row.new.missing) if row else "there is no length"
-        return f"Lengths cannot be compared: {why}."
-    changed = [row for row in told if row.judgement in ("higher", "lower")]
+        reason = (row.base.missing or row.new.missing) if row else "there is no length"
+        return f"Lengths cannot be compared: {reason}."
+    changed = [row for row in compared if row.judgement in ("higher", "lower")]
     if changed:
         pairs = ", ".join(f"{row.metric} {_pair(row)}" for row in changed)
         slower = {row.judgement for row in changed}
         word = "Mixed" if len(slower) > 1 else "Slower" if "higher" in slower else "Faster"
         return f"{word}, beyond the noise: {pairs}."
-    row = told[0]
+    row = compared[0]
     if row.judgement == "too few to tell":
-        return f"Too few windows to tell whether lengths differ: {row.metric} {_pair(row)}."
+        return f"Too few windows for an interval of the lengths: {row.metric} {_pair(row)}."
     return f"Lengths differ within the noise: {row.metric} {_pair(row)}, interval {_with_unit(row)}."
 
 
 def _pair(row: Difference) -> str:
     part = ratio(row) or amount(row.difference, row.unit, True)
-    return f"{_told(row.base, row.unit)} → {_told(row.new, row.unit)} ({part})"
+    return f"{_value_text(row.base, row.unit)} → {_value_text(row.new, row.unit)} ({part})"
 
 
 def _engines(group: Group) -> str:
     rows = [row for row in group.rows if row.unit == "share" and row.metric.count(" ") == 1]
-    told = [row for row in rows if row.metric != f"{UNKNOWN} share"]
-    if not told:
-        return "No window tells an engine."
-    silent = [row for row in told if row.difference is None]
-    if silent:
-        return f"Engines cannot be compared: {missing(silent)[0].reason.removeprefix('not measurable, ')}."
+    of_engines = [row for row in rows if row.metric != f"{UNKNOWN} share"]
+    if not of_engines:
+        return "No window has a known engine."
+    incomparable = [row for row in of_engines if row.difference is None]
+    if incomparable:
+        return (
+            f"Engines cannot be compared: {missing(incomparable)[0].reason.removeprefix('not measurable, ')}."
+        )
     changed = [row for row in rows if row.judgement in ("higher", "lower")]
     if changed:
         return f"Other engines: {', '.join(f'{row.metric} {_pair(row)}' for row in changed)}."
@@ -185,7 +189,7 @@ def _engines(group: Group) -> str:
         if not moved:
             return "Every engine's share of the windows is the same."
         pairs = ", ".join(f"{row.metric} {_pair(row)}" for row in moved)
-        return f"Too few windows to tell whether engines differ: {pairs}."
+        return f"Too few windows for an interval of the engines' shares: {pairs}."
     return "The engines' shares of the windows differ within the noise."
 
 
@@ -196,7 +200,7 @@ def verdicts(side: Side) -> str:
 
 
 def function_cells(change: FunctionChange) -> list[str]:
-    """Return a function's change as cells: what became of it, weights per window, where it is."""
+    """Return a function's change as the cells of ``FUNCTION_HEADER``."""
     row = change.row
     return [
         change.change,
@@ -212,18 +216,18 @@ def function_cells(change: FunctionChange) -> list[str]:
 FUNCTION_HEADER = ("change", "BASE", "NEW", "95 % interval", "engine", "function", "binary")
 
 
-def one_sided(one: OneSided) -> str:
+def one_sided(group: OneSided) -> str:
     """Return ``model Detector: only in NEW, 8 windows``."""
-    named = f"model {one.name}" if one.kind == "model" else f"{one.name}, from {one.source}"
-    return f"{named}: only in {one.side.upper()}, {plural(one.windows, 'window')}"
+    name = f"model {group.name}" if group.kind == "model" else f"{group.name}, from {group.source}"
+    return f"{name}: only in {group.side.upper()}, {plural(group.windows, 'window')}"
 
 
-def judged(result: ChangeResult) -> str:
-    """Return the reasons of one ``--fail-on``, with the numbers that it was judged by."""
+def change_reason(result: ChangeResult) -> str:
+    """Return the reason for the outcome of one ``--fail-on``, with the compared numbers."""
     group = result.group
-    where = f" ({group.name})" if group is not None and group.kind != "all" else ""
+    scope = f" ({group.name})" if group is not None and group.kind != "all" else ""
     row = result.row
     if row is None or row.difference is None:
-        return f"{result.reason}{where}"
-    told = f", interval {_with_unit(row)}" if row.low is not None else ""
-    return f"{row.metric}{where} {_pair(row)}{told}: {result.reason}"
+        return f"{result.reason}{scope}"
+    with_interval = f", interval {_with_unit(row)}" if row.low is not None else ""
+    return f"{row.metric}{scope} {_pair(row)}{with_interval}: {result.reason}"

@@ -1,11 +1,11 @@
-"""A comparison as one file of HTML: what differs, and both timelines aligned at a window."""
+"""A comparison as one HTML file: the differences, and both timelines aligned at a window."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tracekit.analysis.result import Analysis
-from tracekit.checks.changes import ChangeResult
+from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Group, Side
 from tracekit.report.comparison import wording as words
 from tracekit.report.html.elements import Html, join, table, tag
@@ -29,15 +29,17 @@ def to_html(
     title = f"{comparison.base.runs[0].name} and {comparison.new.runs[0].name} compared"
     drawn = join([_timeline("base", base), _timeline("new", new)])
     body = [tag("header", tag("h1", title)), tag("main", *sections(comparison, drawn, changes).values())]
-    data = {f"{DATA_ID}-{name}": packed(view_block(one)) for name, one in (("base", base), ("new", new))}
+    data = {
+        f"{DATA_ID}-{name}": packed(view_block(analysis)) for name, analysis in (("base", base), ("new", new))
+    }
     return document(title, body, data, _ENTRY)
 
 
 def sections(
     comparison: Comparison, timelines: Html, changes: Sequence[ChangeResult] = ()
 ) -> dict[str, Html]:
-    """Return the comparison's sections by their names, in the order of the page; ``timelines`` is of both."""
-    found = [
+    """Return the comparison's sections by name, in the order of the page; ``timelines`` shows both sides."""
+    candidates = [
         ("verdict", "Verdict", tag("p", words.sentence(comparison))),
         ("changes", "Required", _changes(changes) if changes else None),
         ("sides", "Compared", _sides(comparison)),
@@ -45,7 +47,7 @@ def sections(
         ("differences", "Differences", join([_group(comparison, group) for group in comparison.groups])),
         ("functions", "Functions that changed beyond the noise", _functions(comparison)),
     ]
-    return {name: _section(name, heading, content) for name, heading, content in found if content}
+    return {name: _section(name, heading, content) for name, heading, content in candidates if content}
 
 
 def _section(name: str, heading: str, content: Html) -> Html:
@@ -55,8 +57,12 @@ def _section(name: str, heading: str, content: Html) -> Html:
 
 def _changes(changes: Sequence[ChangeResult]) -> Html:
     items = [
-        tag("li", tag("strong", f"{one.outcome}: {one.change.text}"), f" – {words.judged(one)}")
-        for one in changes
+        tag(
+            "li",
+            tag("strong", f"{result.outcome}: {result.change.text}"),
+            f" – {words.change_reason(result)}",
+        )
+        for result in changes
     ]
     return tag("ul", *items)
 
@@ -64,7 +70,7 @@ def _changes(changes: Sequence[ChangeResult]) -> Html:
 def _sides(comparison: Comparison) -> Html:
     rows = [*_runs("BASE", comparison.base), *_runs("NEW", comparison.new)]
     header = ["side", "recording", "device", "system", "template", "windows", "verdict"]
-    cautions = [tag("li", one.message) for one in comparison.cautions]
+    cautions = [tag("li", caution.message) for caution in comparison.cautions]
     return join(
         [
             table(header, rows, [False, False, False, False, False, True, False], "Recordings"),
@@ -77,14 +83,14 @@ def _runs(name: str, side: Side) -> list[list[object]]:
     return [
         [
             name,
-            f"{one.name}, run {one.run}",
-            one.device,
-            one.os,
-            one.template,
-            f"{one.windows:,}",
-            one.sentence,
+            f"{run.name}, run {run.run}",
+            run.device,
+            run.os,
+            run.template,
+            f"{run.windows:,}",
+            run.sentence,
         ]
-        for one in side.runs
+        for run in side.runs
     ]
 
 
@@ -94,15 +100,15 @@ def _timeline(name: str, analysis: Analysis) -> Html:
 
 
 def timeline_place(side: str, name: str, picture: Html | None = None) -> Html:
-    """Return where the script draws the timeline of "base" or "new"; a picture stands there until it does."""
+    """Return the element in which the script draws the timeline of "base" or "new", with a static picture."""
     return tag("div", tag("h3", f"{side.upper()}: {name}"), picture, id=f"timeline-{side}")
 
 
 def _group(comparison: Comparison, group: Group) -> Html:
-    told, silent = words.shown(comparison.rows(group))
-    rows = [words.cells(row) for row in told]
+    listed, incomplete = words.table_rows(comparison.rows(group))
+    rows = [words.cells(row) for row in listed]
     numbers = [False, True, True, True, True, True, False, False]
-    reasons = [tag("li", one.text) for one in words.missing(silent)]
+    reasons = [tag("li", note.text) for note in words.missing(incomplete)]
     return tag(
         "div",
         tag("h3", words.title(group)),
@@ -115,9 +121,9 @@ def _functions(comparison: Comparison) -> Html:
     if comparison.functions_missing:
         return tag("p", comparison.functions_missing)
     rows = [
-        [clip(cell, _NAME_WIDTH) for cell in words.function_cells(one)]
-        for one in comparison.functions[:_MOST_FUNCTIONS]
+        [clip(cell, _NAME_WIDTH) for cell in words.function_cells(change)]
+        for change in comparison.functions[:_MOST_FUNCTIONS]
     ]
     numbers = [False, True, True, True, False, False, False]
-    found = table(words.FUNCTION_HEADER, rows, numbers, "Functions, host samples per window")
-    return found or tag("p", "None.")
+    functions = table(words.FUNCTION_HEADER, rows, numbers, "Functions, host samples per window")
+    return functions or tag("p", "None.")

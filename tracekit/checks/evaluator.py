@@ -1,0 +1,287 @@
+"""The value of a metric in one recording: a number, a range, or the reason why there is none.
+
+Where some windows have an unknown value, the metric is computed twice, with the least and with the most that
+these windows could have: a requirement is decided only if both values agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tracekit.checks.issue_codes import is_damage
+from tracekit.checks.requirements import ENGINE_NAMES, Metric, Presence
+from tracekit.checks.results import MetricValue, WorstWindow
+from tracekit.comparison.bootstrap import Statistic, estimate
+from tracekit.comparison.cautions import THERMAL
+from tracekit.comparison.observations import FloatArray, Observations, Quantity
+from tracekit.model.columns import BoolArray
+from tracekit.model.vocabulary import PHASES, SERVING, Basis, Engine, Phase
+from tracekit.text import plural
+
+_NOT_INFERENCE = (Phase.LOAD, Phase.COMPILE, Phase.IDLE)
+_MOST_NAMES = 8
+
+
+class MetricEvaluator:
+    """Evaluates metrics of one analysis; each distinct one is computed once."""
+
+    def __init__(self, observations: Observations) -> None:
+        self._observations = observations
+        self._scopes: dict[str, BoolArray] = {}
+        self._values: dict[tuple[Metric, str, bool], MetricValue] = {}
+        self._presences: dict[Presence, MetricValue] = {}
+
+    def windows_in(self, scope: str) -> BoolArray:
+        """Mark the windows of a scope."""
+        if scope not in self._scopes:
+            self._scopes[scope] = self._observations.matching(scope)
+        return self._scopes[scope]
+
+    def evaluate(self, metric: Metric, scope: str, highest_is_worst: bool) -> MetricValue:
+        """Return a metric's value over the windows of a scope."""
+        key = metric, scope, highest_is_worst
+        if key not in self._values:
+            self._values[key] = self._evaluate(metric, scope, highest_is_worst)
+        return self._values[key]
+
+    def _evaluate(self, metric: Metric, scope: str, highest_is_worst: bool) -> MetricValue:
+        if metric.quantity == "issues":
+            return self._issues(metric.code)
+        if metric.quantity == "thermal":
+            return self._thermal()
+        if metric.quantity in ("load", "compile"):
+            return self._preparation(metric, scope)
+        rows = self.windows_in(scope)
+        if metric.quantity == "windows":
+            return self._window_count(rows)
+        if not rows.any():
+            return MetricValue(metric.kind, missing=self._no_window(scope))
+        if metric.part:
+            is_first = self._observations.first
+            rows = rows & (is_first if metric.part == "first" else ~is_first)
+            if not rows.any():
+                return MetricValue(metric.kind, missing=f"there is no {metric.part} window")
+        if metric.quantity in ("share", "used share"):
+            return self._share(metric, rows, highest_is_worst)
+        if metric.quantity == "samples share":
+            return self._samples_share(metric, rows)
+        value = self._per_window(metric, rows, highest_is_worst)
+        if metric.quantity == "hand-offs" and not value.missing:
+            return replace(value, note=_join_notes(value.note, self._unmeasured(*SERVING)))
+        return value
+
+    def _unmeasured(self, *engines: Engine) -> str:
+        """Return a note on the engines that no table measured; "" where each was measured."""
+        names = [f"the {engine}" for engine in engines if not self._observations.is_measured(engine)]
+        return f"no table measured {' and '.join(names)}" if names else ""
+
+    def _no_window(self, scope: str) -> str:
+        """Return the reason why a scope has no window, with the names that it could have."""
+        if not scope or not self._observations.count:
+            return "there is no window"
+        names = self._observations.names()
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        return f"no window has the model or label '{scope}'; there are {', '.join(names[:_MOST_NAMES])}{more}"
+
+    # Of the whole recording --------------------------------------------------------------------------------
+
+    def _issues(self, code: str) -> MetricValue:
+        issues = self._observations.analysis.issues
+        if code == "error":
+            matches = [issue for issue in issues if is_damage(issue)]
+        else:
+            matches = [issue for issue in issues if code in ("", issue.severity, issue.code)]
+        by_code = code not in ("", "info", "warning", "error")
+        count = sum(issue.count for issue in matches) if by_code else len(matches)
+        codes = sorted({issue.code for issue in matches})
+        return MetricValue("count", count, count, note=", ".join(codes[:_MOST_NAMES]))
+
+    def _thermal(self) -> MetricValue:
+        levels, times = self._observations.thermal()
+        if not len(levels):
+            return MetricValue("thermal", missing="the recording has no thermal state")
+        hottest = int(np.argmax(levels))
+        level = float(min(levels[hottest], len(THERMAL) - 1))
+        note = f"{THERMAL[int(level)]} from {times[hottest] / 1e9:.3f} s"
+        return MetricValue("thermal", level, level, str(Basis.MEASURED), note=note)
+
+    def _preparation(self, metric: Metric, scope: str) -> MetricValue:
+        if scope and not self.windows_in(scope).any():
+            return MetricValue("time", missing=self._no_window(scope))
+        time = self._observations.preparation(Phase(metric.quantity), scope)
+        return MetricValue("time", time.value, time.value, time.basis, missing=time.missing)
+
+    def _window_count(self, rows: BoolArray) -> MetricValue:
+        count = int(rows.sum())
+        if (self._observations.source == "run").any():
+            missing = "the only window is the whole run, so single inferences cannot be counted"
+            return MetricValue("count", missing=missing)
+        bases = sorted({str(basis) for basis in self._observations.quantity("length").basis[rows]})
+        note = ""
+        if (self._observations.source[rows] == "stacks").any():
+            note = "back-to-back calls count as one window where windows are inferred from stacks"
+        return MetricValue("count", count, count, " and ".join(bases), count, note=note)
+
+    # Over windows ------------------------------------------------------------------------------------------
+
+    def _share(self, metric: Metric, rows: BoolArray, highest_is_worst: bool) -> MetricValue:
+        """Return the share of windows with a verdict, or in which an engine served.
+
+        ``quantity.values`` is 1 where the engine served, 0 where it did not, NaN where nothing shows it.
+        """
+        quantity = self._observations.quantity(metric.quantity, metric.engine)
+        count = int(rows.sum())
+        served = quantity.values > 0
+        unknown = rows & np.isnan(quantity.values)
+        if not (rows & ~unknown).any():
+            return MetricValue("share", missing=quantity.if_unknown, windows=count)
+        low = int((rows & served).sum()) / count
+        high = int((rows & (served | unknown)).sum()) / count
+        against = np.flatnonzero(rows & (served if highest_is_worst else ~served))
+        worst = self._worst(int(against[0])) if len(against) else None
+        basis = " and ".join(quantity.bases(rows & served) or quantity.bases(rows))
+        note = _unknown_engine(int(unknown.sum()))
+        if not low and metric.engine in ENGINE_NAMES:
+            note = _join_notes(note, self._unmeasured(Engine(metric.engine)))
+        return MetricValue("share", low, high, basis, count, worst, note=note)
+
+    def _samples_share(self, metric: Metric, rows: BoolArray) -> MetricValue:
+        """Return the engine's part of the samples that show an engine, over all windows together."""
+        quantities = {engine: self._observations.quantity("samples", engine) for engine in ENGINE_NAMES}
+        engine_samples = quantities[metric.engine]
+        if problem := engine_samples.problem(rows):
+            return MetricValue("share", missing=problem)
+        total = sum(float(quantity.values[rows].sum()) for quantity in quantities.values())
+        if not total:
+            return MetricValue("share", missing="no host sample in a window shows an engine")
+        share = float(engine_samples.values[rows].sum()) / total
+        note = "host samples show which code called an engine, not how long the engine worked"
+        return MetricValue("share", share, share, str(Basis.SAMPLED), int(rows.sum()), note=note)
+
+    def _per_window(self, metric: Metric, rows: BoolArray, highest_is_worst: bool) -> MetricValue:
+        quantity = self._observations.quantity(metric.quantity, metric.engine)
+        count = int(rows.sum())
+        problem = quantity.problem(rows)
+        if not problem and metric.kind == "time" and quantity.unit != "ns":
+            problem = f"samples are weighted in {quantity.unit}, not in time"
+        if problem:
+            return MetricValue(metric.kind, missing=problem, windows=count)
+        low, high = _range(quantity, rows, metric)
+        with_value = np.flatnonzero(rows & ~np.isnan(quantity.values))
+        values = quantity.values[with_value]
+        worst = int(with_value[np.argmax(values) if highest_is_worst else np.argmin(values)])
+        result = MetricValue(
+            metric.kind,
+            low,
+            high,
+            " and ".join(quantity.bases(rows)),
+            count,
+            self._worst(worst, float(quantity.values[worst])),
+        )
+        if unknown := count - len(with_value):
+            verb = "does" if unknown == 1 else "do"
+            return replace(result, note=f"{plural(unknown, 'window')} {verb} not show it")
+        return replace(result, note=_few_windows(metric.statistic, len(with_value)))
+
+    def _worst(self, row: int, value: float | None = None) -> WorstWindow:
+        observations = self._observations
+        name = str(observations.model[row] or observations.label[row])
+        window = int(observations.windows["window_id"].iloc[row])
+        return WorstWindow(window, int(observations.starts[row]), name, value)
+
+    # Presence ----------------------------------------------------------------------------------------------
+
+    def presence(self, rule: Presence) -> MetricValue:
+        """Return the number of windows in which an engine worked; ``high`` adds those of unknown engine."""
+        if rule not in self._presences:
+            self._presences[rule] = self._presence(rule)
+        return self._presences[rule]
+
+    def _presence(self, rule: Presence) -> MetricValue:
+        rows = self.windows_in(rule.scope)
+        if not rows.any():
+            return MetricValue("count", missing=self._no_window(rule.scope))
+        shown, measured = self._at_work(rule)
+        shown = rows & shown
+        windows, count = int(rows.sum()), int(shown.sum())
+        if not count and (missing := self._absence_unproven(rule, rows)):
+            return MetricValue("count", missing=missing, windows=windows)
+        unknown = int((rows & self._observations.undecided & ~shown).sum())
+        is_measured = bool(measured[shown].any()) or self._is_measured(rule)
+        note = _unknown_engine(unknown)
+        if not is_measured and not note and (without := int((rows & ~self._has_samples()).sum())):
+            note = f"{plural(without, 'window')} without a host sample"
+        basis = Basis.MEASURED if is_measured else Basis.SAMPLED
+        worst = self._worst(int(np.flatnonzero(shown)[0])) if count else None
+        return MetricValue("count", count, count + unknown, str(basis), windows, worst, note=note)
+
+    def _at_work(self, rule: Presence) -> tuple[BoolArray, BoolArray]:
+        """Mark the windows that show the engine in the phase, and those where it was measured."""
+        frame = self._observations.analysis.attribution_rows
+        frame = frame[(frame["window_id"] >= 0).to_numpy(bool)]
+        phases = [rule.phase] if rule.phase else [phase for phase in PHASES if phase not in _NOT_INFERENCE]
+        matches = frame[((frame["engine"] == rule.engine) & frame["phase"].isin(phases)).to_numpy(bool)]
+        window = matches["window_id"].to_numpy(np.int64)
+        busy = (matches["busy_ns"].fillna(0) > 0).to_numpy(bool)
+        sampled = (matches["samples"] > 0).to_numpy(bool)
+        count = self._observations.count
+        measured: BoolArray = np.bincount(window[busy], minlength=count) > 0
+        return measured | (np.bincount(window[sampled], minlength=count) > 0), measured
+
+    def _is_measured(self, rule: Presence) -> bool:
+        """Return whether a table would have shown the engine in the phase."""
+        measured = self._observations.analysis.measured.engines
+        return rule.phase in (None, Phase.EXECUTE) and rule.engine in measured
+
+    def _has_samples(self) -> BoolArray:
+        """Mark the windows that have a host sample."""
+        window = self._observations.analysis.members.window
+        marks: BoolArray = np.bincount(window, minlength=self._observations.count) > 0
+        return marks
+
+    def _absence_unproven(self, rule: Presence, rows: BoolArray) -> str:
+        """Return the reason why windows that do not show an engine prove nothing; "" where they prove it."""
+        if self._is_measured(rule):
+            return ""
+        unmeasured = self._observations.unmeasured(Engine(rule.engine))
+        if rule.phase is Phase.EXECUTE and rule.engine != Engine.CPU:
+            return f"{unmeasured}, and host samples never show the {rule.engine} at work"
+        problem = self._observations.quantity("samples", rule.engine).problem(rows)
+        if not problem and not (rows & self._has_samples()).any():
+            problem = "no host sample lies in these windows"
+        return f"{unmeasured}, and {problem}" if problem else ""
+
+
+def _join_notes(*notes: str) -> str:
+    return "; ".join(filter(None, notes))
+
+
+def _unknown_engine(count: int) -> str:
+    return f"the engine of {plural(count, 'window')} is unknown" if count else ""
+
+
+def _range(quantity: Quantity, rows: BoolArray, metric: Metric) -> tuple[float, float]:
+    """Return a statistic with the least and with the most that windows without a value could have."""
+    values = quantity.values[rows]
+    unknown = np.isnan(values)
+    extremes = (0.0, quantity.most)
+    low, high = (_statistic(np.where(unknown, fill, values), metric.statistic) for fill in extremes)
+    return low, high
+
+
+def _statistic(values: FloatArray, name: str) -> float:
+    if name == "max":
+        return float(values.max())
+    if name == "min":
+        return float(values.min())
+    statistic: Statistic = "mean" if name == "mean" else float(name[1:]) / 100
+    return estimate(values, statistic)
+
+
+def _few_windows(statistic: str, count: int) -> str:
+    """Return a note where so few windows make a percentile the largest value; else ""."""
+    if not statistic.startswith("p") or count * (100 - float(statistic[1:])) >= 100 or count == 1:
+        return ""
+    return f"of {count} windows, {statistic} is the largest"

@@ -1,0 +1,72 @@
+"""Results of checks: a metric's value, the outcome of a requirement or a change, and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tracekit.checks.requirements import Change, Kind, Requirement
+from tracekit.comparison.result import Difference, Group
+
+Outcome: TypeAlias = Literal["passed", "failed", "not measurable"]
+
+FAILED = 1
+NOT_MEASURABLE = 5
+
+
+@dataclass(frozen=True)
+class WorstWindow:
+    """The window furthest from a requirement; ``value`` is None where a window either has it or not."""
+
+    window: int
+    start_ns: int
+    label: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """A metric of one recording; ``missing`` gives the reason where it is None.
+
+    The value lies between ``low`` and ``high``, which differ where some windows have an unknown one.
+    ``windows`` is how many it was computed over, 0 for metrics of the whole recording; ``note`` qualifies the
+    number.
+    """
+
+    kind: Kind
+    low: float | None = None
+    high: float | None = None
+    basis: str = ""
+    windows: int = 0
+    worst: WorstWindow | None = None
+    missing: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The outcome of one requirement, and the value that it rests on."""
+
+    requirement: Requirement
+    outcome: Outcome
+    actual: MetricValue
+
+
+@dataclass(frozen=True)
+class ChangeResult:
+    """The outcome of one ``--fail-on``: the compared row, if there is one, and the reason as a sentence."""
+
+    change: Change
+    outcome: Outcome
+    reason: str
+    group: Group | None = None
+    row: Difference | None = None
+
+
+def exit_code(outcomes: Iterable[Outcome]) -> int:
+    """Return 1 if anything failed, else 5 if something could not be measured, else 0."""
+    distinct = set(outcomes)
+    if "failed" in distinct:
+        return FAILED
+    return NOT_MEASURABLE if "not measurable" in distinct else 0
