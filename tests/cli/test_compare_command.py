@@ -83,7 +83,10 @@ def test_a_share_of_windows_that_tell_no_engine_stops_the_gate() -> None:
 def test_how_many_windows_a_number_rests_on_is_shown(format_: str) -> None:
     result = run(FALLBACK, FALLBACK, "--fail-on", "CPU busy > +1%", "--format", format_)
     assert result.exit_code == 5
-    assert "6 of 12 windows in BASE and 6 of 12 in NEW show it, and the number covers only these" in result.stdout
+    assert (
+        "6 of 12 windows in BASE and 6 of 12 in NEW show it, and the number covers only these"
+        in result.stdout
+    )
 
 
 def test_the_run_that_lacks_a_table_is_named() -> None:

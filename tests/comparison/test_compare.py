@@ -242,7 +242,9 @@ def test_windows_that_tell_no_engine_leave_shares_open() -> None:
     assert ane.new.missing == (
         "the engine of 8 of 20 windows in NEW is unknown, and the result depends on them"
     )
-    assert "Engines cannot be compared: the engine of 8 of 20 windows in NEW is unknown" in sentence(comparison)
+    assert "Engines cannot be compared: the engine of 8 of 20 windows in NEW is unknown" in sentence(
+        comparison
+    )
 
 
 def test_few_silent_windows_change_no_finding() -> None:
