@@ -80,9 +80,9 @@ class AddressSpace:
                 address = start + 4 * (1 + _digest(call.symbol + callee.symbol) % 24)
                 address -= self._platform.callers_minus_one
             binary = self.binary(call.binary) if call.binary else None
-            for one in [*inlined, call]:
-                symbol = one.symbol if one.has_symbol else None
-                frames.append(Frame(symbol, address, start, binary, one.source, one.inlined))
+            for shown_call in [*inlined, call]:
+                symbol = shown_call.symbol if shown_call.has_symbol else None
+                frames.append(Frame(symbol, address, start, binary, shown_call.source, shown_call.inlined))
             inlined, callee = [], call
         return tuple(frames)
 

@@ -147,8 +147,8 @@ def _run(run: RunDocument) -> dict[str, Any]:
         "deviceProperties": {"HWPageSize": 16384, "VMPageSize": 16384},
         "recordingOptions": _recording_options(info),
         "allObjects": Mutable(_cores(info)),
-        "processDatas": Mutable([Mutable(_process(one)) for one in run.processes]),
-        "threadsByTID": int_keyed({one.tid: _thread(one) for one in run.threads}),
+        "processDatas": Mutable([Mutable(_process(process)) for process in run.processes]),
+        "threadsByTID": int_keyed({thread.tid: _thread(thread) for thread in run.threads}),
         "kDebugCodeSet": int_keyed({}),
         "target": Mutable(_target(info)),
     }
@@ -159,8 +159,8 @@ def _run_info(info: RunInfo) -> Object:
     pid = None if info.pid is None else str(info.pid)
     absent = "importedFrom importedFileRecordingPlanJSON importedFileCreationCommand"
     absent += "".join(
-        f" {who}{what}"
-        for who in ("host", "paired")
+        f" {machine}{what}"
+        for machine in ("host", "paired")
         for what in ("UUID", "Name", "Platform", "Model", "OperatingSystem")
     )
     fields = {f"_{name}": None for name in absent.split()} | {
@@ -343,7 +343,7 @@ def exposed_table_info(info: RunInfo, tables: list[Table], settings: dict[str, A
             {
                 "biproductTableIDs": Mutable(set()),
                 "inputTableIDs": Mutable(set(range(len(tables), 2 * len(tables)))),
-                "readOnlySpecsByID": int_keyed({index: one.spec() for index, one in enumerate(tables)}),
+                "readOnlySpecsByID": int_keyed({index: table.spec() for index, table in enumerate(tables)}),
                 "bindingParameters": parameters | settings,
                 "modelingParameters": {} if info.pid is None else {"target-pid": info.pid},
             }
@@ -356,7 +356,7 @@ def open_creq(tables: Iterable[Table], tags: dict[str, str]) -> bytes:
     tables = list(tables)
     types = sorted({column.type for table in tables for column in table.columns} & tags.keys())
     required = {
-        **{f"com.apple.dt.ac.topology.{one.topology}": [1, _UNSUPPORTED_TOPOLOGY] for one in tables},
+        **{f"com.apple.dt.ac.topology.{table.topology}": [1, _UNSUPPORTED_TOPOLOGY] for table in tables},
         **{f"com.apple.dt.etype.{kind}": [1, _UNSUPPORTED_TYPE.format(tags[kind])] for kind in types},
         "com.apple.dt.path-manager.compression": [1, _COMPRESSED],
         "com.apple.dt.trace": [5, _NEWER],
@@ -371,7 +371,7 @@ def manifest(paths: list[str], compressed: bool) -> bytes:
 def images_of(runs: list[RunDocument]) -> dict[UUID, Image]:
     """Return every image that some run has loaded."""
     spaces = [space for run in runs for space in run.address_spaces]
-    loaded = [one for run in runs for one in run.kernel]
-    loaded += [one for space in spaces for one in space.loaded or ()]
-    loaded += [one for space in spaces if space.cache for one in space.cache.images.values()]
-    return {one.image.uuid: one.image for one in loaded}
+    loaded = [image for run in runs for image in run.kernel]
+    loaded += [image for space in spaces for image in space.loaded or ()]
+    loaded += [image for space in spaces if space.cache for image in space.cache.images.values()]
+    return {entry.image.uuid: entry.image for entry in loaded}

@@ -78,8 +78,12 @@ class Image:
     def at(self, places: int | dict[str, int]) -> tuple[Segment, ...]:
         """Return the segments as loaded: all moved by one distance, or those that are named, to addresses."""
         if isinstance(places, int):
-            return tuple(replace(one, address=one.address + places) for one in self.segments)
-        return tuple(replace(one, address=places[one.name]) for one in self.segments if one.name in places)
+            return tuple(replace(segment, address=segment.address + places) for segment in self.segments)
+        return tuple(
+            replace(segment, address=places[segment.name])
+            for segment in self.segments
+            if segment.name in places
+        )
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class Loaded:
     lifetime: tuple[int, int] = ALWAYS
 
     def moved(self, distance: int) -> Loaded:
-        segments = tuple(replace(one, address=one.address + distance) for one in self.segments)
+        segments = tuple(replace(segment, address=segment.address + distance) for segment in self.segments)
         return replace(self, segments=segments)
 
 
@@ -110,25 +114,29 @@ def kernel_signature(loaded: Iterable[Loaded]) -> bytes:
     return _signature((_NONE, 1), list(loaded), (_KERNEL_CACHE, 0), _KERNEL_CACHE)
 
 
-def _signature(owner: tuple[int, int], loaded: list[Loaded], cache: tuple[UUID, int], other: UUID) -> bytes:
+def _signature(
+    owner: tuple[int, int], loaded: list[Loaded], cache: tuple[UUID, int], second_uuid: UUID
+) -> bytes:
     header = struct.pack("<6I", _SIGNATURE_MAGIC, 1, *owner, 0x2000, len(loaded))
-    versions = _padded(b"".join(f"{one.image.version}\0".encode() for one in loaded))
+    versions = _padded(b"".join(f"{entry.image.version}\0".encode() for entry in loaded))
     uuid, base = cache
-    tail = struct.pack("<2I16sQ16sQQI", _CACHE_MAGIC, 4, uuid.bytes, base, other.bytes, 0, 0, len(versions))
+    tail = struct.pack(
+        "<2I16sQ16sQQI", _CACHE_MAGIC, 4, uuid.bytes, base, second_uuid.bytes, 0, 0, len(versions)
+    )
     return header + b"".join(map(_loaded, loaded)) + tail + versions
 
 
-def _loaded(one: Loaded) -> bytes:
-    path = _padded(one.image.path.encode() + b"\0")
+def _loaded(entry: Loaded) -> bytes:
+    path = _padded(entry.image.path.encode() + b"\0")
     fixed = struct.pack(
         "<16s2I2Q4I",
-        one.image.uuid.bytes,
+        entry.image.uuid.bytes,
         *(0, 0x221),
-        *one.lifetime,
-        *one.image.cpu_type,
-        *(len(one.segments), len(path)),
+        *entry.lifetime,
+        *entry.image.cpu_type,
+        *(len(entry.segments), len(path)),
     )
-    segments = (struct.pack("<16s2Q", part.name.encode(), part.address, part.size) for part in one.segments)
+    segments = (struct.pack("<16s2Q", part.name.encode(), part.address, part.size) for part in entry.segments)
     return fixed + path + b"".join(segments)
 
 
@@ -158,13 +166,14 @@ def symbols_archive(image: Image) -> bytes:
     """Return the file that holds an image's symbols, inlined functions and source lines."""
     strings = _Strings()
     symbols = sorted(image.symbols, key=lambda symbol: symbol.address)
-    inlined = [one for symbol in symbols for one in symbol.inlined]
+    inlined = [function for symbol in symbols for function in symbol.inlined]
     segments = b"".join(
-        struct.pack("<2Q16s", one.address, one.size, one.name.encode()) for one in image.segments
+        struct.pack("<2Q16s", segment.address, segment.size, segment.name.encode())
+        for segment in image.segments
     )
     sections = _sections(image, strings)
-    body = _symbol_records(symbols, strings) + b"".join(_inlined(one, strings) for one in inlined)
-    body += b"".join(_line(one, strings) for one in sorted(image.lines, key=lambda line: line.address))
+    body = _symbol_records(symbols, strings) + b"".join(_inlined(function, strings) for function in inlined)
+    body += b"".join(_line(line, strings) for line in sorted(image.lines, key=lambda line: line.address))
     by_name = _by_name(symbols, lambda symbol: symbol.name, len(body))
     by_display = _by_name(symbols, lambda symbol: symbol.display, len(body + by_name))
     body += by_name + by_display
@@ -178,7 +187,7 @@ def symbols_archive(image: Image) -> bytes:
 
 
 def _sections(image: Image, strings: _Strings) -> bytes:
-    text = next((one for one in image.segments if one.name == "__TEXT"), image.segments[0])
+    text = next((segment for segment in image.segments if segment.name == "__TEXT"), image.segments[0])
     start = text.address + min(_MACH_HEADER_SIZE, text.size)
     return struct.pack("<2Q2I", text.address, start - text.address, strings("MACH_HEADER"), 0) + struct.pack(
         "<2Q2I", start, text.address + text.size - start, strings("__TEXT __text"), 0

@@ -53,7 +53,7 @@ def bundle(recording: Recording) -> Files:
     rows = [_row(sample, threads[sample.lane]) for sample in recording.samples]
     run.table("time-profile", TIME_PROFILE, rows, attributes=_PROFILE_ATTRIBUTES)
     images = _images(recording)
-    run.load(app, *(one for one in images if _text_address(one) < _CACHE_BASE))
+    run.load(app, *(image for image in images if _text_address(image) < _CACHE_BASE))
     run.load_shared_cache(app, _shared_cache(images), _CACHE_BASE)
     run.load_nothing(kernel)
     run.issues.append(Issue("Data stream: Time Mapping", type=2))
@@ -156,5 +156,5 @@ def _text_address(loaded: Loaded) -> int:
 
 def _shared_cache(images: list[Loaded]) -> SharedCache:
     """Return the images of the system, whose segments count from the beginning of the cache."""
-    inside = [one.moved(-_CACHE_BASE) for one in images if _text_address(one) >= _CACHE_BASE]
-    return SharedCache(UUID(made_up_uuid("shared cache")), {_text_address(one): one for one in inside})
+    inside = [image.moved(-_CACHE_BASE) for image in images if _text_address(image) >= _CACHE_BASE]
+    return SharedCache(UUID(made_up_uuid("shared cache")), {_text_address(image): image for image in inside})

@@ -63,7 +63,7 @@ class Stack:
 
 def stack(process: Process, *pieces: Sequence[int] | None) -> Stack:
     """Return a backtrace whose pieces become chunks."""
-    return Stack(tuple(Chunk(process, None if one is None else tuple(one)) for one in pieces))
+    return Stack(tuple(Chunk(process, None if piece is None else tuple(piece)) for piece in pieces))
 
 
 def leaf_and_callers(process: Process, addresses: Sequence[int]) -> Stack:
@@ -165,7 +165,7 @@ def _elements(value: Any, to: Uniquing) -> tuple[int, ...]:
         case Thread():
             return value.tid, encode(value.process, 32, to)
         case Stack():
-            return tuple(_chunk(one, to) for one in value.chunks)
+            return tuple(_chunk(chunk, to) for chunk in value.chunks)
         case Tagged():
             return encode(value.stack, 32, to), value.tag
         case Kperf():
@@ -188,5 +188,5 @@ def _frames(addresses: tuple[int, ...] | None, to: Uniquing) -> int:
 
 
 def _typed(value: Typed, to: Uniquing) -> tuple[int, ...]:
-    parts = [(to.engineering_type(kind), encode(one, 64, to)) for kind, one in value.parts]
+    parts = [(to.engineering_type(kind), encode(part, 64, to)) for kind, part in value.parts]
     return tuple(number for part in parts for number in part)

@@ -66,7 +66,9 @@ def deflated(content: bytes) -> bytes:
 def stored(content: bytes) -> bytes:
     """Return a zlib stream that does not compress, which is the same bytes everywhere."""
     starts = range(0, max(len(content), 1), 0xFFFF)
-    blocks = b"".join(_stored_block(content[at : at + 0xFFFF], last=at == starts[-1]) for at in starts)
+    blocks = b"".join(
+        _stored_block(content[start : start + 0xFFFF], last=start == starts[-1]) for start in starts
+    )
     return b"\x78\x01" + blocks + zlib.adler32(content).to_bytes(4, "big")
 
 
@@ -115,7 +117,11 @@ class RunWriter:
 
     def process_tables(self) -> None:
         """Add process-info and thread-info with what is declared, as recordings since Xcode 16 begin."""
-        self.table("process-info", PROCESS_INFO, [(0, one.pid, 0, one, one.name) for one in self.processes])
+        self.table(
+            "process-info",
+            PROCESS_INFO,
+            [(0, process.pid, 0, process, process.name) for process in self.processes],
+        )
         self.table("thread-info", THREAD_INFO, map(_thread_info, self.threads))
 
     def load(self, process: Process, *loaded: Loaded) -> None:
@@ -194,7 +200,7 @@ class BundleWriter:
         if self.with_template:
             files["form.template"] = form_template(documents, self.with_symbols)
         if self.with_symbols:
-            images = images_of(documents) | {one.uuid: one for one in self.images}
+            images = images_of(documents) | {image.uuid: image for image in self.images}
             files["symbols/MANIFEST.plist"] = plistlib.dumps({"paths": ["stores"], "compressed-paths": []})
             for uuid, image in images.items():
                 if image.symbols:
@@ -239,8 +245,8 @@ _LIBRARY_VERSION = slice(96, 100)
 def issue_store(issues: list[Issue]) -> bytes:
     """Return the Core Data store of a run's issues, an SQLite database without its indexes."""
     rows = [
-        (number, 1, 1, one.count, one.time_ns, one.subtype, one.type, None, None, one.message)
-        for number, one in enumerate(issues, 1)
+        (number, 1, 1, issue.count, issue.time_ns, issue.subtype, issue.type, None, None, issue.message)
+        for number, issue in enumerate(issues, 1)
     ]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "issues"

@@ -87,9 +87,9 @@ class Evidence:
 def around_inferences(recording: Recording, name: str, category: str) -> list[Signpost]:
     """Return a Begin and an End of the app at the very moments of each prediction call."""
     posts = [
-        Signpost(time_ns, kind, one.lane, one.label, name, category)
-        for one in recording.inferences
-        for time_ns, kind in ((one.start_ns, "Begin"), (one.end_ns, "End"))
+        Signpost(time_ns, kind, inference.lane, inference.label, name, category)
+        for inference in recording.inferences
+        for time_ns, kind in ((inference.start_ns, "Begin"), (inference.end_ns, "End"))
     ]
     return sorted(posts, key=lambda post: post.time_ns)
 
@@ -140,10 +140,10 @@ def alternating(active: list[tuple[int, int]], end_ns: int) -> list[Level]:
     ]
 
 
-def levels(*held: tuple[str, int]) -> list[Level]:
+def levels(*durations: tuple[str, int]) -> list[Level]:
     """Return states that follow each other at once, from (state, until when)."""
-    starts = [0, *(until_ns for _, until_ns in held)]
-    return [Level(start, until, state) for start, (state, until) in zip(starts, held, strict=False)]
+    starts = [0, *(until_ns for _, until_ns in durations)]
+    return [Level(start, until, state) for start, (state, until) in zip(starts, durations, strict=False)]
 
 
 def in_order(spans: Iterable[Span]) -> list[Span]:

@@ -70,8 +70,14 @@ def compiled_model(model: str, what: str) -> str:
 def coreml_spans(recording: Recording) -> list[Span]:
     """Return a row for each prediction call, and one for each of its parts that ran on the CPU."""
     calls = [
-        coreml_span(recording, (one.start_ns, one.end_ns), one.label, "Prediction", ("RUNTIME", None))
-        for one in recording.inferences
+        coreml_span(
+            recording,
+            (inference.start_ns, inference.end_ns),
+            inference.label,
+            "Prediction",
+            ("RUNTIME", None),
+        )
+        for inference in recording.inferences
     ]
     on_cpu = [
         coreml_span(recording, (work.start_ns, work.end_ns), work.inference.label, "CPU", ("CPU", "execute"))

@@ -37,9 +37,9 @@ class GpuTimeline:
     def spans(self) -> list[Span]:
         """Return the rows of both tables: the model's work, the app's pictures, the window server's."""
         spans = []
-        for turn, work in enumerate(one for one in self.recording.engine_work if one.engine == "GPU"):
+        for turn, work in enumerate(work for work in self.recording.engine_work if work.engine == "GPU"):
             spans += self._model(work, turn)
-        pictures = [one for one in self.recording.samples if one.work is app_work.DRAW_SUBMIT]
+        pictures = [sample for sample in self.recording.samples if sample.work is app_work.DRAW_SUBMIT]
         for turn, sample in enumerate(pictures):
             spans += self._picture(sample.time_ns + 310_000, turn)
         for turn in range(self.recording.end_ns // _VSYNC_NS):
@@ -113,13 +113,13 @@ class GpuTimeline:
         self,
         span: tuple[int, int],
         channel: str,
-        who: tuple[str, int],
+        client: tuple[str, int],
         buffer: int,
         *,
         depth: int = 0,
         meaning: tuple[str, str | None] = ("GRAPHICS", None),
     ) -> Span:
-        name, pid = who
+        name, pid = client
         submission = 0x47E0_0000 + buffer
         latency_ns = 300_000 + self._dice.below(900_000)
         label = composed("formatted-label", f"GPU Execution      ( {name} ({pid}) )  0x", submission)
@@ -130,7 +130,7 @@ class GpuTimeline:
             number_cell("metal-nesting-level", depth),
             label,
             named("gpu-state", "Active"),
-            number_cell("connection-uuid64", 1 if who == _WINDOW_SERVER else 13),
+            number_cell("connection-uuid64", 1 if client == _WINDOW_SERVER else 13),
             number_cell("render-buffer-depth", depth),
             process(name, pid),
             _DEVICE,
@@ -141,7 +141,7 @@ class GpuTimeline:
             hex_cell("metal-command-buffer-id", buffer + 8),
             number_cell("uint64", submission),
         )
-        return Span(METAL, *span, *meaning, cells, pid=pid, depth=depth, own=who != _WINDOW_SERVER)
+        return Span(METAL, *span, *meaning, cells, pid=pid, depth=depth, own=client != _WINDOW_SERVER)
 
     def _command_buffer(self) -> int:
         self.next_command_buffer += 0x10

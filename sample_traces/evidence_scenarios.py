@@ -114,7 +114,7 @@ def gpu_mpsgraph_macos15() -> Files:
     """The GPU recording as an export, with what MPS and the GPU report."""
     recording = gpu_mpsgraph()
     spans = GpuTimeline(recording).spans()
-    busy = union((one.start_ns, one.end_ns) for one in spans if one.source == METAL and one.depth == 0)
+    busy = union((span.start_ns, span.end_ns) for span in spans if span.source == METAL and span.depth == 0)
     evidence = Evidence(
         interval_tables=(MPS, METAL), spans=spans, gpu_active=alternating(busy, recording.end_ns)
     )
@@ -208,7 +208,10 @@ def concurrent_models_ios27() -> Files:
     table, calls = "ane-hw-intervals", recording.inferences
     spans = [
         *ane_spans(recording, table, label_27),
-        *(foreign_span(table, one.start_ns + 5_310_250, 2_977_083) for one in (calls[1], calls[4], calls[9])),
+        *(
+            foreign_span(table, call.start_ns + 5_310_250, 2_977_083)
+            for call in (calls[1], calls[4], calls[9])
+        ),
         foreign_span(table, recording.end_ns - 30_520_000, 3_340_042),
         *coreml_spans(recording),
     ]

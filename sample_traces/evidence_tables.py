@@ -25,7 +25,7 @@ def evidence_tables(recording: Recording, contents: Contents, evidence: Evidence
     if not spans.keys() <= set(evidence.interval_tables):
         raise ValueError(f"{recording.name}: rows of {spans.keys()} in tables that are not exported")
     tables: dict[str, list[Row]] = {
-        table: [_span(one) for one in spans.get(table, [])] for table in evidence.interval_tables
+        table: [_span(span) for span in spans.get(table, [])] for table in evidence.interval_tables
     }
     if evidence.signposts:
         tables["os-signpost"] = [_signpost(cells, post) for post in evidence.signposts]
@@ -151,6 +151,6 @@ def _counted(cells: Cells, sample: Sample, totals: tuple[int, ...]) -> Row:
     )
 
 
-def _blocked(cells: Cells, lane: Lane, at: Sample) -> Row:
-    time = time_cell("sample-time", at.time_ns)
+def _blocked(cells: Cells, lane: Lane, sample: Sample) -> Row:
+    time = time_cell("sample-time", sample.time_ns)
     return time, cells.thread(lane), SENTINEL, named("thread-state", "Blocked"), SENTINEL, SENTINEL

@@ -28,8 +28,8 @@ class EvidenceTruth:
         self._recording = recording
         self._evidence = evidence
         self._spans = in_order(evidence.spans)
-        self._executed = [one for one in self._spans if one.phase == "execute" and one.depth == 0]
-        self._prepared = [one for one in self._spans if one.phase in {"load", "compile"} and one.own]
+        self._executed = [span for span in self._spans if span.phase == "execute" and span.depth == 0]
+        self._prepared = [span for span in self._spans if span.phase in {"load", "compile"} and span.own]
 
     def fields(self) -> JsonObject:
         evidence, fields = self._evidence, {}
@@ -38,9 +38,9 @@ class EvidenceTruth:
         if evidence.signposts:
             fields["signposts"] = self._signposts()
         if self._executed:
-            fields["measured"] = [self._measured(one) for one in self._recording.inferences]
+            fields["measured"] = [self._measured(inference) for inference in self._recording.inferences]
         if self._spans:
-            fields["load_ns"] = _length((one.start_ns, one.end_ns) for one in self._prepared)
+            fields["load_ns"] = _length((span.start_ns, span.end_ns) for span in self._prepared)
         tracks = {"Thermal state": evidence.thermal, "GPU active": evidence.gpu_active}
         if any(tracks.values()):
             fields["tracks"] = {name: _held(levels) for name, levels in tracks.items() if levels}
@@ -59,8 +59,8 @@ class EvidenceTruth:
 
     def _measured(self, inference: Inference) -> JsonObject:
         engines = sorted({span.engine for span in self._executed})
-        own = [one for one in self._executed if one.own and one.model in {inference.label, ""}]
-        foreign = [one for one in self._executed if one.engine == "ANE" and not one.own]
+        own = [span for span in self._executed if span.own and span.model in {inference.label, ""}]
+        foreign = [span for span in self._executed if span.engine == "ANE" and not span.own]
         work = sorted(
             (work.start_ns, work.engine)
             for work in self._recording.engine_work
@@ -68,7 +68,8 @@ class EvidenceTruth:
         )
         measured: JsonObject = {
             "busy_ns": {
-                engine: _inside(inference, [one for one in own if one.engine == engine]) for engine in engines
+                engine: _inside(inference, [span for span in own if span.engine == engine])
+                for engine in engines
             },
             "foreign_ns": _inside(inference, foreign),
             "handoffs": [engine for engine, _ in groupby(engine for _, engine in work)],
@@ -88,11 +89,11 @@ class EvidenceTruth:
     # Over the run -------------------------------------------------------------------------------------------
 
     def _thread_states(self) -> JsonObject:
-        held: dict[str, Counter[str]] = defaultdict(Counter)
+        durations: dict[str, Counter[str]] = defaultdict(Counter)
         for state in self._evidence.thread_states:
             word = "Blocked" if state.core is None else "Running"
-            held[str(state.lane.tid)][word] += state.end_ns - state.start_ns
-        return {tid: dict(sorted(states.items())) for tid, states in held.items()}
+            durations[str(state.lane.tid)][word] += state.end_ns - state.start_ns
+        return {tid: dict(sorted(states.items())) for tid, states in durations.items()}
 
     def _counter_deltas(self) -> JsonObject:
         """Count what every sample but the first of each core added."""
@@ -137,7 +138,7 @@ def _length(spans: Iterable[tuple[int, int]]) -> int:
 
 def _held(levels: list[Level]) -> JsonObject:
     """Return for how long a track had each of its values."""
-    held: Counter[str] = Counter()
+    durations: Counter[str] = Counter()
     for level in levels:
-        held[str(_LEVELS[level.state])] += level.end_ns - level.start_ns
-    return dict(sorted(held.items()))
+        durations[str(_LEVELS[level.state])] += level.end_ns - level.start_ns
+    return dict(sorted(durations.items()))

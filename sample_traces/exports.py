@@ -29,9 +29,9 @@ def _row(recording: Recording, cells: Cells, sample: Sample) -> tuple[Element, .
         where = SENTINEL if sample.stackshot else core
         stack = cells.kperf(sample)
         return time, thread, where, state, SENTINEL, stack, Element("time-sample-kind", *kind)
-    who = (time, thread, cells.app, core, state)
+    common_cells = (time, thread, cells.app, core, state)
     if recording.table == "counters-profile":
-        return *who, cells.stack(sample), weight_cell(sample.weight), counters_cell(sample.counters)
+        return *common_cells, cells.stack(sample), weight_cell(sample.weight), counters_cell(sample.counters)
     if recording.table == "cpu-profile":
-        return *who, cycles_cell(sample.weight), cells.stack(sample)
-    return *who, weight_cell(sample.weight), cells.stack(sample)
+        return *common_cells, cycles_cell(sample.weight), cells.stack(sample)
+    return *common_cells, weight_cell(sample.weight), cells.stack(sample)

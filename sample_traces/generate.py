@@ -45,12 +45,15 @@ def check(generated: dict[Path, bytes], out_dir: Path) -> int:
 
 
 def same(path: Path, content: bytes) -> bool:
-    """Compare a file; of a database what it says, because each SQLite may lay one out in its own way."""
-    found = path.read_bytes()
-    if found == content or path.suffix != ".storedata":
-        return found == content
+    """Return whether a file has this content; databases are compared by their rows.
+
+    Each version of SQLite may lay out a database in its own way.
+    """
+    on_disk = path.read_bytes()
+    if on_disk == content or path.suffix != ".storedata":
+        return on_disk == content
     try:
-        return issues_in(found) == issues_in(content)
+        return issues_in(on_disk) == issues_in(content)
     except sqlite3.DatabaseError:
         return False
 

@@ -136,7 +136,7 @@ class _Archiver:
                 return self._collection(value, "NS")
 
     def _object(self, value: Object) -> dict[str, Any]:
-        fields = {name: self.field(one) for name, one in value.fields.items()}
+        fields = {name: self.field(item) for name, item in value.fields.items()}
         return {**fields, "$class": self._class(value.classname, value.bases)}
 
     def _collection(self, value: Any, prefix: str) -> dict[str, Any]:

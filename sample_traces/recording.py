@@ -108,9 +108,9 @@ class Lane:
         span = self._recording.span(first, self.tick)
         self._recording.engine_work.append(EngineWork(engine, *span, self.inference, operation))
 
-    def wait_for(self, other: Lane) -> None:
+    def wait_for(self, lane: Lane) -> None:
         """Be blocked until the other thread has come this far."""
-        self.tick = max(self.tick, other.tick)
+        self.tick = max(self.tick, lane.tick)
 
     def _stack(self, work: Work) -> tuple[Call, ...] | None:
         if work.calls is None:

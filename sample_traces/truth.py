@@ -48,7 +48,7 @@ class Truth:
         if recording.table == "counters-profile":
             sums = map(sum, zip(*(sample.counters for sample in self._samples), strict=True))
             truth["counters"] = dict(zip(recording.counter_names, sums, strict=True))
-        truth["inferences"] = [self._inference(one) for one in recording.inferences]
+        truth["inferences"] = [self._inference(inference) for inference in recording.inferences]
         truth["stack_windows"] = self._stack_windows() if recording.symbols else []
         return truth
 
@@ -88,15 +88,15 @@ class Truth:
 
     # Inferences and windows ---------------------------------------------------------------------------------
 
-    def _inference(self, one: Inference) -> JsonObject:
+    def _inference(self, inference: Inference) -> JsonObject:
         return {
-            "start_ns": one.start_ns,
-            "end_ns": one.end_ns,
-            "label": one.label,
-            "thread": one.lane.tid,
-            "engine": one.engine,
-            "engines": self._counts(sample for sample in self._samples if sample.inference is one),
-            "all_threads": self._counts(_between(self._samples, one.start_ns, one.end_ns)),
+            "start_ns": inference.start_ns,
+            "end_ns": inference.end_ns,
+            "label": inference.label,
+            "thread": inference.lane.tid,
+            "engine": inference.engine,
+            "engines": self._counts(sample for sample in self._samples if sample.inference is inference),
+            "all_threads": self._counts(_between(self._samples, inference.start_ns, inference.end_ns)),
         }
 
     def _stack_windows(self) -> list[JsonObject]:
@@ -105,11 +105,11 @@ class Truth:
 
     def _window(self, run: list[Sample], runs: list[list[Sample]]) -> JsonObject:
         caller, (start_ns, end_ns) = run[0].lane, self._time_of(run)
-        of_others = [self._time_of(other) for other in runs if other[0].lane is not caller]
+        other_times = [self._time_of(other_run) for other_run in runs if other_run[0].lane is not caller]
         workers = [
             sample
             for sample in _between(self._workers, start_ns, end_ns)
-            if not any(start <= sample.time_ns < end for start, end in of_others)
+            if not any(start <= sample.time_ns < end for start, end in other_times)
         ]
         return {
             "start_ns": start_ns,

@@ -99,9 +99,9 @@ class _Ids:
     def write(self, element: Element) -> str:
         if not element.numbered:
             return self._body(element, f"<{element.tag}")
-        known = self._ids.get(element)
-        if known is not None:
-            return f'<{element.tag} ref="{known}"/>'
+        existing_id = self._ids.get(element)
+        if existing_id is not None:
+            return f'<{element.tag} ref="{existing_id}"/>'
         number = self._ids[element] = len(self._ids) + 1
         return self._body(element, f"<{element.tag}{_attributes(id=str(number), fmt=element.fmt)}")
 

@@ -34,8 +34,8 @@ def test_every_kind_of_cell_comes_back_as_it_was(tmp_path: Path) -> None:
     empty = replace(TABLE, rows=TABLE.rows.head(0))
     none = replace(TABLE, columns=(), rows=pd.DataFrame(index=pd.RangeIndex(2)), stacks=StackTable.empty())
     tables = [TABLE, empty, none]
-    for one, other in zip(tables, read_all(packed(tmp_path, held(*tables))), strict=True):
-        assert_equal(one, other)
+    for table, read_table in zip(tables, read_all(packed(tmp_path, held(*tables))), strict=True):
+        assert_equal(table, read_table)
 
 
 def test_equal_composite_cells_stay_one_object(tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ def test_a_recording_and_its_pack_say_the_same(recording: str, tmp_path: Path) -
     path = packed(tmp_path, held_tables)
     pack = open_source(path)
     for (run, schema), tables in held_tables.contents.items():
-        for one, other in zip(tables, pack.tables(schema, run), strict=True):
-            assert_equal(one, other)
-    documents = [to_dict(analyze(trace_of(one))) for one in (open_source(recording), open_source(path))]
+        for table, read_table in zip(tables, pack.tables(schema, run), strict=True):
+            assert_equal(table, read_table)
+    documents = [to_dict(analyze(trace_of(source))) for source in (open_source(recording), open_source(path))]
     kinds = [document["input"].pop("kind") for document in documents]
     names = [document["input"].pop("name") for document in documents]
     assert documents[0] == documents[1]

@@ -59,18 +59,20 @@ def unarchived(data: bytes) -> Any:
     """An NSKeyedArchiver's root as dicts and lists."""
     objects = plistlib.loads(data)["$objects"]
 
-    def value(at: Any) -> Any:
-        one = objects[at.data] if isinstance(at, plistlib.UID) else at
-        if isinstance(one, list):
-            return [value(item) for item in one]
-        if not isinstance(one, dict):
-            return one
-        if "NS.string" in one:
-            return one["NS.string"]
-        if "NS.objects" in one:
-            held = value(one["NS.objects"])
-            return dict(zip(value(one["NS.keys"]), held, strict=True)) if "NS.keys" in one else held
-        return {key: value(item) for key, item in one.items() if key != "$class"}
+    def value(reference: Any) -> Any:
+        entry = objects[reference.data] if isinstance(reference, plistlib.UID) else reference
+        if isinstance(entry, list):
+            return [value(item) for item in entry]
+        if not isinstance(entry, dict):
+            return entry
+        if "NS.string" in entry:
+            return entry["NS.string"]
+        if "NS.objects" in entry:
+            elements = value(entry["NS.objects"])
+            return (
+                dict(zip(value(entry["NS.keys"]), elements, strict=True)) if "NS.keys" in entry else elements
+            )
+        return {key: value(item) for key, item in entry.items() if key != "$class"}
 
     return value(plistlib.loads(data)["$top"]["root"])
 
@@ -100,14 +102,14 @@ class RawRun:
     def list_of(self, ref: int, kind: str = "arrayUniquer") -> tuple[int, ...]:
         index, data = self.lists[kind]
         offset, block = struct.unpack_from("<2I", index, 40 + 8 * ref)
-        at = offset + block * struct.unpack_from("<I", index, 28)[0]
-        (count,) = struct.unpack_from("<I", data, at)
-        return struct.unpack_from(f"<{count}Q", data, at + 4)
+        start = offset + block * struct.unpack_from("<I", index, 28)[0]
+        (count,) = struct.unpack_from("<I", data, start)
+        return struct.unpack_from(f"<{count}Q", data, start + 4)
 
     def typed(self, ref: int) -> tuple[Any, ...]:
         """The values of a composite cell, those of composite parts as tuples."""
-        held = self.list_of(ref, "typedArrayUniquer")
-        return tuple(self.part(*pair) for pair in zip(held[::2], held[1::2], strict=True))
+        pairs = self.list_of(ref, "typedArrayUniquer")
+        return tuple(self.part(*pair) for pair in zip(pairs[::2], pairs[1::2], strict=True))
 
     def part(self, kind: int, value: int) -> Any:
         name = self.types[kind].removeprefix("XR").removesuffix("TypeID")
@@ -142,7 +144,9 @@ class RawStore:
         self.row = struct.Struct(f"<{codes}")
         assert fields[0]["_type"] in (6, 7)
         assert self.row.size == described["_maxEventSize"]
-        self.types = {one.get("mnemonic", ""): one.get("engineeringType") for one in root.iter("column")}
+        self.types = {
+            column.get("mnemonic", ""): column.get("engineeringType") for column in root.iter("column")
+        }
         self.columns: dict[str, list[int | None]] = {}
         if not self.count:
             return
@@ -164,17 +168,20 @@ class RawStore:
     def decoded(self, column: Column, run: RawRun) -> list[Any]:
         raw = self.columns.get(column.mnemonic, [])
         if column.kind == "float":
-            return [None if one is None else (one - (2**63 - 1)) / 1e9 for one in raw]
+            return [None if number is None else (number - (2**63 - 1)) / 1e9 for number in raw]
         if self.types[column.mnemonic] == "XRAnyTypeID" and column.kind == "text":
-            return [None if one is None else str(*run.typed(one)) for one in raw]
+            return [None if number is None else str(*run.typed(number)) for number in raw]
         if column.kind == "text":
             high = 32 if column.engineering_type == "thread-name" else 0
-            return [None if one is None else run.strings[one >> high] for one in raw]
+            return [None if number is None else run.strings[number >> high] for number in raw]
         if self.types[column.mnemonic] == "XRReturnLocationTypeID":  # (uuid, offset)
-            return [None if one is None else (run.list_of(one >> 32), one & 0xFFFF_FFFF) for one in raw]
+            return [
+                None if number is None else (run.list_of(number >> 32), number & 0xFFFF_FFFF)
+                for number in raw
+            ]
         reads = {"thread": run.thread, "process": run.process, "ints": run.list_of, "parts": run.typed}
         read = reads.get(column.kind)
-        return raw if read is None else [None if one is None else read(one) for one in raw]
+        return raw if read is None else [None if number is None else read(number) for number in raw]
 
 
 @cache
@@ -187,18 +194,18 @@ def plain(table: Table, column: Column) -> list[Any]:
     values = table.rows[column.mnemonic]
     if column.kind == "thread":
         threads = [*zip(table.threads["tid"].tolist(), table.threads["pid"].tolist(), strict=True), None]
-        return [threads[at] for at in values.tolist()]
+        return [threads[row] for row in values.tolist()]
     if column.kind == "process":
         pids = [*table.processes["pid"].tolist(), None]
-        return [pids[at] for at in values.tolist()]
+        return [pids[row] for row in values.tolist()]
     if column.kind == "int":
         numbers = values.to_numpy(object, na_value=None).tolist()
         if column.engineering_type in PLAIN_NUMBERS:
-            return [None if one == ALL_ONES else one for one in numbers]
+            return [None if number == ALL_ONES else number for number in numbers]
         return numbers
     if column.kind == "parts":
-        return [None if one is None else values_of(one) for one in values.tolist()]
-    return [None if one is None or one != one else one for one in values.tolist()]
+        return [None if cell is None else values_of(cell) for cell in values.tolist()]
+    return [None if cell is None or cell != cell else cell for cell in values.tolist()]
 
 
 def values_of(parts: tuple[tuple[str, Any], ...]) -> tuple[Any, ...]:
@@ -210,9 +217,9 @@ def test_every_table_has_every_row(shared: Path, bundle: str, run: int) -> None:
     stored = Counter((store.schema, store.count) for store in raw_run(bundle, run).stores)
     listed = run_of(bundle, run).tables
     assert Counter((info.schema, info.row_count) for info in listed) == stored
-    read = [one for schema in {info.schema for info in listed} for one in tables(bundle, schema, run)]
-    assert Counter((one.schema, len(one)) for one in read) == stored
-    assert (len(read), sum(len(one) for one in read)) == ROWS[bundle, run]
+    read = [table for schema in {info.schema for info in listed} for table in tables(bundle, schema, run)]
+    assert Counter((table.schema, len(table)) for table in read) == stored
+    assert (len(read), sum(len(table) for table in read)) == ROWS[bundle, run]
 
 
 @pytest.mark.parametrize(("bundle", "run"), RUNS)
@@ -222,12 +229,12 @@ def test_every_cell_equals_an_independent_decoder(shared: Path, bundle: str, run
     compared = 0
     for schema in {store.schema for store in raw.stores}:
         stores = [store for store in raw.stores if store.schema == schema]
-        for held, store in zip(tables(bundle, schema, run), stores, strict=True):
-            for column in held.columns:
+        for decoded, store in zip(tables(bundle, schema, run), stores, strict=True):
+            for column in decoded.columns:
                 if column.kind == "stack":
                     continue
-                assert plain(held, column) == store.decoded(column, raw), (schema, column.mnemonic)
-                compared += len(held)
+                assert plain(decoded, column) == store.decoded(column, raw), (schema, column.mnemonic)
+                compared += len(decoded)
     assert compared > 3 * ROWS[bundle, run][1]
 
 
@@ -240,25 +247,25 @@ def test_all_ones_are_a_number(shared: Path, run: int, column: str) -> None:
     export = open_source(
         SHARED / "traces/xml/sforteln__xctrace-query-mcp-server/schema-table__runloop-events.xml"
     )
-    (theirs,) = export.tables("runloop-events")
-    ours = table(WEBKIT, "runloop-events", run)
-    assert (theirs.rows[column] == ALL_ONES).any()
-    assert not theirs.rows[column].isna().any()
-    assert not ours.rows[column].isna().any()
+    (exported,) = export.tables("runloop-events")
+    decoded = table(WEBKIT, "runloop-events", run)
+    assert (exported.rows[column] == ALL_ONES).any()
+    assert not exported.rows[column].isna().any()
+    assert not decoded.rows[column].isna().any()
 
 
 @pytest.mark.parametrize("form", ["folder", "zip", "tar"])
 @pytest.mark.parametrize("bundle", [UNIPROF, FINDER, SIGNPOST, WEBKIT, UNFINISHED])
 def test_folder_zip_and_tar_are_read_the_same(shared: Path, tmp_path: Path, bundle: str, form: str) -> None:
-    known = opened(bundle)
+    folder = opened(bundle)
     source = open_source(packed_as(form, raw_files(bundle), tmp_path), via="native")
-    assert source.toc() == known.toc()
-    for run in known.toc():
+    assert source.toc() == folder.toc()
+    for run in folder.toc():
         for schema in {info.schema for info in run.tables}:
             again = tuple(source.tables(schema, run.info.run))
             pairs = zip(again, tables(bundle, schema, run.info.run), strict=True)
             assert all(same(*pair) for pair in pairs), schema
-    assert sorted(map(str, source.issues())) == sorted(map(str, known.issues()))
+    assert sorted(map(str, source.issues())) == sorted(map(str, folder.issues()))
 
 
 def packed_as(form: str, files: dict[str, bytes], folder: Path) -> Path:
@@ -281,15 +288,15 @@ def packed_as(form: str, files: dict[str, bytes], folder: Path) -> Path:
     return path
 
 
-def same(one: Table, other: Table) -> bool:
-    assert (one.columns, one.attributes, one.run) == (other.columns, other.attributes, other.run)
-    assert np.array_equal(one.stacks.offsets, other.stacks.offsets)
-    assert np.array_equal(one.stacks.frame_ids, other.stacks.frame_ids)
+def same(first: Table, second: Table) -> bool:
+    assert (first.columns, first.attributes, first.run) == (second.columns, second.attributes, second.run)
+    assert np.array_equal(first.stacks.offsets, second.stacks.offsets)
+    assert np.array_equal(first.stacks.frame_ids, second.stacks.frame_ids)
     frames = [
-        (one.rows, other.rows),
-        (one.threads, other.threads),
-        (one.processes, other.processes),
-        (one.stacks.frames, other.stacks.frames),
-        (one.stacks.binaries, other.stacks.binaries),
+        (first.rows, second.rows),
+        (first.threads, second.threads),
+        (first.processes, second.processes),
+        (first.stacks.frames, second.stacks.frames),
+        (first.stacks.binaries, second.stacks.binaries),
     ]
-    return all(ours.equals(theirs) for ours, theirs in frames)
+    return all(left.equals(right) for left, right in frames)

@@ -32,11 +32,11 @@ from real_bundles import (
 )
 def test_every_cell_equals_the_export(shared: Path, bundle: str, schema: str, export: str, rows: int) -> None:
     """All columns of all rows: names, addresses, binaries, os_log arguments one by one."""
-    ours, theirs = table(bundle, schema), exported(f"robtaylor__apple-profiler/xml/{export}", schema)
-    assert ours.columns == theirs.columns
-    assert len(theirs) == rows
-    for column in ours.columns:
-        assert cells(ours, column)[:rows] == cells(theirs, column), column.mnemonic
+    decoded, expected = table(bundle, schema), exported(f"robtaylor__apple-profiler/xml/{export}", schema)
+    assert decoded.columns == expected.columns
+    assert len(expected) == rows
+    for column in decoded.columns:
+        assert cells(decoded, column)[:rows] == cells(expected, column), column.mnemonic
 
 
 def test_finder_has_all_frames_of_its_export(shared: Path) -> None:
@@ -50,31 +50,33 @@ def test_toc_equals_the_export(shared: Path, bundle: str, toc: str) -> None:
     assert run is not None
     device, process = run.find("info/target/device"), run.find("info/target/process")
     assert device is not None
-    ours = run_of(bundle, 1)
+    run_info = run_of(bundle, 1)
     summary = {field.tag: field.text for field in run.iterfind("info/summary/*")}
-    assert (ours.info.device, ours.info.model) == (device.get("name"), device.get("model"))
-    assert (ours.info.os, ours.info.platform) == (device.get("os-version"), device.get("platform"))
+    assert (run_info.info.device, run_info.info.model) == (device.get("name"), device.get("model"))
+    assert (run_info.info.os, run_info.info.platform) == (device.get("os-version"), device.get("platform"))
     if process is None:  # <all-processes/>
-        assert (ours.info.process, ours.info.pid) == ("", None)
+        assert (run_info.info.process, run_info.info.pid) == ("", None)
     else:
-        assert (ours.info.process, str(ours.info.pid)) == (process.get("name"), process.get("pid"))
+        assert (run_info.info.process, str(run_info.info.pid)) == (process.get("name"), process.get("pid"))
     assert summary == {
-        "start-date": ours.info.start,
-        "end-date": ours.info.end,
-        "duration": f"{(ours.info.duration_ns or 0) / 1e9:.6f}",
-        "end-reason": ours.info.end_reason,
-        "instruments-version": ours.info.instruments,
-        "template-name": ours.info.template,
-        "recording-mode": ours.info.recording_mode,
-        "time-limit": ours.info.time_limit,
+        "start-date": run_info.info.start,
+        "end-date": run_info.info.end,
+        "duration": f"{(run_info.info.duration_ns or 0) / 1e9:.6f}",
+        "end-reason": run_info.info.end_reason,
+        "instruments-version": run_info.info.instruments,
+        "template-name": run_info.info.template,
+        "recording-mode": run_info.info.recording_mode,
+        "time-limit": run_info.info.time_limit,
     }
-    assert ours.pids == {int(one.get("pid", "")) for one in run.iter("process") if one.get("path")}
-    listed = [{"schema": one.schema, **one.attributes} for one in ours.tables]
-    assert unordered(listed) == unordered([dict(one.attrib) for one in run.iter("table")])
+    assert run_info.pids == {
+        int(process.get("pid", "")) for process in run.iter("process") if process.get("path")
+    }
+    listed = [{"schema": info.schema, **info.attributes} for info in run_info.tables]
+    assert unordered(listed) == unordered([dict(element.attrib) for element in run.iter("table")])
 
 
 def unordered(listed: list[dict[str, str]]) -> Counter[frozenset[tuple[str, str]]]:
-    return Counter(frozenset(one.items()) for one in listed)
+    return Counter(frozenset(attributes.items()) for attributes in listed)
 
 
 @pytest.mark.parametrize(("bundle", "run"), [(UNIPROF, 1), (WEBKIT, 1), (WEBKIT, 2)])
@@ -84,23 +86,25 @@ def test_lists_in_attributes_are_quoted_as_in_exports(shared: Path, bundle: str,
         r'<table[^>]* category="(&quot;Hang Risk[^"]*)"',
         (BUNDLES / "robtaylor__apple-profiler/xml/hangs_toc.xml").read_text(),
     )
-    ours = [
-        one.attributes["category"] for one in run_of(bundle, run).tables if "message-type" in one.attributes
+    categories = [
+        info.attributes["category"]
+        for info in run_of(bundle, run).tables
+        if "message-type" in info.attributes
     ]
-    assert ours == [one.replace("&quot;", '"') for one in seen]
+    assert categories == [category.replace("&quot;", '"') for category in seen]
 
 
 def test_time_profile_equals_the_export(shared: Path) -> None:
-    ours, theirs = (
+    decoded, expected = (
         table(UNIPROF, "time-profile"),
         exported("shadi-gamal__uniprof/test-simple-export.xml", "time-profile"),
     )
-    assert ours.columns == theirs.columns
-    assert len(ours) == len(theirs) == 518
-    for column in ours.columns[:-1]:
-        assert cells(ours, column) == cells(theirs, column), column.mnemonic
-    stacks, exports = cells(ours, ours.columns[-1]), cells(theirs, theirs.columns[-1])
-    assert [at for at, stack in enumerate(stacks) if stack is None] == [517]
+    assert decoded.columns == expected.columns
+    assert len(decoded) == len(expected) == 518
+    for column in decoded.columns[:-1]:
+        assert cells(decoded, column) == cells(expected, column), column.mnemonic
+    stacks, exports = cells(decoded, decoded.columns[-1]), cells(expected, expected.columns[-1])
+    assert [row for row, stack in enumerate(stacks) if stack is None] == [517]
     assert exports[517] is None
     differences: Counter[str] = Counter()
     for stack, export in zip(stacks[:517], exports[:517], strict=True):

@@ -27,11 +27,11 @@ def gecko(run: int) -> list[GeckoThread]:
 def by_thread(run: int) -> dict[int, list[tuple[int, list[tuple[Any, ...]] | None]]]:
     """Native samples (time, stack) by tid."""
     profile = table(WEBKIT, "time-profile", run)
-    held = defaultdict(list)
+    stacks = defaultdict(list)
     columns = {column.mnemonic: cells(profile, column) for column in profile.columns}
     for time, thread, stack in zip(columns["time"], columns["thread"], columns["stack"], strict=True):
-        held[thread[0]].append((time, stack))
-    return dict(held)
+        stacks[thread[0]].append((time, stack))
+    return dict(stacks)
 
 
 @pytest.mark.parametrize(("run", "threads", "samples", "without_stack"), [(1, 21, 10181, 55), (2, 3, 547, 0)])
@@ -39,7 +39,7 @@ def test_gecko_profile_has_the_same_samples(
     shared: Path, run: int, threads: int, samples: int, without_stack: int
 ) -> None:
     """Times and depths. The profile leaves out samples without a stack, and puts in idle rows of its own."""
-    ours = by_thread(run)
+    decoded = by_thread(run)
     profile = table(WEBKIT, "time-profile", run)
     names = {
         tid: f"{name} {tid:#x} ({process}, pid: {pid})"
@@ -49,29 +49,31 @@ def test_gecko_profile_has_the_same_samples(
     assert len(names) == threads
     compared = 0
     for thread in gecko(run):
-        stacks = [(one.time_ns, len(one.stack)) for one in thread.samples if one.stack is not None]
-        assert [(time, len(stack)) for time, stack in ours[thread.tid] if stack] == stacks
+        stacks = [
+            (sample.time_ns, len(sample.stack)) for sample in thread.samples if sample.stack is not None
+        ]
+        assert [(time, len(stack)) for time, stack in decoded[thread.tid] if stack] == stacks
         compared += len(stacks)
-        times = [one.time_ns for one in thread.samples]
-        for before, one in zip(times, thread.samples[1:], strict=False):
+        times = [sample.time_ns for sample in thread.samples]
+        for before, sample in zip(times, thread.samples[1:], strict=False):
             # an idle row stands one interval after the last sample before a gap
-            assert one.stack is not None or one.time_ns == before + 100_000
+            assert sample.stack is not None or sample.time_ns == before + 100_000
     assert compared == samples
-    assert sum(stack is None for stacks in ours.values() for _, stack in stacks) == without_stack
+    assert sum(stack is None for stacks in decoded.values() for _, stack in stacks) == without_stack
     assert len(profile) == samples + without_stack
 
 
 @pytest.mark.parametrize(("run", "frames"), [(1, 155_481), (2, 6971)])
 def test_gecko_profile_has_the_same_names(shared: Path, run: int, frames: int) -> None:
     equal = 0
-    others: Counter[tuple[str, str]] = Counter()
-    for ours, theirs in paired_stacks(run):
-        for frame, (name, _) in zip(ours, theirs, strict=True):
+    other_differences: Counter[tuple[str, str]] = Counter()
+    for decoded, expected in paired_stacks(run):
+        for frame, (name, _) in zip(decoded, expected, strict=True):
             if frame[1] == name:
                 equal += 1
             else:
-                others[frame[1], name] += 1
-    assert not others
+                other_differences[frame[1], name] += 1
+    assert not other_differences
     assert equal == frames
 
 
@@ -84,9 +86,9 @@ def test_gecko_profile_has_the_same_kinds_of_binaries(shared: Path, run: int, fr
     agreed = 0
     for thread in gecko(run):
         kinds: dict[str, str] = {}
-        stacks = [one.stack for one in thread.samples if one.stack is not None]
-        ours = [stack for _, stack in by_thread(run)[thread.tid] if stack]
-        for stack, shown in zip(ours, stacks, strict=True):
+        stacks = [sample.stack for sample in thread.samples if sample.stack is not None]
+        decoded = [stack for _, stack in by_thread(run)[thread.tid] if stack]
+        for stack, shown in zip(decoded, stacks, strict=True):
             for frame, (name, kind) in zip(stack, shown, strict=True):
                 assert kinds.setdefault(name, kind_of(frame)) == kind
                 agreed += 1
@@ -96,9 +98,9 @@ def test_gecko_profile_has_the_same_kinds_of_binaries(shared: Path, run: int, fr
 def paired_stacks(run: int) -> list[tuple[list[tuple[Any, ...]], tuple[tuple[str, str], ...]]]:
     pairs = []
     for thread in gecko(run):
-        stacks = [one.stack for one in thread.samples if one.stack is not None]
-        ours = [stack for _, stack in by_thread(run)[thread.tid] if stack]
-        pairs += list(zip(ours, stacks, strict=True))
+        stacks = [sample.stack for sample in thread.samples if sample.stack is not None]
+        decoded = [stack for _, stack in by_thread(run)[thread.tid] if stack]
+        pairs += list(zip(decoded, stacks, strict=True))
     return pairs
 
 

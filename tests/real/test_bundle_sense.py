@@ -43,18 +43,18 @@ def test_raw_samples_have_the_stacks_of_the_profile(
     second in the profile and is left out of raw stacks, as exports do.
     """
     stacks = dict(sampled(table(bundle, raw, run), "cp-user-callstack"))
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for key, stack in sampled(table(bundle, derived, run), "stack"):
         if stack is None:
             assert stacks[key] is None
             continue
         (counter, name), *callers = stacks[key]
         if stack == [(counter + 1, name), *callers]:
-            found["same"] += 1
+            counts["same"] += 1
         else:
             assert [stack[0], *stack[2:]] == [(counter + 1, name), *callers]
-            found["without register"] += 1
-    assert (found["same"], found["without register"]) == (same, without_register)
+            counts["without register"] += 1
+    assert (counts["same"], counts["without register"]) == (same, without_register)
 
 
 def known(frame: tuple[int, str]) -> str:
@@ -65,8 +65,8 @@ def known(frame: tuple[int, str]) -> str:
 def sampled(table: Table, stack: str) -> list[tuple[tuple[int, int], list[tuple[int, str]] | None]]:
     columns = {column.mnemonic: column for column in table.columns}
     stacks = [
-        None if one is None else [(frame[0], known(frame)) for frame in one]
-        for one in cells(table, columns[stack])
+        None if cell is None else [(frame[0], known(frame)) for frame in cell]
+        for cell in cells(table, columns[stack])
     ]
     times = cells(table, table.columns[0])
     tids = [thread[0] for thread in cells(table, columns["thread"])]
@@ -102,8 +102,8 @@ def test_frames_have_binaries_and_few_stay_bare(
 @pytest.mark.parametrize("run", [1, 2])
 def test_only_threads_that_begin_have_no_program_counter(shared: Path, run: int) -> None:
     """Address 0 is no frame of any profile; raw samples have it where a thread had not begun to run."""
-    held = sampled(table(WEBKIT, "time-sample", run), "cp-user-callstack")
-    zero = [(key, stack) for key, stack in held if stack and any(address == 0 for address, _ in stack)]
+    stacks = sampled(table(WEBKIT, "time-sample", run), "cp-user-callstack")
+    zero = [(key, stack) for key, stack in stacks if stack and any(address == 0 for address, _ in stack)]
     assert [stack for _, stack in zero] == [[(0, "")]] * 2
     profiled = {key for key, _ in sampled(table(WEBKIT, "time-profile", run), "stack")}
     assert not profiled & {key for key, _ in zero}
@@ -120,7 +120,7 @@ def test_the_model_holds_every_sample(shared: Path, bundle: str, run: int) -> No
 
 
 def test_unfinished_recording_says_so(shared: Path) -> None:
-    (issue,) = [one for one in opened(UNFINISHED).issues() if one.code == "recording-unfinished"]
+    (issue,) = [issue for issue in opened(UNFINISHED).issues() if issue.code == "recording-unfinished"]
     assert issue.severity == "warning"
     assert "Document Missing Template Error" in issue.message
     info = run_of(UNFINISHED, 1).info
@@ -129,7 +129,7 @@ def test_unfinished_recording_says_so(shared: Path) -> None:
 
 @pytest.mark.parametrize("bundle", [UNIPROF, FINDER, SIGNPOST, WEBKIT])
 def test_finished_recordings_are_not_called_unfinished(shared: Path, bundle: str) -> None:
-    assert not [one for one in opened(bundle).issues() if one.code == "recording-unfinished"]
+    assert not [issue for issue in opened(bundle).issues() if issue.code == "recording-unfinished"]
 
 
 def test_system_load_stands_in_two_tables(shared: Path) -> None:
@@ -153,9 +153,9 @@ def test_rates_are_their_counters_over_time(shared: Path, counter: str) -> None:
     rows = table(UNFINISHED, "activity-monitor-system").rows
     assert pd.isna(rows[f"{counter}-per-second"][0])
     events, rates = rows[counter].tolist(), rows[f"{counter}-per-second"].tolist()
-    for at, duration in enumerate(rows["duration"].tolist()):
-        expected = (events[at] - events[at - 1]) * 1e9 / duration if at else 0
-        assert at == 0 or abs(rates[at] - expected) < 2e-9
+    for row, duration in enumerate(rows["duration"].tolist()):
+        expected = (events[row] - events[row - 1]) * 1e9 / duration if row else 0
+        assert row == 0 or abs(rates[row] - expected) < 2e-9
 
 
 def test_processes_stand_in_two_tables(shared: Path) -> None:
@@ -168,7 +168,7 @@ def test_processes_stand_in_two_tables(shared: Path) -> None:
     living = raw[raw["recently-died"] == 0].sort_values(["pid", "time"], kind="stable")
     shown = shown.sort_values(["pid", "start"], kind="stable")
     assert len(living) == len(shown) == 52502
-    for ours, theirs in {
+    for left, right in {
         "pid": "pid",
         "uid": "uid",
         "thread-count": "thread-count",
@@ -181,7 +181,7 @@ def test_processes_stand_in_two_tables(shared: Path) -> None:
         "arch-kind": "arch-kind",
         "sandbox": "sandbox",
     }.items():
-        assert living[ours].tolist() == shown[theirs].tolist(), ours
+        assert living[left].tolist() == shown[right].tolist(), left
     percent, again = living["cpu-percent"].to_numpy(), shown["cpu-percent"].to_numpy()
     assert np.array_equal(percent, again, equal_nan=True)
     assert np.isnan(percent).sum() == 287  # 286 processes, one of which came back
@@ -204,11 +204,11 @@ def test_processes_stand_in_two_tables(shared: Path) -> None:
 def test_pid_columns_agree_with_process_columns(
     shared: Path, schema: str, process: str, pid: str, rows: int
 ) -> None:
-    held = table(UNFINISHED, schema)
-    pids = np.append(held.processes["pid"].to_numpy(), -1)[held.rows[process].to_numpy()]
-    assert pids.tolist() == held.rows[pid].fillna(-1).tolist()
+    read = table(UNFINISHED, schema)
+    pids = np.append(read.processes["pid"].to_numpy(), -1)[read.rows[process].to_numpy()]
+    assert pids.tolist() == read.rows[pid].fillna(-1).tolist()
     assert len(pids) == rows
-    assert (held.processes["name"] != "").all()
+    assert (read.processes["name"] != "").all()
 
 
 def test_frames_per_second_and_percentages(shared: Path) -> None:
@@ -228,11 +228,11 @@ def test_frames_per_second_and_percentages(shared: Path) -> None:
 
 
 def test_ticks_tick(shared: Path) -> None:
-    assert table(UNFINISHED, "tick").rows["time"].tolist() == [10**8 * at for at in range(1, 11376)]
+    assert table(UNFINISHED, "tick").rows["time"].tolist() == [10**8 * tick for tick in range(1, 11376)]
 
 
 def test_threads_of_a_row_are_the_threads_it_names(shared: Path) -> None:
-    held = table(UNFINISHED, "thread-info")
-    rows = held.rows["thread"].to_numpy()
-    assert held.threads["tid"].to_numpy()[rows].tolist() == held.rows["tid"].tolist()
-    assert held.threads["pid"].to_numpy()[rows].tolist() == held.rows["pid"].tolist()
+    info = table(UNFINISHED, "thread-info")
+    rows = info.rows["thread"].to_numpy()
+    assert info.threads["tid"].to_numpy()[rows].tolist() == info.rows["tid"].tolist()
+    assert info.threads["pid"].to_numpy()[rows].tolist() == info.rows["pid"].tolist()

@@ -34,8 +34,8 @@ def label(engine: str) -> str:
 
 def test_nearly_every_decidable_stack_gets_its_label(judged):
     confusion = Counter((record["label"], label(verdict["engine"])) for record, verdict in judged)
-    right = sum(count for (wanted, got), count in confusion.items() if wanted == got)
-    table = "\n".join(f"{wanted} → {got}: {count}" for (wanted, got), count in sorted(confusion.items()))
+    right = sum(count for (expected, got), count in confusion.items() if expected == got)
+    table = "\n".join(f"{expected} → {got}: {count}" for (expected, got), count in sorted(confusion.items()))
     assert right >= 0.95 * len(judged), table
 
 

@@ -28,31 +28,31 @@ def test_sample_exports(path: Path) -> None:
 
 
 def compare(path: Path, source: Any) -> None:
-    ours: dict[tuple[str, int], list[list[object]]] = {}
+    decoded: dict[tuple[str, int], list[list[object]]] = {}
     for run in source.toc():
         for schema in {table.schema for table in run.tables if table.row_count is not None}:
             for table in source.tables(schema, run.info.run):
                 columns = [plain(table, column) for column in table.columns]
-                ours.setdefault((schema, run.info.run), []).extend(
+                decoded.setdefault((schema, run.info.run), []).extend(
                     list(row) for row in zip(*columns, strict=True)
                 )
-    theirs: dict[tuple[str, int], list[list[object]]] = {}
+    expected: dict[tuple[str, int], list[list[object]]] = {}
     for (schema, number, _), rows in Oracle(path).tables.items():
-        theirs.setdefault((schema, number), []).extend(rows)
-    assert ours.keys() == theirs.keys()
-    for key, rows in ours.items():
-        assert rows == theirs[key], key
+        expected.setdefault((schema, number), []).extend(rows)
+    assert decoded.keys() == expected.keys()
+    for key, rows in decoded.items():
+        assert rows == expected[key], key
 
 
 def plain(table: Table, column: Column) -> list[object]:
     """A column as the oracle writes it."""
     cells = table.rows[column.mnemonic].tolist()
     if column.kind == "thread":
-        return [None if at < 0 else ("tid", int(table.threads["tid"][at])) for at in cells]
+        return [None if row < 0 else ("tid", int(table.threads["tid"][row])) for row in cells]
     if column.kind == "process":
-        return [None if at < 0 else ("pid", int(table.processes["pid"][at])) for at in cells]
+        return [None if row < 0 else ("pid", int(table.processes["pid"][row])) for row in cells]
     if column.kind == "stack":
-        return [None if at < 0 else ("stack", stack(table, at)) for at in cells]
+        return [None if row < 0 else ("stack", stack(table, row)) for row in cells]
     if column.kind == "parts":
         return [None if cell is None else parts(cell, column.engineering_type) for cell in cells]
     if column.kind == "ints":
@@ -60,9 +60,9 @@ def plain(table: Table, column: Column) -> list[object]:
     return [None if cell is None or cell is pd.NA or cell != cell else str(cell) for cell in cells]
 
 
-def stack(table: Table, at: int) -> list[tuple[str, int, str]]:
+def stack(table: Table, row: int) -> list[tuple[str, int, str]]:
     frames, stacks = table.stacks.frames, table.stacks
-    ids = stacks.stack(at).tolist()
+    ids = stacks.stack(row).tolist()
     return [(stacks.symbols[f], int(frames["address"].iloc[f]), stacks.binary_names[f]) for f in ids]
 
 

@@ -32,7 +32,7 @@ Element = ET.Element | None
 def rows_of(path: Path) -> list[dict[str, Element]]:
     """The rows of an export by the standard library's parser, a cell per mnemonic; None for a sentinel."""
     root = ET.parse(path).getroot()
-    by_id = {one.get("id"): one for one in root.iter() if one.get("id") is not None}
+    by_id = {element.get("id"): element for element in root.iter() if element.get("id") is not None}
     names: list[str] = []
     rows = []
     for node in root.findall("node"):
@@ -167,16 +167,16 @@ def pairs_of(path: Path) -> tuple[list[tuple[Any, ...]], Counter[str]]:
     stacks: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
     pairs, left = [], Counter[str]()
     for row in sorted(rows_of(path), key=lambda row: number(row["time"])):
-        kind, at, scope = text(row["event-type"]), number(row["time"]), text(row["scope"])
+        kind, time, scope = text(row["event-type"]), number(row["time"]), text(row["scope"])
         names = tuple(text(row[name]) for name in ("name", "subsystem", "category"))
         pid, tid = entity(row["process"]), entity(row["thread"])
         where = {"Process": (pid,), "Thread": (pid, tid), "System": ()}[scope]
         stack = stacks.setdefault((*names, number(row["identifier"]), *where), [])
         if kind == "Begin":
-            stack.append((at, tid))
+            stack.append((time, tid))
         elif kind == "End" and stack:
             begin, begin_tid = stack.pop()
-            pairs.append((begin, at, *names, number(row["identifier"]), pid, begin_tid))
+            pairs.append((begin, time, *names, number(row["identifier"]), pid, begin_tid))
         else:
             left[kind.lower()] += 1
     left["begin"] = sum(map(len, stacks.values()))
@@ -213,10 +213,10 @@ def test_pairing_finds_every_interval_that_instruments_found(shared: Path) -> No
     reported, paired = of_the_bundle(True), of_the_bundle(False)
     paired = paired[paired["kind"] == "interval"]
     keys = ("start_ns", "name", "subsystem", "category", "identifier", "pid", "tid")
-    theirs, ours = (Counter(records(frame, *keys)) for frame in (reported, paired))
-    assert not theirs - ours
+    expected, actual = (Counter(records(frame, *keys)) for frame in (reported, paired))
+    assert not expected - actual
     end = int(reported["end_ns"].max())
-    assert all(row[0] >= end for row in ours - theirs)
+    assert all(row[0] >= end for row in actual - expected)
     exact = Counter(records(reported, *keys, "end_ns")) - Counter(records(paired, *keys, "end_ns"))
     assert {row[-1] for row in exact} == {end}
     assert (len(reported), sum(exact.values())) == (1519, 6)
@@ -298,15 +298,15 @@ def test_language_models_are_asked(shared: Path, table: str, label: str, model: 
     trace = open_trace(path)
     columns = ("start_ns", "end_ns", "engine", "phase", "label", "model", "channel")
     assert records(trace.intervals, *columns) == expected
-    held = trace.intervals.astype(str).to_csv()
+    content = trace.intervals.astype(str).to_csv()
     private = [
         name
         for name in rows_of(path)[0]
         if name in ("prompt", "response", "first-prompt", "plot-label", "content")
     ]
-    said = {text(row[name]) for row in rows_of(path) for name in private} - {""}
-    assert said
-    assert not any(words in held for words in said)
+    private_texts = {text(row[name]) for row in rows_of(path) for name in private} - {""}
+    assert private_texts
+    assert not any(words in content for words in private_texts)
 
 
 def test_signposts_of_27(shared: Path) -> None:

@@ -52,13 +52,15 @@ def test_xctraceprof_oracle_agrees_cell_by_cell(shared: Path, name: str) -> None
 def leaf_rows(trace: Trace) -> list[tuple[object, ...]]:
     frames, symbols, binaries = trace.stacks.frames, trace.stacks.symbols, trace.stacks.binary_names
     rows = []
-    for at, (time, stack) in enumerate(zip(trace.samples["time_ns"], trace.samples["stack_id"], strict=True)):
-        counters = " ".join(str(value) for value in trace.counters.iloc[at])
+    for row, (time, stack) in enumerate(
+        zip(trace.samples["time_ns"], trace.samples["stack_id"], strict=True)
+    ):
+        counters = " ".join(str(value) for value in trace.counters.iloc[row])
         leaf = trace.stacks.stack(stack)[0] if stack >= 0 else None
         described = (
             ("", "", "") if leaf is None else (f"{frames['address'][leaf]:#x}", symbols[leaf], binaries[leaf])
         )
-        rows.append((time, int(trace.weights[at]), *described, counters))
+        rows.append((time, int(trace.weights[row]), *described, counters))
     return rows
 
 
@@ -82,7 +84,7 @@ def unhashed(folded: Counter[str]) -> Counter[str]:
     merged: Counter[str] = Counter()
     for stack, count in folded.items():
         text = re.sub(r"::h[0-9a-f]{16}", "", stack).replace(";_$LT$", ";$LT$")
-        for written, meant in [
+        for written, expected in [
             ("$LT$", "<"),
             ("$GT$", ">"),
             ("$u20$", " "),
@@ -90,7 +92,7 @@ def unhashed(folded: Counter[str]) -> Counter[str]:
             ("$u7d$", "}"),
             ("..", "::"),
         ]:
-            text = text.replace(written, meant)
+            text = text.replace(written, expected)
         merged[text] += count
     return merged
 
@@ -103,10 +105,10 @@ def test_one_recording_in_three_shapes_gives_the_same_samples(
     original = XML / "CharlesWiltgen__Axiom" / "cpu-profile.xml"
     path = tmp_path / "export.xml"
     path.write_text(rewritten(original.read_text(), shape))
-    ours, theirs = open_trace(original), open_trace(path)
-    assert ours.samples.equals(theirs.samples)
-    assert leaf_rows(ours) == leaf_rows(theirs)
-    assert len(ours.samples) == 21
+    left, right = open_trace(original), open_trace(path)
+    assert left.samples.equals(right.samples)
+    assert leaf_rows(left) == leaf_rows(right)
+    assert len(left.samples) == 21
 
 
 def rewritten(text: str, shape: str) -> str:

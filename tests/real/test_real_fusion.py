@@ -19,7 +19,7 @@ def analysed(*paths: Path, signposts: tuple[str, ...] = ()) -> Analysis:
 
 
 def states(analysis: Analysis) -> dict[str, str]:
-    return {one.source: one.state for one in analysis.evidence}
+    return {table.source: table.state for table in analysis.evidence}
 
 
 @pytest.mark.parametrize(
@@ -33,19 +33,19 @@ def states(analysis: Analysis) -> dict[str, str]:
 )
 def test_an_empty_table_is_empty_and_proves_nothing(shared: Path, file: str, table: str) -> None:
     analysis = analysed(MAMBA / file)
-    found = states(analysis)
-    assert found.pop(table) == "empty"
-    assert set(found.values()) == {"absent"}
+    actual = states(analysis)
+    assert actual.pop(table) == "empty"
+    assert set(actual.values()) == {"absent"}
     assert analysis.measured.engines == frozenset()
     assert analysis.summary.sentence.endswith("nothing can be said about engines.")
 
 
 def test_tables_that_were_recorded_and_not_exported_are_absent(shared: Path) -> None:
     analysis = analysed(MAMBA / "quick_probe_toc.xml", MAMBA / "mps_hw_intervals.xml")
-    found = {one.source: (one.state, one.remark) for one in analysis.evidence}
-    assert found["mps-hw-intervals"][0] == "rows"
-    assert found["ane-hw-intervals-internal"] == ("absent", "recorded, but not exported into this input")
-    assert found["thread-state"] == ("absent", "not recorded")
+    actual = {table.source: (table.state, table.remark) for table in analysis.evidence}
+    assert actual["mps-hw-intervals"][0] == "rows"
+    assert actual["ane-hw-intervals-internal"] == ("absent", "recorded, but not exported into this input")
+    assert actual["thread-state"] == ("absent", "not recorded")
 
 
 def test_mps_work_is_the_gpus_with_a_doubt(shared: Path) -> None:

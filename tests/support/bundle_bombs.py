@@ -78,14 +78,14 @@ def nested_messages(width: int, levels: int, rows: int) -> Files:
 def shared_names() -> Files:
     """200 names, each a byte shorter than the last, in one string of 40 MB."""
     count, size = 200, 40_000_000
-    symbols = [Symbol(16 * at, 16, f"_n{at}", f"d{at}") for at in range(count)]
-    stack = app_stack([TEXT_AT + 16 * at + 1 for at in range(count)])
+    symbols = [Symbol(16 * number, 16, f"_n{number}", f"d{number}") for number in range(count)]
+    stack = app_stack([TEXT_AT + 16 * number + 1 for number in range(count)])
     files = with_stacks(stack, images=[loaded(*symbols)]).files()
     strings = b"MACH_HEADER\0" + b"a" * size + b"\0"
     body = bytearray(files[ARCHIVE][: -struct.unpack_from("<I", files[ARCHIVE], 0x54)[0]])
     segments, sections = struct.unpack_from("<2I", body, 8)
-    for at in range(count):
-        struct.pack_into("<I", body, 0x60 + 32 * segments + 24 * sections + 24 * at + 12, 12 + at)
+    for number in range(count):
+        struct.pack_into("<I", body, 0x60 + 32 * segments + 24 * sections + 24 * number + 12, 12 + number)
     struct.pack_into("<I", body, 0x54, len(strings))
     return {**files, ARCHIVE: zlib.compress(bytes(body) + strings)}
 
@@ -98,15 +98,15 @@ def long_demangled_names() -> Files:
         ref = f"S{digits[last]}_"
         nested += f"PF{ref}{ref}{ref}E"
         last += 2
-    symbols = [Symbol(16 * at, 16, f"__Z3f{at:02}{nested}") for at in range(40)]
-    stack = app_stack([TEXT_AT + 16 * at + 1 for at in range(40)])
+    symbols = [Symbol(16 * number, 16, f"__Z3f{number:02}{nested}") for number in range(40)]
+    stack = app_stack([TEXT_AT + 16 * number + 1 for number in range(40)])
     return with_stacks(stack, images=[loaded(*symbols)]).files()
 
 
 def doubling_names() -> Files:
     """Two names of which each part has the last one twice: 2^60 characters."""
     names = cpp_bomb(60), rust_bomb(60)
-    symbols = [Symbol(16 * at, 16, name) for at, name in enumerate(names)]
+    symbols = [Symbol(16 * number, 16, name) for number, name in enumerate(names)]
     return with_stacks(app_stack([TEXT_AT + 1, TEXT_AT + 17]), images=[loaded(*symbols)]).files()
 
 
@@ -122,16 +122,16 @@ def shared_images() -> Files:
     files = bundle.files()
     document = plistlib.loads(files["form.template"])
     objects = document["$objects"]
-    for one in [one for one in objects if isinstance(one, dict)]:
+    for entry in [part for part in objects if isinstance(part, dict)]:
         if (
-            len(one.get("NS.objects", [])) == 1
-            and "NS.keys" not in one
-            and objects[one["NS.objects"][0].data] == 77
+            len(entry.get("NS.objects", [])) == 1
+            and "NS.keys" not in entry
+            and objects[entry["NS.objects"][0].data] == 77
         ):
-            one["NS.objects"] *= 3000
-        if "NS.data" in one and b"SampleApp" not in one["NS.data"]:
+            entry["NS.objects"] *= 3000
+        if "NS.data" in entry and b"SampleApp" not in entry["NS.data"]:
             head = struct.pack("<6I", 0xFF01FF02, 1, 1, 0, 0, 20_000)
-            one["NS.data"] = head + bytes(64) * 20_000
+            entry["NS.data"] = head + bytes(64) * 20_000
     files["form.template"] = plistlib.dumps(document, fmt=plistlib.FMT_BINARY)
     return files
 
@@ -141,9 +141,9 @@ def shared_images() -> Files:
 
 def bplist(objects: list[bytes]) -> bytes:
     data, places = b"bplist00", []
-    for one in objects:
+    for entry in objects:
         places.append(len(data))
-        data += one
+        data += entry
     table = b"".join(struct.pack(">Q", place) for place in places)
     return data + table + struct.pack(">6xBBQQQ", 8, 1, len(objects), 0, len(data))
 
@@ -151,7 +151,7 @@ def bplist(objects: list[bytes]) -> bytes:
 def doubling(before: list[bytes]) -> bytes:
     """Return a list in which each array has the next one twice: 2^40 elements."""
     first = len(before)
-    arrays = [bytes([0xA2, first + at + 1, first + at + 1]) for at in range(40)]
+    arrays = [bytes([0xA2, first + number + 1, first + number + 1]) for number in range(40)]
     return bplist([*before, *arrays, b"\x51x"])
 
 
@@ -185,7 +185,9 @@ def zeros_in_place_of_each_file() -> dict[str, Files]:
 
 ENTITIES = (
     b'<!DOCTYPE s [<!ENTITY a "aaaaaaaaaa">'
-    + b"".join(f'<!ENTITY {chr(98 + at)} "{f"&{chr(97 + at)};" * 10}">'.encode() for at in range(20))
+    + b"".join(
+        f'<!ENTITY {chr(98 + number)} "{f"&{chr(97 + number)};" * 10}">'.encode() for number in range(20)
+    )
     + b']><schema name="t"><column mnemonic="&u;"/></schema>'
 )
 

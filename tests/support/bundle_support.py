@@ -94,9 +94,9 @@ def binary(*symbols: Symbol, **more: Any) -> Image:
     return Image(symbols=symbols, **fields)
 
 
-def loaded(*symbols: Symbol, at: int = TEXT_AT, **more: Any) -> Loaded:
+def loaded(*symbols: Symbol, address: int = TEXT_AT, **more: Any) -> Loaded:
     image = binary(*symbols, **more)
-    return Loaded(image, image.at(at))
+    return Loaded(image, image.at(address))
 
 
 def app_stack(*pieces: Sequence[int] | None) -> Stack:
@@ -115,7 +115,7 @@ def small_bundle() -> BundleWriter:
     names = Symbol(0x1000, 0x100, "_work", "work"), Symbol(0x2000, 0x100, "_main", "main")
     run.load(APP, loaded(*names))
     leaf, caller = TEXT_AT + 0x1011, TEXT_AT + 0x2020
-    rows = [profile_row(at * 1_000_000, leaf, caller) for at in range(1, 21)]
+    rows = [profile_row(number * 1_000_000, leaf, caller) for number in range(1, 21)]
     run.table("time-profile", TIME_PROFILE, rows, attributes={"target-pid": "SINGLE"})
     return bundle
 
@@ -124,25 +124,25 @@ def frames_of(table: Table, row: int = 0, name: str = "stack") -> list[dict[str,
     """Return a row's stack as frames with their binary, leaf first."""
     stacks = table.stacks
     frames = stacks.frames.iloc[stacks.stack(table.rows[name].iloc[row])]
-    found = frames.to_dict("records")
-    for frame in found:
-        at = frame.pop("binary_id")
-        frame["binary"] = stacks.binaries.iloc[at].to_dict() if at >= 0 else None
-    return found
+    records = frames.to_dict("records")
+    for frame in records:
+        binary_id = frame.pop("binary_id")
+        frame["binary"] = stacks.binaries.iloc[binary_id].to_dict() if binary_id >= 0 else None
+    return records
 
 
 def symbols_of(table: Table, name: str = "value") -> list[list[str] | None]:
     """Return a stack column as lists of symbols, leaf first."""
     symbols = table.stacks.symbols
     rows = table.rows[name].tolist()
-    return [None if one < 0 else symbols[table.stacks.stack(one)].tolist() for one in rows]
+    return [None if row < 0 else symbols[table.stacks.stack(row)].tolist() for row in rows]
 
 
 def entities_of(table: Table, name: str = "value") -> list[tuple[Any, ...] | None]:
     """Return a thread or process column as tuples of everything that is known."""
     kind = next(column.kind for column in table.columns if column.mnemonic == name)
     frame = {"thread": table.threads, "process": table.processes}[kind]
-    return [None if at < 0 else tuple(frame.iloc[at]) for at in table.rows[name].tolist()]
+    return [None if row < 0 else tuple(frame.iloc[row]) for row in table.rows[name].tolist()]
 
 
 def issues_of(source: BundleSource, code: str, run: int | None = None) -> list[str]:
@@ -172,7 +172,7 @@ def with_strings_changed(archive: bytes, strings: dict[str, Any]) -> bytes:
     """Return a keyed archive in which some strings, of which each is stored once, are something else."""
     document = plistlib.loads(archive)
     document["$objects"] = [
-        strings.get(one, one) if isinstance(one, str) else one for one in document["$objects"]
+        strings.get(value, value) if isinstance(value, str) else value for value in document["$objects"]
     ]
     return plistlib.dumps(document, fmt=plistlib.FMT_BINARY, sort_keys=False)
 

@@ -21,8 +21,8 @@ class Oracle:
         self.tables: dict[tuple[str, int, int], list[list[object]]] = {}
         schema = ""
         for node in root.findall("node"):
-            if (found := node.find("schema")) is not None:
-                schema = found.get("name", "")
+            if (element := node.find("schema")) is not None:
+                schema = element.get("name", "")
             run, table = re.search(
                 r"/run\[(\d+)\].*/table\[(\d+)\]", node.get("xpath", "") + "/run[1]/table[0]"
             ).groups()  # type: ignore[union-attr]
@@ -61,8 +61,8 @@ class Oracle:
         return ("parts", named if frame[2] else named[:2])
 
     def child_number(self, element: ET.Element, tag: str) -> int:
-        found = element.find(tag)
-        return -1 if found is None else int(self.resolve(found).text or "-1")
+        child = element.find(tag)
+        return -1 if child is None else int(self.resolve(child).text or "-1")
 
     def stack(self, element: ET.Element) -> list[tuple[str, int, str]]:
         """Leaf first: (symbol, address, binary)."""
@@ -86,5 +86,5 @@ class Oracle:
         return [(f.get("name", ""), int(f.get("addr", "0"), 16), self.binary(f)) for f in frames]
 
     def binary(self, frame: ET.Element) -> str:
-        found = frame.find("binary")
-        return "" if found is None else self.resolve(found).get("name", "")
+        binary = frame.find("binary")
+        return "" if binary is None else self.resolve(binary).get("name", "")

@@ -72,7 +72,7 @@ LOST = Issue("warning", "lost-events", "3 events were lost", 3)
 
 
 def held(*tables: Table, **more: Any) -> InMemorySource:
-    listed = tuple(TableInfo(t.schema, 1, at, t.attributes, len(t)) for at, t in enumerate(tables, 1))
+    listed = tuple(TableInfo(t.schema, 1, number, t.attributes, len(t)) for number, t in enumerate(tables, 1))
     runs = (RunInfo(INFO, (*listed, TableInfo("unknown", 1, 9, row_count=None)), frozenset([7, 1])),)
     by_place: dict[tuple[int, str], tuple[Table, ...]] = {}
     for table in tables:
@@ -103,17 +103,19 @@ def changed(path: str, *, manifest: Callable[[Any], Any] | None = None, **member
     return path
 
 
-def assert_equal(one: Table, other: Table) -> None:
-    assert (one.schema, one.run, one.columns) == (other.schema, other.run, other.columns)
-    assert list(one.attributes.items()) == list(other.attributes.items())
-    assert dict(one.core_types) == dict(other.core_types)
-    pd.testing.assert_frame_equal(one.rows, other.rows)
-    pd.testing.assert_frame_equal(one.threads, other.threads)
-    pd.testing.assert_frame_equal(one.processes, other.processes)
-    pd.testing.assert_frame_equal(one.stacks.frames, other.stacks.frames)
-    pd.testing.assert_frame_equal(one.stacks.binaries, other.stacks.binaries)
+def assert_equal(actual: Table, expected: Table) -> None:
+    assert (actual.schema, actual.run, actual.columns) == (expected.schema, expected.run, expected.columns)
+    assert list(actual.attributes.items()) == list(expected.attributes.items())
+    assert dict(actual.core_types) == dict(expected.core_types)
+    pd.testing.assert_frame_equal(actual.rows, expected.rows)
+    pd.testing.assert_frame_equal(actual.threads, expected.threads)
+    pd.testing.assert_frame_equal(actual.processes, expected.processes)
+    pd.testing.assert_frame_equal(actual.stacks.frames, expected.stacks.frames)
+    pd.testing.assert_frame_equal(actual.stacks.binaries, expected.stacks.binaries)
     for name in ("offsets", "frame_ids"):
-        np.testing.assert_array_equal(getattr(one.stacks, name), getattr(other.stacks, name), strict=True)
+        np.testing.assert_array_equal(
+            getattr(actual.stacks, name), getattr(expected.stacks, name), strict=True
+        )
 
 
 def read_all(path: str) -> list[Table]:

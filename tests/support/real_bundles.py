@@ -53,7 +53,7 @@ def table(bundle: str, schema: str, run: int = 1) -> Table:
 
 
 def run_of(bundle: str, run: int) -> RunInfo:
-    return next(one for one in opened(bundle).toc() if one.info.run == run)
+    return next(info for info in opened(bundle).toc() if info.info.run == run)
 
 
 def exported(file: str, schema: str) -> Table:
@@ -66,11 +66,11 @@ def cells(table: Table, column: Column) -> list[Any]:
     values = table.rows[column.mnemonic]
     if column.kind in ("thread", "process"):
         frame = table.threads if column.kind == "thread" else table.processes
-        held = [*frame.itertuples(index=False, name=None), None]
-        return [held[at] for at in values]
+        entities = [*frame.itertuples(index=False, name=None), None]
+        return [entities[row] for row in values]
     if column.kind == "stack":
         stacks = frames_of(table)
-        return [stacks[at] if at >= 0 else None for at in values]
+        return [stacks[row] if row >= 0 else None for row in values]
     return [None if value is pd.NA or value != value else value for value in values.astype(object)]
 
 
@@ -81,4 +81,4 @@ def frames_of(table: Table) -> list[list[tuple[Any, ...]]]:
         (address, symbol, binaries[binary_id], *source)
         for symbol, binary_id, address, *source in table.stacks.frames.itertuples(index=False)
     ]
-    return [[frames[at] for at in table.stacks.stack(one)] for one in range(len(table.stacks))]
+    return [[frames[number] for number in table.stacks.stack(row)] for row in range(len(table.stacks))]

@@ -32,7 +32,7 @@ def opened(path: Path | str) -> Source:
 def check(source: Source, name: str, issues: Iterable[str] = ()) -> None:
     """All rows and symbols are there, and no other issues."""
     (table,) = source.tables("time-profile")
-    assert column(table, "time") == [at * 1_000_000 for at in range(1, 21)]
+    assert column(table, "time") == [tick * 1_000_000 for tick in range(1, 21)]
     assert symbols_of(table, "stack") == [["work", "main"]] * 20
     assert source.toc()[0].info.name == source.name == name
     assert codes(source.issues()) == list(issues)
@@ -165,23 +165,23 @@ LAST = "symbols/stores/11111111-2222-3333-4444-555555555555.symbolsarchive"
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("kept", [0, 300, 512, 700])
-def test_a_tar_that_is_cut_off_is_not_taken_for_a_whole_one(tmp_path: Path, kept: int, packed: bool) -> None:
+@pytest.mark.parametrize("size", [0, 300, 512, 700])
+def test_a_tar_that_is_cut_off_is_not_taken_for_a_whole_one(tmp_path: Path, size: int, packed: bool) -> None:
     """The last file is the symbols', whose header begins 512 bytes before it."""
     files = {**{name: FILES[name] for name in FILES if name != LAST}, LAST: FILES[LAST]}
     content = tar_of(below("a.trace/", files))
-    content = content[: content.index(f"a.trace/{LAST}".encode()) + kept]
+    content = content[: content.index(f"a.trace/{LAST}".encode()) + size]
     path = write_as(tmp_path, "x.tar", gzip.compress(content)[:-8] if packed else content)
     assert error(path).startswith(f"{path}: cannot be unpacked: ")
 
 
 def test_an_encrypted_zip(tmp_path: Path) -> None:
     content = bytearray(zipped(FILES))
-    at = -1
-    while (at := content.find(b"PK\x03\x04", at + 1)) >= 0:
-        content[at + 6] |= 1
-    while (at := content.find(b"PK\x01\x02", at + 1)) >= 0:
-        content[at + 8] |= 1
+    offset = -1
+    while (offset := content.find(b"PK\x03\x04", offset + 1)) >= 0:
+        content[offset + 6] |= 1
+    while (offset := content.find(b"PK\x01\x02", offset + 1)) >= 0:
+        content[offset + 8] |= 1
     source = opened(write_as(tmp_path, "x.zip", bytes(content)))
     assert set(codes(source.issues())) >= {"document-damaged", "table-damaged"}
     assert "is encrypted: unpack the archive with its password" in source.issues()[0].message
@@ -192,10 +192,10 @@ def test_an_encrypted_zip(tmp_path: Path) -> None:
 
 def test_a_zip_of_an_unknown_compression(tmp_path: Path) -> None:
     content = zip_of(below("recording.trace/"), zipfile.ZIP_STORED)
-    at = -1
+    offset = -1
     broken = bytearray(content)
-    while (at := content.find(b"PK\x01\x02", at + 1)) >= 0:
-        broken[at + 10 : at + 12] = (97).to_bytes(2, "little")
+    while (offset := content.find(b"PK\x01\x02", offset + 1)) >= 0:
+        broken[offset + 10 : offset + 12] = (97).to_bytes(2, "little")
     source = opened(write_as(tmp_path, "x.zip", bytes(broken)))
     assert "document-damaged" in codes(source.issues())
 

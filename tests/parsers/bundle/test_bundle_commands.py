@@ -22,7 +22,7 @@ EXPORT = one_table("t", [("time", "sample-time")], '<sample-time id="1">1</sampl
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(one) for one in arguments])
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(autouse=True)
@@ -34,21 +34,21 @@ def no_xctrace(monkeypatch: pytest.MonkeyPatch) -> None:
 def bundle(tmp_path: Path) -> Path:
     """Two runs: one of three samples and a table of numbers, one with another table of the same name."""
     writer = BundleWriter()
-    one = new_run(
+    first_run = new_run(
         writer, RunInfo(process="SampleApp", pid=4711, template="Core ML", os_version="26.0 (25A354)")
     )
-    one.load(APP, loaded(Symbol(0x1000, 0x100, "_work", "work")))
-    one.table(
+    first_run.load(APP, loaded(Symbol(0x1000, 0x100, "_work", "work")))
+    first_run.table(
         "time-profile",
         TIME_PROFILE,
-        [profile_row(at, TEXT_AT + 0x1011, TEXT_AT + 0x7000) for at in (1, 2, 3)],
+        [profile_row(time, TEXT_AT + 0x1011, TEXT_AT + 0x7000) for time in (1, 2, 3)],
     )
     columns = (
         CLOCK,
         Col("value", "Value", "XRPrototypeStringTypeID"),
         Col("thread", "Thread", "XRThreadTypeID"),
     )
-    one.table("numbers", columns, [(5, "aESC[31m", MAIN)], attributes={"target-pid": "SINGLE"})
+    first_run.table("numbers", columns, [(5, "aESC[31m", MAIN)], attributes={"target-pid": "SINGLE"})
     two = new_run(writer)
     two.table("numbers", columns, [(7, "second run", None), (6, "first row", None)])
     # Python writes no control character into XML; Instruments does.

@@ -45,7 +45,7 @@ def keyed(objects: list[Any]) -> bytes:
     return plistlib.dumps(document, fmt=plistlib.FMT_BINARY)
 
 
-DEEP = keyed([{"NS.objects": [UID(at + 2)]} for at in range(5000)] + ["x"])
+DEEP = keyed([{"NS.objects": [UID(number + 2)]} for number in range(5000)] + ["x"])
 LOOP = keyed([{"NS.objects": [UID(1), UID(1)]}, {"NS.keys": [UID(2)], "NS.objects": [UID(2)]}])
 HUGE_COUNT = keyed([[1] * 20]).replace(b"\xaf\x10\x14", b"\xaf\x13\x7f") + bytes(16)
 DEEP_XML = b"<plist version='1.0'>" + b"<array>" * 100_000 + b"</array>" * 100_000 + b"</plist>"
@@ -57,7 +57,9 @@ def damages(name: str) -> dict[str, Files]:
     stored = GOOD[name]
     content = zlib.decompress(stored) if is_packed(name) else stored
     chance = random.Random(name)
-    flipped = {f"bit {at}": flip(content, at) for at in chance.sample(range(8 * min(len(content), 4500)), 8)}
+    flipped = {
+        f"bit {bit}": flip(content, bit) for bit in chance.sample(range(8 * min(len(content), 4500)), 8)
+    }
     contents = {
         "empty": b"",
         "half": content[: len(content) // 2],
@@ -67,11 +69,15 @@ def damages(name: str) -> dict[str, Files]:
         "huge count": HUGE_COUNT,
         **flipped,
     }
-    packed = {what: zlib.compress(one) if is_packed(name) else one for what, one in contents.items()}
+    packed = {
+        what: zlib.compress(content) if is_packed(name) else content for what, content in contents.items()
+    }
     packed["stored half"] = stored[: len(stored) // 2]
     packed["stored empty"] = b""
     packed["stored bit"] = flip(stored, chance.randrange(8 * len(stored)))
-    return {"deleted": without(GOOD, name)} | {what: {**GOOD, name: one} for what, one in packed.items()}
+    return {"deleted": without(GOOD, name)} | {
+        what: {**GOOD, name: content} for what, content in packed.items()
+    }
 
 
 def flip(content: bytes, bit: int) -> bytes:
@@ -121,10 +127,10 @@ def test_a_damaged_file_that_matters_is_never_passed_over() -> None:
             (table,) = source.tables("time-profile")
         except (ValueError, TracekitError):
             continue
-        told = codes(source.issues())
+        issue_codes = codes(source.issues())
         assert len(table) == 20
         if "exposedTableInfo" not in name and "typedArray" not in name and "etypes" not in name:
-            assert told, name
+            assert issue_codes, name
 
 
 def test_attributes_come_from_either_of_their_two_places() -> None:
@@ -158,10 +164,10 @@ def with_described(**fields: Any) -> Files:
     """Return the bundle with other values in the dictionaries of the time profile's descriptor."""
     document = plistlib.loads(zlib.decompress(GOOD[DESCRIPTOR]))
     objects = document["$objects"]
-    for one in [o for o in objects if isinstance(o, dict)]:
-        for at, key in enumerate(one.get("NS.keys", [])):
+    for entry in [o for o in objects if isinstance(o, dict)]:
+        for index, key in enumerate(entry.get("NS.keys", [])):
             if objects[key.data] in fields:
-                one["NS.objects"][at] = UID(len(objects))
+                entry["NS.objects"][index] = UID(len(objects))
                 objects.append(fields[objects[key.data]])
     return {**GOOD, DESCRIPTOR: zlib.compress(plistlib.dumps(document, fmt=plistlib.FMT_BINARY))}
 
@@ -199,7 +205,7 @@ def test_an_impossible_number_of_rows(rows: Any) -> None:
 
 def test_fewer_rows_than_there_are_leave_the_others() -> None:
     bundle = BundleWriter()
-    new_run(bundle).table("time-profile", (CLOCK,), [(at,) for at in range(10)], next_event_id=4)
+    new_run(bundle).table("time-profile", (CLOCK,), [(time,) for time in range(10)], next_event_id=4)
     assert column(read(bundle, "time-profile"), "time") == [0, 1, 2, 3]
 
 
@@ -229,7 +235,7 @@ def test_a_stream_without_its_end_is_cut_off_even_if_all_is_there(name: str, los
 
 
 @pytest.mark.parametrize(
-    ("at", "value", "problem"),
+    ("offset", "value", "problem"),
     [
         (0, 0x12340A0B, "does not begin like stored rows"),
         (4, 4, "does not begin like stored rows"),
@@ -238,9 +244,9 @@ def test_a_stream_without_its_end_is_cut_off_even_if_all_is_there(name: str, los
         (16, 43, "declares 43 bytes a row, but its descriptor 40"),
     ],
 )
-def test_the_header_of_a_store(at: int, value: int, problem: str) -> None:
+def test_the_header_of_a_store(offset: int, value: int, problem: str) -> None:
     def patched(data: bytes) -> bytes:
-        return data[:at] + value.to_bytes(4, "little") + data[at + 4 :]
+        return data[:offset] + value.to_bytes(4, "little") + data[offset + 4 :]
 
     assert f"{STORE}/bulkstore {problem}" in error_of(changed(GOOD, f"{STORE}/bulkstore", patched))
 

@@ -16,9 +16,9 @@ STRANGER = Thread(0x9999, Process(77, ""))
 
 
 def read_threads(run: RunWriter, bundle: BundleWriter, *threads: Thread) -> list[tuple[Any, ...] | None]:
-    run.table("t", COLUMNS, [(at, thread, thread.process) for at, thread in enumerate(threads)])
+    run.table("t", COLUMNS, [(time, thread, thread.process) for time, thread in enumerate(threads)])
     table = read(bundle)
-    pids = [one[0] for one in entities_of(table, "process")]
+    pids = [process[0] for process in entities_of(table, "process")]
     assert pids == [thread.process.pid for thread in threads]
     return entities_of(table)
 
@@ -58,7 +58,7 @@ def test_a_main_thread_is_called_so_whatever_its_name() -> None:
     run = bundle.run()
     run.table("process-info", PROCESS_INFO, [process(4711, "App")])
     run.table("thread-info", THREAD_INFO, [info(MAIN, "com.apple.main-thread", main=True), info(WORKER, "w")])
-    assert [one[1] for one in read_threads(run, bundle, MAIN, WORKER)] == ["Main Thread", "w"]
+    assert [thread[1] for thread in read_threads(run, bundle, MAIN, WORKER)] == ["Main Thread", "w"]
 
 
 def test_a_thread_without_name_shows_as_its_process() -> None:
@@ -66,7 +66,7 @@ def test_a_thread_without_name_shows_as_its_process() -> None:
     run = bundle.run()
     run.table("process-info", PROCESS_INFO, [process(4711, "App")])
     run.table("thread-info", THREAD_INFO, [info(WORKER, None), info(MAIN, "")])
-    assert [one[1] for one in read_threads(run, bundle, WORKER, MAIN)] == ["App", "App"]
+    assert [thread[1] for thread in read_threads(run, bundle, WORKER, MAIN)] == ["App", "App"]
 
 
 def test_threads_and_processes_that_no_table_names() -> None:
@@ -93,7 +93,7 @@ def test_an_empty_or_narrower_thread_info_is_none(columns: tuple[Col, ...]) -> N
     bundle = BundleWriter()
     run = bundle.run(processes=[APP], threads=[MAIN, WORKER])
     run.table("thread-info", columns, [(0, 1, 2)] if len(columns) == 3 else [])
-    assert [one[1] for one in read_threads(run, bundle, WORKER)] == ["worker"]
+    assert [thread[1] for thread in read_threads(run, bundle, WORKER)] == ["worker"]
 
 
 def test_each_run_has_its_own_names() -> None:
@@ -109,11 +109,11 @@ def test_each_run_has_its_own_names() -> None:
 
 
 def test_one_tid_in_two_processes() -> None:
-    other = Process(900, "Other")
+    other_process = Process(900, "Other")
     bundle = BundleWriter()
-    run = bundle.run(processes=[APP, other])
+    run = bundle.run(processes=[APP, other_process])
     run.process_tables()
-    assert read_threads(run, bundle, Thread(1, APP), Thread(1, other)) == [
+    assert read_threads(run, bundle, Thread(1, APP), Thread(1, other_process)) == [
         (1, "SampleApp", 4711, "SampleApp"),
         (1, "Other", 900, "Other"),
     ]

@@ -55,7 +55,11 @@ def test_50_bits_of_time_and_of_duration_and_two_categories(topology: str) -> No
     assert column(table, "start") == [0, 5, LONGEST]
     assert column(table, "duration") == [LONGEST, 2**49, 0]
     assert column(table, "first") == [0, 0x155555, 2**22 - 2]
-    assert [None if one is None else one[0] for one in entities_of(table, "second")] == [0x5A00, None, 0x5A01]
+    assert [None if entity is None else entity[0] for entity in entities_of(table, "second")] == [
+        0x5A00,
+        None,
+        0x5A01,
+    ]
     assert column(table, "value") == [1, 3, 2]
 
 

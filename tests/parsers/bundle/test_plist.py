@@ -21,9 +21,9 @@ from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Ref, Refs, Ui
 def plain(plist: BinaryPlist, ref: Ref) -> Any:
     value = plist.read(ref)
     if isinstance(value, Refs):
-        return [plain(plist, one) for one in plist.every(value)]
+        return [plain(plist, element) for element in plist.every(value)]
     if isinstance(value, dict):
-        return {key: plain(plist, one) for key, one in value.items()}
+        return {key: plain(plist, element) for key, element in value.items()}
     return plistlib.UID(value.number) if isinstance(value, Uid) else value
 
 
@@ -80,8 +80,8 @@ def test_a_date_is_seconds_since_2001() -> None:
 def test_any_bytes_between_magic_and_trailer_end_well(
     body: bytes, count: int, table: int, width: int
 ) -> None:
-    for counted, at in ((count, table), (count % 16, table % 64)):
-        data = b"bplist00" + body + struct.pack(">6xBBQQQ", width % 10, width // 10, counted, 0, at)
+    for counted, offset in ((count, table), (count % 16, table % 64)):
+        data = b"bplist00" + body + struct.pack(">6xBBQQQ", width % 10, width // 10, counted, 0, offset)
         try:
             KeyedArchive("x", data)
             raise AssertionError("this is not a keyed archive")
@@ -92,9 +92,9 @@ def test_any_bytes_between_magic_and_trailer_end_well(
 @given(st.data())
 def test_a_flipped_bit_ends_well(data: st.DataObject) -> None:
     good = archive({"a": [1, "two", {"c": 3.5}], "b": Mutable(b"data")})
-    at = data.draw(st.integers(0, len(good) * 8 - 1))
+    bit = data.draw(st.integers(0, len(good) * 8 - 1))
     bad = bytearray(good)
-    bad[at // 8] ^= 1 << at % 8
+    bad[bit // 8] ^= 1 << bit % 8
     try:
         opened = KeyedArchive("x", bytes(bad))
         opened.plain(opened.top())
@@ -122,9 +122,9 @@ def test_what_is_no_archive(data: bytes, problem: str) -> None:
 def bplist(objects: list[bytes], ref_bytes: int = 1) -> bytes:
     """Return a list of these objects, of which the first is the top."""
     data, places = b"bplist00", []
-    for one in objects:
+    for entry in objects:
         places.append(len(data))
-        data += one
+        data += entry
     table = b"".join(struct.pack(">Q", place) for place in places)
     return data + table + struct.pack(">6xBBQQQ", 8, ref_bytes, len(objects), 0, len(data))
 
@@ -197,7 +197,11 @@ def test_following_by_name() -> None:
 def test_what_refers_to_itself_or_doubles_is_refused() -> None:
     loop = {"$objects": ["$null", {"NS.objects": [plistlib.UID(1)]}], "$top": {"root": plistlib.UID(1)}}
     wide = {
-        "$objects": ["$null", *({"NS.objects": [plistlib.UID(at + 2)] * 100} for at in range(4)), "x"],
+        "$objects": [
+            "$null",
+            *({"NS.objects": [plistlib.UID(number + 2)] * 100} for number in range(4)),
+            "x",
+        ],
         "$top": {"root": plistlib.UID(1)},
     }
     for document in (loop, wide):

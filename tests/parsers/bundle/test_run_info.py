@@ -177,7 +177,7 @@ def test_each_run_has_its_own_document_and_its_processes() -> None:
         run.load_nothing(APP)
         run.table("t", (CLOCK,), [(0,)])
     first, second = source_of(bundle).toc()
-    assert [one.info.template for one in (first, second)] == ["Core ML", "Time Profiler"]
+    assert [run.info.template for run in (first, second)] == ["Core ML", "Time Profiler"]
     assert first.pids == {4711}
 
 
@@ -229,15 +229,15 @@ def test_a_bundle_of_another_kind() -> None:
     ],
 )
 def test_without_a_document_the_parameters_tell_the_system(info: RunInfo, system: str, platform: str) -> None:
-    found = info_of(unfinished(info=info))
-    assert (found.os, found.platform, found.pid) == (system, platform, 4711)
-    assert (found.instruments, found.template, found.start, found.process) == ("", "", "", "")
+    actual = info_of(unfinished(info=info))
+    assert (actual.os, actual.platform, actual.pid) == (system, platform, 4711)
+    assert (actual.instruments, actual.template, actual.start, actual.process) == ("", "", "", "")
 
 
 @pytest.mark.parametrize("damaged", [b"", b"bplist00", b"\x78\x9c", b"x" * 1000])
 def test_damaged_parameters_tell_nothing(damaged: bytes) -> None:
-    found = info_of(unfinished() | {PARAMETERS: damaged})
-    assert (found.os, found.platform, found.pid) == ("", "", None)
+    actual = info_of(unfinished() | {PARAMETERS: damaged})
+    assert (actual.os, actual.platform, actual.pid) == ("", "", None)
 
 
 @pytest.mark.parametrize("damaged", [b"", b"bplist00", b"<plist/>", b"x" * 1000])

@@ -32,7 +32,7 @@ def store_of(tmp_path: Path, *statements: str) -> bytes:
 def test_warnings_are_shown_in_order_of_time() -> None:
     late = Issue("Second", 2_500_000_000, count=3)
     source = source_of(files_of(late, Issue(LOST, 1_234_567_890), Issue("No time")))
-    assert [(one.severity, one.code, one.message, one.count) for one in source.issues()] == [
+    assert [(issue.severity, issue.code, issue.message, issue.count) for issue in source.issues()] == [
         ("warning", "recording-issue", "Instruments reported while recording: No time", 1),
         ("warning", "recording-issue", f"Instruments reported while recording: {LOST} (at 1.235 s)", 1),
         (

@@ -77,12 +77,12 @@ def test_the_same_frames_in_other_chunks_are_one_stack() -> None:
 
 
 def test_a_chunk_of_another_process_has_that_process_images() -> None:
-    mine = Symbol(0x1000, 0x100, "_mine", "mine")
-    theirs = Symbol(0x1000, 0x100, "_theirs", "theirs")
+    app_function = Symbol(0x1000, 0x100, "_mine", "mine")
+    other_function = Symbol(0x1000, 0x100, "_theirs", "theirs")
     bundle = BundleWriter()
     run = new_run(bundle)
-    run.load(APP, loaded(mine))
-    run.load(OTHER, loaded(theirs, uuid=UUID(int=7), path=OTHER.path))
+    run.load(APP, loaded(app_function))
+    run.load(OTHER, loaded(other_function, uuid=UUID(int=7), path=OTHER.path))
     both = Stack((Chunk(APP, (LEAF,)), Chunk(OTHER, (LEAF,))))
     run.table("t", (CLOCK, Col("value", "Stack", "XRBacktraceTypeID")), [(0, both)])
     table = read(bundle)
@@ -94,8 +94,13 @@ def test_addresses_are_looked_up_one_byte_lower() -> None:
     """The leaf is stored as its counter plus 1, a caller as the return address: behind the call, which may end
     its function."""
     symbols = Symbol(0x1000, 0x100, "_before", "before"), Symbol(0x1100, 0x100, "_after", "after")
-    at = TEXT_AT + 0x1100
-    stacks = app_stack([at]), app_stack([at + 1]), app_stack([at + 1], [at]), app_stack([at + 1], [at + 1])
+    address = TEXT_AT + 0x1100
+    stacks = (
+        app_stack([address]),
+        app_stack([address + 1]),
+        app_stack([address + 1], [address]),
+        app_stack([address + 1], [address + 1]),
+    )
     table = read(with_stacks(*stacks, images=[loaded(*symbols)]))
     assert symbols_of(table) == [["before"], ["after"], ["after", "before"], ["after", "after"]]
 
@@ -127,7 +132,7 @@ def test_frames_of_no_known_binary_are_their_addresses() -> None:
 
 
 def test_a_deep_stack() -> None:
-    addresses = [TEXT_AT + 0x1001 + at % 0x100 for at in range(5000)]
+    addresses = [TEXT_AT + 0x1001 + number % 0x100 for number in range(5000)]
     table = read(with_stacks(app_stack(addresses[:1], addresses[1:]), images=[LOADED]))
     assert [frame["address"] for frame in frames_of(table, name="value")] == addresses
 
@@ -152,8 +157,8 @@ def test_two_stack_columns_share_their_frames() -> None:
 
 
 def test_tagged_backtraces_are_read_and_called_unconfirmed() -> None:
-    one, two = app_stack([LEAF], [ROOT]), app_stack([MIDDLE])
-    cells = Tagged(one), Tagged(two, 3), None, Tagged(one, 1)
+    first, second = app_stack([LEAF], [ROOT]), app_stack([MIDDLE])
+    cells = Tagged(first), Tagged(second, 3), None, Tagged(first, 1)
     source = source_of(with_column("XRTaggedBacktraceTypeID", *cells, images=[LOADED]))
     table = read(source)
     assert table.columns[1].engineering_type == "tagged-backtrace"
@@ -234,7 +239,10 @@ def test_kernel_and_user_stacks_of_one_table() -> None:
     kernel = Process(0, "kernel", "kernel")
     run.kernel = (
         loaded(
-            Symbol(0x100, 0x100, "_idle", "idle"), at=KERNEL_AT, path="com.apple.kernel", uuid=UUID(int=9)
+            Symbol(0x100, 0x100, "_idle", "idle"),
+            address=KERNEL_AT,
+            path="com.apple.kernel",
+            uuid=UUID(int=9),
         ),
     )
     run.load(APP, LOADED)

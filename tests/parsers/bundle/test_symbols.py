@@ -96,13 +96,16 @@ def test_nothing_runs_in_some_segments(segment: str) -> None:
 
 
 def shared_cache(keys: list[int] | None) -> list[list[str] | None]:
-    other = Image(
+    other_image = Image(
         UUID(int=5),
         "/usr/lib/libother.dylib",
         (Segment("__TEXT", 0, 0x1000),),
         (Symbol(0, 0x100, "_o", "o"),),
     )
-    images = {0x1000: Loaded(LIBRARY, LIBRARY.at(0x1000)), 0x20000: Loaded(other, other.at(0x20000))}
+    images = {
+        0x1000: Loaded(LIBRARY, LIBRARY.at(0x1000)),
+        0x20000: Loaded(other_image, other_image.at(0x20000)),
+    }
     bundle = BundleWriter()
     run = new_run(bundle)
     run.load(APP, loaded(Symbol(0x1000, 0x100, "_main", "main")))
@@ -129,13 +132,13 @@ def test_only_the_libraries_that_a_process_uses_of_the_shared_cache() -> None:
 
 
 def test_kernel_addresses_are_looked_up_as_they_are() -> None:
-    at = 0xFFFF_FE00_0700_4000
+    address = 0xFFFF_FE00_0700_4000
     kernel = Process(0, "kernel", "kernel")
     bundle = BundleWriter()
     run = new_run(bundle)
-    run.kernel = (loaded(Symbol(0x100, 0x100, "_idle", "idle"), at=at, path="com.apple.kernel"),)
+    run.kernel = (loaded(Symbol(0x100, 0x100, "_idle", "idle"), address=address, path="com.apple.kernel"),)
     run.load_nothing(kernel)
-    run.table("t", (CLOCK, STACK), [(0, stack(kernel, [at + 0x111]))])
+    run.table("t", (CLOCK, STACK), [(0, stack(kernel, [address + 0x111]))])
     table = read(bundle)
     assert symbols_of(table) == [["idle"]]
     assert frames_of(table, name="value")[0]["binary"]["name"] == "com.apple.kernel"

@@ -137,7 +137,7 @@ def test_a_damaged_table_is_read_otherwise_and_said_so(home: Path, damaged: Path
     assert (code, output, error.count("\n")) == (0, "time\n77\n", 1)
     assert error.startswith(f"warning: 'time-profile' cannot be read: {SAMPLES} ")
     code, output, _ = run(home, "analyze", damaged, "--format", "json")
-    (issue,) = (one for one in json.loads(output)["issues"] if one["code"] == "read-otherwise")
+    (issue,) = (issue for issue in json.loads(output)["issues"] if issue["code"] == "read-otherwise")
     assert issue["severity"] == "warning"
     assert issue["message"].startswith(f"'time-profile' cannot be read: {SAMPLES} ")
     assert issue["message"].endswith("; it was read through xctrace instead")
@@ -177,7 +177,7 @@ def test_a_table_that_cannot_be_opened_is_read_otherwise(
     document = json.loads(output)
     if command == ("analyze",):
         assert document["samples"]["count"] == 1
-        messages = [one["message"] for one in document["issues"] if one["code"] == "read-otherwise"]
+        messages = [issue["message"] for issue in document["issues"] if issue["code"] == "read-otherwise"]
         assert messages == ["'time-profile' cannot be read natively; it was read through xctrace instead"]
     else:
         assert len(document["rows"]) == 1

@@ -21,8 +21,17 @@ def counted(*counters: tuple[int, int] | None) -> BundleWriter:
     """Return a bundle with one sample a millisecond, each with the values of two counters."""
     bundle = BundleWriter()
     rows = [
-        (at * 1_000_000, MAIN, APP, at, "Running", 1_000_000, stack(APP, [0x1001]), values and Array(values))
-        for at, values in enumerate(counters)
+        (
+            time * 1_000_000,
+            MAIN,
+            APP,
+            time,
+            "Running",
+            1_000_000,
+            stack(APP, [0x1001]),
+            values and Array(values),
+        )
+        for time, values in enumerate(counters)
     ]
     attributes = {"pmc-events": ["L1D_CACHE_MISS_LD", "INST_ALL"], "trigger": "time"}
     new_run(bundle).table("counters-profile", COUNTERS_PROFILE, rows, attributes=attributes)

@@ -124,7 +124,7 @@ def _is_time(column: SchemaColumn) -> bool:
 
 def _refs(raw: list[RawColumn], encodings: list[Encoding], encoding: Encoding) -> IntArray:
     """Return the distinct numbers in all columns of this encoding."""
-    pieces = [_present(column) for column, other in zip(raw, encodings, strict=True) if other is encoding]
+    pieces = [_present(column) for column, of in zip(raw, encodings, strict=True) if of is encoding]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *pieces]))
 
 

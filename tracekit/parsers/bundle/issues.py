@@ -72,8 +72,8 @@ def _type_issues(types: dict[str, bool]) -> list[Issue]:
         False: ("types-unknown", "have an unknown layout and are shown as the raw numbers that are stored"),
     }
     issues = []
-    for known, (code, text) in texts.items():
-        names = sorted(name for name, is_known in types.items() if is_known is known)
+    for expected, (code, text) in texts.items():
+        names = sorted(name for name, is_known in types.items() if is_known is expected)
         if names:
             issues.append(Issue("warning", code, f"values of type {', '.join(names)} {text}", len(names)))
     return issues

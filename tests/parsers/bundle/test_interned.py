@@ -35,24 +35,25 @@ def unpacked(files: Files, name: str) -> bytes:
 
 def test_lists_in_many_blocks() -> None:
     """The tail of each block is padding; lists of 1 to 9 values leave tails of every length."""
-    rows = [tuple(range(at, at + 1 + at % 9)) for at in range(400)]
+    rows = [tuple(range(start, start + 1 + start % 9)) for start in range(400)]
     bundle = BundleWriter(block_size=0x200)
     columns = (CLOCK, Col("value", "Value", COUNTERS))
-    new_run(bundle).table("t", columns, [(at, Array(row)) for at, row in enumerate(rows)])
+    new_run(bundle).table("t", columns, [(time, Array(row)) for time, row in enumerate(rows)])
     files = bundle.files()
     assert column(read(files), "value") == rows
 
 
 def test_composite_values_in_many_blocks() -> None:
-    texts = [f"text {at}" for at in range(300)]
+    texts = [f"text {number}" for number in range(300)]
     bundle = BundleWriter(block_size=0x80)
     cells = [
-        Typed((("XRPrototypeStringTypeID", text), ("XRCPUCoreTypeID", at))) for at, text in enumerate(texts)
+        Typed((("XRPrototypeStringTypeID", text), ("XRCPUCoreTypeID", number)))
+        for number, text in enumerate(texts)
     ]
     columns = (CLOCK, Col("value", "Value", "XROSLogMetadataTypeID"))
     new_run(bundle).table("t", columns, list(enumerate(cells)))
     assert column(read(bundle), "value") == [
-        (("string", text), ("core", at)) for at, text in enumerate(texts)
+        (("string", text), ("core", number)) for number, text in enumerate(texts)
     ]
 
 
@@ -171,7 +172,7 @@ def test_a_count_that_is_too_large_for_any_file() -> None:
 
 def test_lists_that_overlap_are_refused() -> None:
     """A thousand references to the same long list would be a few bytes for a thousand times its length."""
-    lists = [Array((at,)) for at in range(1000)]
+    lists = [Array((number,)) for number in range(1000)]
     files = with_column(COUNTERS, *lists, Array(tuple(range(60_000)))).files()
     place = unpacked(files, LISTS).index(struct.pack("<I2Q", 60_000, 0, 1))
 

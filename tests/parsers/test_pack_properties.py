@@ -82,8 +82,8 @@ def test_any_table_comes_back(tmp_path: Path, rows: list[tuple[Any, ...]]) -> No
 @given(st.lists(st.tuples(st.integers(0, len(PACK) - 1), st.integers(0, 255)), min_size=1, max_size=6))
 def test_bytes_that_were_changed(tmp_path: Path, changes: list[tuple[int, int]]) -> None:
     data = bytearray(PACK)
-    for at, byte in changes:
-        data[at] = byte
+    for position, byte in changes:
+        data[position] = byte
     path = tmp_path / "X.tracekit.zip"
     path.write_bytes(bytes(data))
     unreadable_or_read(path)
@@ -100,7 +100,7 @@ def test_a_pack_that_ends_anywhere(tmp_path: Path, size: int) -> None:
 def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every place in a document of JSON."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [place, *(found for key, one in inner for found in _places(one, (*place, key)))]
+    return [place, *(path for key, child in inner for path in _places(child, (*place, key)))]
 
 
 def rewritten(seed: int) -> bytes:
@@ -114,7 +114,7 @@ def rewritten(seed: int) -> bytes:
         target = manifest
         for key in outer:
             target = target[key]
-        others = [
+        other_runs = [
             None,
             True,
             -1,
@@ -134,7 +134,7 @@ def rewritten(seed: int) -> bytes:
             [1],
             "data/1",
         ]
-        target[last] = copy.deepcopy(chance.choice([*others, chance.choice(list(manifest.values()))]))
+        target[last] = copy.deepcopy(chance.choice([*other_runs, chance.choice(list(manifest.values()))]))
     content[MANIFEST] = json.dumps(manifest).encode()
     for name in chance.sample(sorted(content), chance.randint(0, 2)):
         data = bytearray(content[name])
