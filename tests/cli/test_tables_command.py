@@ -120,7 +120,7 @@ def test_json(odd: str) -> None:
                 "binary": "App",
                 "address": 17,
                 "source_file": "",
-                "source_line": -1,
+                "source_line": None,
                 "inlined": False,
             },
             {
@@ -128,7 +128,7 @@ def test_json(odd: str) -> None:
                 "binary": "",
                 "address": 18,
                 "source_file": "",
-                "source_line": -1,
+                "source_line": None,
                 "inlined": False,
             },
         ],

@@ -42,7 +42,7 @@ def test_samples() -> None:
         "pid": "7",
         "thread": "main",
         "tid": "1",
-        "core": "-1",
+        "core": "",
         "state": "Running",
         "engine": "ANE",
         "phase": "dispatch",
@@ -57,6 +57,15 @@ def test_samples() -> None:
         ("UNKNOWN", "1", "5000000", ""),
     ]
     assert found[2]["deciding_frame"] == "ANEServices`H11ANEProgramProcessRequestDirect"
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_missing_numbers_are_empty_and_never_minus_one(table: str) -> None:
+    analysis = two_windows()
+    nullable = {"pid", "tid", "core", "stack_id", "window_id", "command_buffer"}
+    assert not any(row[name] == "-1" for row in rows(analysis, table) for name in nullable & row.keys())
+    columns = parquet(analysis, table)
+    assert not any((columns[name] == -1).any() for name in nullable & set(columns))
 
 
 def test_windows() -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import deciding_frames
 from tracekit.analysis.result import Analysis
 from tracekit.export.view import MAX_NAME, window_of_samples
-from tracekit.model.columns import IntArray, categorical
+from tracekit.model.columns import NULLABLE, IntArray, categorical, with_missing
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.text import clip, printable
 
@@ -69,7 +69,7 @@ def samples_table(analysis: Analysis) -> pd.DataFrame:
         "stack_id": stacks,
     }
     counted = {f"counter {name}": trace.counters[name].to_numpy() for name in trace.counters}
-    return pd.DataFrame({**columns, **counted})
+    return _nullable(pd.DataFrame({**columns, **counted}))
 
 
 def windows_table(analysis: Analysis) -> pd.DataFrame:
@@ -80,16 +80,21 @@ def windows_table(analysis: Analysis) -> pd.DataFrame:
     verdicts = {name: [getattr(one, name) for one in analysis.verdicts] for name in ("verdict", "why")}
     names = _taken(analysis.trace.threads["name"].tolist(), threads)
     own = windows.drop(columns="thread_id").reset_index(drop=True).assign(thread=names)
-    return pd.concat([own, pd.DataFrame(verdicts, dtype="str"), times], axis=1)
+    return _nullable(pd.concat([own, pd.DataFrame(verdicts, dtype="str"), times], axis=1))
 
 
 TABLES: dict[str, Callable[[Analysis], pd.DataFrame]] = {
     "samples": samples_table,
     "windows": windows_table,
-    "attribution": lambda analysis: analysis.attribution_rows,
-    "intervals": lambda analysis: analysis.trace.intervals,
-    "segments": lambda analysis: analysis.segments,
+    "attribution": lambda analysis: _nullable(analysis.attribution_rows),
+    "intervals": lambda analysis: _nullable(analysis.trace.intervals),
+    "segments": lambda analysis: _nullable(analysis.segments),
 }
+
+
+def _nullable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a copy with ``<NA>`` for -1: in a file, -1 would pass for a process or a core."""
+    return with_missing(frame, NULLABLE | {"window_id"})
 
 
 def _taken(names: Sequence[str], at: IntArray) -> pd.Categorical:

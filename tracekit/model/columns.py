@@ -6,7 +6,7 @@ Times are int64 nanoseconds since the start of the run. Intervals are half-open,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -69,6 +69,26 @@ def texts_at(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Ca
     code_of = np.zeros(len(texts), np.int32)
     code_of[used] = number
     return categorical(code_of[codes], distinct.tolist())
+
+
+NULLABLE = frozenset(
+    ["thread_id", "stack_id", "binary_id", "pid", "tid", "core", "command_buffer", "source_line"]
+)
+"""Columns of ids and numbers in which -1 is missing."""
+
+
+def with_missing(frame: pd.DataFrame, columns: Collection[str] = NULLABLE) -> pd.DataFrame:
+    """Return a copy in which -1 of these columns is ``<NA>``, with the nullable dtype of the same width.
+
+    The model's own frames keep -1: numpy indexes with it (the last entry of a lookup stands for "none"), and
+    plain integers are quicker than masked ones. What users see has ``<NA>``, which no sum or mean includes.
+    """
+    replaced = {
+        name: pd.arrays.IntegerArray(values.copy(), values == -1)
+        for name in frame.columns
+        if name in columns and (values := frame[name].to_numpy()).dtype.kind == "i"
+    }
+    return frame.assign(**replaced)
 
 
 SAMPLES = Columns(

@@ -12,13 +12,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.model.columns import BINARIES, FRAMES, IntArray
+from tracekit.model.content import Content
+from tracekit.text import plural, printable
 
 CoreType: TypeAlias = Literal["E", "P"]
 ColumnKind: TypeAlias = Literal["int", "float", "text", "ints", "parts", "thread", "process", "stack"]
 
 
-@dataclass(frozen=True)
-class StackTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class StackTable(Content):
     """Unique stacks in CSR form, leaf first.
 
     ``frame_ids[offsets[i]:offsets[i + 1]]`` are stack ``i``'s rows of ``frames``; frames point into
@@ -33,6 +35,10 @@ class StackTable:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        counts = (plural(len(self), "stack"), plural(len(self.frames), "frame"))
+        return f"<StackTable: {', '.join(counts)}, {len(self.binaries):,} binaries>"
 
     @classmethod
     def empty(cls) -> StackTable:
@@ -68,7 +74,7 @@ class StackTable:
 
     @cached_property
     def _symbol_column(self) -> pd.Categorical:
-        """The column, also where somebody put plain texts in its place."""
+        """The column as a category, also where it was replaced by plain texts."""
         return pd.Categorical(self.frames["symbol"])
 
 
@@ -82,8 +88,8 @@ class Column:
     kind: ColumnKind
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Content):
     """One Instruments table as typed columns, whatever its schema.
 
     ``rows`` has one column per mnemonic. By ``Column.kind``:
@@ -107,6 +113,10 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        counts = f"{plural(len(self), 'row')}, {plural(len(self.columns), 'column')}"
+        return f"<Table {printable(self.schema)}, run {self.run}: {counts}>"
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from tracekit.model.columns import METRICS, THREAD_STATES, IntArray
+from tracekit.errors import UsageError
+from tracekit.model.columns import METRICS, THREAD_STATES, IntArray, with_missing
+from tracekit.model.content import Content
 from tracekit.model.tables import CoreType, StackTable, TableInfo
+from tracekit.text import plural, printable
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
 WeightUnit: TypeAlias = Literal["ns", "cycles", "events"]
@@ -19,7 +22,7 @@ WeightUnit: TypeAlias = Literal["ns", "cycles", "events"]
 
 @dataclass(frozen=True)
 class Issue:
-    """Something a reader of the results must know: lost rows, an unknown schema, stacks without symbols."""
+    """A condition that limits the results: lost rows, an unknown schema, stacks without symbols."""
 
     severity: Severity
     code: str
@@ -82,9 +85,27 @@ class RunInfo:
     pids: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True)
-class Trace:
-    """One run of one recording in the model's columns; see the ``Columns`` of this module.
+FRAME_NAMES = (
+    "samples",
+    "threads",
+    "intervals",
+    "signposts",
+    "counters",
+    "tracks",
+    "thread_states",
+    "metrics",
+    "frames",
+    "binaries",
+)
+"""The frames that ``Trace.frame`` returns."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace(Content):
+    """One run of one recording in the columns of ``model.columns``.
+
+    The frames keep -1 for missing ids; ``frame(name)`` returns a copy with ``<NA>``. Two traces are equal
+    when all their values are. A trace can be pickled.
 
     ``weight_unit`` says what the recorder counted: "ns" fills ``samples.weight_ns``, otherwise the column
     named by the unit holds the weight and ``weight_ns`` is missing. ``counters`` is row-aligned to
@@ -107,6 +128,27 @@ class Trace:
     core_types: Mapping[int, CoreType] = field(default_factory=dict)
     thread_states: pd.DataFrame = field(default_factory=THREAD_STATES.empty)
     metrics: pd.DataFrame = field(default_factory=METRICS.empty)
+
+    def __repr__(self) -> str:
+        source = f" of {self.samples_source}" if self.samples_source else ""
+        counts = [
+            f"{plural(len(self.samples), 'sample')}{source}",
+            plural(len(self.threads), "thread"),
+            plural(len(self.intervals), "interval"),
+            plural(len(self.signposts), "signpost"),
+        ]
+        return f"<Trace {printable(self.info.name)}, run {self.info.run}: {', '.join(counts)}>"
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return a copy of a frame in which missing ids and numbers are ``<NA>`` (docs/columns.md).
+
+        ``name`` is one of ``FRAME_NAMES``; "frames" and "binaries" are those of ``stacks``. Raises
+        ``UsageError`` for any other name.
+        """
+        if name not in FRAME_NAMES:
+            raise UsageError(f"A trace has no frame '{name}'. Its frames are {', '.join(FRAME_NAMES)}.")
+        holder = self.stacks if name in ("frames", "binaries") else self
+        return with_missing(getattr(holder, name))
 
     @cached_property
     def weights(self) -> IntArray:

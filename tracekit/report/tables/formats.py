@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import UsageError
+from tracekit.model.columns import NULLABLE
 from tracekit.model.parts import format_parts
 from tracekit.model.tables import Column, Table
 from tracekit.text import align, clip, printable
@@ -114,13 +115,23 @@ def _arrow_type(pa: Any, kind: str) -> Any:
 def _entities(table: Table, kind: str) -> list[Value]:
     """Return every thread, process or stack of the table as plain data, in row order."""
     if kind == "thread":
-        return table.threads.to_dict("records")
+        return _records(table.threads)
     if kind == "process":
-        return table.processes.to_dict("records")
-    frames = table.stacks.frames.drop(columns="binary_id").assign(binary=table.stacks.binary_names)
-    records = frames.to_dict("records")
+        return _records(table.processes)
+    records = _records(table.stacks.frames.drop(columns="binary_id").assign(binary=table.stacks.binary_names))
     stacks = (table.stacks.stack(stack_id).tolist() for stack_id in range(len(table.stacks)))
     return [[records[frame] for frame in stack] for stack in stacks]
+
+
+def _records(frame: pd.DataFrame) -> list[dict[Any, Value]]:
+    """Return the rows as plain data; a missing number (-1 in the model) is None."""
+    numbers = [name for name in frame.columns if name in NULLABLE]
+    records = frame.to_dict("records")
+    for record in records:
+        for name in numbers:
+            if record[name] == -1:
+                record[name] = None
+    return records
 
 
 def _values(table: Table, column: Column) -> list[Value]:
@@ -137,15 +148,10 @@ def _strings(table: Table, column: Column) -> list[str]:
     """Return a column as one string per cell; "" for null."""
     cells = table.rows[column.mnemonic]
     if column.kind == "thread":
-        names = [
-            f"{t.name} (0x{t.tid:x}) ({t.process}, pid: {t.pid})"
-            for t in table.threads.itertuples(index=False)
-        ]
-        return _take_by_id(names, "", cells)
+        return _take_by_id(_thread_strings(table), "", cells)
     if column.kind == "process":
-        return _take_by_id(
-            [f"{p.name} ({p.pid})" for p in table.processes.itertuples(index=False)], "", cells
-        )
+        processes = table.processes[["name", "pid"]].itertuples(index=False, name=None)
+        return _take_by_id([f"{name} ({_number(pid)})" for name, pid in processes], "", cells)
     if column.kind == "stack":
         return _take_by_id(_stack_strings(table), "", cells)
     if column.kind == "parts":
@@ -153,6 +159,19 @@ def _strings(table: Table, column: Column) -> list[str]:
     if column.kind == "ints":
         return _once_per_value(cells, lambda numbers: " ".join(map(str, numbers)))
     return ["" if _is_null(cell) else str(cell) for cell in cells.tolist()]
+
+
+def _thread_strings(table: Table) -> list[str]:
+    """Return ``Main Thread (0x1f3) (SampleApp, pid: 412)`` for each thread of the table."""
+    threads = table.threads[["name", "tid", "process", "pid"]].itertuples(index=False, name=None)
+    return [
+        f"{name} ({f'0x{tid:x}' if tid >= 0 else 'no tid'}) ({process}, pid: {_number(pid)})"
+        for name, tid, process, pid in threads
+    ]
+
+
+def _number(pid: int) -> str:
+    return str(pid) if pid >= 0 else "unknown"
 
 
 def _is_null(cell: Value) -> bool:
