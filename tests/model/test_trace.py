@@ -103,7 +103,9 @@ def test_tables_compare_and_pickle() -> None:
     table, again = next(tables_of(text)("odd")), next(tables_of(text)("odd"))
     assert table == again
     assert pickle.loads(pickle.dumps(table)) == table
-    assert table != next(tables_of(rows_of("odd", columns, (1, (7, "App"), ["a", 6]), (2, None, None)))("odd"))
+    assert table != next(
+        tables_of(rows_of("odd", columns, (1, (7, "App"), ["a", 6]), (2, None, None)))("odd")
+    )
     assert table != replace(table, attributes={"target-pid": "7"})
     assert repr(table) == "<Table odd, run 1: 2 rows, 3 columns>"
 
