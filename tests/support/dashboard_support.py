@@ -42,8 +42,8 @@ class Started:
         return self.log_file.read_text("utf-8")
 
     def children(self) -> list[int]:
-        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return [int(one) for one in found.read_text().split()] if found.exists() else []
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(pid) for pid in children.read_text().split()] if children.exists() else []
 
 
 Running = Callable[..., Started]
@@ -72,9 +72,9 @@ def start(folder: Path, *arguments: str) -> Started:
     with log.open("wb") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=stream, cwd=ROOT)
     for _ in range(300):
-        found = re.search(r"The dashboard is at (\S+)", log.read_text("utf-8"))
-        if found:
-            return Started(process, library, log, found[1])
+        match = re.search(r"The dashboard is at (\S+)", log.read_text("utf-8"))
+        if match:
+            return Started(process, library, log, match[1])
         if process.poll() is not None:
             break
         time.sleep(0.1)
@@ -98,7 +98,7 @@ def eventually(tab: Any, expression: str) -> None:
 
 
 def pictures(tab: Any, name: str) -> None:
-    """Keep what the page looks like where DASHBOARD_PICTURES says."""
+    """Save a picture of the page in the folder DASHBOARD_PICTURES, if it is set."""
     if folder := os.environ.get("DASHBOARD_PICTURES"):
         for scheme in ("light", "dark"):
             tab.emulate_media(color_scheme=scheme)
@@ -108,4 +108,4 @@ def pictures(tab: Any, name: str) -> None:
 
 
 def export_of(sample: Path) -> Path:
-    return max(sample.glob("*.xml"), key=lambda one: one.stat().st_size)
+    return max(sample.glob("*.xml"), key=lambda path: path.stat().st_size)

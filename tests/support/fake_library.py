@@ -1,4 +1,4 @@
-"""A library of literal recordings, and what was asked of it."""
+"""A library of literal recordings that records its calls."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class FakeUploads:
 class FakeLibrary:
     def __init__(self, folder: Path, *recordings: Recording) -> None:
         self.folder = folder
-        self.held = {one.id: one for one in recordings or (recording(),)}
+        self.held = {recording_.id: recording_ for recording_ in recordings or (recording(),)}
         self.uploads = FakeUploads()
         self.downloads = Downloads(self, Limits())
         self.asked: list[tuple[str, str]] = []
@@ -86,11 +86,15 @@ class FakeLibrary:
         (folder / "sections.json").write_text(json.dumps(sections))
 
     def recordings(self, search: str = "", tag: str = "", deleted: bool = False) -> list[Recording]:
-        found = [one for one in self.held.values() if (one.deleted is not None) == deleted]
-        return [one for one in found if search in one.name and (not tag or tag in one.tags)]
+        recordings = [value for value in self.held.values() if (value.deleted is not None) == deleted]
+        return [
+            recording_
+            for recording_ in recordings
+            if search in recording_.name and (not tag or tag in recording_.tags)
+        ]
 
     def tags(self) -> list[tuple[str, int]]:
-        return sorted(Counter(tag for one in self.recordings() for tag in one.tags).items())
+        return sorted(Counter(tag for recording in self.recordings() for tag in recording.tags).items())
 
     def is_recorded(self, recording: Recording) -> bool:
         return False

@@ -44,11 +44,11 @@ def use(folder: Path) -> None:
                 send(library, number, content, 8_000)
                 recording = settled(library, library.uploads.finish(number), 60)
                 say(f"{recording.state}: {recording.message}")
-            for one in library.uploads.unfinished():
-                library.uploads.cancel(one.id)
-            for held in library.recordings():
+            for upload in library.uploads.unfinished():
+                library.uploads.cancel(upload.id)
+            for remaining in library.recordings():
                 with told("purge"):
-                    library.purge(held.id)
+                    library.purge(remaining.id)
             say(f"left: {tree(folder) if not library.recordings() else 'recordings'}")
         finally:
             library.close()

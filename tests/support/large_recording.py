@@ -33,14 +33,14 @@ class Sample:
 
 def samples() -> list[Sample]:
     """Return every sample: alpha is at work in 2 ms of 4, beta in 9 of 10, gamma always."""
-    found = []
-    for at in range(LENGTH_MS):
-        if at % 4 < 2:
-            found.append(Sample(at, "alpha", "kernel"))
-        if at % 10:
-            found.append(Sample(at, "beta", "draw" if at % 2 else "sum"))
-        found.append(Sample(at, "gamma", "sum" if at >= LENGTH_MS // 2 else "draw"))
-    return found
+    samples = []
+    for index in range(LENGTH_MS):
+        if index % 4 < 2:
+            samples.append(Sample(index, "alpha", "kernel"))
+        if index % 10:
+            samples.append(Sample(index, "beta", "draw" if index % 2 else "sum"))
+        samples.append(Sample(index, "gamma", "sum" if index >= LENGTH_MS // 2 else "draw"))
+    return samples
 
 
 def write_export(file: Path) -> list[Sample]:
@@ -48,24 +48,24 @@ def write_export(file: Path) -> list[Sample]:
     written = samples()
     process = '<process fmt="SampleApp (4711)"><pid fmt="4711">4711</pid></process>'
     values = {"process": _numbered(process, "9000")}
-    for at, name in enumerate(THREADS):
-        text = f'<thread fmt="{name} (0x{at + 1}) (SampleApp, pid: 4711)"><tid fmt="0x{at + 1}">{at + 1}</tid>{process}</thread>'
-        values[name] = _numbered(text, f"910{at}")
-    for at, (name, frames) in enumerate(STACKS.items()):
+    for index, name in enumerate(THREADS):
+        text = f'<thread fmt="{name} (0x{index + 1}) (SampleApp, pid: 4711)"><tid fmt="0x{index + 1}">{index + 1}</tid>{process}</thread>'
+        values[name] = _numbered(text, f"910{index}")
+    for index, (name, frames) in enumerate(STACKS.items()):
         inner = "".join(
-            f'<frame name="{symbol}" addr="0x{1000 * at + depth:x}"><binary name="{binary}"/></frame>'
+            f'<frame name="{symbol}" addr="0x{1000 * index + depth:x}"><binary name="{binary}"/></frame>'
             for depth, (binary, symbol) in enumerate(frames)
         )
-        values[name] = _numbered(f"<backtrace>{inner}</backtrace>", f"920{at}")
+        values[name] = _numbered(f"<backtrace>{inner}</backtrace>", f"920{index}")
     values["weight"] = _numbered('<weight fmt="1.00 ms">1000000</weight>', "9300")
     columns = "".join(
         f"<col><mnemonic>{name}</mnemonic><name>{name}</name><engineering-type>{kind}</engineering-type></col>"
         for name, kind in _COLUMNS.items()
     )
     rows = []
-    for one in written:
-        time = f'<sample-time fmt="">{one.time_ms * MS}</sample-time>'
-        cells = (values[key].pop() if len(values[key]) > 1 else values[key][0] for key in _keys(one))
+    for sample in written:
+        time = f'<sample-time fmt="">{sample.time_ms * MS}</sample-time>'
+        cells = (values[key].pop() if len(values[key]) > 1 else values[key][0] for key in _keys(sample))
         rows.append(f"<row>{time}{''.join(cells)}</row>")
     file.write_text(
         '<?xml version="1.0"?>\n<trace-query-result>\n'
@@ -76,8 +76,8 @@ def write_export(file: Path) -> list[Sample]:
     return written
 
 
-def _keys(one: Sample) -> tuple[str, ...]:
-    return one.thread, "process", "weight", one.stack
+def _keys(sample: Sample) -> tuple[str, ...]:
+    return sample.thread, "process", "weight", sample.stack
 
 
 def _numbered(element: str, number: str) -> list[str]:

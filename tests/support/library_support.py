@@ -28,9 +28,9 @@ XML = b'<?xml version="1.0"?>\n<trace-query-result></trace-query-result>\n'
 CONTENT = XML + bytes(range(256)) * 40
 FACTS = {"verdict": "", "device": "", "system": "", "duration_ns": 1, "samples": 0, "windows": 0}
 SUMMARY = json.dumps({"results": RESULTS_VERSION, **FACTS})
-"""What a worker says of a recording."""
+"""A worker's statement about a recording."""
 QUIET = Limits(workers=0, free_disk_bytes=0)
-"""Nothing is read: for all that comes before that."""
+"""Limits under which nothing is read."""
 ONE_READER = Limits(free_disk_bytes=0)
 
 
@@ -67,10 +67,10 @@ def upload_folder(library: Library, name: str, files: Sequence[tuple[str, bytes]
 
 def send(library: Library, number: str, content: bytes, slice_bytes: int = 1 << 20) -> None:
     """Go on where the upload stands, to the end of ``content``."""
-    at = library.uploads.offset(number)
-    while at < len(content):
-        piece = content[at : at + slice_bytes]
-        at = library.uploads.append(number, at, io.BytesIO(piece), len(piece))
+    offset = library.uploads.offset(number)
+    while offset < len(content):
+        piece = content[offset : offset + slice_bytes]
+        offset = library.uploads.append(number, offset, io.BytesIO(piece), len(piece))
 
 
 def append(library: Library, number: str, offset: int, piece: bytes) -> int:
@@ -96,36 +96,36 @@ def zipped(folder: Path) -> bytes:
 
 def archive(files: Mapping[str, bytes]) -> bytes:
     """A zip with these names, whatever they are."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as made:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made:
         for name, content in files.items():
             made.writestr(name, content)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def linked(bundle: Path) -> bytes:
     """A tar of a bundle in which every file is a link to one of this machine."""
-    held = io.BytesIO()
-    with tarfile.open(fileobj=held, mode="w") as made:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as made:
         for name, _ in files_of(bundle):
             entry = tarfile.TarInfo(name)
             entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
             made.addfile(entry)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def claim(bundle: Path, size_bytes: int) -> bytes:
-    """A compressed tar whose first file is said to be so large."""
+    """Return a compressed tar whose first file claims a size."""
     entry = tarfile.TarInfo(f"{bundle.name}/form.template")
     entry.size = size_bytes
     return gzip.compress(entry.tobuf())
 
 
 def tarred(folder: Path, mode: str) -> bytes:
-    held = io.BytesIO()
-    with tarfile.open(fileobj=held, mode=mode) as archive:  # type: ignore[call-overload]
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]
         archive.add(folder, folder.name)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def settled(library: Library, recording: Recording, seconds: float = 20) -> Recording:
@@ -143,15 +143,17 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
 
 def tree(folder: Path) -> list[str]:
     """All files below a folder, with the database's own and the lock left out."""
-    own = ("lock", "catalog.sqlite3")
-    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
-    return sorted(one for one in found if not one.startswith(own))
+    library_files = ("lock", "catalog.sqlite3")
+    paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+    return sorted(path for path in paths if not path.startswith(library_files))
 
 
 def is_alive(pid: int) -> bool:
-    """A process that has ended and that no one has asked for its exit code is dead."""
-    told = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return bool(told.stdout.strip()) and not told.stdout.strip().startswith("Z")
+    """Return whether a process runs; one that has ended without a reader of its exit code does not."""
+    result = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return bool(result.stdout.strip()) and not result.stdout.strip().startswith("Z")
 
 
 def environment() -> dict[str, str]:

@@ -52,15 +52,15 @@ def rows_of(analysis: Analysis, length: int = 0) -> list[Row]:
     lanes = [lane.thread for lane in thread_lanes(analysis, 1, duration_of(analysis))]
     return [
         Row(
-            int(trace.samples["time_ns"].iloc[at]),
-            int(trace.samples["time_ns"].iloc[at]) + (length or int(trace.weights[at])),
-            lanes.index(int(trace.samples["thread_id"].iloc[at])),
-            int(labels.engine[at]),
-            int(labels.phase[at]),
-            int(trace.weights[at]),
-            int(trace.samples["stack_id"].iloc[at]),
+            int(trace.samples["time_ns"].iloc[index]),
+            int(trace.samples["time_ns"].iloc[index]) + (length or int(trace.weights[index])),
+            lanes.index(int(trace.samples["thread_id"].iloc[index])),
+            int(labels.engine[index]),
+            int(labels.phase[index]),
+            int(trace.weights[index]),
+            int(trace.samples["stack_id"].iloc[index]),
         )
-        for at in range(len(trace.samples))
+        for index in range(len(trace.samples))
     ]
 
 
@@ -86,7 +86,7 @@ def many(count: int = 600, seed: int = 5, unit: str = "ns", **options: Any) -> A
 
 
 def lasting(analysis: Analysis, duration_ns: int) -> Analysis:
-    """The same run, said to last so long."""
+    """Return the same run with another duration."""
     trace = analysis.trace
     return analyze(replace(trace, info=replace(trace.info, duration_ns=duration_ns)))
 
@@ -103,28 +103,30 @@ def exact(analysis: Analysis) -> View:
 def sums_of(block: bytes) -> tuple[dict[tuple[int, int, int], tuple[float, int]], dict[str, Any]]:
     """Weight and number by (node, engine, phase), and the header."""
     view = decoded(block)
-    held = view.header["samples"]
-    columns = {name: view.arrays[held[name]].tolist() for name in ("node", "weight", "number", "kind")}
-    found = {}
+    sample_header = view.header["samples"]
+    columns = {
+        name: view.arrays[sample_header[name]].tolist() for name in ("node", "weight", "number", "kind")
+    }
+    totals = {}
     for node, weight, number, kind in zip(*columns.values(), strict=True):
         key = node, kind >> 4, kind & 15
-        assert key not in found
+        assert key not in totals
         assert number > 0
-        found[key] = weight, number
-    assert held["count"] == len(found)
-    return found, view.header
+        totals[key] = weight, number
+    assert sample_header["count"] == len(totals)
+    return totals, view.header
 
 
-def exact_sums(view: View, wanted: Sequence[bool]) -> dict[tuple[int, int, int], tuple[float, int]]:
+def exact_sums(view: View, is_selected: Sequence[bool]) -> dict[tuple[int, int, int], tuple[float, int]]:
     """The same, added up row by row of a view that has every sample."""
-    held = view.header["samples"]
-    columns = [view.arrays[held[name]].tolist() for name in ("node", "weight", "number", "kind")]
-    found: dict[tuple[int, int, int], tuple[float, int]] = {}
-    for node, weight, number, kind, is_wanted in zip(*columns, wanted, strict=True):
+    sample_header = view.header["samples"]
+    columns = [view.arrays[sample_header[name]].tolist() for name in ("node", "weight", "number", "kind")]
+    totals: dict[tuple[int, int, int], tuple[float, int]] = {}
+    for node, weight, number, kind, is_wanted in zip(*columns, is_selected, strict=True):
         if is_wanted:
-            before = found.get((node, kind >> 4, kind & 15), (0.0, 0))
-            found[node, kind >> 4, kind & 15] = before[0] + weight, before[1] + number
-    return found
+            before = totals.get((node, kind >> 4, kind & 15), (0.0, 0))
+            totals[node, kind >> 4, kind & 15] = before[0] + weight, before[1] + number
+    return totals
 
 
 def slow_plane(spans: Sequence[tuple[int, int]], duration: int, level: int, index: int) -> list[int]:
@@ -158,21 +160,23 @@ def stack_names(analysis: Analysis, stack: int) -> list[list[str]]:
 
 
 def literal(folder: Path, document: dict[str, Any]) -> Samples:
-    """The recording of tests/filter_cases.json, whose samples say their engines, as opened columns."""
+    """The recording of tests/filter_cases.json, with literal engines, as opened columns."""
     functions: dict[tuple[str, str], int] = {}
     calls, stacks = [], []
-    for one in document["samples"]:
+    for sample in document["samples"]:
         stacks.append(
-            [functions.setdefault((symbol, binary), len(functions)) for symbol, binary in one["stack"]]
+            [functions.setdefault((symbol, binary), len(functions)) for symbol, binary in sample["stack"]]
         )
-        phase = -1 if one["phase"] is None else PHASES.index(one["phase"])
-        calls.append((ENGINES.index(one["engine"]), phase))
-    order = sorted(range(len(stacks)), key=lambda at: (document["samples"][at]["lane"], calls[at][0], at))
+        phase = -1 if sample["phase"] is None else PHASES.index(sample["phase"])
+        calls.append((ENGINES.index(sample["engine"]), phase))
+    order = sorted(
+        range(len(stacks)), key=lambda index: (document["samples"][index]["lane"], calls[index][0], index)
+    )
     binaries = list(dict.fromkeys(binary for _, binary in functions))
     header, arrays = _literal_parts(document, order, calls)
     arrays |= {
         "stack_offset": np.cumsum([0, *(len(stack) for stack in stacks)]),
-        "stack_function": np.array([one for stack in stacks for one in stack], np.int32),
+        "stack_function": np.array([function for stack in stacks for function in stack], np.int32),
         "function_binary": np.array([binaries.index(binary) for _, binary in functions], np.int32),
     }
     names = {"symbols": [symbol for symbol, _ in functions], "binaries": binaries}
@@ -184,13 +188,13 @@ def literal(folder: Path, document: dict[str, Any]) -> Samples:
 
 
 def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any]) -> tuple[Any, Any]:
-    samples, windows = [document["samples"][at] for at in order], document["windows"]
+    samples, windows = [document["samples"][position] for position in order], document["windows"]
     groups: list[list[int]] = []
-    for row, (at, one) in enumerate(zip(order, samples, strict=True)):
-        if groups and groups[-1][:2] == [one["lane"], calls[at][0]]:
+    for row, (index, sample) in enumerate(zip(order, samples, strict=True)):
+        if groups and groups[-1][:2] == [sample["lane"], calls[index][0]]:
             groups[-1][3] = row + 1
         else:
-            groups.append([one["lane"], calls[at][0], row, row + 1, 1])
+            groups.append([sample["lane"], calls[index][0], row, row + 1, 1])
     header = {
         "format": "tracekit-samples/2",
         "duration_ns": 10,
@@ -204,7 +208,7 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         "levels": [0],
     }
     arrays = {
-        "time": np.array([one["time"] for one in samples], np.int64),
+        "time": np.array([sample["time"] for sample in samples], np.int64),
         "call": np.array(order, np.int32),
         "call_stack": np.arange(len(order), dtype=np.int32),
         "call_engine": np.array([engine for engine, _ in calls], np.int8),

@@ -1,4 +1,4 @@
-"""Workers that do as told, and recordings of every kind that real ones read."""
+"""Workers with a fixed behaviour, and recordings of every kind that real workers read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FILES = {
     "cut.zip": zipped(BUNDLE)[:-500],
     "exports.zip": zipped(EXPORTS),
     "two.zip": archive(
-        {f"{one}.trace/{name}": content for one in "ab" for name, content in files_of(BUNDLE)}
+        {f"{letter}.trace/{name}": content for letter in "ab" for name, content in files_of(BUNDLE)}
     ),
     "outside.zip": archive({f"../../{name}": content for name, content in files_of(BUNDLE)}),
     "absolute.zip": archive({f"/tmp/{name}": content for name, content in files_of(BUNDLE)}),
@@ -76,7 +76,7 @@ FOLDERS = {
 
 
 class Workers:
-    """Tells workers what to do, and knows their process ids."""
+    """Sets the behaviour of workers, and lists their process ids."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self._folder, self._patch = folder, patch
@@ -117,6 +117,6 @@ def all_end(pids: list[int]) -> None:
 
 
 def left_of(library: Library, recording: Recording) -> list[str]:
-    """What lies in a recording's folder beside what was uploaded and the log."""
-    found = tree(library._store.recording(recording.id))
-    return [one for one in found if not one.startswith(("input/", "worker.log"))]
+    """Return the files of a recording's folder, without the upload and the log."""
+    paths = tree(library._store.recording(recording.id))
+    return [path for path in paths if not path.startswith(("input/", "worker.log"))]

@@ -1,4 +1,4 @@
-"""Libraries: one that reads nothing, one in which two workers read; workers that do as told; a Mac that records."""
+"""Libraries (one without workers, one with two), fake workers, and a fake Mac that records."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reading]:
 @pytest.fixture
 def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeXctrace]:
     """A Mac for the processes that record; at the end, nothing of it runs."""
-    found = install(tmp_path / "mac")
-    for name, value in found.environment().items():
+    fake = install(tmp_path / "mac")
+    for name, value in fake.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("DEVELOPER_DIR", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", None)
-    yield found
-    left = found.running()
+    yield fake
+    left = fake.running()
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert left == []
@@ -55,5 +55,5 @@ def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeXct
 
 @pytest.fixture
 def desk(library: Library, tmp_path: Path, xctrace: FakeXctrace) -> Attempts:
-    """Where recordings are started, as a server has it."""
+    """The place where a server starts recordings."""
     return desk_of(library, tmp_path)

@@ -31,7 +31,7 @@ FILES = ["comparison.html", "comparison.json", "comparison.md", "read", "section
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Has another program than Python compare; what it says goes to the server."""
+    """Have a program other than Python compare; its output goes to the server."""
 
     def use(script: str) -> None:
         path = tmp_path / "program"
@@ -69,21 +69,21 @@ def test_the_figures_are_those_of_the_compare_command(library: Library) -> None:
     base, new = both(library)
     assert library.comparisons.ask(base, new).state == "waiting"
     assert settled(library, base, new) == ComparisonStatus("ready")
-    sides = [tracekit.analyze(tracekit.open_trace(one)) for one in (BUNDLE, EXPORTS)]
-    told = to_json(compare(sides[:1], sides[1:]))
-    assert library.comparisons.path(base, new, "comparison.json").read_text("utf-8") == told
-    assert kept(library) == [f"{base}-{new}/{one}" for one in FILES]
+    sides = [tracekit.analyze(tracekit.open_trace(path)) for path in (BUNDLE, EXPORTS)]
+    document = to_json(compare(sides[:1], sides[1:]))
+    assert library.comparisons.path(base, new, "comparison.json").read_text("utf-8") == document
+    assert kept(library) == [f"{base}-{new}/{file}" for file in FILES]
     assert b"<!doctype html>" in library.comparisons.path(base, new, "comparison.html").read_bytes()
 
 
 def test_the_sections_have_places_for_both_timelines_and_no_script(library: Library) -> None:
     base, new = both(library)
     settled(library, base, new)
-    found = json.loads(library.comparisons.path(base, new).read_text("utf-8"))
-    assert list(found) == ["verdict", "sides", "timelines", "differences", "functions"]
-    assert 'id="timeline-base"><h3>BASE: recording.trace</h3></div>' in found["timelines"]
-    assert 'id="timeline-new"><h3>NEW: ane-e5rt-macos26</h3></div>' in found["timelines"]
-    assert "<script" not in "".join(found.values())
+    document = json.loads(library.comparisons.path(base, new).read_text("utf-8"))
+    assert list(document) == ["verdict", "sides", "timelines", "differences", "functions"]
+    assert 'id="timeline-base"><h3>BASE: recording.trace</h3></div>' in document["timelines"]
+    assert 'id="timeline-new"><h3>NEW: ane-e5rt-macos26</h3></div>' in document["timelines"]
+    assert "<script" not in "".join(document.values())
 
 
 def test_an_upload_is_called_by_its_name_and_no_folder_is_told(library: Library) -> None:
@@ -184,7 +184,7 @@ def test_what_an_ended_server_left_is_removed(tmp_path: Path) -> None:
         for name in ("work-12345678", f"{base}-{'e' * 32}", "something"):
             (library._store.comparisons / name).mkdir()
     with opened(tmp_path) as library:
-        assert [one.name for one in library._store.comparisons.iterdir()] == [f"{base}-{new}"]
+        assert [path.name for path in library._store.comparisons.iterdir()] == [f"{base}-{new}"]
 
 
 # What is ended --------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def started(library: Library, program: Callable[[str], None], tmp_path: Path) ->
     base, new = both(library)
     library.comparisons.ask(base, new)
     wait_for(lambda: pids.is_file() and len(pids.read_text().split()) == 2)
-    return base, new, [int(one) for one in pids.read_text().split()]
+    return base, new, [int(pid) for pid in pids.read_text().split()]
 
 
 def gone(pids: list[int]) -> bool:
@@ -277,24 +277,24 @@ def test_one_that_is_not_ready_is_told(library: Library) -> None:
 
 
 def test_a_file_that_is_gone_or_changed_is_told(library: Library, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.xml"
-    mine.write_bytes(EXPORT)
-    base, new = ready(library, library.add_file(mine)), ready(library, library.add_file(BUNDLE))
-    mine.write_bytes(EXPORT + b"\n")
-    told = "mine.xml cannot be compared: its file is gone, or has changed since it was read."
-    assert settled(library, base, new).message.startswith(told)
-    mine.unlink()
+    local_export = tmp_path / "mine.xml"
+    local_export.write_bytes(EXPORT)
+    base, new = ready(library, library.add_file(local_export)), ready(library, library.add_file(BUNDLE))
+    local_export.write_bytes(EXPORT + b"\n")
+    message = "mine.xml cannot be compared: its file is gone, or has changed since it was read."
+    assert settled(library, base, new).message.startswith(message)
+    local_export.unlink()
     library.comparisons.again(base, new)
-    assert settled(library, base, new).message.startswith(told)
+    assert settled(library, base, new).message.startswith(message)
     assert nothing_runs(library)
 
 
 def test_what_was_compared_stays_when_a_file_goes(library: Library, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.xml"
-    mine.write_bytes(EXPORT)
-    base, new = ready(library, library.add_file(mine)), ready(library, library.add_file(BUNDLE))
+    local_export = tmp_path / "mine.xml"
+    local_export.write_bytes(EXPORT)
+    base, new = ready(library, library.add_file(local_export)), ready(library, library.add_file(BUNDLE))
     settled(library, base, new)
-    mine.unlink()
+    local_export.unlink()
     assert library.comparisons.ask(base, new) == ComparisonStatus("ready")
 
 
@@ -302,9 +302,9 @@ def test_an_input_that_cannot_be_read_is_a_sentence_without_folders(library: Lib
     broken = ready(
         library, upload(library, "Broken.xml", EXPORT[: len(EXPORT) // 2].replace(b"<node>", b"<"))
     )
-    found = settled(library, broken, ready(library, library.add_file(BUNDLE)))
-    assert found.state == "failed" and found.message.startswith("Broken.xml")
-    assert str(library._store.folder) not in found.message
+    recording = settled(library, broken, ready(library, library.add_file(BUNDLE)))
+    assert recording.state == "failed" and recording.message.startswith("Broken.xml")
+    assert str(library._store.folder) not in recording.message
     assert nothing_runs(library) and kept(library) == []
 
 
@@ -314,8 +314,8 @@ def test_a_process_that_is_ended_from_outside_is_told_and_the_next_is_made(
     python = sys.executable
     base, new, pids = started(library, program, tmp_path)
     os.kill(pids[0], signal.SIGKILL)
-    found = settled(library, base, new)
-    assert found == ComparisonStatus(
+    comparison = settled(library, base, new)
+    assert comparison == ComparisonStatus(
         "failed", message="Comparing was killed (signal 9), perhaps because memory ran out."
     )
     assert gone(pids) and nothing_runs(library)
@@ -336,23 +336,23 @@ def test_what_was_not_foreseen_is_told_without_what_it_said(
 
 
 @pytest.mark.parametrize(
-    ("limits", "told"),
+    ("limits", "message"),
     [
         (replace(QUIET, job_seconds=0.2), "Comparing took longer than"),
         (replace(QUIET, free_disk_bytes=1 << 60), "too little room"),
     ],
 )
-def test_limits_hold(limits: object, told: str, tmp_path: Path) -> None:
+def test_limits_hold(limits: object, message: str, tmp_path: Path) -> None:
     with opened(tmp_path) as library:
         base, new = both(library)
     with opened(tmp_path, limits) as library:  # type: ignore[arg-type]
-        found = settled(library, base, new)
-        assert found.state == "failed" and told in found.message
+        comparison = settled(library, base, new)
+        assert comparison.state == "failed" and message in comparison.message
         assert nothing_runs(library) and kept(library) == []
 
 
 @pytest.mark.parametrize(
-    ("step", "error", "told"),
+    ("step", "error", "message"),
     [
         ("analysed", MemoryError(), "B.trace needs more memory than a worker may use."),
         (
@@ -369,7 +369,7 @@ def test_limits_hold(limits: object, told: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_hinders_the_process_is_a_sentence(
-    step: str, error: BaseException, told: str, monkeypatch: pytest.MonkeyPatch
+    step: str, error: BaseException, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_arguments: object) -> None:
         raise error
@@ -379,7 +379,7 @@ def test_what_hinders_the_process_is_a_sentence(
     heard = io.StringIO()
     pair = worker.Pair(("B.trace", "N.trace"), ("2f62", "2f6e"), (False, False), "/nowhere", 0)
     assert worker.work(pair, Channel(heard)) == 1
-    assert json.loads(heard.getvalue()) == {"failed": told}
+    assert json.loads(heard.getvalue()) == {"failed": message}
 
 
 def test_too_many_at_once_are_told_to_come_again(

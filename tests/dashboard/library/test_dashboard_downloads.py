@@ -57,15 +57,15 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 def left(library: Library, recording: str) -> list[str]:
-    """What lies in a recording's folder beside its input and what a worker made."""
+    """Return the files of a recording's folder, without its input and a worker's results."""
     folder = library._store.recording(recording)
-    found = (one.relative_to(folder).as_posix() for one in folder.rglob("*"))
-    own = ("input", "results/summary.json", "results/analysis.json")
-    return sorted(one for one in found if not one.startswith(own))
+    paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    kept_files = ("input", "results/summary.json", "results/analysis.json")
+    return sorted(path for path in paths if not path.startswith(kept_files))
 
 
 def no_longer_alive(pids: Path) -> bool:
-    wait_for(lambda: not any(is_alive(int(one)) for one in pids.read_text().split()))
+    wait_for(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
     return True
 
 
@@ -105,8 +105,8 @@ def test_a_redacted_report_is_another_file(library: Library) -> None:
     made = library.downloads
     plain, redacted = (made.path(recording, MARKDOWN, redact) for redact in (False, True))
     assert (plain.name, redacted.name) == ("markdown.md", "markdown.redacted.md")
-    found = json.loads(made.path(recording, FORMATS["json"], redact=True).read_bytes())
-    assert "redacted" in [issue["code"] for issue in found["issues"]]
+    document = json.loads(made.path(recording, FORMATS["json"], redact=True).read_bytes())
+    assert "redacted" in [issue["code"] for issue in document["issues"]]
 
 
 def test_a_recording_of_all_processes_is_redacted_to_the_one_that_is_chosen(
@@ -121,11 +121,11 @@ def test_a_recording_of_all_processes_is_redacted_to_the_one_that_is_chosen(
     ):
         with pytest.raises(UsageError, match=problem):
             library.downloads.path(recording, MARKDOWN, True, pid)
-    found = [library.downloads.path(recording, MARKDOWN, True, one) for one in ("751", "42", "42")]
-    assert [one.name for one in found] == [
+    paths = [library.downloads.path(recording, MARKDOWN, True, process) for process in ("751", "42", "42")]
+    assert [path.name for path in paths] == [
         "markdown.redacted-751.md", "markdown.redacted-42.md", "markdown.redacted-42.md",
     ]  # fmt: skip
-    assert "--redact --process 751 " in found[0].read_text()
+    assert "--redact --process 751 " in paths[0].read_text()
     assert (tmp_path / "times").read_text() == "made\nmade\n"
 
 
@@ -173,11 +173,11 @@ def test_an_upload_is_called_by_its_name_whatever_that_is(
 
 
 def test_only_what_is_installed_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [one.name for one in available()] == list(FORMATS)
+    assert [format_.name for format_ in available()] == list(FORMATS)
     for module in ("PIL", "google", "perfetto"):
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
-    assert {one.name for one in FORMATS.values()} - {one.name for one in available()} == {
+    assert {format_.name for format_ in FORMATS.values()} - {format_.name for format_ in available()} == {
         "png",
         "perfetto",
         "pprof",
@@ -203,12 +203,12 @@ def test_who_asks_twice_at_once_has_it_made_once(
     made, go = library.downloads, tmp_path / "go"
     program(f'echo x >> {tmp_path}/started; until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(made.path, recording, HTML) for _ in range(3)]
+        futures = [pool.submit(made.path, recording, HTML) for _ in range(3)]
         wait_for(lambda: made._joined == 2)
         with pytest.raises(Busy):  # each that waits holds a thread of the server
             made.path(recording, HTML)
         go.touch()
-        assert {one.result().read_text() for one in asked} == {"it\n"}
+        assert {future.result().read_text() for future in futures} == {"it\n"}
     assert (tmp_path / "started").read_text() == "x\n"
 
 
@@ -219,12 +219,12 @@ def test_a_third_is_told_to_come_again(
     made, go = library.downloads, tmp_path / "go"
     program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(made.path, recording, one) for one in (HTML, WINDOWS)]
+        futures = [pool.submit(made.path, recording, window) for window in (HTML, WINDOWS)]
         wait_for(lambda: len(made._queue.unfinished()) == 2)
         with pytest.raises(Busy, match="Try again in a moment"):
             made.path(recording, MARKDOWN)
         go.touch()
-        assert all(one.result().is_file() for one in asked)
+        assert all(future.result().is_file() for future in futures)
     assert made.path(recording, MARKDOWN).is_file()
 
 
@@ -247,7 +247,7 @@ def test_a_failure_is_a_sentence_without_folders_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "message"),
     [
         ("echo half > $OUT; echo 'Traceback: /secret' >&2; exit 1", "failed"),
         ("kill -KILL $$", "was killed (signal 9)"),
@@ -255,14 +255,14 @@ def test_a_failure_is_a_sentence_without_folders_and_leaves_nothing(
     ],
 )
 def test_a_maker_that_breaks_down_leaves_nothing(
-    script: str, told: str, library: Library, program: Callable[[str], None]
+    script: str, message: str, library: Library, program: Callable[[str], None]
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
     program(script)
     made = library.downloads
     with pytest.raises(DownloadFailed) as failure:
         made.path(recording, HTML)
-    assert told in str(failure.value) and "/secret" not in str(failure.value)
+    assert message in str(failure.value) and "/secret" not in str(failure.value)
     assert left(library, recording) == ["results"]
     program('echo it > "$OUT"')
     assert made.path(recording, HTML).is_file()
@@ -288,7 +288,7 @@ def test_with_the_recording_or_the_server_ends_what_is_being_made_of_it(
     program(f"sleep 60 & echo $$ $! > {tmp_path}/pids; wait")
     with opened(tmp_path / "library") as library, ThreadPoolExecutor(1) as pool:
         recording = ready(library, library.add_file(BUNDLE))
-        asked = pool.submit(library.downloads.path, recording, HTML)
+        future = pool.submit(library.downloads.path, recording, HTML)
         wait_for(
             lambda: (
                 len((tmp_path / "pids").read_text().split()) == 2 if (tmp_path / "pids").exists() else False
@@ -297,7 +297,7 @@ def test_with_the_recording_or_the_server_ends_what_is_being_made_of_it(
         library.close() if ends == "close" else getattr(library, ends)(recording)
         assert no_longer_alive(tmp_path / "pids")
         with pytest.raises(Conflict if ends == "close" else NotFound):
-            asked.result()
+            future.result()
         folder = library._store.recording(recording)
         assert left(library, recording) == ([] if ends == "purge" else ["results"])
         assert folder.exists() == (ends != "purge")
@@ -306,15 +306,15 @@ def test_with_the_recording_or_the_server_ends_what_is_being_made_of_it(
 def test_what_is_made_of_another_goes_on(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
-    one, other = (ready(library, upload(library, name, EXPORT)) for name in ("a.xml", "b.xml"))
+    first, second = (ready(library, upload(library, name, EXPORT)) for name in ("a.xml", "b.xml"))
     go = tmp_path / "go"
     program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(library.downloads.path, other, HTML)
+        future = pool.submit(library.downloads.path, second, HTML)
         wait_for(lambda: len(library.downloads._queue.unfinished()) == 1)
-        library.purge(one)
+        library.purge(first)
         go.touch()
-        assert asked.result().read_text() == "it\n"
+        assert future.result().read_text() == "it\n"
 
 
 def test_a_maker_that_wants_too_much_memory_is_told_of(tmp_path: Path) -> None:
@@ -329,12 +329,12 @@ def test_as_many_are_made_at_once_as_the_settings_say(program: Callable[[str], N
     program(f'until [ -e {tmp_path}/go ]; do sleep 0.05; done; echo it > "$OUT"')
     with opened(tmp_path / "library", replace(QUIET, downloads=1)) as library, ThreadPoolExecutor(1) as pool:
         recording = ready(library, library.add_file(BUNDLE))
-        asked = pool.submit(library.downloads.path, recording, HTML)
+        future = pool.submit(library.downloads.path, recording, HTML)
         wait_for(lambda: len(library.downloads._queue.unfinished()) == 1)
         with pytest.raises(Busy):
             library.downloads.path(recording, WINDOWS)
         (tmp_path / "go").touch()
-        asked.result()
+        future.result()
 
 
 def test_a_maker_ends_with_the_server(tmp_path: Path) -> None:
@@ -344,11 +344,11 @@ def test_a_maker_ends_with_the_server(tmp_path: Path) -> None:
     maker = subprocess.Popen(
         command, stdin=subprocess.PIPE, env=environment(), cwd=ROOT, start_new_session=True
     )
-    held: list[Any] = []
-    writing = threading.Thread(target=lambda: held.append(pipe.open("wb")), daemon=True)
+    errors: list[Any] = []
+    writing = threading.Thread(target=lambda: errors.append(pipe.open("wb")), daemon=True)
     writing.start()
     writing.join(20)  # the maker has opened its input and waits for more
-    with held[0]:
+    with errors[0]:
         assert maker.poll() is None
         maker.stdin.close()  # type: ignore[union-attr]
         assert maker.wait(20) != 0
@@ -383,12 +383,12 @@ def test_what_changes_meanwhile_is_not_handed_out(
         "purged": lambda: library.purge(recording),
     }
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(library.downloads.path, recording, HTML)
+        future = pool.submit(library.downloads.path, recording, HTML)
         wait_for((tmp_path / "began").exists)
         changes[becomes]()
         go.touch()
         with pytest.raises(Conflict if becomes in ("changed", "read anew") else NotFound):
-            asked.result()
+            future.result()
     folder = library._store.recording(recording)
     assert folder.exists() == (becomes != "purged")
     assert not folder.exists() or left(library, recording) == ["results"]

@@ -1,4 +1,4 @@
-"""A disk that is full: at every step it is told, nothing is left behind, and with more room all goes on."""
+"""A full disk: every step reports it, nothing is left behind, and with more room the step succeeds."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def test_without_room_in_the_catalog_an_upload_can_be_finished_later(
 
 @pytest.mark.skipif(UNSHARE is None, reason="only Linux lets us have a small disk")
 @pytest.mark.parametrize(
-    ("kilobytes", "told"),
+    ("kilobytes", "message"),
     [
         (40, "start: NoSpace: The catalog of recordings cannot be"),
         (100, "upload: NoSpace: The library's disk"),
         (260, "failed: Camera.zip could not be read to its end: No space left on device."),
     ],
 )
-def test_a_disk_that_is_really_too_small(kilobytes: int, told: str, tmp_path: Path) -> None:
+def test_a_disk_that_is_really_too_small(kilobytes: int, message: str, tmp_path: Path) -> None:
     program = ROOT / "tests" / "support" / "full_disk.py"
     path = os.pathsep.join([str(ROOT), str(program.parent)])
     command = [str(UNSHARE), "-rm", sys.executable, str(program), str(tmp_path), str(kilobytes)]
@@ -115,6 +115,6 @@ def test_a_disk_that_is_really_too_small(kilobytes: int, told: str, tmp_path: Pa
         pytest.skip("this system lets nobody mount a disk")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].startswith(told)
+    assert lines[0].startswith(message)
     assert lines[-2:] == ["ready: ", "left: []"]  # once the disk has grown
     assert all(line == "left: []" for line in lines if line.startswith("left"))

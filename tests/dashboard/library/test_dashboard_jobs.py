@@ -74,7 +74,9 @@ def test_cancel_ends_the_worker_and_what_it_started(
         begun = time.monotonic()
         library.cancel(recording.id)
         assert time.monotonic() - begun < 20  # it would end by itself after 60
-        assert [library.recording(one.id).state for one in (recording, second)] == ["cancelled"] * 2
+        assert [library.recording(cancelled.id).state for cancelled in (recording, second)] == [
+            "cancelled"
+        ] * 2
         assert not any(is_alive(pid) for pid in pids)
         assert left_of(library, recording) == []
         workers.read()
@@ -143,7 +145,7 @@ def test_only_so_many_work_at_once(workers: Workers, tmp_path: Path, count: int)
         for _ in range(3):
             upload(library, "x.xml", EXPORT)
         workers.hanging(count)
-        states = sorted(one.state for one in library.recordings())
+        states = sorted(recording.state for recording in library.recordings())
         assert states == ["reading"] * count + ["waiting"] * (3 - count)
 
 
@@ -242,8 +244,8 @@ def test_results_of_another_version_are_made_again(reading: Reading, tmp_path: P
         with opened(tmp_path / str(results)) as library:
             recording = library.add_file(BUNDLE)
             library._store.results(recording.id).mkdir(parents=True)
-            told = json.dumps(facts | {"results": results})
-            (library._store.results(recording.id) / "summary.json").write_text(told)
+            summary = json.dumps(facts | {"results": results})
+            (library._store.results(recording.id) / "summary.json").write_text(summary)
             library._catalog.change(recording.id, state="ready")
         with opened(tmp_path / str(results)) as library:
             assert library.recording(recording.id).state == state

@@ -1,4 +1,4 @@
-"""What the library knows of recordings, and whom it lets in."""
+"""The library's list of recordings, and the inputs that it admits."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_the_newest_stands_first(library: Library) -> None:
     for name in ("b", "a", "c"):
         upload(library, name, XML)
         time.sleep(0.001)
-    assert [one.name for one in library.recordings()] == ["c", "a", "b"]
+    assert [recording.name for recording in library.recordings()] == ["c", "a", "b"]
 
 
 def test_what_the_user_says_of_a_recording_is_kept(tmp_path: Path) -> None:
@@ -157,32 +157,32 @@ def test_what_the_user_says_of_a_recording_is_kept(tmp_path: Path) -> None:
         )
         assert library.edit(recording.id, name=" ", note="").name == "Before \ufffd the fix"
     with opened(tmp_path) as library:
-        (kept,) = library.recordings()
-        assert (kept.name, kept.tags, kept.note) == ("Before \ufffd the fix", ("B", "slow"), "")
-        assert library.edit(kept.id, tags=()).tags == ()
+        (reopened,) = library.recordings()
+        assert (reopened.name, reopened.tags, reopened.note) == ("Before \ufffd the fix", ("B", "slow"), "")
+        assert library.edit(reopened.id, tags=()).tags == ()
 
 
 def test_search_looks_at_name_verdict_note_and_tags_for_every_word(library: Library) -> None:
-    whisper, other = upload(library, "Whisper.trace", XML), upload(library, "other", XML)
+    whisper, second = upload(library, "Whisper.trace", XML), upload(library, "other", XML)
     library._catalog.change(whisper.id, verdict="Handed work to the ANE")
     library.edit(whisper.id, note="Größe 50% faster_now \\o/", tags=["release"])
     for words in ("whisper", "ANE", "ane WHISPER", "GRÖSSE", "50%", "r_n", "\\o", "rele", "  release  50% "):
-        assert [one.name for one in library.recordings(words)] == ["Whisper.trace"], words
+        assert [recording.name for recording in library.recordings(words)] == ["Whisper.trace"], words
     for words in ("whisper gpu", "5%r", "w_isper", "%_%", "'; drop table recordings; --", "*"):
         assert library.recordings(words) == [], words
     assert len(library.recordings(" ")) == 2
-    library.edit(other.id, tags=["release", "rel"])
-    assert [one.name for one in library.recordings(tag="rel")] == ["other"]
+    library.edit(second.id, tags=["release", "rel"])
+    assert [recording.name for recording in library.recordings(tag="rel")] == ["other"]
     assert library.recordings("whisper", tag="rel") == []
     assert library.tags() == [("rel", 1), ("release", 2)]
 
 
 @pytest.mark.parametrize("word", ["iphone17", "27.1", "damaged"])
 def test_search_looks_at_device_system_and_what_failed(library: Library, word: str) -> None:
-    for number, told in enumerate(
+    for number, message in enumerate(
         ({"device": "iPhone17,1"}, {"system": "iOS 27.1"}, {"message": "Damaged."})
     ):
-        library._catalog.add(replace(new_recording(f"{number:032x}", "x.xml", "upload", 1), **told))
+        library._catalog.add(replace(new_recording(f"{number:032x}", "x.xml", "upload", 1), **message))
     assert len(library.recordings(word)) == 1
 
 
@@ -256,7 +256,7 @@ def test_what_was_recorded_here_is_purged_with_its_journal(library: Library, tmp
     library.delete(first.id)
     assert (folder / "ane.trace").exists()
     library.purge(first.id)
-    assert sorted(one.name for one in folder.iterdir()) == ["cpu.recording.json", "cpu.trace"]
+    assert sorted(path.name for path in folder.iterdir()) == ["cpu.recording.json", "cpu.trace"]
     library.purge(second.id)
     assert not folder.exists()
 

@@ -1,4 +1,4 @@
-"""Recording from the page: what may be asked for, and what the machine offers."""
+"""Recording from the page: valid requests, and the choices that the machine offers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tracekit.record import failures
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"target": "--output"}, "taken for an option"),
         ({"device": "-x"}, "taken for an option"),
@@ -40,8 +40,8 @@ from tracekit.record import failures
         ({"kind": "launch", "compute_units": ("gpu",)}, "The compute units are all, "),
     ],
 )
-def test_values_that_make_no_recording(changed: dict[str, object], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_values_that_make_no_recording(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         RecordingRequest(**{"kind": "running", "target": "SampleApp", **changed})  # type: ignore[arg-type]
 
 
@@ -63,40 +63,40 @@ def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: FakeXctra
 
 
 def test_the_machine_is_asked_once_and_in_the_background() -> None:
-    asked: list[int] = []
+    looks: list[int] = []
 
     def look() -> host.HostInventory:
-        asked.append(1)
+        looks.append(1)
         time.sleep(0.3)
         return host.HostInventory(version="26.0")
 
-    one = host.HostProbe(look)
+    probe = host.HostProbe(look)
     began = time.monotonic()
-    assert [one.found() for _ in range(5)] == [None] * 5
+    assert [probe.found() for _ in range(5)] == [None] * 5
     assert time.monotonic() - began < 0.2
-    wait_for(lambda: one.found() == host.HostInventory(version="26.0"))
-    assert asked == [1]
-    one.found(anew=True)
-    wait_for(lambda: one.found() is not None)
-    assert asked == [1, 1]
+    wait_for(lambda: probe.found() == host.HostInventory(version="26.0"))
+    assert looks == [1]
+    probe.found(anew=True)
+    wait_for(lambda: probe.found() is not None)
+    assert looks == [1, 1]
 
 
 def test_what_this_xctrace_offers(xctrace: FakeXctrace) -> None:
-    found = host.look()
-    assert found.problem == ""
-    assert found.version == "26.0 (17C529), of Xcode 26"
-    assert "Core ML" in found.templates
-    assert [one.kind for one in found.devices] == ["mac", "simulator"]
-    assert [one.name for one in host.processes()] == ["SampleApp"]
+    examination = host.look()
+    assert examination.problem == ""
+    assert examination.version == "26.0 (17C529), of Xcode 26"
+    assert "Core ML" in examination.templates
+    assert [device.kind for device in examination.devices] == ["mac", "simulator"]
+    assert [process.name for process in host.processes()] == ["SampleApp"]
 
 
 def test_where_there_is_no_xctrace_the_doctor_is_heard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = host.look()
+    examination = host.look()
     assert (
-        "it comes with Xcode, on a Mac." in found.problem
-        or found.problem == "xctrace comes with Xcode, on a Mac."
+        "it comes with Xcode, on a Mac." in examination.problem
+        or examination.problem == "xctrace comes with Xcode, on a Mac."
     )
-    assert [one.name for one in found.checks][:3] == ["tracekit", "readers", "system"]
+    assert [check.name for check in examination.checks][:3] == ["tracekit", "readers", "system"]

@@ -70,7 +70,7 @@ def test_one_recording_per_setting_of_the_compute_units(
     tool.chmod(0o755)
     attempt = desk.start(RecordingRequest("launch", str(tool), seconds=0.2, compute_units=("all", "cpuOnly")))
     numbers = until_opened(desk, attempt)
-    assert [library.recording(one).tags for one in numbers] == [("all",), ("cpuOnly",)]
+    assert [library.recording(number).tags for number in numbers] == [("all",), ("cpuOnly",)]
     commands = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
     assert [call[call.index("--env") + 1] for call in commands] == [
         "TRACEKIT_COMPUTE_UNITS=all",
@@ -138,7 +138,7 @@ def test_cancelled_before_it_began(desk: Attempts, xctrace: FakeXctrace, tmp_pat
 
 
 def test_the_server_ends_while_it_records(tmp_path: Path, xctrace: FakeXctrace) -> None:
-    """What runs is stopped and saved; the next server follows it, and finds it."""
+    """A recording that runs is stopped and saved; the next server follows it to its end."""
     xctrace.configure(save_seconds=1.0)
     with opened(tmp_path / "library") as library:
         desk = desk_of(library, tmp_path)
@@ -257,7 +257,7 @@ def test_another_recorder_is_at_work(desk: Attempts, xctrace: FakeXctrace) -> No
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"attach": "refused"}, "or record all processes."),
         ({"attach": "restricted"}, "System Integrity Protection"),
@@ -270,11 +270,11 @@ def test_another_recorder_is_at_work(desk: Attempts, xctrace: FakeXctrace) -> No
     ],
 )
 def test_xctraces_refusal_in_a_sentence(
-    desk: Attempts, xctrace: FakeXctrace, tmp_path: Path, settings: dict[str, object], told: str
+    desk: Attempts, xctrace: FakeXctrace, tmp_path: Path, settings: dict[str, object], message: str
 ) -> None:
     xctrace.configure(**settings)
     state = until(desk, desk.start(APP), "failed")
-    assert told in state.message
+    assert message in state.message
     assert " --" not in state.message.replace("xcode-select --switch", "")
     assert str(tmp_path) not in state.message
 

@@ -1,4 +1,4 @@
-"""What is not taken as an upload: too much of it, what is no recording, names that lead elsewhere."""
+"""Uploads that are refused: too large, no recording, names that lead elsewhere."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def test_what_was_announced_and_is_not_sent_keeps_nobody_out(
     before = time.time() - 400
     os.utime(library._store.upload(idle) / "offset", (before, before))
     library.uploads.begin("y", 2_000_000_000)
-    assert [round(one.idle_seconds, -2) for one in library.uploads.unfinished() if one.id == idle] == [400]
+    assert [
+        round(upload.idle_seconds, -2) for upload in library.uploads.unfinished() if upload.id == idle
+    ] == [400]
 
 
 def test_a_claim_beyond_the_limit_is_refused(tmp_path: Path) -> None:

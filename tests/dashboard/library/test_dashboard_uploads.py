@@ -60,8 +60,8 @@ def test_a_large_upload_takes_no_memory(library: Library) -> None:
             return b"<" * size
 
     tracemalloc.start()
-    for at in range(0, size, step):
-        library.uploads.append(number, at, Endless(), step)
+    for index in range(0, size, step):
+        library.uploads.append(number, index, Endless(), step)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert library.uploads.offset(number) == size
@@ -118,9 +118,9 @@ def test_a_slice_has_its_limit(tmp_path: Path) -> None:
 def test_two_tabs_with_the_same_file_do_not_disturb_one_another(library: Library) -> None:
     first = library.uploads.begin("Foo.zip", len(CONTENT))
     second = library.uploads.begin("Foo.zip", len(CONTENT))
-    for at in range(0, len(CONTENT), 1000):
-        append(library, first, at, CONTENT[at : at + 1000])
-        append(library, second, at, CONTENT[at : at + 1000])
+    for index in range(0, len(CONTENT), 1000):
+        append(library, first, index, CONTENT[index : index + 1000])
+        append(library, second, index, CONTENT[index : index + 1000])
     library.uploads.cancel(first)
     assert received(library, library.uploads.finish(second).id) == CONTENT
 
@@ -204,7 +204,7 @@ def test_what_is_no_id_names_nothing(library: Library, number: str) -> None:
 
 
 def test_a_finished_upload_is_one_of_which_all_has_arrived(library: Library) -> None:
-    """For a tab that did not hear of the end: another one sent it, or the answer was lost."""
+    """A tab may miss the end of its upload: another tab sent it, or the response was lost."""
     recording = upload(library, "x", CONTENT)
     assert library.uploads.offset(recording.id) == len(CONTENT)
     with pytest.raises(Conflict, match=f"finished, at {len(CONTENT)}"):
@@ -223,7 +223,7 @@ def test_an_upload_goes_on_after_a_restart(tmp_path: Path) -> None:
         number = library.uploads.begin("Foo.zip", len(CONTENT))
         append(library, number, 0, CONTENT[:700])
     with opened(tmp_path) as library:
-        assert [(one.name, one.offset) for one in library.uploads.unfinished()] == [("Foo.zip", 700)]
+        assert [(upload.name, upload.offset) for upload in library.uploads.unfinished()] == [("Foo.zip", 700)]
         send(library, number, CONTENT)
         assert received(library, library.uploads.finish(number).id) == CONTENT
 
@@ -259,7 +259,7 @@ def test_a_server_that_ends_while_it_finishes_does_so_when_it_is_back(
         with pytest.raises(Ended):
             library.uploads.finish(number)
     with opened(tmp_path) as library:
-        assert [one.name for one in library.recordings()] == ["Foo.zip"]
+        assert [recording.name for recording in library.recordings()] == ["Foo.zip"]
         assert library.uploads.finish(number).id == number
         assert received(library, number) == CONTENT
         assert tree(tmp_path) == [f"recordings/{number}/input/recording"]
@@ -291,6 +291,6 @@ def test_an_upload_that_is_left_alone_for_a_day_is_removed(library: Library) -> 
     day_ago = mark.stat().st_mtime - 24 * 3600 - 1
     os.utime(mark, (day_ago, day_ago))
     library.uploads.remove_stale()
-    assert [one.id for one in library.uploads.unfinished()] == [new]
+    assert [upload.id for upload in library.uploads.unfinished()] == [new]
     with pytest.raises(NotFound, match="left alone for too long"):
         append(library, old, 600, b"x")

@@ -1,4 +1,4 @@
-"""Reading a recording: what comes of it, and what is said when it cannot be read."""
+"""Reading a recording in a worker: its results, and the message when it cannot be read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
     assert recording.verdict.startswith(BUNDLE_VERDICT)
     assert (recording.device, recording.system) == ("Synthetic Mac", "15.7.3 (24G419)")
     assert (recording.samples, recording.windows, recording.duration_ns) == (289, 12, 550_258_000)
-    left = {"/".join(one.split("/")[:2]) for one in left_of(reading.library, recording)}
+    left = {"/".join(path.split("/")[:2]) for path in left_of(reading.library, recording)}
     assert left == {"results/samples", *(f"results/{name}" for name in RESULTS)}
 
 
@@ -81,16 +81,16 @@ def test_an_upload_is_read_whatever_its_names_say(reading: Reading, name: str, v
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [("zip", ["drop/notes.txt"]), ("exports", ["d/truth.json"]), ("renamed", []), ("x.csv", [])],
 )
 def test_what_was_uploaded_beside_it_and_not_read_is_told(
-    reading: Reading, name: str, told: list[str]
+    reading: Reading, name: str, message: list[str]
 ) -> None:
     issues = json.loads(reading.library.analysis_path(reading[name].id).read_bytes())["issues"]
     prefix = "not read, because these files are no part of the recording: "
-    found = [one["message"] for one in issues if one["code"] == "files-ignored"]
-    assert found == [f"{prefix}{one}" for one in told]
+    messages = [issue["message"] for issue in issues if issue["code"] == "files-ignored"]
+    assert messages == [f"{prefix}{name}" for name in message]
 
 
 def test_a_recording_that_failed_is_named_once(reading: Reading) -> None:

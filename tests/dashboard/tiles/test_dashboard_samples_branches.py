@@ -16,15 +16,21 @@ from tracekit.report.viewmodel import samples as module
 from tracekit.report.viewmodel.view import view_block
 
 HEAVY = ["main", "run", "work"]
-STACKS = [HEAVY, HEAVY, HEAVY, *(["main", "run", f"job {at}", f"leaf {at}"] for at in range(6)), ["alone"]]
+STACKS = [
+    HEAVY,
+    HEAVY,
+    HEAVY,
+    *(["main", "run", f"job {index}", f"leaf {index}"] for index in range(6)),
+    ["alone"],
+]
 """Leaf last; a sample of a millisecond of each."""
 Way = tuple[str, ...]
 
 
 def analysed() -> Analysis:
     rows = [
-        (float(at), "main", tuple(f"App | {name}" for name in reversed(stack)), MS)
-        for at, stack in enumerate(STACKS)
+        (float(index), "main", tuple(f"App | {name}" for name in reversed(stack)), MS)
+        for index, stack in enumerate(STACKS)
     ]
     return analyze(trace_of(rows))
 
@@ -45,30 +51,34 @@ def weights(view: View, block: bytes) -> dict[Way, float]:
     column = {name: view.arrays[nodes[name]].tolist() for name in ("parent", "name", "binary", "flags")}
     numbers: dict[tuple[str, str], int] = {}
     words = [(strings[a], strings[b]) for a, b in zip(column["name"], column["binary"], strict=True)]
-    function = [numbers.setdefault(one, len(numbers)) for one in words]
+    function = [numbers.setdefault(word, len(numbers)) for word in words]
     names = {number: name for (name, _), number in numbers.items()}
     parent = column["parent"]
     if "extra" in answer.header:
-        extra, told = answer.header["extra"], answer.header["functions"]
+        extra, functions = answer.header["extra"], answer.header["functions"]
         parent = parent + answer.arrays[extra["parent"]].tolist()
         function += answer.arrays[extra["function"]].tolist()
         texts = answer.header["strings"]
-        new = zip(*(answer.arrays[told[name]].tolist() for name in ("number", "name", "binary")), strict=True)
+        new = zip(
+            *(answer.arrays[functions[name]].tolist() for name in ("number", "name", "binary")), strict=True
+        )
         for number, name, binary in new:
             assert number not in names
             assert (texts[name], texts[binary]) not in numbers
             names[number] = texts[name]
     assert all(above < node for node, above in enumerate(parent))
-    found: dict[Way, float] = {}
-    held = answer.header["samples"]
-    for leaf, weight in zip(*(answer.arrays[held[n]].tolist() for n in ("node", "weight")), strict=True):
+    weight_by_way: dict[Way, float] = {}
+    sample_header = answer.header["samples"]
+    for leaf, weight in zip(
+        *(answer.arrays[sample_header[n]].tolist() for n in ("node", "weight")), strict=True
+    ):
         path: Way = ()
         node = leaf
         while node >= 0:
             path = (names[function[node]], *path)
             node = parent[node]
-        found[path] = found.get(path, 0) + weight / MS
-    return found
+        weight_by_way[path] = weight_by_way.get(path, 0) + weight / MS
+    return weight_by_way
 
 
 def test_the_page_has_what_is_heaviest(cut: tuple[View, Samples]) -> None:
@@ -81,20 +91,20 @@ def test_the_page_has_what_is_heaviest(cut: tuple[View, Samples]) -> None:
 
 def test_a_selection_is_told_to_its_leaves(cut: tuple[View, Samples]) -> None:
     view, samples = cut
-    found = weights(view, sums_block(samples, Selection(2 * MS, 6 * MS)))
-    assert found == {
+    weight_by_way = weights(view, sums_block(samples, Selection(2 * MS, 6 * MS)))
+    assert weight_by_way == {
         tuple(HEAVY): 1,
-        **{("main", "run", f"job {at}", f"leaf {at}"): 1 for at in range(3)},
+        **{("main", "run", f"job {index}", f"leaf {index}"): 1 for index in range(3)},
     }
 
 
 def test_the_whole_run_is_told_to_its_leaves(cut: tuple[View, Samples]) -> None:
     view, samples = cut
-    found = weights(view, sums_block(samples, Selection(-FAR, FAR)))
-    assert found == {
+    weight_by_way = weights(view, sums_block(samples, Selection(-FAR, FAR)))
+    assert weight_by_way == {
         tuple(HEAVY): 3,
         ("alone",): 1,
-        **{("main", "run", f"job {at}", f"leaf {at}"): 1 for at in range(6)},
+        **{("main", "run", f"job {index}", f"leaf {index}"): 1 for index in range(6)},
     }
 
 
@@ -106,27 +116,27 @@ def test_without_cut_branches_nothing_is_added(cut: tuple[View, Samples]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("most", "told"),
+    ("most", "message"),
     [
         (1, {("main", "run", "(less)"): 5, ("main", "run", "job 0", "(less)"): 1}),
         (3, {("main", "run", "job 0", "(less)"): 1, ("main", "run", "job 1", "(less)"): 1}),
-        (6, {("main", "run", f"job {at}", "(less)"): 1 for at in range(6)}),
+        (6, {("main", "run", f"job {index}", "(less)"): 1 for index in range(6)}),
         (7, {("main", "run", "job 0", "leaf 0"): 1, ("main", "run", "job 5", "(less)"): 1}),
     ],
 )
 def test_of_too_many_branches_the_heaviest_are_told(
-    most: int, told: dict[Way, float], cut: tuple[View, Samples], monkeypatch: pytest.MonkeyPatch
+    most: int, message: dict[Way, float], cut: tuple[View, Samples], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is left out ends below its last node, and no weight is lost."""
+    """Pruned branches end below their last node, and no weight is lost."""
     view, samples = cut
     monkeypatch.setattr(branches_module, "MOST_NODES", most)
-    found = weights(view, sums_block(samples, Selection(-FAR, FAR)))
-    assert told.items() <= found.items()
-    assert sum(found.values()) == len(STACKS)
+    weight_by_way = weights(view, sums_block(samples, Selection(-FAR, FAR)))
+    assert message.items() <= weight_by_way.items()
+    assert sum(weight_by_way.values()) == len(STACKS)
 
 
 def test_every_recording_keeps_its_weight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little of the tree the page has, it is told of the rest."""
+    """A page that holds little of the tree receives the remaining nodes."""
 
     def columns(name: str) -> Samples:
         (tmp_path / name).mkdir()

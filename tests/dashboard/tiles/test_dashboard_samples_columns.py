@@ -45,16 +45,16 @@ def test_every_sample_is_there_once_in_groups_sorted_by_time(name: str, tmp_path
     samples = opened(tmp_path, analysis)
     ns = analysis.trace.weight_unit == "ns"
     rows = sorted_by_group(rows_of(analysis, 0 if ns else samples.length_ns))
-    assert [one[:3] for one in in_order(samples)] == [(row.time, row.lane, row.engine) for row in rows]
+    assert [sample[:3] for sample in in_order(samples)] == [(row.time, row.lane, row.engine) for row in rows]
     assert samples["weight"].tolist() == [row.weight for row in rows]
     calls = samples["call"]
     assert samples["call_stack"][calls].tolist() == [row.stack for row in rows]
     assert samples["call_phase"][calls].tolist() == [row.phase for row in rows]
     assert samples["call_engine"][calls].tolist() == [row.engine for row in rows]
     for group in samples.groups:
-        own = rows[group.first : group.end]
-        assert samples["end"][group.first : group.end].tolist() == sorted(row.end for row in own)
-        assert group.longest_ns == max(row.end - row.time for row in own)
+        group_rows = rows[group.first : group.end]
+        assert samples["end"][group.first : group.end].tolist() == sorted(row.end for row in group_rows)
+        assert group.longest_ns == max(row.end - row.time for row in group_rows)
 
 
 def test_columns_are_small(tmp_path: Path) -> None:
@@ -134,11 +134,11 @@ def test_files_that_are_replaced_while_they_are_opened_are_not_mixed(
     cache = RecordingCache(library)  # type: ignore[arg-type]
 
     def replaced(folder: Path, name: str) -> Samples:
-        found = open_samples(folder, name)
+        reopened = open_samples(folder, name)
         if (tmp_path / "next" / "samples").exists():
             folder.rename(tmp_path / "trash")
             (tmp_path / "next" / "samples").rename(folder)
-        return found
+        return reopened
 
     monkeypatch.setattr(cache_module, "open_samples", replaced)
     with pytest.raises(NotFound, match="is being read again"):
@@ -149,7 +149,7 @@ def test_files_that_are_replaced_while_they_are_opened_are_not_mixed(
 def test_many_viewers_at_once_get_what_one_gets(tmp_path: Path) -> None:
     opened(tmp_path, many(500))
     cache = RecordingCache(FakeLibrary(tmp_path))  # type: ignore[arg-type]
-    asked = [(level, text) for level in range(4) for text in ("", "engine:ane", "-thread:t0 BNNS,main")]
+    queries = [(level, text) for level in range(4) for text in ("", "engine:ane", "-thread:t0 BNNS,main")]
 
     def answer(question: tuple[int, str]) -> bytes:
         opened_recording = cache.get(READY)
@@ -158,10 +158,10 @@ def test_many_viewers_at_once_get_what_one_gets(tmp_path: Path) -> None:
             opened_recording.samples, Selection(0, 1 << 40, None, mask)
         )
 
-    alone = [answer(one) for one in asked]
+    alone = [answer(query) for query in queries]
     cache = RecordingCache(FakeLibrary(tmp_path))  # type: ignore[arg-type]
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(answer, asked * 20)) == alone * 20
+        assert list(pool.map(answer, queries * 20)) == alone * 20
 
 
 @pytest.mark.parametrize("what", ["tile", "filtered tile", "sums", "filter", "rows"])
@@ -185,7 +185,9 @@ def test_python_does_no_work_per_sample(what: str, tmp_path: Path) -> None:
 
 def few_stacks(count: int) -> Analysis:
     """Two threads with three engines each, however many samples there are."""
-    return analyze(trace_of([(at / 10, f"t{at % 2}", [ANE, BNNS, UI][at // 2 % 3]) for at in range(count)]))
+    return analyze(
+        trace_of([(index / 10, f"t{index % 2}", [ANE, BNNS, UI][index // 2 % 3]) for index in range(count)])
+    )
 
 
 def calls_in(work: Callable[[], object]) -> int:

@@ -1,4 +1,4 @@
-"""Filters mean on the server what they mean on the page: the cases of both, and the page's own answers."""
+"""Filters select the same samples on the server and on the page: shared cases, and the page's own code."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WORDS = [
 
 @pytest.mark.parametrize(("text", "terms"), CASES["terms"])
 def test_the_grammar(text: str, terms: list[Any]) -> None:
-    assert [[one.key, list(one.values), one.is_negated] for one in parse_filter(text)] == terms
+    assert [[term.key, list(term.values), term.is_negated] for term in parse_filter(text)] == terms
 
 
 @pytest.mark.parametrize(("text", "rows"), CASES["keeps"])
@@ -53,8 +53,8 @@ def test_what_a_filter_keeps(text: str, rows: list[int] | None, tmp_path: Path) 
     samples = literal(tmp_path / "samples", CASES)
     mask = kept(samples, text)
     order = samples["call"].tolist()  # every sample of the cases is a call of its own
-    found = None if mask is None else sorted(at for at, fits in zip(order, mask, strict=True) if fits)
-    assert found == rows
+    fitting = None if mask is None else sorted(row for row, fits in zip(order, mask, strict=True) if fits)
+    assert fitting == rows
 
 
 def filters(seed: int, count: int) -> list[str]:
@@ -63,7 +63,7 @@ def filters(seed: int, count: int) -> list[str]:
         [("-" if dice.random() < 0.3 else "") + word for word in dice.choices(WORDS, k=dice.randint(1, 3))]
         for _ in range(count)
     ]
-    return [" ".join(one) for one in terms]
+    return [" ".join(term) for term in terms]
 
 
 @pytest.mark.parametrize(
@@ -75,17 +75,19 @@ def test_the_page_keeps_the_same_samples(name: str, tmp_path: Path) -> None:
     texts = filters(7, 150)
     rows = list(in_order(samples))
     view = exact(analysis)
-    held = view.header["samples"]
-    columns = [view.arrays[held[column]].tolist() for column in ("time", "lane", "kind", "node")]
+    sample_header = view.header["samples"]
+    columns = [view.arrays[sample_header[column]].tolist() for column in ("time", "lane", "kind", "node")]
     of_page = [(t, lane, kind >> 4, kind & 15, node) for t, lane, kind, node in zip(*columns, strict=True)]
     assert sorted(of_page) == sorted(rows)
-    found, expected = {}, {}
+    matches, expected = {}, {}
     for text, numbers in zip(texts, page_rows(tmp_path, analysis, texts), strict=True):
         mask = kept(samples, text)
-        found[text] = None if mask is None else sorted(r for r, fits in zip(rows, mask, strict=True) if fits)
+        matches[text] = (
+            None if mask is None else sorted(r for r, fits in zip(rows, mask, strict=True) if fits)
+        )
         expected[text] = None if numbers is None else sorted(of_page[number] for number in numbers)
-    assert found == expected
-    some = [one for one in found.values() if one is not None and 0 < len(one) < len(rows)]
+    assert matches == expected
+    some = [value for value in matches.values() if value is not None and 0 < len(value) < len(rows)]
     assert len(some) > 20
 
 

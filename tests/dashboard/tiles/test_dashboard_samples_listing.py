@@ -33,25 +33,25 @@ ALL = Selection(-FAR, FAR)
 
 
 def pages(samples: Samples, selection: Selection, count: int) -> list[dict[str, Any]]:
-    found, after = [], ""
+    listed_rows, after = [], ""
     for _ in range(2_000):
         answer = listed(samples, selection, after, count)
         assert len(answer["rows"]) <= count
         assert answer["rows"] or not after, "a page that was announced is empty"
-        found += answer["rows"]
+        listed_rows += answer["rows"]
         after = answer["next"]
         if after is None:
-            assert answer["selected"] == len(found)
-            return found
+            assert answer["selected"] == len(listed_rows)
+            return listed_rows
     raise AssertionError("it does not end")
 
 
 def slow(analysis: Analysis) -> list[tuple[Any, ...]]:
-    found = []
+    expected_rows = []
     for row in rows_of(analysis):
         names = stack_names(analysis, row.stack)
         rule = -1 if row.stack < 0 else int(analysis.labels.classification.rule[row.stack])
-        found.append(
+        expected_rows.append(
             (
                 row.time,
                 row.lane,
@@ -63,7 +63,7 @@ def slow(analysis: Analysis) -> list[tuple[Any, ...]]:
                 "" if rule < 0 else analysis.rules[rule].id,
             )
         )
-    return found
+    return expected_rows
 
 
 @pytest.mark.parametrize("count", [1, 7, 100, 1_000])
@@ -71,17 +71,17 @@ def test_every_sample_comes_once_in_order_of_time(count: int, tmp_path: Path) ->
     analysis = many(300)
     rows = pages(opened(tmp_path, analysis), ALL, count)
     names = ("time_ns", "lane", "engine", "phase", "weight", "stack", "leaf", "binary", "rule")
-    found = [tuple(row[name] for name in names) for row in rows]
-    assert [row[0] for row in found] == sorted(row[0] for row in found)
-    assert sorted(map(repr, found)) == sorted(map(repr, slow(analysis)))
+    listed_rows = [tuple(row[name] for name in names) for row in rows]
+    assert [row[0] for row in listed_rows] == sorted(row[0] for row in listed_rows)
+    assert sorted(map(repr, listed_rows)) == sorted(map(repr, slow(analysis)))
 
 
 def test_samples_of_one_time_are_not_lost_between_pages(tmp_path: Path) -> None:
-    rows: list[Any] = [(1, f"t{at % 3}", [ANE, UI, None][at % 3 - at % 2]) for at in range(40)]
+    rows: list[Any] = [(1, f"t{index % 3}", [ANE, UI, None][index % 3 - index % 2]) for index in range(40)]
     samples = opened(tmp_path, analyze(trace_of([*rows, (0, "t0", UI), (2, "t2", UI)])))
     for count in (1, 2, 39, 40, 41, 42):
-        found = pages(samples, ALL, count)
-        assert [row["time_ns"] for row in found] == [0, *[MS] * 40, 2 * MS]
+        listed_rows = pages(samples, ALL, count)
+        assert [row["time_ns"] for row in listed_rows] == [0, *[MS] * 40, 2 * MS]
 
 
 @pytest.mark.parametrize("piece", [3, 1 << 16])
@@ -89,14 +89,14 @@ def test_a_selection_s_samples(piece: int, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(module, "_PIECE_ROWS", piece)
     samples = opened(tmp_path, many())
     mask = np.array(kept(samples, "engine:ane"))
-    found = pages(samples, Selection(100 * MS, 300 * MS, frozenset({0, 2}), mask), 11)
+    listed_rows = pages(samples, Selection(100 * MS, 300 * MS, frozenset({0, 2}), mask), 11)
     everything = pages(samples, ALL, 1_000)
-    assert found == [
+    assert listed_rows == [
         row
         for row in everything
         if 100 * MS <= row["time_ns"] < 300 * MS and row["lane"] in (0, 2) and row["engine"] == "ANE"
     ]
-    assert len(found) > 20
+    assert len(listed_rows) > 20
 
 
 def test_a_page_says_how_many_there_are(tmp_path: Path) -> None:
@@ -123,24 +123,24 @@ def test_a_cursor_of_nowhere_does_no_harm(tmp_path: Path) -> None:
 def test_a_stack_with_what_decided_it(tmp_path: Path) -> None:
     analysis = analyze(trace_of([(0, "main", BNNS), (1, "main", UI)]))
     samples = opened(tmp_path, analysis)
-    found = stack_document(samples, 0)
-    assert found["frames"] == [list(reversed(frame.split(" | "))) for frame in BNNS]
-    assert (found["engine"], found["phase"], found["above"], found["below"]) == ("CPU", "execute", 0, 0)
-    (rule,) = (one for one in analysis.rules if one.id == found["rule"])
-    assert found["frames"][found["deciding"]][0].startswith("BNNS")
-    assert found["why"] == rule.means != ""
+    stack = stack_document(samples, 0)
+    assert stack["frames"] == [list(reversed(frame.split(" | "))) for frame in BNNS]
+    assert (stack["engine"], stack["phase"], stack["above"], stack["below"]) == ("CPU", "execute", 0, 0)
+    (rule,) = (rule for rule in analysis.rules if rule.id == stack["rule"])
+    assert stack["frames"][stack["deciding"]][0].startswith("BNNS")
+    assert stack["why"] == rule.means != ""
     plain = stack_document(samples, 1)
     assert (plain["deciding"], plain["rule"], plain["why"], plain["phase"]) == (-1, "", "", None)
 
 
-@pytest.mark.parametrize(("at", "above"), [(0, 0), (300, 100), (999, 604)])
-def test_of_a_deep_stack_the_part_around_the_deciding_frame(at: int, above: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("depth", "above"), [(0, 0), (300, 100), (999, 604)])
+def test_of_a_deep_stack_the_part_around_the_deciding_frame(depth: int, above: int, tmp_path: Path) -> None:
     deep = [f"App | step{number}" for number in range(1_000)]
-    stack = (*deep[:at], *BNNS, *deep[at:])
-    found = stack_document(opened(tmp_path, analyze(trace_of([(0, "main", stack)]))), 0)
-    assert (len(found["frames"]), found["above"]) == (400, above)
-    assert found["above"] + 400 + found["below"] == len(stack)
-    assert found["frames"][found["deciding"]][0] == "BNNSFilterApply"
+    stack = (*deep[:depth], *BNNS, *deep[depth:])
+    document = stack_document(opened(tmp_path, analyze(trace_of([(0, "main", stack)]))), 0)
+    assert (len(document["frames"]), document["above"]) == (400, above)
+    assert document["above"] + 400 + document["below"] == len(stack)
+    assert document["frames"][document["deciding"]][0] == "BNNSFilterApply"
 
 
 @pytest.mark.parametrize("number", [-1, 2, 10**17])

@@ -1,4 +1,4 @@
-"""What the trace page asks of a server, and what it is told when that makes no sense."""
+"""Requests of the trace page, and the responses to invalid ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def library(tmp_path: Path) -> FakeLibrary:
 
 @pytest.fixture
 def ask(library: FakeLibrary, tmp_path: Path) -> Ask:
-    """Asks a server of 600 samples; the columns are in ``ask.samples``."""
+    """A client of a server with 600 samples; the columns are in ``ask.samples``."""
     samples = opened(tmp_path, many())
     server = Flask("samples")
     error_responses.register(server)
@@ -79,8 +79,8 @@ def test_sums(ask: Ask) -> None:
 
 def test_a_sample_counts_where_its_time_lies_also_between_two_nanoseconds(ask: Ask) -> None:
     time = int(ask.samples["time"][0])  # type: ignore[attr-defined]
-    here = sums_of(ask("sums", from_=time, to=time + 0.5).data)[1]["selected"]
-    assert here == int((ask.samples["time"] == time).sum()) > 0  # type: ignore[attr-defined]
+    selected = sums_of(ask("sums", from_=time, to=time + 0.5).data)[1]["selected"]
+    assert selected == int((ask.samples["time"] == time).sum()) > 0  # type: ignore[attr-defined]
     assert sums_of(ask("sums", from_=time + 0.5, to=time + 0.9).data)[1]["selected"] == 0
     assert sums_of(ask("sums", from_=time, to=time).data)[1]["selected"] == 0
 
@@ -89,13 +89,13 @@ def test_samples_page_by_page(ask: Ask) -> None:
     first = ask("samples", count=250).get_json()
     second = ask("samples", count=250, after=first["next"]).get_json()
     third = ask("samples", count=250, after=second["next"]).get_json()
-    assert [len(one["rows"]) for one in (first, second, third)] == [250, 250, 100]
+    assert [len(page["rows"]) for page in (first, second, third)] == [250, 250, 100]
     assert third["next"] is None
     assert len(ask("samples").get_json()["rows"]) == 100
 
 
 def test_a_stack(ask: Ask) -> None:
-    row = next(one for one in ask("samples").get_json()["rows"] if one["stack"] >= 0)
+    row = next(sample for sample in ask("samples").get_json()["rows"] if sample["stack"] >= 0)
     answer = ask(f"stacks/{row['stack']}")
     assert answer.get_json()["frames"][0] == [row["leaf"], row["binary"]]
 
@@ -108,8 +108,8 @@ def test_what_the_browser_has_is_not_sent_again(path: str, ask: Ask) -> None:
     assert answer.headers["Cache-Control"] == "private, no-cache"
     again = ask(f"{API}/{path}", headers={"If-None-Match": answer.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
-    other = ask(f"{API}/{path}&filter=main", headers={"If-None-Match": answer.headers["ETag"]})
-    assert other.status_code == 200
+    filtered = ask(f"{API}/{path}&filter=main", headers={"If-None-Match": answer.headers["ETag"]})
+    assert filtered.status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -234,9 +234,9 @@ def test_what_a_worker_wrote_is_answered_until_it_is_deleted(tmp_path: Path) -> 
         def ask(what: str) -> Any:
             return client.get(f"/api/recordings/{recording}/{what}", headers=HOST)
 
-        found = library.recording(recording)
-        assert sums_of(ask("sums").data)[1]["total"] == found.samples > 0
-        assert any(any(one) for one in planes(ask("tile?level=0&index=0&block=0").data))
+        before = library.recording(recording)
+        assert sums_of(ask("sums").data)[1]["total"] == before.samples > 0
+        assert any(any(plane) for plane in planes(ask("tile?level=0&index=0&block=0").data))
         rows = ask("samples").get_json()["rows"]
         assert ask(f"stacks/{rows[0]['stack']}").status_code == 200
         library.delete(recording)

@@ -45,10 +45,16 @@ def test_the_sums_of_the_exact_view(
 ) -> None:
     analysis, view = many(), exact_many()
     time, lane = (view.arrays[view.header["samples"][name]].tolist() for name in ("time", "lane"))
-    wanted = [start <= t < end and (lanes is None or a in lanes) for t, a in zip(time, lane, strict=True)]
-    found, header = sums_of(sums_block(opened(tmp_path, analysis), Selection(start, end, lanes)))
-    assert found == exact_sums(view, wanted)
-    assert (header["format"], header["selected"], header["total"]) == ("tracekit-sums/1", sum(wanted), 600)
+    is_selected = [
+        start <= t < end and (lanes is None or a in lanes) for t, a in zip(time, lane, strict=True)
+    ]
+    sums, header = sums_of(sums_block(opened(tmp_path, analysis), Selection(start, end, lanes)))
+    assert sums == exact_sums(view, is_selected)
+    assert (header["format"], header["selected"], header["total"]) == (
+        "tracekit-sums/1",
+        sum(is_selected),
+        600,
+    )
 
 
 @pytest.mark.parametrize("name", ["ane-e5rt-macos26", "cpu-profile-ane-macos26", "two-at-once-macos13"])
@@ -56,11 +62,11 @@ def test_the_sums_of_a_recording(name: str, tmp_path: Path) -> None:
     analysis = recording(name)
     view = exact(analysis)
     samples = opened(tmp_path, analysis)
-    found, _ = sums_of(sums_block(samples, Selection(-FAR, FAR)))
-    assert found == exact_sums(view, [True] * view.header["samples"]["count"])
+    sums, _ = sums_of(sums_block(samples, Selection(-FAR, FAR)))
+    assert sums == exact_sums(view, [True] * view.header["samples"]["count"])
     half = samples.duration_ns // 2
     time = view.arrays[view.header["samples"]["time"]].tolist()
-    parts = [sums_of(sums_block(samples, Selection(*one)))[0] for one in [(-FAR, half), (half, FAR)]]
+    parts = [sums_of(sums_block(samples, Selection(*span)))[0] for span in [(-FAR, half), (half, FAR)]]
     assert parts == [exact_sums(view, [(t < half) == first for t in time]) for first in (True, False)]
 
 
@@ -70,13 +76,13 @@ def test_a_filter_leaves_what_fits(text: str, tmp_path: Path) -> None:
     samples = opened(tmp_path, analysis)
     mask = np.array(kept(samples, text))
     selection = Selection(50 * MS, 350 * MS, None, mask)
-    wanted: dict[tuple[int, int, int], int] = {}
+    expected: dict[tuple[int, int, int], int] = {}
     for (time, _, *key), fits in zip(in_order(samples), mask, strict=True):
         if fits and 50 * MS <= time < 350 * MS:
-            wanted[key[2], key[0], key[1]] = wanted.get((key[2], key[0], key[1]), 0) + 1
-    found, header = sums_of(sums_block(samples, selection))
-    assert {key: number for key, (_, number) in found.items()} == wanted
-    assert header["selected"] == selection.count(samples) == sum(wanted.values()) > 0
+            expected[key[2], key[0], key[1]] = expected.get((key[2], key[0], key[1]), 0) + 1
+    sums, header = sums_of(sums_block(samples, selection))
+    assert {key: number for key, (_, number) in sums.items()} == expected
+    assert header["selected"] == selection.count(samples) == sum(expected.values()) > 0
 
 
 @pytest.mark.parametrize("piece", [1, 7, 64])
@@ -90,23 +96,23 @@ def test_pieces_make_no_difference(
     whole = sums_block(samples, selection)
     monkeypatch.setattr(module, "_PIECE_ROWS", piece)
     assert sums_block(samples, selection) == whole
-    assert max(len(one) for (one,) in selection.pieces(samples, samples["call"])) <= 2 * piece
+    assert max(len(sample) for (sample,) in selection.pieces(samples, samples["call"])) <= 2 * piece
 
 
 @pytest.mark.parametrize("unit", ["cycles", "events"])
 def test_weights_beyond_32_bits_are_exact(unit: str, tmp_path: Path) -> None:
-    rows = [(at, "main", ("App | main",), 5_000_000_001 + at) for at in range(3)]
+    rows = [(index, "main", ("App | main",), 5_000_000_001 + index) for index in range(3)]
     analysis = analyze(trace_of(rows, unit=unit))  # type: ignore[arg-type]
-    found, _ = sums_of(sums_block(opened(tmp_path, analysis), Selection(-FAR, FAR)))
-    assert list(found.values()) == [(15_000_000_006.0, 3)]
+    sums, _ = sums_of(sums_block(opened(tmp_path, analysis), Selection(-FAR, FAR)))
+    assert list(sums.values()) == [(15_000_000_006.0, 3)]
 
 
 def test_nothing_recorded_nothing_summed(tmp_path: Path) -> None:
-    found, header = sums_of(sums_block(opened(tmp_path, analyze(trace_of([]))), Selection(-FAR, FAR)))
-    assert (found, header["selected"], header["total"]) == ({}, 0, 0)
+    sums, header = sums_of(sums_block(opened(tmp_path, analyze(trace_of([]))), Selection(-FAR, FAR)))
+    assert (sums, header["selected"], header["total"]) == ({}, 0, 0)
 
 
 def test_samples_without_a_stack_have_node_minus_one(tmp_path: Path) -> None:
     analysis = analyze(trace_of([(0, "main", None), (1, "main", None)]))
-    found, _ = sums_of(sums_block(opened(tmp_path, analysis), Selection(-FAR, FAR)))
-    assert [node for node, _, _ in found] == [-1]
+    sums, _ = sums_of(sums_block(opened(tmp_path, analysis), Selection(-FAR, FAR)))
+    assert [node for node, _, _ in sums] == [-1]

@@ -52,13 +52,15 @@ def test_a_filter_leaves_the_samples_that_fit(text: str, level: int, index: int,
     analysis = many(300)
     samples = opened(tmp_path, analysis)
     mask = np.array(kept(samples, text))
-    found = planes(lanes_tile(samples, level, index, 0, mask))
-    wanted = [row for row, fits in zip(sorted_by_group(rows_of(analysis)), mask, strict=True) if fits]
+    tile = planes(lanes_tile(samples, level, index, 0, mask))
+    fitting = [row for row, fits in zip(sorted_by_group(rows_of(analysis)), mask, strict=True) if fits]
     expected = []
     for group in samples.groups:
-        own = [(row.time, row.end) for row in wanted if (row.lane, row.engine) == (group.lane, group.engine)]
-        expected.append(slow_plane(own, samples.duration_ns, level, index))
-    assert found == expected
+        group_times = [
+            (row.time, row.end) for row in fitting if (row.lane, row.engine) == (group.lane, group.engine)
+        ]
+        expected.append(slow_plane(group_times, samples.duration_ns, level, index))
+    assert tile == expected
 
 
 def test_every_filter_wanting_all_gives_the_tiles_without_one(tmp_path: Path) -> None:
@@ -78,7 +80,7 @@ def test_tiles_are_the_reports_planes_where_bins_are_the_same(tmp_path: Path) ->
 
 
 def test_a_sample_of_cycles_lasts_until_the_usual_next_one(tmp_path: Path) -> None:
-    analysis = analyze(trace_of([(at, "main", ANE, 3_000_000_000) for at in range(4)], unit="cycles"))
+    analysis = analyze(trace_of([(index, "main", ANE, 3_000_000_000) for index in range(4)], unit="cycles"))
     samples = opened(tmp_path, analysis)
     everything = np.ones(4, bool)
     for mask in (None, everything):
@@ -88,11 +90,11 @@ def test_a_sample_of_cycles_lasts_until_the_usual_next_one(tmp_path: Path) -> No
 
 
 def test_lanes_come_in_blocks_of_32(tmp_path: Path) -> None:
-    analysis = analyze(trace_of([(at, f"t{at}", UI, (70 - at) * MS) for at in range(70)]))
+    analysis = analyze(trace_of([(index, f"t{index}", UI, (70 - index) * MS) for index in range(70)]))
     samples = opened(tmp_path, analysis)
     blocks = [planes(lanes_tile(samples, 0, 0, block, None)) for block in range(4)]
-    assert [len(one) for one in blocks] == [32, 32, 6, 0]
-    assert [plane for one in blocks for plane in one] == slow_tile(
+    assert [len(block) for block in blocks] == [32, 32, 6, 0]
+    assert [plane for block in blocks for plane in block] == slow_tile(
         rows_of(analysis), samples.duration_ns, 0, 0
     )
 

@@ -37,7 +37,7 @@ def client(tmp_path: Path) -> Callable[..., Any]:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Running]:
-    """Starts dashboards; at the end none is left, and none has said more than it should."""
+    """Starts dashboards; at the end none runs, and no log holds a traceback."""
     started: list[Started] = []
 
     def run(*arguments: str) -> Started:
@@ -47,16 +47,16 @@ def running(tmp_path: Path) -> Iterator[Running]:
         return started[-1]
 
     yield run
-    for one in started:
-        if one.process.poll() is None:
-            one.process.terminate()
-        one.process.wait(20)
-        assert "Traceback" not in one.log()
+    for dashboard in started:
+        if dashboard.process.poll() is None:
+            dashboard.process.terminate()
+        dashboard.process.wait(20)
+        assert "Traceback" not in dashboard.log()
 
 
 @pytest.fixture
 def pauses() -> list[float]:
-    """How long ``idle`` waits before it answers: the last of them."""
+    """Seconds that ``idle`` waits before each response; the last entry counts."""
     return [0]
 
 
@@ -83,7 +83,7 @@ def idle(tmp_path: Path, pauses: list[float]) -> Iterator[tuple[str, Library]]:
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
-    """A tab; at the end no error was on its console, and nothing was asked of another machine."""
+    """A tab; at the end its console has no error, and no request went to another machine."""
     bad: list[str] = []
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     page = context.new_page()
@@ -94,7 +94,7 @@ def tab(browser: Any) -> Iterator[Any]:
     page.expected = []  # what the browser itself notes in this test, whenever it does
     yield page
     context.close()
-    assert [one for one in bad if not any(each in one for each in page.expected)] == []
+    assert [message for message in bad if not any(each in message for each in page.expected)] == []
 
 
 def is_ours(address: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who may ask for what: every rule by itself."""
+"""Access to the dashboard, rule by rule."""
 
 from __future__ import annotations
 
@@ -165,14 +165,14 @@ def test_our_own_api_wants_its_header_and_dash_does_not(client: Client) -> None:
         403,
         {"error": "The header X-Tracekit is missing, so nothing was changed."},
     )
-    asked = {
+    call = {
         "output": "page.children",
         "outputs": {"id": "page", "property": "children"},
         "inputs": [{"id": "address", "property": "pathname", "value": "/"}],
         "state": [{"id": "address", "property": "search", "value": ""}],
         "changedPropIds": ["address.pathname"],
     }
-    assert client().post(CALLBACK, headers=headers, json=asked).status_code == 200
+    assert client().post(CALLBACK, headers=headers, json=call).status_code == 200
 
 
 # Token ----------------------------------------------------------------------------------------------------
@@ -284,14 +284,14 @@ def test_an_error_in_a_callback_is_a_sentence_on_the_page(
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(tab.library, "recording", broken)
-    asked = {
+    headers = {
         "output": "page.children",
         "outputs": {"id": "page", "property": "children"},
         "inputs": [{"id": "address", "property": "pathname", "value": "/recordings/x"}],
         "state": [{"id": "address", "property": "search", "value": ""}],
         "changedPropIds": ["address.pathname"],
     }
-    answer = tab.post(CALLBACK, headers=OURS, json=asked)
+    answer = tab.post(CALLBACK, headers=OURS, json=headers)
     assert "Something went wrong" in body_of(answer)
     assert "secret detail" not in body_of(answer) and "Traceback" not in body_of(answer)
     assert "secret detail" in caplog.text

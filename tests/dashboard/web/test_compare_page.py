@@ -1,4 +1,4 @@
-"""The compare page, the library's choice of two, and their routes: literal recordings in, layouts and answers out."""
+"""The compare page, the choice of two recordings, and their routes: literal recordings in, layouts out."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ SECTIONS = {"verdict": '<section id="verdict"><p>Slower.</p><script>x</script><s
 
 def parts_of(layout: Any) -> list[Any]:
     """All components of a layout, from the outside in; no list stands in a list, which Dash cannot show."""
-    found: list[Any] = []
+    parts: list[Any] = []
 
-    def visit(one: Any, is_in_list: bool = False) -> None:
-        if isinstance(one, (list, tuple)):
-            assert not is_in_list, one
-            for each in one:
+    def visit(component: Any, is_in_list: bool = False) -> None:
+        if isinstance(component, (list, tuple)):
+            assert not is_in_list, component
+            for each in component:
                 visit(each, True)
-        elif one is not None:
-            found.append(one)
-            visit(getattr(one, "children", None))
+        elif component is not None:
+            parts.append(component)
+            visit(getattr(component, "children", None))
 
     visit(layout)
-    return found
+    return parts
 
 
 def text_of(layout: Any) -> str:
-    return "".join(str(one) for one in parts_of(layout) if isinstance(one, (str, int, float)))
+    return "".join(str(part) for part in parts_of(layout) if isinstance(part, (str, int, float)))
 
 
 def links(layout: Any) -> dict[str, str]:
-    return {text_of(one.children): one.href for one in parts_of(layout) if isinstance(one, html.A)}
+    return {text_of(part.children): part.href for part in parts_of(layout) if isinstance(part, html.A)}
 
 
 def acts(layout: Any) -> list[str]:
-    return [one.id["act"] for one in parts_of(layout) if isinstance(one, html.Button)]
+    return [part.id["act"] for part in parts_of(layout) if isinstance(part, html.Button)]
 
 
 def polls(layout: Any) -> bool:
-    return any(isinstance(one, dcc.Interval) for one in parts_of(layout))
+    return any(isinstance(part, dcc.Interval) for part in parts_of(layout))
 
 
 class FakeComparisons:
-    """Stands as told; what was asked of it."""
+    """Comparisons in a fixed state; they record the calls."""
 
     def __init__(self, folder: Path, stand: ComparisonStatus | Exception = ComparisonStatus("ready")) -> None:  # noqa: B008
         self.folder, self.stand = folder, stand
@@ -83,7 +83,7 @@ class FakeComparisons:
 
 @pytest.fixture
 def web(client: Client, tmp_path: Path) -> Client:
-    """Makes a client whose library holds recordings, and comparisons that stand as told."""
+    """Makes a client whose library holds recordings, and comparisons in a fixed state."""
 
     def make(*recordings: Any, stand: ComparisonStatus | Exception = ComparisonStatus("ready")) -> Any:  # noqa: B008
         tab = client(*(recordings or (BASE, AFTER)))
@@ -113,7 +113,7 @@ def test_the_page_of_a_comparison_that_is_ready() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stand", "told", "done", "follows"),
+    ("stand", "message", "done", "follows"),
     [
         (ComparisonStatus("waiting"), "Waiting for other comparisons", ["cancel"], True),
         (
@@ -130,16 +130,16 @@ def test_the_page_of_a_comparison_that_is_ready() -> None:
     ],
 )
 def test_a_comparison_that_is_not_ready(
-    stand: ComparisonStatus | Exception, told: str, done: list[str], follows: bool, web: Client
+    stand: ComparisonStatus | Exception, message: str, done: list[str], follows: bool, web: Client
 ) -> None:
     page = callbacks.page(web(stand=stand).library, READY, NEW)
-    assert told in text_of(page)
+    assert message in text_of(page)
     assert (acts(page), polls(page)) == (done, follows)
     assert "\u202e" not in text_of(page)
 
 
 @pytest.mark.parametrize(
-    ("new", "told", "follows"),
+    ("new", "message", "follows"),
     [
         (recording(NEW, name="After", state="waiting"), "NEW, After is not ready yet: waiting.", True),
         (
@@ -161,24 +161,24 @@ def test_a_comparison_that_is_not_ready(
     ],
 )
 def test_a_recording_that_is_not_fit_is_named_and_nothing_is_compared(
-    new: Any, told: str, follows: bool, web: Client
+    new: Any, message: str, follows: bool, web: Client
 ) -> None:
-    held = web(BASE, new).library
-    page = callbacks.page(held, READY, NEW)
-    assert told in text_of(page)
+    library = web(BASE, new).library
+    page = callbacks.page(library, READY, NEW)
+    assert message in text_of(page)
     assert "BASE, Before" not in text_of(page)
-    assert (polls(page), held.comparisons.asked) == (follows, [])
+    assert (polls(page), library.comparisons.asked) == (follows, [])
 
 
 def test_a_recording_and_itself(web: Client) -> None:
-    held = web().library
-    page = callbacks.page(held, READY, READY)
+    library = web().library
+    page = callbacks.page(library, READY, READY)
     assert "Both sides are the same recording" in text_of(page)
-    assert held.comparisons.asked == []
+    assert library.comparisons.asked == []
 
 
 def test_without_recordings_it_says_how_two_are_chosen(web: Client) -> None:
-    asked = {
+    body = {
         "output": "page.children",
         "outputs": {"id": "page", "property": "children"},
         "inputs": [{"id": "address", "property": "pathname", "value": "/compare"}],
@@ -186,21 +186,21 @@ def test_without_recordings_it_says_how_two_are_chosen(web: Client) -> None:
         "changedPropIds": ["address.pathname"],
     }
     headers = {"Host": "127.0.0.1:8127", "Origin": "http://127.0.0.1:8127"}
-    answer = web().post("/_dash-update-component", headers=headers, json=asked)
+    answer = web().post("/_dash-update-component", headers=headers, json=body)
     assert "Tick two recordings in the library" in answer.get_data(as_text=True)
 
 
 def test_a_recording_that_is_not_there(web: Client) -> None:
-    held = web().library
+    library = web().library
     for pair in ((READY, "e" * 32), ("..", NEW)):
-        assert text_of(callbacks.page(held, *pair)).startswith("Not found")
+        assert text_of(callbacks.page(library, *pair)).startswith("Not found")
 
 
 # The library's page ---------------------------------------------------------------------------------------
 
 
 def ticks(page: Any) -> list[str]:
-    return [one.id["choose"] for one in parts_of(page) if getattr(one, "role", "") == "checkbox"]
+    return [part.id["choose"] for part in parts_of(page) if getattr(part, "role", "") == "checkbox"]
 
 
 def test_recordings_that_are_ready_can_be_ticked() -> None:
@@ -219,15 +219,15 @@ def test_of_two_the_older_is_base() -> None:
 
 def test_with_one_or_three_it_is_told_what_to_do() -> None:
     assert library.comparison([]) is None
-    one, three = library.comparison([BASE]), library.comparison([BASE, AFTER, recording(BUSY)])
-    assert "“Before” is chosen. Choose one more to compare." in text_of(one)
+    single, three = library.comparison([BASE]), library.comparison([BASE, AFTER, recording(BUSY)])
+    assert "“Before” is chosen. Choose one more to compare." in text_of(single)
     assert "3 recordings are chosen. Two can be compared at a time." in text_of(three)
-    assert links(one) == links(three) == {}
+    assert links(single) == links(three) == {}
 
 
 def test_what_was_deleted_or_is_read_anew_is_no_longer_chosen(web: Client) -> None:
-    held = web(BASE, recording(BUSY, state="reading")).library
-    assert [one.id for one in ready(held, [READY, BUSY, "e" * 32])] == [READY]
+    fake = web(BASE, recording(BUSY, state="reading")).library
+    assert [recording_.id for recording_ in ready(fake, [READY, BUSY, "e" * 32])] == [READY]
 
 
 # The routes -----------------------------------------------------------------------------------------------

@@ -34,8 +34,8 @@ def axes(tab: Any) -> list[str]:
     drawn = (
         "['base', 'new'].map((side) => document.querySelector(`#timeline-${side} canvas.axis`).toDataURL())"
     )
-    found: list[str] = tab.evaluate(drawn)
-    return found
+    colors: list[str] = tab.evaluate(drawn)
+    return colors
 
 
 def linked(tab: Any, *parts: str) -> None:
@@ -45,7 +45,7 @@ def linked(tab: Any, *parts: str) -> None:
 
 def test_from_two_ticks_to_the_verdict(started: Started, tab: Any) -> None:
     compared(tab, started)
-    assert [one.strip() for one in tab.locator(".sides a").all_inner_texts()] == [BASE, NEW]
+    assert [side.strip() for side in tab.locator(".sides a").all_inner_texts()] == [BASE, NEW]
     assert "Other engines: ANE share 0.0 % → 50.0 %" in tab.locator("#verdict").inner_text()
     assert "different devices" in tab.locator("#sides").inner_text()
     assert tab.locator("#differences table caption", has_text="Model SpeechEncoder").count() == 1
@@ -75,8 +75,8 @@ def test_what_is_shown_or_selected_in_one_is_in_the_other_and_in_the_link(starte
     tab.mouse.move(pane["x"] + 400, pane["y"] + 20, steps=4)
     tab.mouse.up()
     linked(tab, "t=-", "s=")
-    told = tab.locator("#status").inner_text()
-    assert told.startswith("Selected ") and "BASE from 26" in told and "NEW from 5" in told
+    text = tab.locator("#status").inner_text()
+    assert text.startswith("Selected ") and "BASE from 26" in text and "NEW from 5" in text
     tab.locator("#timeline-new select").select_option("8")
     linked(tab, "new=8")
     shown = axes(tab)
@@ -157,11 +157,11 @@ def test_a_recording_deleted_while_it_is_compared_with_is_told(started: Started,
 
 
 def test_a_source_file_that_is_gone_is_told(running: Running, tab: Any, tmp_path: Path) -> None:
-    mine = tmp_path / "mine"
-    shutil.copytree(SAMPLES / NEW, mine)
-    started = running(str(SAMPLES / BASE), str(mine))
+    local_folder = tmp_path / "mine"
+    shutil.copytree(SAMPLES / NEW, local_folder)
+    started = running(str(SAMPLES / BASE), str(local_folder))
     opened(tab, started.base, "#library .tick >> nth=1")
-    shutil.rmtree(mine)
+    shutil.rmtree(local_folder)
     for name in ("mine", BASE):
         tab.get_by_role("checkbox", name=f"Compare: {name}").click()
     tab.get_by_role("link", name="Compare", exact=True).click()
@@ -197,8 +197,8 @@ def test_nothing_on_it_stands_in_the_way_of_assistive_technology(
     tab.emulate_media(color_scheme=scheme)
     compared(tab, started)
     tab.evaluate(axe)
-    found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    violations = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+    assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
 
 
 def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_says_so(

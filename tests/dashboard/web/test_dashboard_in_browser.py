@@ -88,10 +88,10 @@ def test_a_recording_that_is_not_there(running: Running, tab: Any) -> None:
 def test_deleted_while_it_is_open(running: Running, tab: Any) -> None:
     started = running(str(FALLBACK))
     opened(tab, started.address)
-    other = tab.context.new_page()
-    opened(other, started.base, "#library tbody tr")
-    other.get_by_role("button", name="Delete: fallback").click()
-    other.locator(".notice").wait_for()
+    second_tab = tab.context.new_page()
+    opened(second_tab, started.base, "#library tbody tr")
+    second_tab.get_by_role("button", name="Delete: fallback").click()
+    second_tab.locator(".notice").wait_for()
     tab.keyboard.press("0")
     tab.reload()
     tab.get_by_text("This recording was deleted.").wait_for()
@@ -199,10 +199,10 @@ def test_edit_search_tag_delete_and_undo(running: Running, tab: Any) -> None:
     rows.first.wait_for()
     tab.get_by_role("button", name="Delete: Speech").click()
     tab.get_by_role("button", name="Show deleted").click()
-    asked: list[str] = []
-    tab.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    requests: list[str] = []
+    tab.once("dialog", lambda dialog: (requests.append(dialog.message), dialog.dismiss()))
     tab.get_by_role("button", name="Delete for good: Speech").click()
-    assert asked == [
+    assert requests == [
         "Delete for good? This cannot be undone. What was read of “Speech” is removed. "
         "The file itself stays where it is."
     ]
@@ -216,10 +216,10 @@ def test_edit_search_tag_delete_and_undo(running: Running, tab: Any) -> None:
 def test_a_slow_server_shows_what_is_searched_for(
     idle: tuple[str, Library], tab: Any, pauses: list[float]
 ) -> None:
-    """Answers that take longer than the pause between two questions arrive all the same."""
+    """Responses that take longer than the pause between two polls arrive all the same."""
     base, library = idle
-    for one in (FALLBACK, SAMPLES / "counters-bnns-macos15"):
-        library.add_file(one)
+    for sample in (FALLBACK, SAMPLES / "counters-bnns-macos15"):
+        library.add_file(sample)
     opened(tab, base, "#library tbody tr >> nth=1")
     pauses.append(1.5)
     tab.locator("#library-search").fill("counters")
@@ -275,7 +275,7 @@ def test_the_library_is_usable_by_keyboard_alone(running: Running, tab: Any) -> 
                 "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent || document.activeElement.id"
             )
         )
-    for one in (
+    for state in (
         "Skip to the content",
         "Choose a file …",
         "Choose a folder …",
@@ -284,7 +284,7 @@ def test_the_library_is_usable_by_keyboard_alone(running: Running, tab: Any) -> 
         "Edit: fallback-midway-ios27",
         "Delete: fallback-midway-ios27",
     ):
-        assert one in reached
+        assert state in reached
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -296,8 +296,8 @@ def test_nothing_stands_in_the_way_of_assistive_technology(
     for page, awaited in ((started.address, READY), (started.base, "#library tbody .actions")):
         opened(tab, page, awaited)
         tab.evaluate(axe)
-        found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        violations = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+        assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
 
 
 def test_another_host_needs_its_token(running: Running, tab: Any) -> None:

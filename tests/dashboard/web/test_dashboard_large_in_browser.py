@@ -46,7 +46,9 @@ def shown(large: tuple[Started, list[Sample]], tab: Any) -> Callable[..., Any]:
 
 def at_rest(tab: Any) -> Any:
     """The page once nothing is on its way any more."""
-    busy = tab.locator(", ".join(f"{one}[aria-busy=true]" for one in (".timeline", "#engines", "#flame")))
+    busy = tab.locator(
+        ", ".join(f"{engine}[aria-busy=true]" for engine in (".timeline", "#engines", "#flame"))
+    )
     for _ in range(200):
         tab.wait_for_timeout(50)
         if busy.count() == 0:
@@ -70,24 +72,24 @@ def under_the_pointer(tab: Any, label: str, x: float) -> str:
 
 
 def share(text: str, engine: str) -> int:
-    """How much of a pixel an engine fills, in percent."""
+    """Return the share of a pixel that an engine fills, in percent."""
     return int(re.search(rf"{engine} (\d+) %", text)[1])  # type: ignore[index]
 
 
 def in_all(count: int) -> str:
-    """What the flame graph says of so many samples of a millisecond, in three digits."""
+    """Return the flame graph's text for a number of samples of a millisecond, in three digits."""
     return f"{count if count > 99 else f'{count}.0'} ms in all."
 
 
 def between(samples: list[Sample], from_ms: float, to_ms: float) -> Counter[str]:
-    return Counter(one.thread for one in samples if from_ms <= one.time_ms < to_ms)
+    return Counter(sample.thread for sample in samples if from_ms <= sample.time_ms < to_ms)
 
 
 def test_the_whole_run_is_there_at_once(shown: Callable[..., Any], samples: list[Sample]) -> None:
     tab = shown()
     assert summary(tab) == f"{len(samples):,} of {len(samples):,} samples"
     bars = tab.locator("#engines .live-only").inner_text()
-    kernels = sum(one.stack == "kernel" for one in samples)
+    kernels = sum(sample.stack == "kernel" for sample in samples)
     assert f"{kernels:,} samples" in bars
     assert f"{len(samples) - kernels:,} samples" in bars
     assert share(under_the_pointer(tab, "alpha", 0.5), "CPU") == pytest.approx(50, abs=2)
@@ -103,13 +105,13 @@ def test_zoomed_in_samples_are_told_apart(shown: Callable[..., Any]) -> None:
     tab.wait_for_timeout(600)
     begin, end = map(int, re.search(r"t=(\d+)-(\d+)", at_rest(tab).url).groups())  # type: ignore[union-attr]
     assert end - begin < 40e6
-    told = {}
+    rows = {}
     for step in range(1, 40):
         at_ns = begin + (end - begin) * step / 40
-        told[at_ns] = under_the_pointer(tab, "alpha", step / 40)
+        rows[at_ns] = under_the_pointer(tab, "alpha", step / 40)
     pixel_ns = (end - begin) / tab.locator(".timeline-pane").bounding_box()["width"]
     compared = set()
-    for at_ns, text in told.items():
+    for at_ns, text in rows.items():
         at_ms, fraction = divmod(at_ns / 1e6, 1)
         if not 2 * pixel_ns < fraction * 1e6 < 1e6 - 2 * pixel_ns:
             continue
@@ -152,11 +154,11 @@ def test_the_filter_is_the_servers_work(shown: Callable[..., Any], samples: list
     tab = shown(MIDDLE)
     tab.get_by_label("Filter samples").fill("sum -thread:gamma")
     tab.wait_for_timeout(300)
-    wanted = [one for one in samples if one.stack == "sum" and one.thread != "gamma"]
-    inside = [one for one in wanted if 30_000 <= one.time_ms < 30_100]
+    fitting = [sample for sample in samples if sample.stack == "sum" and sample.thread != "gamma"]
+    inside = [sample for sample in fitting if 30_000 <= sample.time_ms < 30_100]
     assert summary(tab).startswith(f"{len(inside):,} of {len(samples):,} samples")
     tab.get_by_role("button", name="Clear selection").click()
-    assert summary(tab) == f"{len(wanted):,} of {len(samples):,} samples"
+    assert summary(tab) == f"{len(fitting):,} of {len(samples):,} samples"
     tab.get_by_text("Functions as a table").click()
     table = tab.locator("#flame table", has_text="Matrix.sum()")
     table.wait_for()
@@ -169,7 +171,7 @@ def test_the_filter_is_the_servers_work(shown: Callable[..., Any], samples: list
 
 def test_the_flame_graph_inverts_what_is_selected(shown: Callable[..., Any], samples: list[Sample]) -> None:
     tab = shown(f"{MIDDLE}&q=engine:cpu&invert=1")
-    inside = [one for one in samples if one.stack == "kernel" and 30_000 <= one.time_ms < 30_100]
+    inside = [sample for sample in samples if sample.stack == "kernel" and 30_000 <= sample.time_ms < 30_100]
     assert in_all(len(inside)) in tab.locator("#flame .note").first.inner_text()
     heaviest = tab.locator("#stacks .live-only summary").first.inner_text()
     assert f"{len(inside)} samples" in heaviest
@@ -201,7 +203,7 @@ def test_a_failure_is_seen_marks_what_is_old_and_mends_itself(
     shown: Callable[..., Any], samples: list[Sample]
 ) -> None:
     tab = shown("#q=thread:alpha")
-    alpha, beta = (sum(one.thread == name for one in samples) for name in ("alpha", "beta"))
+    alpha, beta = (sum(sample.thread == name for sample in samples) for name in ("alpha", "beta"))
     assert summary(tab).startswith(f"{alpha:,} of")
     tab.route("**/api/recordings/*/sums?*", lambda route: route.abort())
     tab.get_by_label("Filter samples").fill("thread:beta")

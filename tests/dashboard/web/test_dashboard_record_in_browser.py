@@ -22,13 +22,13 @@ PROCESS = "select[data-store=record-process]"
 @pytest.fixture
 def xctrace(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeXctrace]:
     """A Mac for the dashboards of one test; the browser runs already."""
-    found = install(tmp_path / "mac", devices=[MAC, PHONE])
-    for name, value in found.environment().items():
+    fake = install(tmp_path / "mac", devices=[MAC, PHONE])
+    for name, value in fake.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("DEVELOPER_DIR", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", None)
-    yield found
-    for pid in found.running():
+    yield fake
+    for pid in fake.running():
         os.kill(pid, signal.SIGKILL)
 
 
@@ -45,9 +45,9 @@ def begin(tab: Any, base: str, seconds: float = 60) -> None:
 
 
 def recording(tab: Any) -> Any:
-    found = tab.get_by_role("button", name="Stop and save")
-    found.wait_for(timeout=PATIENCE_MS)
-    return found
+    button = tab.get_by_role("button", name="Stop and save")
+    button.wait_for(timeout=PATIENCE_MS)
+    return button
 
 
 def commands(xctrace: FakeXctrace) -> list[list[str]]:
@@ -124,8 +124,10 @@ def test_launched_with_a_template_once_per_setting(
     tab.locator("#library tbody tr").nth(1).wait_for(timeout=PATIENCE_MS)
     tags = tab.locator("#library tbody .tag").all_inner_texts()
     assert sorted(tags) == ["all", "cpuOnly"]
-    assert [one[one.index("--template") + 1] for one in commands(xctrace)] == ["Metal System Trace"] * 2
-    assert {one[-1] for one in commands(xctrace)} == {str(tool)}
+    assert [command[command.index("--template") + 1] for command in commands(xctrace)] == [
+        "Metal System Trace"
+    ] * 2
+    assert {command[-1] for command in commands(xctrace)} == {str(tool)}
 
 
 def test_a_device_takes_a_name_and_everything_takes_none(
@@ -188,19 +190,19 @@ def test_discarded_it_is_gone(running: Running, tab: Any, xctrace: FakeXctrace) 
 
 def test_two_tabs_one_recording(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     base = running().base
-    other = tab.context.new_page()
-    opened(other, f"{base}record", FORM)
-    choose_app(other)
+    second_tab = tab.context.new_page()
+    opened(second_tab, f"{base}record", FORM)
+    choose_app(second_tab)
     begin(tab, base)
     recording(tab)
-    other.locator(FORM).dispatch_event("click")  # as if it had not heard of the other one yet
-    other.get_by_text("is being recorded already: only one recording can be made").wait_for(
+    second_tab.locator(FORM).dispatch_event("click")  # as if it had not heard of the other one yet
+    second_tab.get_by_text("is being recorded already: only one recording can be made").wait_for(
         timeout=PATIENCE_MS
     )
-    pictures(other, "record-second")
-    recording(other).click()  # who is told can follow it, too
-    for one in (tab, other):
-        one.wait_for_selector(READY, timeout=PATIENCE_MS)
+    pictures(second_tab, "record-second")
+    recording(second_tab).click()  # who is told can follow it, too
+    for page in (tab, second_tab):
+        page.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert len(commands(xctrace)) == 1
 
 
@@ -321,8 +323,8 @@ def test_nothing_stands_in_the_way_of_assistive_technology(
 
 def check(tab: Any, axe: str) -> None:
     tab.evaluate(axe)
-    found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    violations = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+    assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
 
 
 def test_everything_can_be_done_by_keyboard(running: Running, tab: Any, xctrace: FakeXctrace) -> None:

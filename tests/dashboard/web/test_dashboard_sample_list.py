@@ -39,7 +39,7 @@ def rows(tab: Any) -> Any:
 
 
 def said(tab: Any, text: str) -> None:
-    """Wait until the list says so."""
+    """Wait until the list shows a text."""
     tab.locator("#samples .samples-head", has_text=text).wait_for(timeout=10_000)
 
 
@@ -48,9 +48,9 @@ def engines(tab: Any) -> set[str]:
 
 
 def milliseconds(tab: Any) -> list[float]:
-    found = tab.locator("#samples .time").all_inner_texts()
+    texts = tab.locator("#samples .time").all_inner_texts()
     units = {"ns": 1e-6, "µs": 1e-3, "ms": 1.0, "s": 1e3}
-    return [float(number) * units[unit] for number, unit in map(str.split, found)]
+    return [float(number) * units[unit] for number, unit in map(str.split, texts)]
 
 
 def test_the_samples_come_in_order_of_time_a_hundred_at_a_time(listed: Listed) -> None:
@@ -141,10 +141,10 @@ def test_a_time_in_the_list_leads_there_in_the_timeline(listed: Listed) -> None:
     time = milliseconds(tab)[50]
     rows(tab).nth(50).locator(".time").press("Enter")
     for _ in range(40):
-        if found := re.search(r"t=(\d+)-(\d+)", tab.url):
+        if match := re.search(r"t=(\d+)-(\d+)", tab.url):
             break
         tab.wait_for_timeout(50)
-    start, end = (int(each) / 1e6 for each in found.groups())  # type: ignore[union-attr]
+    start, end = (int(each) / 1e6 for each in match.groups())  # type: ignore[union-attr]
     assert start < time < end
     assert end - start <= 110
     assert "384 of 384" in tab.locator("#samples .samples-head").inner_text()
@@ -165,10 +165,10 @@ def test_a_chosen_sample_is_marked_in_the_timeline_and_its_lane_comes_into_sight
     box = marked.bounding_box()
     assert scroll["y"] <= box["y"] and box["y"] + box["height"] <= scroll["y"] + scroll["height"] + 1
     for _ in range(40):
-        if found := re.search(r"at=(\d+)\.(\d+)", tab.url):
+        if match := re.search(r"at=(\d+)\.(\d+)", tab.url):
             break
         tab.wait_for_timeout(50)
-    assert int(found[1]) / 1e6 == pytest.approx(milliseconds(tab)[50], rel=0.01)  # type: ignore[index]
+    assert int(match[1]) / 1e6 == pytest.approx(milliseconds(tab)[50], rel=0.01)  # type: ignore[index]
     tab.get_by_role("button", name="Clear selection").click()
     assert marked.count() == 0
 
@@ -232,5 +232,5 @@ def test_the_list_is_accessible(listed: Listed, axe: str) -> None:
     rows(tab).nth(1).click()
     tab.locator(".sample-stack .frames").wait_for()
     tab.evaluate(axe)
-    found = tab.evaluate("axe.run('#samples').then(({ violations }) => violations.map(one => one.id))")
-    assert found == []
+    violations = tab.evaluate("axe.run('#samples').then(({ violations }) => violations.map(one => one.id))")
+    assert violations == []

@@ -1,4 +1,4 @@
-"""What all pages of the dashboard share, in a real browser: titles, the bar on top, refusals."""
+"""Parts that all pages of the dashboard share, in a real browser: titles, the top bar, refusals."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from dashboard.library.library import Library
 
 def test_every_page_has_a_title_and_its_link_is_marked(idle: tuple[str, Library], tab: Any) -> None:
     address, library = idle
-    held = library.add_file(FALLBACK)
+    recording = library.add_file(FALLBACK)
     for path, title, current in (
         ("", "Recordings", "page null"),
         ("record", "Record", "null page"),
-        (f"recordings/{held.id}", "fallback-midway-ios27", "true null"),
-        (f"compare/{held.id}/{held.id}", "fallback-midway-ios27 and fallback-midway-ios27", "true null"),
+        (f"recordings/{recording.id}", "fallback-midway-ios27", "true null"),
+        (
+            f"compare/{recording.id}/{recording.id}",
+            "fallback-midway-ios27 and fallback-midway-ios27",
+            "true null",
+        ),
         ("compare", "Comparison", "true null"),
     ):
         opened(tab, address + path, "h1")
@@ -57,10 +61,10 @@ def test_on_a_narrow_screen_everything_of_the_library_is_within_reach(
     idle: tuple[str, Library], tab: Any
 ) -> None:
     address, library = idle
-    held = library.add_file(FALLBACK)
+    recording = library.add_file(FALLBACK)
     verdict, device = f"{VERDICT} " * 3, "Synthetic iPhone"
-    library._catalog.change(held.id, state="ready", verdict=verdict, device=device, windows=12)
-    library.edit(held.id, name="a-name-without-a-gap-" * 8, tags=["slow"])
+    library._catalog.change(recording.id, state="ready", verdict=verdict, device=device, windows=12)
+    library.edit(recording.id, name="a-name-without-a-gap-" * 8, tags=["slow"])
     tab.set_viewport_size({"width": 420, "height": 900})
     opened(tab, address, "#library tbody tr")
     pictures(tab, "library-narrow")

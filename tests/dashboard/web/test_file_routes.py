@@ -23,8 +23,8 @@ HOST = {"Host": "127.0.0.1:8127"}
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, bool]]:
-    """What was asked for; every answer is the same file."""
+def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, bool]]:
+    """The calls of ``Downloads.path``; each returns the same file."""
     made = tmp_path / "made"
     made.write_bytes(b"<script>alert(1)</script>")
     calls: list[tuple[str, str, bool]] = []
@@ -52,7 +52,7 @@ def get(client: Any, what: str, recording_id: str = READY) -> Any:
     ],
 )
 def test_a_download_is_saved_and_never_runs_here(
-    name: str, kind: str, file: str, client: Client, asked: list[Any]
+    name: str, kind: str, file: str, client: Client, requests: list[Any]
 ) -> None:
     answer = get(client(), name)
     assert (answer.status_code, answer.mimetype, answer.data) == (200, kind, b"<script>alert(1)</script>")
@@ -60,48 +60,48 @@ def test_a_download_is_saved_and_never_runs_here(
     assert answer.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "Content-Encoding" not in answer.headers
-    assert asked == [(READY, name, False)]
+    assert requests == [(READY, name, False)]
 
 
-def test_redacted_is_said_in_the_name(client: Client, asked: list[Any]) -> None:
+def test_redacted_is_said_in_the_name(client: Client, requests: list[Any]) -> None:
     answer = get(client(), "html?redact=1")
     assert answer.headers["Content-Disposition"] == "attachment; filename=Camera.trace.redacted.html"
     get(client(), "html?redact=0")
-    assert asked == [(READY, "html", True), (READY, "html", False)]
+    assert requests == [(READY, "html", True), (READY, "html", False)]
 
 
-def test_the_process_that_is_kept_is_in_the_name(client: Client, asked: list[Any]) -> None:
+def test_the_process_that_is_kept_is_in_the_name(client: Client, requests: list[Any]) -> None:
     answer = get(client(), "html?redact=1&process=751")
     assert answer.headers["Content-Disposition"] == "attachment; filename=Camera.trace.redacted-751.html"
     get(client(), "html?process=751")
-    assert asked == [(READY, "html of 751", True), (READY, "html", False)]
+    assert requests == [(READY, "html of 751", True), (READY, "html", False)]
 
 
 def test_the_menu_asks_which_process_is_kept() -> None:
     parts = flat(menu(recording(), [(751, "Finder"), (42, "App\u202e")]))
-    assert [one.href for one in parts if hasattr(one, "href") and "redact" in one.href] == []
-    choice = next(one for one in parts if isinstance(one, html.Select))
+    assert [part.href for part in parts if hasattr(part, "href") and "redact" in part.href] == []
+    choice = next(part for part in parts if isinstance(part, html.Select))
     assert choice.name == "process"
-    assert [(one.value, one.children) for one in choice.children] == [
+    assert [(part.value, part.children) for part in choice.children] == [
         ("751", "Finder (751)"), ("42", "App\\u202e (42)"),
     ]  # fmt: skip
-    buttons = [one for one in parts if isinstance(one, html.Button)]
-    assert [(one.name, one.value, one.type, one.formAction.rpartition("/")[2]) for one in buttons] == [
-        ("redact", "1", "submit", name) for name in ("html", "markdown", "png", "svg", "json")
-    ]
+    buttons = [part for part in parts if isinstance(part, html.Button)]
+    assert [
+        (button.name, button.value, button.type, button.formAction.rpartition("/")[2]) for button in buttons
+    ] == [("redact", "1", "submit", name) for name in ("html", "markdown", "png", "svg", "json")]
 
 
 def flat(layout: Any) -> list[Any]:
     """All parts of a layout, in order."""
     if isinstance(layout, list):
-        return [part for one in layout for part in flat(one)]
+        return [part for component in layout for part in flat(component)]
     return [layout, *flat(getattr(layout, "children", []) or [])] if layout is not None else []
 
 
 @pytest.mark.parametrize("what", ["html?redact=yes", "html?redact=", "samples?redact=1"])
-def test_what_cannot_be_redacted_is_not_sent_as_it_is(what: str, client: Client, asked: list[Any]) -> None:
+def test_what_cannot_be_redacted_is_not_sent_as_it_is(what: str, client: Client, requests: list[Any]) -> None:
     answer = get(client(), what)
-    assert (answer.status_code, asked) == (400, [])
+    assert (answer.status_code, requests) == (400, [])
     assert b"redact" in answer.data
 
 
@@ -117,7 +117,9 @@ def test_what_cannot_be_redacted_is_not_sent_as_it_is(what: str, client: Client,
         ("..", "attachment; filename=recording.html"),
     ],
 )
-def test_names_in_the_header_are_harmless(name: str, header: str, client: Client, asked: list[Any]) -> None:
+def test_names_in_the_header_are_harmless(
+    name: str, header: str, client: Client, requests: list[Any]
+) -> None:
     answer = get(client(recording(name=name)), "html")
     assert answer.headers["Content-Disposition"] == header
     assert "Set-Cookie" not in answer.headers
@@ -181,20 +183,20 @@ def test_a_report_from_the_command_line_s_own_code_arrives(real: tuple[Any, str]
     assert "GPU" in answer.get_data(as_text=True)
 
 
-def test_every_link_of_the_menu_leads_to_a_download(client: Client, asked: list[Any]) -> None:
+def test_every_link_of_the_menu_leads_to_a_download(client: Client, requests: list[Any]) -> None:
     stack, links = [menu(recording())], []
     while stack:
-        one = stack.pop()
-        if isinstance(one, list):
-            stack += one
-        elif hasattr(one, "href"):
-            links.append(one.href)
+        component = stack.pop()
+        if isinstance(component, list):
+            stack += component
+        elif hasattr(component, "href"):
+            links.append(component.href)
         else:
-            stack.append(getattr(one, "children", []))
+            stack.append(getattr(component, "children", []))
     tab = client()
     assert len(links) == 15
     assert {tab.get(link, headers=HOST, buffered=True).status_code for link in links} == {200}
-    assert len(asked) == 15
+    assert len(requests) == 15
 
 
 def test_the_analysis_is_the_one_that_is_there(client: Client) -> None:

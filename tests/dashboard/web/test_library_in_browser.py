@@ -1,4 +1,4 @@
-"""The library's page in a real browser: rows that stay while others change, and what is asked for twice."""
+"""The library's page in a real browser: rows that stay while others change, and confirmations."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def test_a_row_stays_while_others_change(idle: Idle, tab: Any) -> None:
     edit = tab.get_by_role("button", name="Edit: fallback")
     edit.focus()
     tab.evaluate("window.before = document.activeElement")
-    other = library.add_file(COUNTERS)
+    recording = library.add_file(COUNTERS)
     tab.locator("#library tbody tr >> nth=1").wait_for()
     for share in (0.1, 0.2):
-        progress(library, other, share)
+        progress(library, recording, share)
         tab.get_by_text(f"opening, {100 * share:.0f} %").wait_for()
-    library.delete(other.id)
+    library.delete(recording.id)
     tab.locator("#library tbody tr >> nth=1").wait_for(state="detached")
     assert tab.evaluate("document.activeElement === window.before && window.before.isConnected")
 
@@ -163,14 +163,14 @@ def test_what_was_pressed_in_vain_is_told(idle: Idle, tab: Any) -> None:
     opened(tab, base, "#library tbody tr")
     tab.route(BROKEN, lambda route: route.abort())
     tab.get_by_role("button", name="Delete: fallback").click()
-    told = tab.get_by_text("“Delete: fallback-midway-ios27” was not answered")
-    told.wait_for(timeout=10_000)
+    notice = tab.get_by_text("“Delete: fallback-midway-ios27” was not answered")
+    notice.wait_for(timeout=10_000)
     pictures(tab, "unanswered")
     assert library.recording(recording.id).deleted is None
     tab.unroute(BROKEN)
     tab.get_by_role("button", name="Delete: fallback").click()
     tab.get_by_role("button", name="Undo: fallback").wait_for()
-    assert not told.is_visible()
+    assert not notice.is_visible()
     quiet(tab)
 
 
@@ -185,20 +185,20 @@ def test_what_was_typed_is_not_lost_unasked(idle: Idle, tab: Any) -> None:
     tab.get_by_role("button", name="Edit: fallback").click()
     note = tab.locator("#edit-note")
     note.fill("one\ntwo")
-    asked: list[str] = []
-    tab.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    requests: list[str] = []
+    tab.on("dialog", lambda dialog: (requests.append(dialog.message), dialog.dismiss()))
     tab.get_by_role("button", name="Edit: counters").click()
     note.press("Escape")
-    assert len(asked) == 2 and "not saved" in asked[0]
+    assert len(requests) == 2 and "not saved" in requests[0]
     assert note.input_value() == "one\ntwo"
     pictures(tab, "editor")
     tab.get_by_role("button", name="Save").click()
     note.wait_for(state="detached")
-    assert sorted(one.note for one in library.recordings()) == ["", "one\ntwo"]
+    assert sorted(recording.note for recording in library.recordings()) == ["", "one\ntwo"]
     tab.get_by_role("button", name="Edit: fallback").click()
     note.press("Escape")  # nothing was changed: nothing is asked
     note.wait_for(state="detached")
-    assert len(asked) == 2
+    assert len(requests) == 2
 
 
 def test_a_name_of_blanks_is_told_and_a_deleted_recording_s_form_closes(idle: Idle, tab: Any) -> None:
@@ -250,7 +250,7 @@ def test_the_form_and_the_notices_are_open_to_assistive_technology(idle: Idle, t
     tab.get_by_role("button", name="Undo: counters").wait_for()
     tab.evaluate(axe)
     for _ in range(2):
-        found = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        violations = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+        assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
         tab.get_by_role("button", name="Edit: fallback").click()
         tab.locator("#edit-note").wait_for()

@@ -58,7 +58,7 @@ def test_a_link_keeps_its_text_and_not_where_it_leads() -> None:
 
 def test_no_text_of_a_real_report_is_lost_but_that_of_pictures() -> None:
     analysis = analyze(open_trace(SAMPLES / "fallback-midway-ios27"))
-    for one in SECTIONS:
-        markup = section(one, analysis, Extras())
+    for name in SECTIONS:
+        markup = section(name, analysis, Extras())
         bare = re.sub(r"<svg.*?</svg>", "", markup, flags=re.DOTALL)
         assert text_of(tree(markup)) == html.fromstring(bare).text_content()

@@ -22,7 +22,7 @@ def plain(layout: Any) -> Any:
 
 
 def text_of(layout: Any) -> str:
-    """What a reader sees of a layout."""
+    """Return the text of a layout as a reader sees it."""
     if layout is None:
         return ""
     if isinstance(layout, (list, tuple)):
@@ -33,19 +33,19 @@ def text_of(layout: Any) -> str:
 
 
 def buttons(layout: Any) -> list[str]:
-    """What can be done: the acts of all buttons."""
-    found: list[str] = []
+    """Return the actions of all buttons."""
+    texts: list[str] = []
     stack = [layout]
     while stack:
-        one = stack.pop()
-        if isinstance(one, (list, tuple)):
-            stack += reversed(one)
-        elif isinstance(one, html.Button) and isinstance(one.id, dict) and "act" in one.id:
-            assert one.id["recording"]
-            found.append(one.id["act"])
-        elif hasattr(one, "children"):
-            stack.append(one.children)
-    return found
+        component = stack.pop()
+        if isinstance(component, (list, tuple)):
+            stack += reversed(component)
+        elif isinstance(component, html.Button) and isinstance(component.id, dict) and "act" in component.id:
+            assert component.id["recording"]
+            texts.append(component.id["act"])
+        elif hasattr(component, "children"):
+            stack.append(component.children)
+    return texts
 
 
 # The page of a recording ----------------------------------------------------------------------------------
@@ -59,11 +59,11 @@ def test_the_page_of_a_ready_recording() -> None:
     assert "Camera.trace" in text
     assert "iPhone17,1 · iOS 27.0 · 2.50 s · 200 samples · 10 windows slow v4" in text
     assert "Since 4.2" in text and "The file has changed." in text
-    assert [getattr(one, "id", None) for one in page.children] == ["toolbar", None, None, "status"]
+    assert [getattr(part, "id", None) for part in page.children] == ["toolbar", None, None, "status"]
 
 
 @pytest.mark.parametrize(
-    ("changed", "told", "acts"),
+    ("changed", "message", "acts"),
     [
         ({"state": "waiting"}, "Waiting for its turn", ["cancel"]),
         (
@@ -73,9 +73,11 @@ def test_the_page_of_a_ready_recording() -> None:
         ),
     ],
 )
-def test_while_it_is_read_the_page_says_how_far(changed: dict[str, Any], told: str, acts: list[str]) -> None:
+def test_while_it_is_read_the_page_says_how_far(
+    changed: dict[str, Any], message: str, acts: list[str]
+) -> None:
     page = trace.busy_page(recording(**changed))
-    assert told in text_of(page)
+    assert message in text_of(page)
     assert buttons(page) == acts
     assert '"trace-poll"' in json.dumps(plain(page))
 
@@ -124,7 +126,7 @@ def test_lengths_by_model_with_the_first_apart() -> None:
     figure = figures.latency_figure(
         [window(0, 9_000_000), window(1, 2_000_000), window(2, 3_500_000), window(3, 1, None)]
     )
-    assert [(one.type, one.name, list(one.x)) for one in figure.data] == [
+    assert [(trace.type, trace.name, list(trace.x)) for trace in figure.data] == [
         ("box", "A", [2.0, 3.5]),
         ("scatter", "A, first", [9.0]),
         ("box", "call", [1e-6]),
@@ -141,7 +143,7 @@ def test_counters_are_summed_over_engines() -> None:
             window(2, 1, counters={"CPU": {"events": {"CYCLES": 4}}}),
         ]
     )
-    assert [(one.name, list(one.x), list(one.y)) for one in figure.data] == [
+    assert [(trace.name, list(trace.x), list(trace.y)) for trace in figure.data] == [
         ("CYCLES", [1, 2], [7, 4]),
         ("MISS", [1], [1]),
     ]
@@ -169,7 +171,7 @@ def test_the_table() -> None:
         deleted=False,
     )
     text = text_of(table)
-    for one in (
+    for state in (
         "12.3 MB, on this machine",
         "12.3 MB, uploaded",
         "slow",
@@ -179,7 +181,7 @@ def test_the_table() -> None:
         "Nothing that tracekit reads.",
         "cancelled",
     ):
-        assert one in text
+        assert state in text
     assert buttons(table) == [
         "edit",
         "delete",
@@ -206,7 +208,7 @@ def test_the_deleted_can_be_had_back_and_not_opened() -> None:
 
 
 @pytest.mark.parametrize(
-    ("filtered", "deleted", "told"),
+    ("filtered", "deleted", "message"),
     [
         (False, False, "No recording yet."),
         (True, False, "No recording fits"),
@@ -214,8 +216,8 @@ def test_the_deleted_can_be_had_back_and_not_opened() -> None:
         (True, True, "No recording fits"),
     ],
 )
-def test_without_a_recording_the_page_says_why(filtered: bool, deleted: bool, told: str) -> None:
-    assert text_of(library.rows([], filtered=filtered, deleted=deleted)).startswith(told)
+def test_without_a_recording_the_page_says_why(filtered: bool, deleted: bool, message: str) -> None:
+    assert text_of(library.rows([], filtered=filtered, deleted=deleted)).startswith(message)
 
 
 def test_the_first_offer_is_to_read_a_file_where_it_lies() -> None:
@@ -232,7 +234,7 @@ def test_tags_of_a_line(line: str, tags: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "tags", "told"),
+    ("name", "tags", "message"),
     [
         ("Speech", ("ios", "slow"), ""),
         (" \t", (), "A recording needs a name."),
@@ -241,8 +243,8 @@ def test_tags_of_a_line(line: str, tags: tuple[str, ...]) -> None:
         ("Speech", tuple(map(str, range(31))), "A recording has at most 30 tags; these are 31."),
     ],
 )
-def test_what_cannot_be_kept_as_it_was_typed_is_told(name: str, tags: tuple[str, ...], told: str) -> None:
-    assert editor.problem_of(recording(), name, tags) == told
+def test_what_cannot_be_kept_as_it_was_typed_is_told(name: str, tags: tuple[str, ...], message: str) -> None:
+    assert editor.problem_of(recording(), name, tags) == message
 
 
 def test_a_recording_that_was_deleted_meanwhile_is_not_edited() -> None:
@@ -251,7 +253,7 @@ def test_a_recording_that_was_deleted_meanwhile_is_not_edited() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "asked"),
+    ("query", "query_"),
     [
         ("", library.Asked()),
         ("?q=a+b%26&tag=slow", library.Asked("a b&", "slow")),
@@ -259,8 +261,8 @@ def test_a_recording_that_was_deleted_meanwhile_is_not_edited() -> None:
         ("?nonsense", library.Asked()),
     ],
 )
-def test_the_address_says_what_is_shown(query: str, asked: library.Asked) -> None:
-    assert library.asked(query) == asked
+def test_the_address_says_what_is_shown(query: str, query_: library.Asked) -> None:
+    assert library.asked(query) == query_
 
 
 def test_before_a_recording_is_gone_for_good_it_is_said_what_goes() -> None:
@@ -279,7 +281,7 @@ def test_before_a_recording_is_gone_for_good_it_is_said_what_goes() -> None:
         r"What was read of .file. is|What was uploaded as .sent.|no other copy",
         json.dumps(plain(table), ensure_ascii=False),
     )
-    assert [one.replace("“", "").replace("”", "") for one in losses] == [
+    assert [loss.replace("“", "").replace("”", "") for loss in losses] == [
         "What was read of file is",
         "What was uploaded as sent",
         "no other copy",

@@ -1,4 +1,4 @@
-"""The record page: what there is to choose, what it says, and who may use it."""
+"""The record page: its choices, its messages, and access to it."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ UNFINISHED = replace(
 
 def acts(layout: Any) -> list[str]:
     """The acts of all buttons."""
-    found: list[str] = []
+    texts: list[str] = []
     stack = [layout]
     while stack:
-        one = stack.pop()
-        if isinstance(one, (list, tuple)):
-            stack += reversed(one)
-        elif isinstance(getattr(one, "id", None), dict):
-            found.append(one.id["record"])
-        elif hasattr(one, "children"):
-            stack.append(one.children)
-    return found
+        component = stack.pop()
+        if isinstance(component, (list, tuple)):
+            stack += reversed(component)
+        elif isinstance(getattr(component, "id", None), dict):
+            texts.append(component.id["record"])
+        elif hasattr(component, "children"):
+            stack.append(component.children)
+    return texts
 
 
 # What there is to choose ----------------------------------------------------------------------------------
@@ -60,13 +60,13 @@ def acts(layout: Any) -> list[str]:
 
 def options(layout: Any) -> list[tuple[str, str, bool]]:
     """Label, value and whether it cannot be chosen, of all options."""
-    found: list[tuple[str, str, bool]] = []
-    for one in layout if isinstance(layout, list) else [layout]:
-        if isinstance(one, html.Option):
-            found.append((one.children, one.value, bool(getattr(one, "disabled", False))))
-        elif one is not None:
-            found += options(one.children)
-    return found
+    choices: list[tuple[str, str, bool]] = []
+    for part in layout if isinstance(layout, list) else [layout]:
+        if isinstance(part, html.Option):
+            choices.append((part.children, part.value, bool(getattr(part, "disabled", False))))
+        elif part is not None:
+            choices += options(part.children)
+    return choices
 
 
 def test_devices_by_name_and_those_that_are_away_cannot_be_chosen() -> None:
@@ -104,8 +104,8 @@ def test_the_form_has_every_choice() -> None:
     text = text_of(
         record_form.form(HostInventory(version="26.0", devices=DEVICES, note="No list.\u202e"), [APP])
     )
-    for one in ("On", "What", "Process", "App or program", "Compute units", "With", "Time limit", "Start"):
-        assert one in text
+    for label in ("On", "What", "Process", "App or program", "Compute units", "With", "Time limit", "Start"):
+        assert label in text
     assert "No list.\\u202e" in text
 
 
@@ -133,7 +133,7 @@ def test_the_fields_make_a_request(fields: tuple[Any, ...], made: RecordingReque
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         (("mac", "running", None, "", "", "preset:coreml", 5, []), "Choose the process"),
         (("mac", "running", "0 a", "", "", "preset:coreml", 5, []), "Choose the process"),
@@ -148,8 +148,8 @@ def test_the_fields_make_a_request(fields: tuple[Any, ...], made: RecordingReque
         (("mac", ["all"], "", "", "", "preset:coreml", 5, []), "Choose what to record"),
     ],
 )
-def test_fields_that_make_none(fields: tuple[Any, ...], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_fields_that_make_none(fields: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         wanted(*fields)
 
 
@@ -157,13 +157,13 @@ def test_fields_that_make_none(fields: tuple[Any, ...], told: str) -> None:
 
 
 def test_while_it_prepares_records_and_saves() -> None:
-    for phase, told, doing in (
+    for phase, message, doing in (
         ("preparing", "Preparing to record SampleApp (pid 4215)", ["stop"]),
         ("recording", "Recording SampleApp (pid 4215)", ["stop", "discard"]),
         ("saving", "Saving SampleApp (pid 4215)", ["stop", "discard"]),
     ):
         (card,) = record.under_way([Attempt("x", replace(STATE, phase=phase))])  # type: ignore[arg-type]
-        assert told in text_of(card)
+        assert message in text_of(card)
         assert acts(card) == doing
 
 
@@ -259,12 +259,12 @@ def test_where_others_can_reach_it_nothing_can_be_started_even_by_hand(
     assert answer.status_code == 500
     assert not (tmp_path / "recorded").exists()
     rules = made.get("/_dash-dependencies", headers={"Host": "127.0.0.1:8127"}).get_json()
-    assert not any("record" in one["output"] for one in rules)
+    assert not any("record" in rule["output"] for rule in rules)
 
 
 def test_here_its_callbacks_are_there(client: Callable[..., Any]) -> None:
     rules = client().get("/_dash-dependencies", headers={"Host": "127.0.0.1:8127"}).get_json()
-    assert sum("record-" in one["output"] for one in rules) == 6
+    assert sum("record-" in rule["output"] for rule in rules) == 6
 
 
 def test_another_site_cannot_start_one(client: Callable[..., Any], tmp_path: Path) -> None:

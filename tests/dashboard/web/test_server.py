@@ -1,4 +1,4 @@
-"""Where the dashboard listens, and the command that starts it."""
+"""The addresses on which the dashboard listens, and the command that starts it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tracekit.errors import UsageError
 
 def test_a_port_of_its_own_that_others_cannot_reach(tmp_path: Path) -> None:
     first, settings = listening(Settings(tmp_path))
-    second, others = listening(Settings(tmp_path))
+    second, second_settings = listening(Settings(tmp_path))
     with first, second:
-        assert settings.port >= FIRST_PORT and others.port > settings.port
+        assert settings.port >= FIRST_PORT and second_settings.port > settings.port
         assert first.getsockname() == ("127.0.0.1", settings.port)
         assert settings.token == ""
         with pytest.raises(
@@ -45,9 +45,9 @@ def test_a_host_that_others_reach_gets_a_token(host: str, tmp_path: Path) -> Non
         pytest.skip("no IPv6 here")
     listener.close()
     assert len(settings.token) >= 32
-    again, others = listening(Settings(tmp_path, host=host))
+    again, second_settings = listening(Settings(tmp_path, host=host))
     again.close()
-    assert settings.token != others.token
+    assert settings.token != second_settings.token
 
 
 def test_another_name_needs_the_token_too(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_numbers_of_this_machine_are_printed_too(monkeypatch: pytest.MonkeyP
 
 
 def test_no_number_of_this_machine_is_its_own_alone() -> None:
-    assert [one for one in own_numbers() if ipaddress.ip_address(one).is_loopback] == []
+    assert [number for number in own_numbers() if ipaddress.ip_address(number).is_loopback] == []
 
 
 def test_what_is_said_at_the_start(running: Running, tmp_path: Path) -> None:
@@ -157,6 +157,6 @@ def test_the_default_folder_is_the_user_s(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_documentation_names_every_option() -> None:
     text = (ROOT / "docs" / "dashboard.md").read_text("utf-8")
-    options = {name for one in dashboard_command.params for name in one.opts if name.startswith("--")}
+    options = {name for option in dashboard_command.params for name in option.opts if name.startswith("--")}
     assert options > {"--port", "--allow-recording"}
     assert {name for name in options if f"{name} " not in text and f"{name}]" not in text} == set()

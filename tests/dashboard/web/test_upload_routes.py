@@ -66,7 +66,7 @@ def test_an_offset_that_is_no_number_is_refused(offset: str, client: Client) -> 
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "body",
     [
         None, [], "x", {}, {"name": 1, "size_bytes": 1}, {"name": "x"}, {"name": "x", "size_bytes": -1},
         {"name": "x", "size_bytes": True}, {"name": "x", "size_bytes": "1"}, {"name": "x", "size_bytes": 1.5},
@@ -74,9 +74,9 @@ def test_an_offset_that_is_no_number_is_refused(offset: str, client: Client) -> 
         {"name": "x", "files": [{"path": 1, "size_bytes": 1}]},
     ],
 )  # fmt: skip
-def test_a_beginning_that_says_nothing_is_refused(asked: Any, client: Client) -> None:
+def test_a_beginning_that_says_nothing_is_refused(body: Any, client: Client) -> None:
     tab = client()
-    answer = tab.post("/api/uploads", headers=OURS, json=asked)
+    answer = tab.post("/api/uploads", headers=OURS, json=body)
     assert answer.status_code == 400
     assert answer.get_json()["error"]
     assert tab.library.uploads.begun == []

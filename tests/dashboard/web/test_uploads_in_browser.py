@@ -98,7 +98,7 @@ def test_an_upload_goes_on_after_a_reload(running: Running, tab: Any, tmp_path: 
 
 
 def stopped_at_the_second_slice(tab: Any, base: str, file: Path) -> None:
-    """Leave a tab whose upload waits for an answer to its second slice."""
+    """Leave a tab whose upload waits for the response to its second slice."""
     opened(tab, base, "#upload .drop")
 
     def hold(route: Any) -> None:
@@ -112,14 +112,14 @@ def stopped_at_the_second_slice(tab: Any, base: str, file: Path) -> None:
 
 def test_who_leaves_in_the_midst_of_an_upload_is_asked(idle: Any, tab: Any, tmp_path: Path) -> None:
     stopped_at_the_second_slice(tab, idle[0], large(tmp_path))
-    asked: list[str] = []
-    tab.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    requests: list[str] = []
+    tab.once("dialog", lambda dialog: (requests.append(dialog.type), dialog.dismiss()))
     tab.get_by_role("link", name="Record", exact=True).click(no_wait_after=True)
     for _ in range(100):
-        if asked:
+        if requests:
             break
         tab.wait_for_timeout(50)
-    assert asked == ["beforeunload"]
+    assert requests == ["beforeunload"]
     assert tab.get_by_role("button", name="Cancel upload").is_visible()
     tab.get_by_role("button", name="Cancel upload").click()
     tab.get_by_text("Cancelled: nothing of it was kept.").wait_for()
@@ -133,8 +133,8 @@ def test_what_was_left_is_listed_and_can_be_discarded(idle: Any, tab: Any, tmp_p
     tab.unroute("**/api/uploads/*")
     tab.once("dialog", lambda dialog: dialog.accept())
     opened(tab, base, ".unfinished li")
-    told = tab.locator(".unfinished li").inner_text()
-    assert re.match(r"large\.xml, [\d.]+ of 2\d MB\. Choose the same file or folder again to go on\.", told)
+    text = tab.locator(".unfinished li").inner_text()
+    assert re.match(r"large\.xml, [\d.]+ of 2\d MB\. Choose the same file or folder again to go on\.", text)
     pictures(tab, "unfinished")
     tab.once("dialog", lambda dialog: dialog.accept())
     tab.get_by_role("button", name="Discard: large.xml").click()
@@ -164,7 +164,7 @@ def test_an_upload_goes_on_by_itself_when_the_dashboard_answers_again(
     pictures(tab, "lost")
     is_away[0] = False
     tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
-    assert [one.name for one in library.recordings()] == ["large.xml"]
+    assert [recording.name for recording in library.recordings()] == ["large.xml"]
     tab.expected.append("ERR_FAILED")  # the browser itself notes it
 
 
@@ -179,7 +179,7 @@ def test_an_upload_is_cancelled_and_leaves_nothing(running: Running, tab: Any, t
     tab.get_by_text("Cancelled: nothing of it was kept.").wait_for()
     eventually(tab, "Object.keys(localStorage).length === 0")
     tab.wait_for_timeout(300)
-    left = [one for one in started.library.rglob("*") if one.is_file() and one.stat().st_size > 1 << 20]
+    left = [path for path in started.library.rglob("*") if path.is_file() and path.stat().st_size > 1 << 20]
     assert left == []
     assert not tab.get_by_role("button", name="Cancel upload").is_visible()
 
@@ -188,7 +188,7 @@ def test_a_hostile_symbol_is_text(running: Running, tab: Any, tmp_path: Path) ->
     content = export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes()
     hostile = "<img src=x onerror=alert(1)>\u202e${7*7}</script>"
     escaped = hostile.replace("<", "&lt;").replace(">", "&gt;").encode()
-    changed = re.sub(rb'(<frame [^>]*name=")[^"]*"', lambda at: at[1] + escaped + b'"', content)
+    changed = re.sub(rb'(<frame [^>]*name=")[^"]*"', lambda match: match[1] + escaped + b'"', content)
     assert changed != content
     file = tmp_path / f"{hostile.partition('>')[0]}>.xml"
     file.write_bytes(changed)
@@ -211,49 +211,49 @@ def large(folder: Path) -> Path:
 
 def test_two_tabs_with_the_same_file_share_one_upload(running: Running, tab: Any, tmp_path: Path) -> None:
     started, file = running(), large(tmp_path)
-    other = tab.context.new_page()
-    held: list[Any] = []
+    second_tab = tab.context.new_page()
+    routes: list[Any] = []
 
     def hold_the_third(route: Any) -> None:
         if route.request.method == "PUT" and route.request.headers["upload-offset"] == str(16 << 20):
-            held.append(route)
+            routes.append(route)
         else:
             route.continue_()
 
-    for page in (tab, other):
+    for page in (tab, second_tab):
         opened(page, started.base, "#upload .drop")
     tab.route("**/api/uploads/*", hold_the_third)
     tab.locator(FILE).set_input_files(file)
     tab.get_by_text("16.8 of").or_(tab.get_by_text("17 of")).wait_for(timeout=PATIENCE_MS)
-    other.locator(FILE).set_input_files(file)
-    other.get_by_text("Another tab is sending large.xml").wait_for()
-    pictures(other, "another-tab")
-    eventually(other, "document.querySelector('#upload progress').value > 0.7")
-    held[0].continue_()
-    for page in (tab, other):
+    second_tab.locator(FILE).set_input_files(file)
+    second_tab.get_by_text("Another tab is sending large.xml").wait_for()
+    pictures(second_tab, "another-tab")
+    eventually(second_tab, "document.querySelector('#upload progress').value > 0.7")
+    routes[0].continue_()
+    for page in (tab, second_tab):
         page.wait_for_selector(READY, timeout=PATIENCE_MS)
-    assert tab.url.split("#")[0] == other.url.split("#")[0]
-    other.goto(started.base)
-    other.wait_for_selector("#library tbody tr")
-    assert other.locator("#library tbody tr").count() == 1
+    assert tab.url.split("#")[0] == second_tab.url.split("#")[0]
+    second_tab.goto(started.base)
+    second_tab.wait_for_selector("#library tbody tr")
+    assert second_tab.locator("#library tbody tr").count() == 1
 
 
 def test_a_tab_goes_on_with_what_another_left(running: Running, tab: Any, tmp_path: Path) -> None:
     started, file = running(), large(tmp_path)
-    other = tab.context.new_page()
-    for page in (tab, other):
+    second_tab = tab.context.new_page()
+    for page in (tab, second_tab):
         opened(page, started.base, "#upload .drop")
-    other.route(
+    second_tab.route(
         "**/api/uploads/*",
         lambda route: (
             None if route.request.headers.get("upload-offset") == str(8 << 20) else route.continue_()
         ),
     )
-    other.locator(FILE).set_input_files(file)
-    other.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
+    second_tab.locator(FILE).set_input_files(file)
+    second_tab.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
     tab.locator(FILE).set_input_files(file)
     tab.get_by_text("Another tab is sending large.xml").wait_for()
-    other.close()
+    second_tab.close()
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
 
 
