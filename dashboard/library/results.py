@@ -83,12 +83,13 @@ def _processes(analysis: Analysis) -> bytes:
 
 
 def _summary(analysis: Analysis) -> bytes:
+    from tracekit.report import wording
     from tracekit.report.viewmodel.view import duration_of
 
     info = analysis.trace.info
     facts = {
         "results": RESULTS_VERSION,
-        "verdict": one_line(analysis.summary.sentence),
+        "verdict": one_line(wording.headline(analysis.summary.headline)),
         "device": one_line(info.device or info.model),
         "system": one_line(info.os),
         "duration_ns": info.duration_ns or duration_of(analysis),

@@ -12,6 +12,7 @@ from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sa
 
 from tracekit.analysis import Analysis, Window, analyze
 from tracekit.model.vocabulary import Basis
+from tracekit.report import wording
 
 STACKS = [UI, LOAD, CALL, ANE, ANE_WAIT, BNNS, E5_WORKER, None]
 SAMPLES = st.lists(
@@ -74,8 +75,8 @@ def test_literal() -> None:
     assert rows["waiting_ns"].isna().all()
     (verdict,) = analysis.verdicts
     assert verdict.verdict == "MIXED"
-    assert "ANE 2 samples, 2.0 ms host time" in verdict.why
-    assert "CPU 1 sample, 40.0 ms host time" in verdict.why
+    assert "ANE 2 samples, 2.0 ms host time" in wording.verdict_why(verdict)
+    assert "CPU 1 sample, 40.0 ms host time" in wording.verdict_why(verdict)
 
 
 def test_a_thread_that_the_recorder_calls_blocked_waits() -> None:
@@ -97,7 +98,7 @@ def test_a_window_is_half_open() -> None:
 def test_a_window_without_samples() -> None:
     windows = [Window(50 * MS, 60 * MS, "w", "manual", Basis.GIVEN)]
     (verdict,) = analyze(trace_of([(1, "a", ANE)]), windows=windows).verdicts
-    assert (verdict.verdict, verdict.why) == ("UNKNOWN", "no sample lies in this window")
+    assert (verdict.verdict, wording.verdict_why(verdict)) == ("UNKNOWN", "no sample in this window")
 
 
 def test_loading_for_an_engine_is_no_inference_on_it() -> None:
@@ -105,7 +106,10 @@ def test_loading_for_an_engine_is_no_inference_on_it() -> None:
     windows = [Window(0, 9 * MS, "w", "manual", Basis.GIVEN)]
     (verdict,) = analyze(trace_of([(1, "a", load), (2, "a", UI)]), windows=windows).verdicts
     assert verdict.verdict == "UNKNOWN"
-    assert verdict.why == "1 of 2 samples load or compile for an engine, none runs an inference on one"
+    assert (
+        wording.verdict_why(verdict)
+        == "1 of 2 samples load or compile for an engine, none runs an inference on one"
+    )
 
 
 @given(SAMPLES, CUTS)

@@ -13,6 +13,7 @@ from tracekit.analysis import analyze
 from tracekit.analysis.availability import Evidence
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Issue, Trace
+from tracekit.report import wording
 from tracekit.report.analysis.json import to_dict
 
 KNOWN = [
@@ -66,23 +67,24 @@ def test_three_states(schema: str) -> None:
         for tables in ([table(schema, 5)], [table(schema, 0)], [table(schema, None)])
     ]
     assert [(one.state, one.rows) for one in found] == [("rows", 5), ("empty", 0), ("absent", 0)]
-    assert found[1].remark == "recorded without a row, which does not prove that nothing ran"
-    assert found[2].remark == "recorded, but not exported into this input"
+    assert wording.remark(found[1]) == "recorded, no rows (this does not prove that the engine was idle)"
+    assert wording.remark(found[2]) == "recorded, but not exported into this input"
 
 
 def test_absent_with_and_without_a_table_of_contents() -> None:
-    assert {(one.state, one.remark) for one in analyze(with_tables()).evidence} == {
+    assert {(one.state, wording.remark(one)) for one in analyze(with_tables()).evidence} == {
         ("absent", "not recorded")
     }
-    unknown = "not in this input; without a table of contents nobody knows whether it was recorded"
-    assert {one.remark for one in analyze(with_tables(has_toc=False)).evidence} == {unknown}
+    unknown = "not in this input (unknown whether it was recorded: the export has no table of contents)"
+    assert {wording.remark(one) for one in analyze(with_tables(has_toc=False)).evidence} == {unknown}
 
 
 def test_a_table_of_a_bundle_that_cannot_be_read() -> None:
     trace = with_tables(table("ane-hw-intervals", None))
     trace = replace(trace, info=replace(trace.info, kind="trace-bundle"))
     assert (
-        evidence_of("ane-hw-intervals", trace).remark == "recorded, and cannot be read here: see the issues"
+        wording.remark(evidence_of("ane-hw-intervals", trace))
+        == "recorded, but unreadable (see the limits of this recording)"
     )
 
 
@@ -116,42 +118,45 @@ def test_scope(schema: str, attributes: dict[str, str], scope: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "remark"),
     [
-        ([ane(1, 2)], "measures the Neural Engine's busy time; whose work each row is, nothing tells"),
+        ([ane(1, 2)], "measures the Neural Engine's busy time; its rows cannot be assigned to a process"),
         (
             [ane(1, 2), prediction(0, 9)],
-            "measures the Neural Engine's busy time; every row fits a model of the target",
+            "measures the Neural Engine's busy time; every row fits a model of this app",
         ),
         (
             [ane(1, 2), prediction(0, 9, "Other")],
-            "measures the Neural Engine's busy time; whose work each row is, nothing tells",
+            "measures the Neural Engine's busy time; its rows cannot be assigned to a process",
         ),
         (
             [ane(1, 2), ane(3, 4, "Photos_main__Op0_AneInference"), prediction(0, 9)],
-            "measures the Neural Engine's busy time; 1 row of it fit none of the target's models",
+            "measures the Neural Engine's busy time; 1 row fits no model of this app and is excluded",
         ),
     ],
 )
 def test_what_became_of_the_anes_rows(rows: list[Interval], remark: str) -> None:
-    assert evidence_of("ane-hw-intervals", with_evidence(QUIET, rows)).remark == remark
+    assert wording.remark(evidence_of("ane-hw-intervals", with_evidence(QUIET, rows))) == remark
 
 
 def test_what_became_of_the_gpus_rows() -> None:
     rows = [gpu(1, 2), gpu(1, 2, pid=OTHER_APP), gpu(1, 2, pid=OTHER_APP), gpu(3, 4, pid=-1)]
-    assert evidence_of("metal-gpu-intervals", with_evidence(QUIET, rows)).remark == (
-        "measures the GPU's busy time; 2 rows of other processes left out"
+    assert wording.remark(evidence_of("metal-gpu-intervals", with_evidence(QUIET, rows))) == (
+        "measures the GPU's busy time; 2 rows of other processes excluded"
     )
 
 
 def test_which_samples_the_analysis_rests_on() -> None:
     trace = with_tables(table("time-profile", 2), table("time-sample", 9))
-    assert evidence_of("time-profile", trace).remark == "this analysis rests on it"
-    assert evidence_of("time-sample", trace).remark == "not used; choose it with --samples"
+    assert wording.remark(evidence_of("time-profile", trace)) == "the samples of this analysis"
+    assert wording.remark(evidence_of("time-sample", trace)) == "not used; choose it with --samples"
 
 
 def test_a_table_that_could_not_be_read() -> None:
     issue = Issue("error", "table-unreadable", "the table 'thread-state' cannot be read")
     trace = replace(with_tables(table("thread-state", 2)), issues=(issue,))
-    assert evidence_of("thread-state", trace).remark == "could not be read: see the issues"
+    assert (
+        wording.remark(evidence_of("thread-state", trace))
+        == "could not be read (see the limits of this recording)"
+    )
 
 
 def test_the_json_has_every_witness_in_a_fixed_order() -> None:
@@ -163,8 +168,8 @@ def test_the_json_has_every_witness_in_a_fixed_order() -> None:
         "state": "rows",
         "rows": 1,
         "scope": "system",
-        "shows": "when the Neural Engine ran, for every process and naming none; Core AI graphs may not appear",
-        "remark": "measures the Neural Engine's busy time; whose work each row is, nothing tells",
-        "note": "when the Neural Engine ran, for every process and naming none; Core AI graphs may not appear;"
-        " measures the Neural Engine's busy time; whose work each row is, nothing tells",
+        "shows": "when the Neural Engine ran, for all processes without naming one; Core AI graphs may not appear",
+        "remark": "measures the Neural Engine's busy time; its rows cannot be assigned to a process",
+        "note": "when the Neural Engine ran, for all processes without naming one; Core AI graphs may not appear;"
+        " measures the Neural Engine's busy time; its rows cannot be assigned to a process",
     }

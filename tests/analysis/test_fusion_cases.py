@@ -28,6 +28,7 @@ from trace_support import ANE, BNNS, CALL, E5_WORKER, MS, UI, Sample, trace_of
 from tracekit.analysis import Analysis, Window, analyze
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import Basis, Engine
+from tracekit.report import wording
 from tracekit.report.analysis.json import to_dict
 
 QUIET: list[Sample] = [(0, "a", UI), (60, "a", UI)]
@@ -193,24 +194,24 @@ def test_a_selected_thread_has_no_window_of_which_nobody_knows_the_thread() -> N
 def test_a_blocked_thread_is_no_request_that_core_ml_reported() -> None:
     trace = with_evidence(trace_of([(4, "a", ANE), (12, "a", UI)]), states=[State(5, 8, "Blocked")])
     second = analyze(trace, windows=[manual(0, 5), manual(5, 10)]).verdicts[1]
-    assert (second.verdict, "Core ML" in second.short) == ("UNKNOWN", False)
+    assert (second.verdict, "Core ML" in wording.verdict_sentence(second)) == ("UNKNOWN", False)
 
 
 def test_a_request_alone_is_a_reason() -> None:
     (verdict,) = run([core_ml(11, 15, "Neural Engine Request")], windows=[manual(10, 20)]).verdicts
-    assert (verdict.verdict, verdict.short) == (
+    assert (verdict.verdict, wording.verdict_sentence(verdict)) == (
         "ANE",
         "handed work to the ANE (a request that Core ML reported)",
     )
-    assert verdict.why == "requests to the ANE took 4.0 ms, as Core ML reports"
+    assert wording.verdict_why(verdict) == "requests to the ANE took 4.0 ms (Core ML)"
 
 
 def test_compiling_is_not_idle_and_is_told() -> None:
     analysis = run([ane(11, 19, COMPILE)], windows=[manual(10, 20)])
     assert times(analysis)["idle_ns"] == 2
-    why = "8.0 ms of compile and load were measured here, and no inference on an engine was seen"
-    assert (analysis.verdicts[0].verdict, analysis.verdicts[0].why) == ("UNKNOWN", why)
-    assert analysis.summary.sentence.startswith("A model was compiled or loaded (measured)")
+    why = "8.0 ms of compile and load were measured here, but no inference on an engine"
+    assert (analysis.verdicts[0].verdict, wording.verdict_why(analysis.verdicts[0])) == ("UNKNOWN", why)
+    assert wording.headline(analysis.summary.headline).startswith("A model was compiled or loaded (measured)")
 
 
 def test_the_cpu_may_work_where_core_ml_reports_none_of_it() -> None:
@@ -243,20 +244,24 @@ def test_an_engine_that_only_a_call_before_waited_for_is_not_in_the_order() -> N
 
 def test_the_engine_that_had_most_of_the_window_leads() -> None:
     samples: list[Sample] = [(float(at), "a", BNNS) for at in range(2, 52)]
-    short = run([prediction(0, 60, "M"), ane(0.1, 0.3, label("M"))], samples).verdicts[0].short
+    short = wording.verdict_sentence(
+        run([prediction(0, 60, "M"), ane(0.1, 0.3, label("M"))], samples).verdicts[0]
+    )
     assert short == "ran on the CPU (50 samples) with work on the ANE at the start (measured, 0.2 ms)"
 
 
 def test_two_places_are_no_end() -> None:
     samples: list[Sample] = [(2, "a", BNNS), (8, "a", BNNS), (20, "a", UI)]
-    short = run([ane(0, 2), ane(4, 7)], samples, windows=[manual(0, 10)]).verdicts[0].short
+    short = wording.verdict_sentence(
+        run([ane(0, 2), ane(4, 7)], samples, windows=[manual(0, 10)]).verdicts[0]
+    )
     assert "with a CPU fallback in 2 places (" in short
 
 
 def test_engines_at_once_are_not_in_turn() -> None:
     (verdict,) = run([ane(10, 20), gpu(12, 14)], windows=[manual(10, 20)]).verdicts
-    assert "with work on the GPU at the same time (" in verdict.short
-    assert "ANE 10.0 ms ∥ GPU 2.0 ms" in verdict.why
+    assert "with work on the GPU at the same time (" in wording.verdict_sentence(verdict)
+    assert "ANE 10.0 ms ∥ GPU 2.0 ms" in wording.verdict_why(verdict)
 
 
 # Sums -------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sa
 from tracekit.analysis import Analysis, Window, analyze
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
+from tracekit.report import wording
 from tracekit.report.analysis.json import to_dict
 from tracekit.report.analysis.text import to_text
 
@@ -340,8 +341,8 @@ def test_calls_are_within_bounds_and_can_be_told(case: Case, source: str) -> Non
     assert to_text(analysis)
     for verdict in analysis.verdicts:
         assert verdict.verdict in ("ANE", "GPU", "CPU", "MIXED", "UNKNOWN")
-        assert verdict.short
-        assert "-" not in verdict.short.partition("(")[0]
+        assert wording.verdict_sentence(verdict)
+        assert "-" not in wording.verdict_sentence(verdict).partition("(")[0]
 
 
 @few

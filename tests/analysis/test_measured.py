@@ -203,7 +203,7 @@ def test_labels_of_other_models_are_left_out_and_counted() -> None:
     assert times(analysis)["foreign_ns"] == 6
     assert codes(analysis)["ane-work-of-others"] == 1
     (text,) = [issue.message for issue in analysis.issues if issue.code == "ane-work-of-others"]
-    assert text.startswith("1 of 2 Neural Engine intervals (6.0 ms of inference) have labels that fit none")
+    assert text.startswith("1 of 2 Neural Engine intervals (6.0 ms of inference) fit none")
 
 
 def test_nothing_is_foreign_where_core_ml_names_no_model() -> None:

@@ -12,11 +12,14 @@ from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.classification.leading_frames import DecidingFrame
 from tracekit.analysis.engines.attribution import Share
-from tracekit.analysis.engines.hand_offs import HandOffs
 from tracekit.analysis.engines.timeline import SEGMENTS
-from tracekit.analysis.verdicts import Facts, Judge, Verdict
+from tracekit.analysis.engines.transitions import Transitions
+from tracekit.analysis.verdicts import RunFacts, Verdict, WindowFacts
+from tracekit.analysis.verdicts import verdict_of as verdict_from
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import Basis, Engine, Phase
+from tracekit.report import wording
+from tracekit.report.wording.verdicts import transitions_text
 
 Segment: TypeAlias = tuple[int, int, str, int, str]
 MS = 1_000_000
@@ -35,9 +38,9 @@ def segment(engine: Engine, start: float, length: float, basis: Basis = Basis.ME
     return round(start * MS), round((start + length) * MS), str(engine), round(length * MS), str(basis)
 
 
-def hand_offs(*windows: list[Segment]) -> HandOffs:
-    rows = [(at, *one) for at, own in enumerate(windows) for one in own]
-    return HandOffs(
+def transitions(*windows: list[Segment]) -> Transitions:
+    rows = [(window, *segment) for window, segments in enumerate(windows) for segment in segments]
+    return Transitions(
         pd.DataFrame(rows, columns=list(SEGMENTS.required)).astype(SEGMENTS.required), len(windows)
     )
 
@@ -49,8 +52,8 @@ def verdict_of(
     unit: WeightUnit = "ns",
 ) -> Verdict:
     frames = {Engine.CPU: FRAME, Engine.ANE: DecidingFrame("submit", "ANEServices", "ane.x")}
-    facts = Facts(0, round(length * MS), shares, frames)
-    return Judge(TABLES, unit, hand_offs(segments or []), lambda _: facts).verdict(0)
+    facts = WindowFacts(round(length * MS), shares, frames)
+    return verdict_from(0, facts, RunFacts(TABLES, unit, transitions(segments or [])))
 
 
 def of(samples: list[Sample], *rows: Interval, start: float = 10, end: float = 20) -> Analysis:
@@ -60,7 +63,7 @@ def of(samples: list[Sample], *rows: Interval, start: float = 10, end: float = 2
 def why(samples: list[Sample], *rows: Interval) -> str:
     (verdict,) = of(samples, *rows).verdicts
     assert verdict.verdict == "UNKNOWN"
-    return verdict.why
+    return wording.verdict_why(verdict)
 
 
 # One window -------------------------------------------------------------------------------------------------
@@ -78,16 +81,16 @@ def test_the_fallback_in_the_middle() -> None:
         length=4.1,
     )
     assert found.verdict == "MIXED"
-    assert found.short == (
+    assert wording.verdict_sentence(found) == (
         "ran on the ANE (measured, 83 % of 4.1 ms) with a CPU fallback in the middle"
         " (BNNSFilterApply in libBNNS.dylib, 2 samples)"
     )
-    assert found.why == (
+    assert wording.verdict_why(found) == (
         "ANE busy 3.4 ms of 4.1 ms (measured); ANE 1.4 ms → CPU 0.5 ms (sampled) → ANE 2.0 ms;"
         f" CPU 2 samples, 2.0 ms host time (execute; {FRAME})"
     )
     assert (
-        found.reason
+        wording.verdict_reason(found)
         == f"ANE: measured by ane-hw-intervals; CPU: execute; {FRAME}; in the order ANE → CPU → ANE"
     )
     assert found.order == (Engine.ANE, Engine.CPU, Engine.ANE)
@@ -120,7 +123,7 @@ def test_the_fallback_in_the_middle() -> None:
 def test_short_sentences(shares: list[Share], verdict: str, short: str | None) -> None:
     found = verdict_of(shares)
     assert found.verdict == verdict
-    assert short in (None, found.short)
+    assert short in (None, wording.verdict_sentence(found))
 
 
 @pytest.mark.parametrize(
@@ -138,52 +141,56 @@ def test_short_sentences(shares: list[Share], verdict: str, short: str | None) -
 def test_where_the_fallback_was(order: str, place: str) -> None:
     stretches = [segment(Engine(name), at, 1) for at, name in enumerate(order.split())]
     found = verdict_of([share(Engine.ANE, EXECUTE, busy=5), share(Engine.CPU, EXECUTE, samples=1)], stretches)
-    assert f"with a CPU fallback{place} (BNNS" in found.short
+    assert f"with a CPU fallback{place} (BNNS" in wording.verdict_sentence(found)
 
 
-def test_hand_offs_in_words() -> None:
-    one = [
+def text_of(segments: Transitions, window: int) -> str:
+    return transitions_text(segments.first(window), segments.count(window))
+
+
+def test_transitions_in_words() -> None:
+    few = [
         segment(Engine.ANE, 0, 2),
         segment(Engine.CPU, 2, 2.1, Basis.SAMPLED),
         segment(Engine.ANE, 5, 18),
         segment(Engine.GPU, 30, 0.05, Basis.INFERRED),
     ]
-    again = [(start + 100 * MS, end + 100 * MS, *rest) for start, end, *rest in one]
-    found = hand_offs(one, [], [*one, *again])
-    assert found.words(0) == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU 50.0 µs (inferred)"
-    assert found.words(1) == ""
-    assert found.words(2).endswith("→ ANE 2.0 ms → CPU 2.1 ms (sampled) → 2 more")
-    assert found.order(0) == (Engine.ANE, Engine.CPU, Engine.ANE, Engine.GPU)
-    assert found.order(1) == ()
+    again = [(start + 100 * MS, end + 100 * MS, *rest) for start, end, *rest in few]
+    segments = transitions(few, [], [*few, *again])
+    assert text_of(segments, 0) == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU 50.0 µs (inferred)"
+    assert text_of(segments, 1) == ""
+    assert text_of(segments, 2).endswith("→ ANE 2.0 ms → CPU 2.1 ms (sampled) → 2 more")
+    assert segments.order(0) == (Engine.ANE, Engine.CPU, Engine.ANE, Engine.GPU)
+    assert segments.order(1) == ()
 
 
-def test_hand_offs_of_engines_at_once() -> None:
-    found = hand_offs(
+def test_transitions_of_engines_at_once() -> None:
+    segments = transitions(
         [segment(Engine.ANE, 0, 5), segment(Engine.CPU, 4, 2, Basis.SAMPLED)],
         [segment(Engine.ANE, 5, 1), segment(Engine.CPU, 6, 2, Basis.SAMPLED)],
         [segment(Engine.GPU, 0, 9)],
     )
-    assert found.words(0) == "ANE 5.0 ms ∥ CPU 2.0 ms (sampled)"
-    assert [found.place(at, Engine.CPU, Engine.ANE) for at in range(3)] == [
-        " at the same time",
-        " at the end",
+    assert text_of(segments, 0) == "ANE 5.0 ms ∥ CPU 2.0 ms (sampled)"
+    assert [segments.position(window, Engine.CPU, Engine.ANE)[0] for window in range(3)] == [
+        "at the same time",
+        "end",
         "",
     ]
-    assert [found.place(at, Engine.ANE, Engine.CPU) for at in range(3)] == [
-        " at the same time",
-        " at the start",
+    assert [segments.position(window, Engine.ANE, Engine.CPU)[0] for window in range(3)] == [
+        "at the same time",
+        "start",
         "",
     ]
 
 
 def test_cycles_are_no_host_time() -> None:
     found = verdict_of([share(Engine.CPU, EXECUTE, samples=2)], unit="cycles")
-    assert found.why == f"CPU 2 samples, 2,000,000 cycles (execute; {FRAME})"
+    assert wording.verdict_why(found) == f"CPU 2 samples, 2,000,000 cycles (execute; {FRAME})"
 
 
 def test_a_request_that_core_ml_reported_is_enough() -> None:
     (verdict,) = of([(1, "a", UI), (25, "a", UI)], core_ml(11, 15, "Neural Engine Request")).verdicts
-    assert (verdict.verdict, verdict.short) == (
+    assert (verdict.verdict, wording.verdict_sentence(verdict)) == (
         "ANE",
         "handed work to the ANE (a request that Core ML reported)",
     )
@@ -193,10 +200,10 @@ def test_a_dispatch_without_an_interval_is_said() -> None:
     samples: list[Sample] = [(11, "a", ANE), (12, "a", UI)]
     analysis = of(samples, ane(30, 31))
     (verdict,) = analysis.verdicts
-    assert "ane-hw-intervals measured the ANE and has no interval here" in verdict.why
+    assert "ane-hw-intervals measured the ANE and has no interval here" in wording.verdict_why(verdict)
     assert codes(analysis)["ane-dispatch-without-interval"] == 1
     (text,) = [i.message for i in analysis.issues if i.code == "ane-dispatch-without-interval"]
-    assert text.startswith("in 1 of 1 windows stacks hand work to the Neural Engine, and its table has no")
+    assert text.startswith("In 1 of 1 call the app submitted work to the Neural Engine, but no hardware")
     for rows in ([], [ane(13, 14)], [gpu(30, 31)]):
         assert "ane-dispatch-without-interval" not in codes(of(samples, *rows))
 
@@ -206,13 +213,10 @@ def test_a_dispatch_without_an_interval_is_said() -> None:
 
 def test_unknown_says_what_could_have_shown_it() -> None:
     far: list[Sample] = [(0, "a", UI), (30, "a", UI)]
-    assert why(far) == "no sample lies in this window"
-    assert (
-        why(far, ane(30, 31))
-        == "no sample lies in this window, and no interval of inference that measured the ANE"
-    )
+    assert why(far) == "no sample in this window"
+    assert why(far, ane(30, 31)) == "no sample in this window, and no interval of inference on the ANE"
     assert why(far, ane(30, 31), gpu(30, 31)) == (
-        "no sample lies in this window, and no interval of inference that measured the ANE or the GPU"
+        "no sample in this window, and no interval of inference on the ANE or the GPU"
     )
     # An app's or the window server's drawing is no inference.
     assert why([(11, "a", UI)], ane(30, 31)) == "none of the 1 samples shows an ML runtime or an engine"
@@ -222,7 +226,7 @@ def test_unknown_says_what_could_have_shown_it() -> None:
     ("stacks", "expected"),
     [
         ([UI, UI], "none of the 2 samples shows an ML runtime or an engine"),
-        ([UI, RUNTIME], "1 of 2 samples are in an ML runtime, and none shows which engine it used"),
+        ([UI, RUNTIME], "1 of 2 samples are inside an ML runtime, but none reaches the code of an engine"),
         ([None, None], "none of the 2 samples has a stack with symbols"),
         ([None, UI], "none of the 2 samples shows an ML runtime or an engine"),
     ],
@@ -252,7 +256,7 @@ def run_of(lengths: list[float], fallback_in: tuple[int, ...] = (), compiles: fl
 
 def test_41_of_42_windows_alike() -> None:
     analysis = run_of([212, *[5] * 41], fallback_in=(7,), compiles=190)
-    assert analysis.summary.sentence == (
+    assert wording.headline(analysis.summary.headline) == (
         "Ran on the ANE (measured, 80 % of 5.0 ms); 41 of 42 windows alike; the first took 212.0 ms, of which"
         " 190.0 ms was compile and load (measured). 42 windows from coreml-os-signpost: 41 ANE, 1 MIXED."
         " By number: ANE in 0–6 from 0.000 ms, then MIXED in 7 from 7,000.000 ms, then ANE in 8–41 from"
@@ -270,14 +274,14 @@ def test_first_against_warm() -> None:
 
 def test_one_window_is_compared_with_nothing() -> None:
     summary = run_of([5]).summary
-    assert summary.sentence == (
+    assert wording.headline(summary.headline) == (
         "Ran on the ANE (measured, 80 % of 5.0 ms). 1 window from coreml-os-signpost: 1 ANE."
     )
     assert summary.warm_p50_ns is None
 
 
 def test_no_majority_no_lead() -> None:
-    assert run_of([5, 5], fallback_in=(1,)).summary.sentence == (
+    assert wording.headline(run_of([5, 5], fallback_in=(1,)).summary.headline) == (
         "2 windows from coreml-os-signpost: 1 ANE, 1 MIXED."
         " By number: ANE in 0 from 0.000 ms, then MIXED in 1 from 1,000.000 ms."
     )
@@ -309,32 +313,32 @@ def test_what_the_first_took_from_samples() -> None:
     ]
     trace = with_evidence(trace_of(samples), [prediction(0, 5), prediction(20, 21)])
     assert "the first took 5.0 ms, of which 3.0 ms was compile and load (sampled)" in (
-        analyze(trace).summary.sentence
+        wording.headline(analyze(trace).summary.headline)
     )
 
 
 def test_given_windows_have_no_first() -> None:
     trace = with_evidence(trace_of([(0, "a", UI), (90, "a", UI)]), [ane(1, 5), ane(21, 25)])
     analysis = analyze(trace, windows=[manual(0, 10), manual(20, 30)])
-    assert analysis.summary.sentence == (
+    assert wording.headline(analysis.summary.headline) == (
         "Ran on the ANE (measured, 40 % of 10.0 ms); 2 of 2 windows alike. 2 windows: 2 ANE."
     )
 
 
 def test_the_whole_run() -> None:
     trace = with_evidence(trace_of([(0, "a", UI), (9, "a", UI)]), [ane(1, 6)])
-    assert analyze(trace, windows="run").summary.sentence == (
-        "Over the whole run: ran on the ANE (measured, 50 % of 10.0 ms); single inferences are not told apart."
+    assert wording.headline(analyze(trace, windows="run").summary.headline) == (
+        "Over the whole run: ran on the ANE (measured, 50 % of 10.0 ms); single inferences are not separated."
     )
 
 
 def test_nothing_at_all() -> None:
     summary = analyze(trace_of([])).summary
     assert summary.windows == 0
-    assert summary.sentence == (
-        "No sample, and no interval of inference on an engine: nothing can be said about engines."
+    assert wording.headline(summary.headline) == (
+        "This recording has no ML evidence: no sample, and no interval of inference on an engine."
     )
     trace = with_evidence(trace_of([]), [prediction(0, 5)])
-    assert analyze(trace).summary.sentence == (
-        "1 window from coreml-os-signpost: no sample and no table tells which engine ran them."
+    assert wording.headline(analyze(trace).summary.headline) == (
+        "1 window from coreml-os-signpost: no sample and no table shows which engine ran them."
     )

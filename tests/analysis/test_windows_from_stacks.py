@@ -23,6 +23,7 @@ from trace_support import (
 )
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.report import wording
 
 
 def windows(samples: Sequence[Sample], **options: object) -> list[tuple[float, float]]:
@@ -56,7 +57,7 @@ def test_back_to_back_calls_are_one_window_and_that_is_said() -> None:
     analysis = analyze(trace_of([(at, "main", BNNS) for at in range(10)]))
     assert len(analysis.window_rows) == 1
     (issue,) = [issue for issue in analysis.issues if issue.code == "windows-inferred"]
-    assert "cannot be told apart" in issue.message
+    assert "Back-to-back inferences" in issue.message
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_holes_that_a_window_bridges_are_said() -> None:
     assert len(analysis.window_rows) == 1
     (issue,) = [issue for issue in analysis.issues if issue.code == "holes-bridged"]
     assert issue.count == 2
-    assert "the longest is 33.0 ms" in issue.message
+    assert "the longest: 33.0 ms" in issue.message
     assert "another begun" in issue.message
 
 
@@ -169,7 +170,8 @@ def test_a_call_without_an_engine_is_unknown() -> None:
     analysis = analyze(trace_of([(1, "main", CALL), (2, "main", RUNTIME)]))
     assert verdicts(analysis) == ["UNKNOWN"]
     assert (
-        analysis.verdicts[0].why == "2 of 2 samples are in an ML runtime, and none shows which engine it used"
+        wording.verdict_why(analysis.verdicts[0])
+        == "2 of 2 samples are inside an ML runtime, but none reaches the code of an engine"
     )
 
 
@@ -184,22 +186,28 @@ def test_ml_work_without_calls_falls_back_to_the_whole_run() -> None:
 def test_no_ml_work_gives_no_window() -> None:
     analysis = analyze(trace_of([(1, "main", UI), (2, "main", None)]))
     assert len(analysis.window_rows) == 0
-    assert analysis.summary.sentence.startswith("No model was seen running: none of the 2 samples")
+    assert wording.headline(analysis.summary.headline).startswith(
+        "No model ran while this was recorded: 0 of 2 samples"
+    )
 
 
 def test_one_sample_without_symbols_has_none_and_several_have_none() -> None:
     sentences = [
-        analyze(trace_of([(at, "main", stack) for at, stack in enumerate(stacks)])).summary.sentence
+        wording.headline(
+            analyze(trace_of([(at, "main", stack) for at, stack in enumerate(stacks)])).summary.headline
+        )
         for stacks in ([UI, None], [UI, None, None])
     ]
-    assert sentences[0].endswith(" 1 of them has no symbolicated stack.")
-    assert sentences[1].endswith(" 2 of them have no symbolicated stack.")
+    assert sentences[0].endswith(" 1 of them has no stack with symbols.")
+    assert sentences[1].endswith(" 2 of them have no stack with symbols.")
 
 
 def test_no_samples_at_all() -> None:
     analysis = analyze(trace_of([]))
     assert len(analysis.window_rows) == 0
-    assert analysis.summary.sentence.startswith("No sample, and no interval of inference")
+    assert wording.headline(analysis.summary.headline).startswith(
+        "This recording has no ML evidence: no sample, and no interval of inference"
+    )
 
 
 STACKS = [UI, LOAD, CALL, RUNTIME, ANE, ANE_WAIT, BNNS, E5_WORKER, E5_CPU, None]

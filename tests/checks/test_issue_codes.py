@@ -14,6 +14,7 @@ HANDED_ON = {  # where a code is no literal of the call: what the literals besid
     "parsers/bundle/issues.py": {"types-unconfirmed", "types-unknown"},
     "parsers/pack/source.py": set(),
     "parsers/tables/findings.py": set(),
+    "report/wording/diagnostics.py": set(),
 }
 
 
@@ -21,7 +22,7 @@ def code_of(call: ast.Call) -> ast.expr | None:
     """Return the argument that is an issue's code, if the call makes an issue."""
     named = call.func
     name = named.id if isinstance(named, ast.Name) else named.attr if isinstance(named, ast.Attribute) else ""
-    if name in ("Issue", "damaged") and len(call.args) > 1:
+    if name in ("Issue", "Diagnostic", "damaged") and len(call.args) > 1:
         return call.args[1]
     if name == "add":
         for severity, code in zip(call.args, call.args[1:], strict=False):

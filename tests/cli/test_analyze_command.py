@@ -61,7 +61,7 @@ def test_the_text_says_what_the_numbers_are() -> None:
         "\n  ", " "
     )
     assert "Windows (from stacks; edges inferred; busy is measured;" in text
-    assert "cannot be told apart" in text.replace("\n    ", " ")
+    assert "Back-to-back inferences" in text.replace("\n    ", " ")
     assert "SampleApp (390)" in text
     assert "not recorded: " in text
 
@@ -77,7 +77,7 @@ def test_the_text_says_what_the_numbers_are() -> None:
 )
 def test_recordings_without_a_model_say_so_plainly(shared: Path, file: str) -> None:
     path = str(SHARED / "traces" / "xml" / file)
-    assert run("analyze", path).stdout.startswith("No model was seen running: none of the ")
+    assert run("analyze", path).stdout.startswith("No model ran while this was recorded: 0 of ")
     document = analyzed(path)
     assert document["windows"] == []
     assert {name for name, engine in document["engines"].items() if engine["samples"]} <= {

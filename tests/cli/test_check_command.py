@@ -74,9 +74,9 @@ def test_the_text_says_value_basis_windows_and_the_worst() -> None:
         "                  windows is 12 (measured, 12 windows)\n"
         "\n"
         "Limits of this recording\n"
-        "  ! 2 of 11 Neural Engine intervals (8.3 ms of inference) have labels that fit none of the target's\n"
-        "    Core ML models: they are another process's work, or did not go through Core ML, and count in no\n"
-        "    window [ane-work-of-others]\n"
+        "  ! 2 of 11 Neural Engine intervals (8.3 ms of inference) fit none of this app's Core ML models by\n"
+        "    their labels: the work is another process's, or did not go through Core ML. They are excluded.\n"
+        "    [ane-work-of-others]\n"
     )
     assert result.stderr == ""
 

@@ -183,7 +183,7 @@ def test_the_fallback_for_good_is_measured_on_both_engines() -> None:
     assert "ANE busy CPU busy waiting (inferred)" in text
     assert "a ANE: measured by ane-hw-intervals;" in text
     assert "b CPU: measured by coreml-os-signpost; execute; BNNSGraphContextExecute_v2" in text
-    assert "2 of 11 Neural Engine intervals (8.3 ms of inference) have labels that fit none" in text
+    assert "2 of 11 Neural Engine intervals (8.3 ms of inference) fit none" in text
 
 
 def test_the_text_tells_hand_offs_and_what_is_the_first() -> None:
@@ -199,13 +199,13 @@ def test_the_text_tells_hand_offs_and_what_is_the_first() -> None:
 
 def test_the_text_tells_work_of_others_and_lengths_per_model() -> None:
     text = words(TOGETHER)
-    assert "4 of 18 Neural Engine intervals (12.3 ms of inference) have labels that fit none" in text
+    assert "4 of 18 Neural Engine intervals (12.3 ms of inference) fit none" in text
     assert "lengths per model" in text
 
 
 def test_a_request_to_a_language_model_is_no_claim_about_an_engine() -> None:
     text = words(LANGUAGE)
-    assert text.startswith("3 windows from ModelInferenceTable: no sample and no table tells which engine")
+    assert text.startswith("3 windows from ModelInferenceTable: no sample and no table shows which engine")
     assert "SECRETPROMPT" not in text
 
 

@@ -9,6 +9,7 @@ from documents_support import SHARED
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.load import open_trace
+from tracekit.report import wording
 
 XML = SHARED / "traces" / "xml"
 MAMBA = XML / "mattmireles__mamba-asr-mps"
@@ -37,12 +38,14 @@ def test_an_empty_table_is_empty_and_proves_nothing(shared: Path, file: str, tab
     assert actual.pop(table) == "empty"
     assert set(actual.values()) == {"absent"}
     assert analysis.measured.engines == frozenset()
-    assert analysis.summary.sentence.endswith("nothing can be said about engines.")
+    assert wording.headline(analysis.summary.headline).endswith(
+        "no sample, and no interval of inference on an engine."
+    )
 
 
 def test_tables_that_were_recorded_and_not_exported_are_absent(shared: Path) -> None:
     analysis = analysed(MAMBA / "quick_probe_toc.xml", MAMBA / "mps_hw_intervals.xml")
-    actual = {table.source: (table.state, table.remark) for table in analysis.evidence}
+    actual = {table.source: (table.state, wording.remark(table)) for table in analysis.evidence}
     assert actual["mps-hw-intervals"][0] == "rows"
     assert actual["ane-hw-intervals-internal"] == ("absent", "recorded, but not exported into this input")
     assert actual["thread-state"] == ("absent", "not recorded")

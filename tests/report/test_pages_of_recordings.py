@@ -11,6 +11,7 @@ import pytest
 import tracekit
 from tracekit.analysis.result import Analysis
 from tracekit.comparison import compare
+from tracekit.report import wording
 from tracekit.report.html import compare_page, page
 from tracekit.report.viewmodel.view import Extras
 
@@ -32,7 +33,9 @@ def shown(opened: Any, text: str, **options: Any) -> Any:
 def test_every_sample_recording_has_a_page_that_starts(opened: Any, name: str) -> None:
     analysis = analysis_of(name)
     tab = shown(opened, page.to_html(analysis))
-    assert analysis.summary.sentence.split(":")[0][:60] in tab.locator("#verdict").inner_text()
+    assert (
+        wording.headline(analysis.summary.headline).split(":")[0][:60] in tab.locator("#verdict").inner_text()
+    )
     assert (
         f"{len(analysis.trace.samples):,} of {len(analysis.trace.samples):,} samples"
         in tab.locator("#toolbar").inner_text()

@@ -32,6 +32,7 @@ from view_support import (
 from tracekit.analysis import Analysis
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES
+from tracekit.report import wording
 from tracekit.report.pictures.png import to_png
 from tracekit.report.pictures.shapes import COLOURS, Line, Picture, Rect, Words
 from tracekit.report.pictures.svg import to_svg
@@ -91,7 +92,8 @@ def test_an_svg_stands_alone(name: str) -> None:
     }
     assert root[0].tag == f"{SVG}title"
     assert (
-        root[0].text == f"Timeline of {recording(name).trace.info.name}: {recording(name).summary.sentence}"
+        root[0].text
+        == f"Timeline of {recording(name).trace.info.name}: {wording.headline(recording(name).summary.headline)}"
     )
     assert (root.get("width"), root.get("height")) == (str(picture.width), str(picture.height))
     assert root.get("viewBox") == f"0 0 {picture.width} {picture.height}"

@@ -9,11 +9,13 @@ import pandas as pd
 from tracekit.analysis.availability import Evidence
 from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.classification.sample_labels import SampleLabels
+from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.measured import Measured
 from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
-from tracekit.analysis.verdicts import Verdict
+from tracekit.analysis.verdicts import Verdicts
 from tracekit.model.trace import Issue, Trace
 
 
@@ -35,13 +37,21 @@ class Analysis:
     window_rows: pd.DataFrame
     attribution_rows: pd.DataFrame
     totals: pd.DataFrame
-    verdicts: tuple[Verdict, ...]
+    engine_totals: tuple[EngineTotals, ...]
+    verdicts: Verdicts
     evidence: tuple[Evidence, ...]
     summary: Summary
-    issues: tuple[Issue, ...]
+    diagnostics: tuple[Issue | Diagnostic, ...]
     selection: Selection
     measured: Measured
     times: pd.DataFrame
     segments: pd.DataFrame
     events: pd.DataFrame
     metrics: pd.DataFrame
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """The limits of the recording and of this analysis, each with a message."""
+        from tracekit import outputs
+
+        return outputs.issues(self)

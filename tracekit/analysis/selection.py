@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Selection:
-    """What was asked for, each by name or number; None is everything."""
+    """The selected process and thread, each by name or number; None is everything."""
 
     process: str | int | None = None
     thread: str | int | None = None
@@ -40,32 +40,40 @@ def select_process(trace: Trace, selection: Selection) -> Trace:
 
 def select_thread(
     trace: Trace, selection: Selection, labels: SampleLabels, windows: pd.DataFrame, members: Membership
-) -> tuple[Trace, pd.DataFrame, Membership]:
-    """Return the selected thread's samples and windows, and which sample counts in which window.
+) -> tuple[Trace, SampleLabels, pd.DataFrame, Membership]:
+    """Return the selected thread's samples with their labels, its windows, and their membership.
 
     All are given for the whole process, so that what a call shares with others is the same with and without a
     selection. The samples include those of the runtime's workers that belong to the thread's calls: Core ML
-    runs a call's operations on a queue of its own. Windows whose thread nobody knows go, unless they are the
-    user's own. Raises ``UsageError`` when nothing is selected, and lists what there is.
+    runs a call's operations on a queue of its own. Windows whose thread is not known are left out, unless
+    they are the user's own. Raises ``UsageError`` when nothing is selected, and lists the threads.
     """
     if selection.thread is None:
-        return trace, windows, members
+        return trace, labels, windows, members
     present = np.isin(np.arange(len(trace.threads)), trace.samples["thread_id"].to_numpy())
-    chosen = _matches(trace.threads, "tid", "name", selection.thread)
-    if not (chosen & present).any():
+    is_selected = _matches(trace.threads, "tid", "name", selection.thread)
+    if not (is_selected & present).any():
         raise UsageError(_no_thread(trace, selection.thread, present))
     given = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
-    called = np.append(chosen, False)[windows["thread_id"].to_numpy()]
-    marked = _of_threads(trace, chosen) | _served(trace, chosen, labels)
+    called = np.append(is_selected, False)[windows["thread_id"].to_numpy()]
+    marked = _of_threads(trace, is_selected) | _worker_samples(trace, is_selected, labels)
     marked[members.sample[called[members.window]]] = True
-    kept = marked[members.sample] & (given | called)[members.window]
+    # Samples and windows that stay get consecutive new numbers; pairs of both are kept and renumbered.
+    stays = marked[members.sample] & (given | called)[members.window]
     new_sample, new_window = np.cumsum(marked) - 1, np.cumsum(given | called) - 1
-    left = windows[given | called].reset_index(drop=True)
+    rows = windows[given | called].reset_index(drop=True)
     return (
         _keep(trace, marked),
-        left.assign(window_id=np.arange(len(left), dtype=np.int64)),
-        Membership(new_sample[members.sample[kept]], new_window[members.window[kept]], members.ambiguous),
+        _labels_of(labels, marked),
+        rows.assign(window_id=np.arange(len(rows), dtype=np.int64)),
+        Membership(new_sample[members.sample[stays]], new_window[members.window[stays]], members.ambiguous),
     )
+
+
+def _labels_of(labels: SampleLabels, marked: Mask) -> SampleLabels:
+    """Return the labels of the marked samples."""
+    names = ("engine", "phase", "in_call", "is_worker", "is_ml", "boundary_rule", "pid")
+    return replace(labels, **{name: getattr(labels, name)[marked] for name in names})
 
 
 def selected_pids(trace: Trace, selection: Selection) -> frozenset[int]:
@@ -74,11 +82,11 @@ def selected_pids(trace: Trace, selection: Selection) -> frozenset[int]:
 
 
 def select_windows(trace: Trace, selection: Selection, windows: Sequence[Window]) -> list[Window]:
-    """Return the windows of the selected process, and those of nobody knows which."""
+    """Return the windows of the selected process, and those whose process is not known."""
     if selection.process is None:
         return list(windows)
     pids = _pids(trace, selection.process)
-    return [one for one in windows if one.pid < 0 or one.pid in pids]
+    return [window for window in windows if window.pid < 0 or window.pid in pids]
 
 
 def _pids(trace: Trace, process: str | int) -> frozenset[int]:
@@ -87,16 +95,16 @@ def _pids(trace: Trace, process: str | int) -> frozenset[int]:
 
 
 def _of_process(trace: Trace, pids: frozenset[int]) -> Trace:
-    """Drop what tables say of other processes; rows that name none stay, and intervals, see ``Measured``."""
+    """Drop the rows of other processes; rows that name none stay, and all intervals (see ``Measured``)."""
 
-    def own(frame: pd.DataFrame) -> pd.DataFrame:
+    def of_process(frame: pd.DataFrame) -> pd.DataFrame:
         return frame[frame["pid"].isin([*pids, -1]).to_numpy(bool)].reset_index(drop=True)
 
     return replace(
         trace,
-        signposts=own(trace.signposts),
-        thread_states=own(trace.thread_states),
-        metrics=own(trace.metrics),
+        signposts=of_process(trace.signposts),
+        thread_states=of_process(trace.thread_states),
+        metrics=of_process(trace.metrics),
     )
 
 
@@ -106,25 +114,25 @@ def _of_threads(trace: Trace, chosen: Mask) -> Mask:
     return marked
 
 
-def _served(trace: Trace, chosen: Mask, labels: SampleLabels) -> Mask:
+def _worker_samples(trace: Trace, chosen: Mask, labels: SampleLabels) -> Mask:
     """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
     windows = window_frame(windows_from_stacks(trace, labels).windows)
     members = assign_samples(trace, labels, windows)
-    ours = np.append(chosen, False)[windows["thread_id"].to_numpy()]
+    of_calls = np.append(chosen, False)[windows["thread_id"].to_numpy()]
     marked = np.zeros(len(trace.samples), bool)
-    marked[members.sample[ours[members.window]]] = True
+    marked[members.sample[of_calls[members.window]]] = True
     return marked
 
 
 def _keep(trace: Trace, marked: Mask) -> Trace:
-    at = np.flatnonzero(marked)
-    samples = trace.samples.iloc[at].reset_index(drop=True)
-    counters = trace.counters.iloc[at].reset_index(drop=True)
+    rows = np.flatnonzero(marked)
+    samples = trace.samples.iloc[rows].reset_index(drop=True)
+    counters = trace.counters.iloc[rows].reset_index(drop=True)
     return replace(trace, samples=samples, counters=counters)
 
 
-def _matches(threads: pd.DataFrame, number: str, name: str, wanted: str | int) -> Mask:
-    text = str(wanted)
+def _matches(threads: pd.DataFrame, number: str, name: str, selected: str | int) -> Mask:
+    text = str(selected)
     matching: Mask = (threads[name] == text).to_numpy(bool)
     try:
         value = int(text, 16 if text.startswith("0x") else 10)
@@ -135,13 +143,13 @@ def _matches(threads: pd.DataFrame, number: str, name: str, wanted: str | int) -
     return matching
 
 
-def _no_process(trace: Trace, wanted: str | int) -> str:
-    known = trace.threads[["process", "pid"]].drop_duplicates().head(12)
-    listed = ", ".join(f"{row['process']} ({row['pid']})" for row in known.to_dict("records"))
-    return f"{trace.info.name} has no samples of a process '{wanted}'; it has {listed or 'none'}."
+def _no_process(trace: Trace, process: str | int) -> str:
+    processes = trace.threads[["process", "pid"]].drop_duplicates().head(12)
+    listed = ", ".join(f"{row['process']} ({row['pid']})" for row in processes.to_dict("records"))
+    return f"{trace.info.name} has no samples of a process '{process}'; it has {listed or 'none'}."
 
 
-def _no_thread(trace: Trace, wanted: str | int, present: Mask) -> str:
-    known = trace.threads[present][["name", "tid"]].drop_duplicates().head(12)
-    listed = ", ".join(f"{row['name']} (0x{row['tid']:x})" for row in known.to_dict("records"))
-    return f"{trace.info.name} has no samples of a thread '{wanted}' there; it has {listed or 'none'}."
+def _no_thread(trace: Trace, thread: str | int, present: Mask) -> str:
+    threads = trace.threads[present][["name", "tid"]].drop_duplicates().head(12)
+    listed = ", ".join(f"{row['name']} (0x{row['tid']:x})" for row in threads.to_dict("records"))
+    return f"{trace.info.name} has no samples of a thread '{thread}' there; it has {listed or 'none'}."

@@ -1,4 +1,4 @@
-"""What the windows say together: durations, first against warm, verdict counts, and one sentence."""
+"""What the windows of a run have in common: durations, first against warm, verdict counts, the headline."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.verdicts import UNKNOWN, Verdict
+from tracekit.analysis.verdicts import UNKNOWN, Verdict, Verdicts
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import IntArray
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import ENGINE_CODE, Engine, Phase
+from tracekit.model.vocabulary import ENGINE_CODE, Basis, Engine, Phase
 
 _MOST_STRETCHES = 4
-_Kind: TypeAlias = tuple[str, frozenset[Engine]]
+
+HeadlineKind: TypeAlias = Literal[
+    "windows", "whole-run", "no-calls", "no-engine", "no-evidence", "no-symbols", "no-model"
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,54 @@ class Durations:
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """Consecutive windows with one verdict, from window ``first`` to window ``last``."""
+
+    verdict: str
+    first: int
+    last: int
+    start_ns: int
+
+
+@dataclass(frozen=True)
+class FirstWindow:
+    """A first window that differs from the others: its length, and its compile and load with their basis."""
+
+    length_ns: int
+    preparing_ns: int
+    basis: Basis | None
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What the first sentence about a run states.
+
+    ``kind`` is "windows" where there are verdicts to count; "whole-run" where the run is the only window;
+    "no-calls" where ML was sampled, but no prediction; "no-engine" where tables report windows and nothing
+    shows an engine; "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing is visible.
+
+    ``typical`` is the median window of the kind that more than half of the windows are of, ``alike`` their
+    number. ``stretches`` are there where the verdict changes along the run, a few times only. ``samples`` are
+    all samples, of which ``unsymbolicated`` have no stack with symbols and ``parked`` are idle service
+    threads of the Neural Engine. ``is_prepared`` is True where compiling or loading a model was measured.
+    """
+
+    kind: HeadlineKind
+    windows: int = 0
+    sources: tuple[str, ...] = ()
+    is_given: bool = False
+    verdicts: tuple[tuple[str, int], ...] = ()
+    typical: Verdict | None = None
+    alike: int = 0
+    first: FirstWindow | None = None
+    stretches: tuple[Stretch, ...] = ()
+    samples: int = 0
+    unsymbolicated: int = 0
+    parked: int = 0
+    is_prepared: bool = False
+
+
+@dataclass(frozen=True)
 class Summary(Durations):
     """The windows of a run; ``models`` has the same per model, where the recording names models.
 
@@ -49,26 +100,21 @@ class Summary(Durations):
 
     models: dict[str, Durations] = field(default_factory=dict)
     first_preparing_ns: int = 0
-    sentence: str = ""
+    headline: Headline = Headline("no-evidence")
 
 
 def summarize(
-    trace: Trace,
-    labels: SampleLabels,
-    windows: pd.DataFrame,
-    times: pd.DataFrame,
-    verdicts: Sequence[Verdict],
+    trace: Trace, labels: SampleLabels, windows: pd.DataFrame, times: pd.DataFrame, verdicts: Verdicts
 ) -> Summary:
-    """Return the summary of a run's windows; a whole-run window has no latency to speak of."""
-    named = [verdict.verdict for verdict in verdicts]
-    whole = durations_of(windows, named)
+    """Return the summary of a run's windows; a whole-run window has no latency."""
+    whole = durations_of(windows, verdicts.names)
     models = {}
     if (windows["model"] != "").any():
-        for model, own in windows[windows["model"] != ""].groupby("model", sort=True):
-            models[str(model)] = durations_of(own, [named[at] for at in own.index.tolist()])
+        for model, rows in windows[windows["model"] != ""].groupby("model", sort=True):
+            models[str(model)] = durations_of(rows, [verdicts.names[row] for row in rows.index.tolist()])
     preparing = int(times["preparing_ns"].iloc[0]) if whole.first_ns is not None else 0
-    sentence = _sentence(trace, labels, windows, times, verdicts)
-    return Summary(**vars(whole), models=models, first_preparing_ns=preparing, sentence=sentence)
+    headline = _headline(trace, labels, windows, times, verdicts)
+    return Summary(**vars(whole), models=models, first_preparing_ns=preparing, headline=headline)
 
 
 def durations_of(windows: pd.DataFrame, verdicts: Sequence[str]) -> Durations:
@@ -95,104 +141,86 @@ def _percentiles(lengths: IntArray) -> tuple[int | None, int | None, int | None]
     return p50, p90, p99
 
 
-def _sentence(
-    trace: Trace,
-    labels: SampleLabels,
-    windows: pd.DataFrame,
-    times: pd.DataFrame,
-    verdicts: Sequence[Verdict],
-) -> str:
-    prepared = bool(trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any())
-    named = [verdict.verdict for verdict in verdicts]
-    known = any(verdict != UNKNOWN for verdict in named)
-    reported = (
-        len(windows) > 0 and (windows["source"] != "run").any() and (windows["source"] != "stacks").any()
+def _headline(
+    trace: Trace, labels: SampleLabels, windows: pd.DataFrame, times: pd.DataFrame, verdicts: Verdicts
+) -> Headline:
+    samples = len(trace.samples)
+    unsymbolicated = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
+    typical, alike = _typical(windows, verdicts)
+    kind = _kind(windows, verdicts, samples, bool(labels.is_ml.any()))
+    if kind == "no-model" and unsymbolicated == samples:
+        kind = "no-symbols"
+    is_first_known = len(windows) > 1 and bool(windows["first"].iloc[0])
+    return Headline(
+        kind,
+        len(windows),
+        tuple(windows["source"].astype("str").unique()),
+        bool(windows["source"].isin(GIVEN_SOURCES).all()),
+        tuple(Counter(verdicts.names).most_common()),
+        verdicts[0] if kind == "whole-run" else typical,
+        alike,
+        _first(windows, times) if is_first_known else None,
+        _stretches(windows, verdicts.names),
+        samples,
+        unsymbolicated,
+        int((labels.engine == ENGINE_CODE[Engine.ANE]).sum()),
+        bool(trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any()),
     )
-    if not known and reported and not windows["source"].isin(GIVEN_SOURCES).any():
-        return f"{_counted(windows, named)}: no sample and no table tells which engine ran them."
-    if not known and not len(trace.samples):
-        return "No sample, and no interval of inference on an engine: nothing can be said about engines."
-    if not known and not labels.is_ml.any():
-        return _no_model_sentence(labels, prepared)
+
+
+def _kind(windows: pd.DataFrame, verdicts: Verdicts, samples: int, is_ml: bool) -> HeadlineKind:
+    is_decided = any(name != UNKNOWN for name in verdicts.names)
+    source = windows["source"]
+    is_reported = len(windows) > 0 and bool((source != "run").any() and (source != "stacks").any())
+    if not is_decided and is_reported and not source.isin(GIVEN_SOURCES).any():
+        return "no-engine"
+    if not is_decided and not samples:
+        return "no-evidence"
+    if not is_decided and not is_ml:
+        return "no-model"
     if not len(windows):
-        return "ML frames were sampled, but no prediction call: see the engine table for what they are."
-    if (windows["source"] == "run").all():
-        short = verdicts[0].short if known else f"the samples say {named[0]}"
-        return f"Over the whole run: {short}; single inferences are not told apart."
-    listed = ", ".join(f"{count} {verdict}" for verdict, count in Counter(named).most_common())
-    lead = _lead(windows, times, verdicts)
-    return f"{lead}{_counted(windows, named)}: {listed}.{_changes(windows, named)}"
+        return "no-calls"
+    return "whole-run" if (source == "run").all() else "windows"
 
 
-def _counted(windows: pd.DataFrame, verdicts: Sequence[str]) -> str:
-    kind = "window" if len(verdicts) == 1 else "windows"
-    if (windows["source"] == "stacks").all():
-        return f"{len(verdicts)} {kind} inferred from stacks"
-    if windows["source"].isin(GIVEN_SOURCES).all():
-        return f"{len(verdicts)} {kind}"
-    sources = ", ".join(windows["source"].astype("str").unique())
-    return f"{len(verdicts)} {kind} from {sources}"
+def _typical(windows: pd.DataFrame, verdicts: Verdicts) -> tuple[Verdict | None, int]:
+    """Return the median window of the kind that most windows are of, and their number; None without one.
 
-
-def _lead(windows: pd.DataFrame, times: pd.DataFrame, verdicts: Sequence[Verdict]) -> str:
-    """Say what most windows did, in the words of the middle one of them, and what the first took."""
-    kinds: dict[_Kind, _Kind] = {}  # so that windows of one kind share it
-    told = [kinds.setdefault(own, own) for own in ((one.verdict, frozenset(one.order)) for one in verdicts)]
-    kind, count = Counter(told).most_common(1)[0]
-    if kind[0] == UNKNOWN or 2 * count <= len(verdicts):
-        return ""
+    Windows are of one kind where they have the same verdict and the same set of engines.
+    """
+    kinds = [
+        (name, frozenset(verdicts.order(window)) if name != UNKNOWN else frozenset())
+        for window, name in enumerate(verdicts.names)
+    ]
+    if not kinds:
+        return None, 0
+    kind, count = Counter(kinds).most_common(1)[0]
+    if kind[0] == UNKNOWN or 2 * count <= len(kinds):
+        return None, 0
     lengths = (windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64)
-    alike = [at for at, one in enumerate(told) if one == kind]
-    middle = sorted(alike, key=lambda at: lengths[at])[(len(alike) - 1) // 2]
-    short = verdicts[middle].short
-    words = [f"{short[:1].upper()}{short[1:]}"]
-    if len(verdicts) > 1:
-        words.append(f"{count} of {len(verdicts)} windows alike")
-        if windows["first"].iloc[0] and _stands_out(lengths, times):
-            words.append(_first(int(lengths[0]), times))
-    return f"{'; '.join(words)}. "
+    alike = [window for window, other in enumerate(kinds) if other == kind]
+    median = sorted(alike, key=lambda window: lengths[window])[(len(alike) - 1) // 2]
+    return verdicts[median], count
 
 
-def _stands_out(lengths: IntArray, times: pd.DataFrame) -> bool:
-    """True if the first window differs from the middle one of the others, or holds compile or load."""
+def _first(windows: pd.DataFrame, times: pd.DataFrame) -> FirstWindow | None:
+    """Return the first window, if it differs from the median of the others or holds compile or load."""
+    lengths = (windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64)
     usual = int(np.percentile(lengths[1:], 50, method="inverted_cdf"))
-    return bool(times["preparing_ns"].iloc[0]) or abs(int(lengths[0]) - usual) * 10 > usual
-
-
-def _first(length_ns: int, times: pd.DataFrame) -> str:
     preparing = int(times["preparing_ns"].iloc[0])
-    text = f"the first took {length_ns / 1e6:,.1f} ms"
-    if not preparing:
-        return text
+    if not preparing and abs(int(lengths[0]) - usual) * 10 <= usual:
+        return None
     basis = times["preparing_basis"].iloc[0]
-    return f"{text}, of which {preparing / 1e6:,.1f} ms was compile and load ({basis})"
+    return FirstWindow(int(lengths[0]), preparing, Basis(basis) if preparing else None)
 
 
-def _changes(windows: pd.DataFrame, verdicts: Sequence[str]) -> str:
-    """Say where the verdict changes along the run, when that is a short story."""
-    firsts = [at for at, verdict in enumerate(verdicts) if not at or verdict != verdicts[at - 1]]
+def _stretches(windows: pd.DataFrame, verdicts: Sequence[str]) -> tuple[Stretch, ...]:
+    """Return the runs of equal verdicts; nothing where there is only one, or too many to list."""
+    firsts = [row for row, verdict in enumerate(verdicts) if not row or verdict != verdicts[row - 1]]
     if not 2 <= len(firsts) <= _MOST_STRETCHES:
-        return ""
-    told = []
-    for first, after in pairwise([*firsts, len(verdicts)]):
-        span = f"{first}" if after == first + 1 else f"{first}–{after - 1}"
-        told.append(f"{verdicts[first]} in {span} from {windows['start_ns'].iloc[first] / 1e6:,.3f} ms")
-    return f" By number: {', then '.join(told)}."
-
-
-def _no_model_sentence(labels: SampleLabels, prepared: bool) -> str:
-    total = len(labels.engine)
-    if prepared:
-        return f"A model was compiled or loaded (measured); none of the {total} samples shows it running."
-    unknown = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
-    idle = int((labels.engine == ENGINE_CODE[Engine.ANE]).sum())
-    if unknown == total:
-        return f"None of the {total} samples has a symbolicated stack, so no engine can be told."
-    sentence = f"No model was seen running: none of the {total} samples shows Core ML or another ML runtime."
-    if idle:
-        are = "sample is" if idle == 1 else "samples are"
-        sentence += f" {idle} {are} a parked Neural Engine service thread, which is no work."
-    if unknown:
-        have = "has" if unknown == 1 else "have"
-        sentence += f" {unknown} of them {have} no symbolicated stack."
-    return sentence
+        return ()
+    starts = windows["start_ns"]
+    return tuple(
+        Stretch(verdicts[first], first, after - 1, int(starts.iloc[first]))
+        for first, after in pairwise([*firsts, len(verdicts)])
+    )

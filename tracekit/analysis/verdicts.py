@@ -1,250 +1,265 @@
-"""One verdict per window, in words and with its reasons, from what was measured and sampled in it."""
+"""The verdict of each window, with the numbers, frames and transitions that it rests on, as data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from typing import overload
+
+import numpy as np
+import pandas as pd
 
 from tracekit.analysis.classification.leading_frames import DecidingFrame
-from tracekit.analysis.engines.attribution import Share
-from tracekit.analysis.engines.hand_offs import HandOffs
+from tracekit.analysis.engines.attribution import Share, SharesByWindow
+from tracekit.analysis.engines.codes import INFERENCE
+from tracekit.analysis.engines.transitions import Position, Transition, Transitions
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.model.columns import IntArray
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import SERVING, Engine, Phase
-from tracekit.text import format_ms_or_us, format_percent, format_weight, plural
 
 MIXED = "MIXED"
 UNKNOWN = "UNKNOWN"
-_MOST_NAMED = 4
-
-
-class Facts(NamedTuple):
-    """What is known of one window: its shares, and the frame to name per engine.
-
-    ``foreign_ns`` is the ANE's work for models that are none of the target's. A call (``is_call``) counts its
-    own work, a window that the user gave every sample in its time; one ``of_engine`` is the Neural Engine's
-    intervals themselves.
-    """
-
-    window: int
-    length_ns: int
-    shares: Sequence[Share]
-    frames: Mapping[Engine, DecidingFrame]
-    foreign_ns: int = 0
-    is_call: bool = False
-    of_engine: bool = False
-
-
-class _Part:
-    """One engine's inference work in a window."""
-
-    def __init__(self, engine: Engine, shares: Sequence[Share], requested: bool) -> None:
-        self.engine, self.shares = engine, shares
-        self.samples = self.busy_ns = self.weight = sampled = waiting = 0
-        for share in shares:
-            self.samples += share.samples
-            self.weight += share.weight
-            self.busy_ns += share.busy_ns or 0
-            sampled += share.sampled_ns or 0
-            waiting += share.waiting_ns or 0
-        self.requested_ns = waiting if requested else 0
-        self.reach_ns = self.busy_ns or sampled + waiting
-        """How much of the window is the engine's, by the best that is known: for the order of words only."""
-
-    @cached_property
-    def phases(self) -> str:
-        told = sorted(self.shares, key=lambda share: share.samples, reverse=True)
-        return ", ".join([str(share.phase) for share in told if share.samples])
-
-
-class Words(NamedTuple):
-    """A verdict in words, see ``Verdict``."""
-
-    why: str
-    reason: str
-    short: str
-
-
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """What a window's evidence says: "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and why.
-
-    ``order`` is the engines in their order; windows of one kind share their ``reason``. A long run has more
-    windows than anybody reads about: the words are made when they are asked for.
-    """
-
-    verdict: str
-    order: tuple[Engine, ...]
-    _judge: Judge
-    _window: int
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Verdict):
-            return NotImplemented
-        return (self.verdict, self.order, self._words) == (other.verdict, other.order, other._words)
-
-    def __hash__(self) -> int:
-        return hash((self.verdict, self.order))
-
-    @cached_property
-    def _words(self) -> Words:
-        return self._judge.words(self._window)
-
-    @property
-    def why(self) -> str:
-        """What the verdict rests on, with its numbers."""
-        return self._words.why
-
-    @property
-    def reason(self) -> str:
-        """What the verdict rests on, without numbers."""
-        return self._words.reason
-
-    @property
-    def short(self) -> str:
-        """The sentence for a person."""
-        return self._words.short
+_PREPARING = (Phase.LOAD, Phase.COMPILE)
 
 
 @dataclass(frozen=True)
-class Judge:
-    """Gives each window of a run its verdict.
+class EngineWork:
+    """One engine's inference work in a window.
 
-    ``measured`` has the tables that measured each engine: of others, no interval proves nothing.
-    ``requested`` are the engines of which Core ML reports requests.
+    ``table`` names the tables that measured the engine in this recording, "" where none did: then no interval
+    proves nothing. ``requested_ns`` is the time of requests that Core ML reported. ``phases`` are those with
+    samples, the most first. ``frame`` is the deciding frame with most samples. ``position`` is where in the
+    window it worked, seen from the leading engine, in ``stretches`` separate stretches.
     """
 
-    measured: Mapping[Engine, str]
+    engine: Engine
+    samples: int
+    weight: int
+    busy_ns: int
+    requested_ns: int
+    reach_ns: int
+    phases: tuple[Phase | None, ...]
+    frame: DecidingFrame | None
+    table: str
+    position: Position = ""
+    stretches: int = 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a window's evidence shows: "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and what it rests on.
+
+    ``engines`` are those that served the window, in a fixed order; ``order`` is their order in time, of which
+    ``transitions`` has the first stretches. ``is_call`` is False for a window that the user gave;
+    ``is_engine_time`` is True where the window is the Neural Engine's own intervals. Of all samples in the
+    window, ``runtime_samples`` are in an ML runtime with no engine visible, ``unsymbolicated_samples`` have
+    no stack or no symbols, and ``preparing_samples`` load or compile for an engine. ``preparing_ns`` is
+    measured compile and load, ``other_process_ns`` the ANE's work for other processes, ``unmarked_gpu_ns``
+    GPU work of this process that no mark shows to be ML.
+    """
+
+    verdict: str
+    length_ns: int
     unit: WeightUnit
-    hand_offs: HandOffs
-    facts: Callable[[int], Facts]
+    engines: tuple[EngineWork, ...]
+    order: tuple[Engine, ...] = ()
+    transitions: tuple[Transition, ...] = ()
+    is_call: bool = False
+    is_engine_time: bool = False
+    measured: tuple[Engine, ...] = ()
+    samples: int = 0
+    runtime_samples: int = 0
+    unsymbolicated_samples: int = 0
+    preparing_samples: int = 0
+    preparing_ns: int = 0
+    other_process_ns: int = 0
+    unmarked_gpu_ns: int = 0
+
+    @property
+    def lead(self) -> EngineWork | None:
+        """The engine that reaches furthest, by the best that is known; None where none served."""
+        return _lead(self.engines)
+
+
+@dataclass(frozen=True)
+class WindowFacts:
+    """The evidence of one window, see ``Verdict``."""
+
+    length_ns: int
+    shares: Sequence[Share]
+    frames: Mapping[Engine, DecidingFrame]
+    other_process_ns: int = 0
+    is_call: bool = False
+    is_engine_time: bool = False
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """The evidence that all windows of a run share.
+
+    ``tables`` names the tables that measured each engine; ``requested`` are the engines of which Core ML
+    reports requests.
+    """
+
+    tables: Mapping[Engine, str]
+    unit: WeightUnit
+    transitions: Transitions
     requested: frozenset[Engine] = frozenset()
 
-    def verdict(self, window: int) -> Verdict:
-        """Return the verdict of one window.
 
-        An engine served a window if it was measured at work there, if Core ML reported a request to it, or if
-        a sample of it is in an inference phase; load, compile and idle never count. More than one such engine
-        is MIXED, none is UNKNOWN: a verdict names no majority, the numbers do.
-        """
-        served = [part.engine for part in self._parts(self.facts(window))]
-        verdict = UNKNOWN if not served else str(served[0]) if len(served) == 1 else MIXED
-        return Verdict(verdict, self.hand_offs.order(window), self, window)
+def verdict_of(window: int, facts: WindowFacts, run: RunFacts) -> Verdict:
+    """Return the verdict of one window.
 
-    def words(self, window: int) -> Words:
-        """Return the verdict of one window in words."""
-        facts = self.facts(window)
-        parts = self._parts(facts)
-        if not parts:
-            return Words(*[self._why_unknown(facts)] * 3)
-        lead = max(parts, key=lambda part: (part.reach_ns, part.samples))
-        # A sample of dispatch or waiting says who called the engine, not that it worked.
-        known = lead.busy_ns or lead.engine is Engine.CPU
-        short = f"{'ran on' if known else 'handed work to'} the {lead.engine} ({_amount(lead, facts)})"
-        others = [self._beside(part, lead.engine, facts) for part in parts if part is not lead]
-        if others:
-            short += " with " + " and ".join(others)
-        order = self.hand_offs.order(window)
-        told = self._measured_words(parts, len(order), facts)
-        told += [self._host_words(part, facts) for part in parts if part.samples]
-        grounds = [self._ground(part, facts) for part in parts]
-        if len(order) > _MOST_NAMED:
-            grounds.append(f"{' and '.join([part.engine for part in parts])} in turns")
-        elif len(order) > 1:
-            grounds.append(f"in the order {' → '.join(order)}")
-        return Words("; ".join(told), "; ".join(grounds), short)
+    An engine served a window if it was measured at work there, if Core ML reported a request to it, or if a
+    sample of it is in an inference phase; load, compile and idle never count. More than one such engine is
+    MIXED, none is UNKNOWN: a verdict names no majority, the numbers do.
+    """
+    engines = _engines(window, facts, run)
+    shares = facts.shares
+    return Verdict(
+        UNKNOWN if not engines else str(engines[0].engine) if len(engines) == 1 else MIXED,
+        facts.length_ns,
+        run.unit,
+        engines,
+        run.transitions.order(window),
+        run.transitions.first(window),
+        facts.is_call,
+        facts.is_engine_time,
+        tuple(engine for engine in SERVING if engine in run.tables),
+        samples=sum(share.samples for share in shares),
+        runtime_samples=sum(share.samples for share in shares if share.engine is Engine.RUNTIME),
+        unsymbolicated_samples=sum(share.samples for share in shares if share.engine is Engine.UNKNOWN),
+        preparing_samples=sum(
+            share.samples for share in shares if share.engine in SERVING and share.phase in _PREPARING
+        ),
+        preparing_ns=sum(share.busy_ns or 0 for share in shares if share.phase in _PREPARING),
+        other_process_ns=facts.other_process_ns,
+        unmarked_gpu_ns=sum(share.busy_ns or 0 for share in shares if share.engine is Engine.GRAPHICS),
+    )
 
-    def _parts(self, facts: Facts) -> list[_Part]:
-        """Return what each engine that served the window did there, in a fixed order."""
-        shares: dict[Engine, list[Share]] = {}
-        for share in facts.shares:
-            if share.is_inference:
-                shares.setdefault(share.engine, []).append(share)
-        own = [_Part(one, shares[one], one in self.requested) for one in SERVING if one in shares]
-        return [part for part in own if part.samples or part.busy_ns or part.requested_ns]
 
-    def _beside(self, part: _Part, lead: Engine, facts: Facts) -> str:
-        """Return ``a CPU fallback in the middle (BNNSFilterApply in libBNNS.dylib, 2 samples)``."""
-        kind = "a CPU fallback" if part.engine is Engine.CPU else f"work on the {part.engine}"
-        frame = facts.frames[part.engine].place if part.engine in facts.frames else ""
-        amount = f"measured, {format_ms_or_us(part.busy_ns)}" if part.busy_ns else _amount(part, facts)
-        place = self.hand_offs.place(facts.window, part.engine, lead)
-        return f"{kind}{place} ({f'{frame}, {amount}' if frame else amount})"
+def _engines(window: int, facts: WindowFacts, run: RunFacts) -> tuple[EngineWork, ...]:
+    """Return the work of each engine that served the window, in a fixed order."""
+    served = [work for engine in SERVING if (work := _work(engine, facts, run)) is not None]
+    lead = _lead(served)
+    if len(served) < 2 or lead is None:
+        return tuple(served)
+    positions = [run.transitions.position(window, work.engine, lead.engine) for work in served]
+    return tuple(
+        work if work is lead else _with_position(work, *position)
+        for work, position in zip(served, positions, strict=True)
+    )
 
-    def _measured_words(self, parts: Sequence[_Part], handed_over: int, facts: Facts) -> list[str]:
-        """Return what was measured: busy times, requests, and the hand-offs where there are any."""
-        words = []
-        for part in parts:
-            engine = part.engine
-            if part.busy_ns:
-                busy, length = format_ms_or_us(part.busy_ns), format_ms_or_us(facts.length_ns)
-                words.append(f"{engine} busy {busy} of {length} (measured)")
-            if part.requested_ns:
-                words.append(
-                    f"requests to the {engine} took {format_ms_or_us(part.requested_ns)}, as Core ML reports"
-                )
-            if engine in self.measured and part.samples and not part.busy_ns and engine is not Engine.CPU:
-                words.append(f"{self.measured[engine]} measured the {engine} and has no interval here")
-        if handed_over > 1:
-            words.append(self.hand_offs.words(facts.window))
-        if any(part.engine is Engine.GPU and not part.busy_ns for part in parts):
-            unmarked = sum(share.busy_ns or 0 for share in facts.shares if share.engine is Engine.GRAPHICS)
-            if unmarked:
-                worked = f"the GPU worked {format_ms_or_us(unmarked)}"
-                words.append(f"{worked} for this process with no mark of ML (measured)")
-        if facts.foreign_ns:
-            words.append(f"the ANE worked {format_ms_or_us(facts.foreign_ns)} for others (measured)")
-        return words
 
-    def _host_words(self, part: _Part, facts: Facts) -> str:
-        """Return ``ANE 3 samples, 3.0 ms host time (dispatch, wait; frame, rule)``."""
-        amount = format_weight(part.weight, self.unit)
-        named = facts.frames.get(part.engine, "")
-        return f"{part.engine} {plural(part.samples, 'sample')}, {amount} ({part.phases}; {named})"
+def _work(engine: Engine, facts: WindowFacts, run: RunFacts) -> EngineWork | None:
+    shares = [share for share in facts.shares if share.engine is engine and share.is_inference]
+    samples = sum(share.samples for share in shares)
+    busy = sum(share.busy_ns or 0 for share in shares)
+    waiting = sum(share.waiting_ns or 0 for share in shares)
+    requested = waiting if engine in run.requested else 0
+    if not (samples or busy or requested):
+        return None
+    most_first = sorted(shares, key=lambda share: share.samples, reverse=True)
+    return EngineWork(
+        engine,
+        samples,
+        sum(share.weight for share in shares),
+        busy,
+        requested,
+        busy or sum(share.sampled_ns or 0 for share in shares) + waiting,
+        tuple(share.phase for share in most_first if share.samples),
+        facts.frames.get(engine),
+        run.tables.get(engine, ""),
+    )
 
-    def _ground(self, part: _Part, facts: Facts) -> str:
-        """Return what names an engine here, without numbers."""
-        words = [f"measured by {self.measured[part.engine]}"] if part.busy_ns else []
-        words += ["a request that Core ML reported"] if part.requested_ns else []
-        words += [f"{part.phases}; {facts.frames.get(part.engine, '')}"] if part.samples else []
-        return f"{part.engine}: {'; '.join(words)}"
 
-    def _why_unknown(self, facts: Facts) -> str:
-        shares = facts.shares
-        total = sum(share.samples for share in shares)
-        quiet = [f"the {engine}" for engine in SERVING if engine in self.measured]
-        measured = f", and no interval of inference that measured {' or '.join(quiet)}" if quiet else ""
-        prepared = sum(s.busy_ns or 0 for s in shares if s.phase in (Phase.LOAD, Phase.COMPILE))
-        if prepared:
-            measured = f"{format_ms_or_us(prepared)} of compile and load were measured here"
-            return f"{measured}, and no inference on an engine was seen"
-        if total == 0:
-            return f"no sample{' of ML work' if facts.is_call else ''} lies in this window{measured}"
-        preparing = sum(
-            s.samples for s in shares if s.engine in SERVING and s.phase in (Phase.LOAD, Phase.COMPILE)
+def _with_position(work: EngineWork, position: Position, stretches: int) -> EngineWork:
+    values = {**vars(work), "position": position, "stretches": stretches}
+    return EngineWork(**values)
+
+
+def _lead(engines: Sequence[EngineWork]) -> EngineWork | None:
+    return max(engines, key=lambda work: (work.reach_ns, work.samples), default=None)
+
+
+class Verdicts(Sequence[Verdict]):
+    """The verdicts of a run's windows, row by row.
+
+    A run may have hundreds of thousands of windows: their evidence stays in columns, and a ``Verdict`` is
+    built where one is looked at. ``names`` has the verdict of every window.
+    """
+
+    def __init__(
+        self,
+        windows: pd.DataFrame,
+        attribution: pd.DataFrame,
+        frames: Mapping[int, Mapping[Engine, DecidingFrame]],
+        other_process_ns: IntArray,
+        run: RunFacts,
+    ) -> None:
+        self.names: list[str] = _names(attribution, run.requested, len(windows))
+        self._run = run
+        self._shares = SharesByWindow(attribution)
+        self._frames = frames
+        self._lengths: list[int] = (windows["end_ns"] - windows["start_ns"]).tolist()
+        self._other_process: list[int] = other_process_ns.tolist()
+        self._is_call: list[bool] = (~windows["source"].isin(GIVEN_SOURCES)).tolist()
+        self._is_engine_time: list[bool] = windows["source"].isin(ANE_TABLES).tolist()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, index: int) -> Verdict: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Verdict, ...]: ...
+    def __getitem__(self, index: int | slice) -> Verdict | tuple[Verdict, ...]:
+        if isinstance(index, slice):
+            return tuple(self[row] for row in range(*index.indices(len(self))))
+        row = index if index >= 0 else index + len(self)
+        if not 0 <= row < len(self):
+            raise IndexError(index)
+        facts = WindowFacts(
+            self._lengths[row],
+            self._shares.get(row, ()),
+            self._frames.get(row, {}),
+            self._other_process[row],
+            self._is_call[row],
+            self._is_engine_time[row],
         )
-        runtime = sum(share.samples for share in shares if share.engine is Engine.RUNTIME)
-        without = sum(share.samples for share in shares if share.engine is Engine.UNKNOWN)
-        if preparing:
-            load = f"{preparing} of {total} samples load or compile for an engine"
-            return f"{load}, none runs an inference on one"
-        if runtime:
-            return f"{runtime} of {total} samples are in an ML runtime, and none shows which engine it used"
-        if without == total:
-            return f"none of the {total} samples has a stack with symbols"
-        return f"none of the {total} samples shows an ML runtime or an engine"
+        return verdict_of(row, facts, self._run)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Verdicts):
+            return NotImplemented
+        return self.names == other.names and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def order(self, window: int) -> tuple[Engine, ...]:
+        """Return the engines of a window in their order, without building its verdict."""
+        return self._run.transitions.order(window)
 
 
-def _amount(part: _Part, facts: Facts) -> str:
-    """Return ``measured, 83 % of 4.1 ms`` or ``12 samples``."""
-    if part.busy_ns:
-        if facts.of_engine and part.busy_ns == facts.length_ns:
-            # The window is the interval itself: 100 % would add nothing.
-            return f"measured, {format_ms_or_us(part.busy_ns)}"
-        large = 100 * part.busy_ns >= facts.length_ns
-        share = format_percent(part.busy_ns / facts.length_ns) if large else format_ms_or_us(part.busy_ns)
-        return f"measured, {share} of {format_ms_or_us(facts.length_ns)}"
-    if part.samples:
-        return plural(part.samples, "sample")
-    return "a request that Core ML reported"
+def _names(attribution: pd.DataFrame, requested: frozenset[Engine], count: int) -> list[str]:
+    """Return the verdict of every window by the rule of ``verdict_of``, without a loop over windows.
+
+    Each window has one bit per engine that served it; the bits' number is the position in a list of verdicts.
+    """
+    inference = attribution["phase"].isin([str(phase) for phase in INFERENCE])
+    rows = attribution[inference.to_numpy(bool) & (attribution["window_id"] >= 0).to_numpy(bool)]
+    busy = (rows["busy_ns"].fillna(0) > 0).to_numpy(bool)
+    waiting = (rows["waiting_ns"].fillna(0) > 0).to_numpy(bool)
+    seen = busy | (rows["samples"] > 0).to_numpy(bool)
+    served = np.zeros(count, np.int64)
+    for bit, engine in enumerate(SERVING):
+        is_engine = (rows["engine"] == engine).to_numpy(bool)
+        marked = is_engine & (seen | waiting if engine in requested else seen)
+        served[rows["window_id"].to_numpy(np.int64)[marked]] |= 1 << bit
+    named = [MIXED] * (1 << len(SERVING))
+    named[0] = UNKNOWN
+    for bit, engine in enumerate(SERVING):
+        named[1 << bit] = str(engine)
+    return [named[bits] for bits in served.tolist()]

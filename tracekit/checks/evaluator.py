@@ -88,7 +88,7 @@ class MetricEvaluator:
     # Of the whole recording --------------------------------------------------------------------------------
 
     def _issues(self, code: str) -> MetricValue:
-        issues = self._observations.analysis.issues
+        issues = self._observations.analysis.diagnostics
         if code == "error":
             matches = [issue for issue in issues if is_damage(issue)]
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.model.trace import Issue
 
 ISSUE_CODES: tuple[str, ...] = (
@@ -95,6 +96,6 @@ DAMAGE: frozenset[str] = frozenset(
 """Issues about data that could not be read: warnings, because the remaining data is still usable."""
 
 
-def is_damage(issue: Issue) -> bool:
+def is_damage(issue: Issue | Diagnostic) -> bool:
     """Return whether an issue reports damage of the recording, whatever its severity."""
     return issue.severity == "error" or issue.code in DAMAGE

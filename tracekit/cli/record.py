@@ -291,6 +291,7 @@ class _Session:
         """Record once and analyse it; print the whole summary of a recording that stands alone."""
         from tracekit.cli.record_terminal import say
         from tracekit.record.messages import recording_error, saved_message
+        from tracekit.report import wording
         from tracekit.report.analysis.text import to_text
 
         recording = self._record(job)
@@ -302,7 +303,8 @@ class _Session:
         if not self._with_analysis:
             return None
         analysis = self._analyse(recording)
-        short = f"{printable(recording.bundle.name)}: {printable(analysis.summary.sentence)}\n"
+        sentence = printable(wording.headline(analysis.summary.headline))
+        short = f"{printable(recording.bundle.name)}: {sentence}\n"
         write_output(to_text(analysis, _MOST_WINDOWS) if alone else short, "-", force=False)
         if self._report:
             self._write_report(analysis, recording, "" if alone else recording.final.stem.rpartition("-")[2])

@@ -65,7 +65,7 @@ def describe_run(run: Observations) -> RunDescription:
         thermal=_hottest(run),
         windows=run.count,
         window_sources=tuple(sorted({str(source) for source in run.source})),
-        sentence=run.analysis.summary.sentence,
+        headline=run.analysis.summary.headline,
     )
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.engines.measured import Scope
-from tracekit.analysis.engines.membership import OUTSIDE
+from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.engines.spans import union
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import UNKNOWN
@@ -282,7 +282,7 @@ class Observations:
         """Return the reason why no table measured an engine."""
         names = set(_TABLES.get(engine, ()))
         tables = [
-            f"{table.source} is {table.state}, {table.remark}"
+            f"{table.source} is {table.state}: {table.use}"
             for table in self.analysis.evidence
             if set(table.source.split(", ")) & names and table.state != "rows"
         ]
@@ -306,7 +306,7 @@ class Observations:
         if spans.total_ns:
             return Amount(float(spans.total_ns), str(Basis.MEASURED))
         totals = self.analysis.totals
-        rows = totals[(totals["window_id"] == OUTSIDE) & (totals["phase"] == phase)]
+        rows = totals[(totals["window_id"] == UNASSIGNED) & (totals["phase"] == phase)]
         sampled = rows["sampled_ns"].fillna(0).sum()
         if sampled and model:
             return Amount(None, missing=f"only samples show a {phase}, and they do not name the model")

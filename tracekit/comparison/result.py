@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tracekit.analysis.summary import Headline
 from tracekit.comparison.observations import Unit
 
 Judgement: TypeAlias = Literal["higher", "lower", "within the noise", "too few to tell", "not measurable"]
@@ -30,7 +31,7 @@ class RunDescription:
     thermal: str
     windows: int
     window_sources: tuple[str, ...]
-    sentence: str
+    headline: Headline
 
 
 @dataclass(frozen=True)

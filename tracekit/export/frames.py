@@ -13,6 +13,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.export.view import MAX_NAME, window_of_samples
 from tracekit.model.columns import NULLABLE, IntArray, categorical, with_missing
 from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.report import wording
 from tracekit.text import clip, printable
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -77,7 +78,10 @@ def windows_table(analysis: Analysis) -> pd.DataFrame:
     windows = analysis.window_rows
     threads = windows["thread_id"].to_numpy(np.int64)
     times = analysis.times.drop(columns="window_id").reset_index(drop=True)
-    verdicts = {name: [getattr(one, name) for one in analysis.verdicts] for name in ("verdict", "why")}
+    verdicts = {
+        "verdict": analysis.verdicts.names,
+        "why": [wording.verdict_why(verdict) for verdict in analysis.verdicts],
+    }
     names = _taken(analysis.trace.threads["name"].tolist(), threads)
     own = windows.drop(columns="thread_id").reset_index(drop=True).assign(thread=names)
     return _nullable(pd.concat([own, pd.DataFrame(verdicts, dtype="str"), times], axis=1))

@@ -12,6 +12,7 @@ import pandas as pd
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.export.view import ExportView, clean
 from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.report import wording
 
 Details: TypeAlias = dict[str, str | int]
 
@@ -39,7 +40,7 @@ def window_spans(view: ExportView) -> list[Span]:
     for row, name, verdict in zip(rows, view.windows[:-1], view.analysis.verdicts, strict=True):
         details: Details = {
             "verdict": verdict.verdict,
-            "why": clean(verdict.why),
+            "why": clean(wording.verdict_why(verdict)),
             "model": clean(row["model"]),
         }
         if not row["model"]:

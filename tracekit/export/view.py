@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.membership import OUTSIDE
+from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.result import Analysis
 from tracekit.errors import InputError, UsageError
 from tracekit.model.columns import IntArray
@@ -189,6 +189,6 @@ def window_of_samples(analysis: Analysis) -> IntArray:
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     last = np.argsort(rank[members.window], kind="stable")
-    found = np.full(len(analysis.trace.samples), OUTSIDE, np.int64)
+    found = np.full(len(analysis.trace.samples), UNASSIGNED, np.int64)
     found[members.sample[last]] = members.window[last]
     return found

@@ -73,11 +73,11 @@ def _foreign_labels(held: InMemorySource) -> dict[str, str]:
             continue
         try:
             trace = trace_of(held, run.info.run)
-            unclaimed = analyze(trace).measured.owner.unclaimed
+            unclaimed = analyze(trace).measured.owner.unattributed
         except TracekitError:  # no analysis: nothing tells whose the labels are
             continue
         rows = trace.intervals
-        labels |= {str(one) for one in rows["label"][Owners(rows, not unclaimed).foreign].unique()}
+        labels |= {str(one) for one in rows["label"][Owners(rows, not unclaimed).other_process].unique()}
         models |= {str(one) for one in rows["model"].unique()}
     prefix = "other"
     while prefix in models:

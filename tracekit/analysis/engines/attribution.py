@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import INFERENCE, grouped, sums
+from tracekit.analysis.engines.codes import BASES, INFERENCE, grouped, sums
 from tracekit.analysis.engines.measured import Measured, is_work, rows_by
-from tracekit.analysis.engines.membership import OUTSIDE, Membership
+from tracekit.analysis.engines.membership import UNASSIGNED, Membership
 from tracekit.analysis.engines.spans import Spans, union
 from tracekit.analysis.engines.waiting import AWAITED, Waiting
 from tracekit.analysis.windows.window import GIVEN_SOURCES
@@ -22,7 +22,6 @@ from tracekit.model.columns import ATTRIBUTION, IntArray, categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
 
-BASES: tuple[Basis, ...] = tuple(Basis)
 Codes: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
@@ -231,7 +230,7 @@ def _amounts(
     windows: pd.DataFrame, amounts: Iterator[Amounts], measured: frozenset[Engine]
 ) -> tuple[IntArray, IntArray]:
     """Return amounts by key; a zero is kept where it is a finding: of execution on a measured engine."""
-    ids = np.append(windows["window_id"].to_numpy(np.int64), OUTSIDE)
+    ids = np.append(windows["window_id"].to_numpy(np.int64), UNASSIGNED)
     keys, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for one in amounts:
         finding = one.engine in measured and one.phase is Phase.EXECUTE

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Engine, Phase
+from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Basis, Engine, Phase
 
+BASES: tuple[Basis, ...] = tuple(Basis)
 INFERENCE = frozenset(phase for phase in Phase if phase.is_inference)
 """The phases that count towards a verdict."""
 _EXACT = 2**52  # floats hold whole numbers up to here

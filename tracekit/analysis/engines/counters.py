@@ -10,7 +10,7 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, sums
 from tracekit.analysis.engines.measured import rows_by
-from tracekit.analysis.engines.membership import NOBODY, Membership
+from tracekit.analysis.engines.membership import NO_WINDOWS, Membership
 from tracekit.model.columns import Columns, categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES
@@ -32,7 +32,7 @@ _MISPREDICTED = ("BRANCH_MISPRED_NONSPEC", "BR_MISP_RETIRED.ALL_BRANCHES")
 def count_events(trace: Trace, labels: SampleLabels, members: Membership) -> pd.DataFrame:
     """Return the counters' sums (``EVENT_COUNTS``), one row per window × engine × event with samples."""
     names = [str(name) for name in trace.counters.columns]
-    sample, window = members.with_outside(len(trace.samples)) if names else NOBODY.with_outside(0)
+    sample, window = members.with_outside(len(trace.samples)) if names else NO_WINDOWS.with_outside(0)
     distinct, at = grouped((window + 1) * len(ENGINES) + labels.engine[sample])
     values = [sums(at, trace.counters[name].to_numpy(np.int64)[sample], len(distinct)) for name in names]
     window_of, engine_of = np.divmod(np.repeat(distinct, len(names)), len(ENGINES))

@@ -53,7 +53,7 @@ class Measured:
     """The intervals of a trace as disjoint spans by engine, phase, process and model.
 
     ``pids`` are the processes that the analysis is about; none is any. Windows may be of further processes.
-    ``ane_is_ours`` is False where the target's stacks speak against it, see ``ane_may_be_ours``.
+    ``ane_is_target`` is False where the target's stacks speak against it, see ``ane_may_be_target``.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Measured:
         trace: Trace,
         pids: frozenset[int],
         window_pids: Iterable[int] = (),
-        ane_is_ours: bool = True,
+        ane_is_target: bool = True,
     ) -> None:
         frame = trace.intervals
         hardware = frame["source"].isin((*ANE_TABLES, *GPU_TABLES)).to_numpy(bool)
@@ -72,7 +72,7 @@ class Measured:
         self._frame = frame[~(hardware & ~marked & nested)]
         self._pids = pids
         self._every = pids | {int(pid) for pid in window_pids if pid >= 0} if pids else pids
-        self.owner = Owners(self._frame, ane_is_ours)
+        self.owner = Owners(self._frame, ane_is_target)
         self._unions: dict[tuple[Scope, Key], Spans] = {}
 
     @cached_property
@@ -132,13 +132,13 @@ class Measured:
         return self.spans(Scope(self._every, ""), key)
 
     @cached_property
-    def foreign(self) -> Spans:
+    def other_process(self) -> Spans:
         """When the ANE ran models that are none of the target's."""
-        rows = self._frame[self.owner.foreign & (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)]
+        rows = self._frame[self.owner.other_process & (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)]
         return _spans(rows)
 
     @property
-    def gpu_rows_of_nobody(self) -> int:
+    def gpu_rows_without_process(self) -> int:
         """How many rows of the GPU's system-wide table name no process, and count for the target."""
         of_nobody = (self._frame["source"] == GPU_INTERVALS) & (self._frame["pid"] < 0)
         return int(of_nobody.sum())
@@ -152,7 +152,7 @@ class Measured:
         """True where Core ML's rows say when its requests to this engine were under way."""
         return (engine, Phase.WAIT) in self.keys
 
-    def rows_of_others(self, source: str) -> int:
+    def rows_of_other_processes(self, source: str) -> int:
         """Return how many rows of a table name a process that is not the target; 0 without a target."""
         if not self._pids:
             return 0
@@ -161,7 +161,7 @@ class Measured:
 
     @cached_property
     def _lanes(self) -> dict[tuple[Key, int, str], Spans]:
-        frame = self._frame.assign(owner_model=self.owner.model)[~self.owner.foreign]
+        frame = self._frame.assign(owner_model=self.owner.model)[~self.owner.other_process]
         lanes = {}
         for (engine, phase, pid, model), at in rows_by(frame, "engine", "phase", "pid", "owner_model"):
             key = Engine(engine), None if pd.isna(phase) else Phase(phase)
@@ -189,14 +189,14 @@ class Owners:
     """Which model each interval worked for, as far as rows and labels say.
 
     ``model`` is "" where nothing tells. Where Core ML names the target's models, ANE labels are compared with
-    them, and ``foreign`` marks labels that fit none; when no label at all fits one, the two tables name
+    them, and ``other_process`` marks labels that fit none; when no label at all fits one, the two tables name
     models differently (``unmatched``), and nothing is called foreign. Without Core ML's names, a label's own
     model tells models apart, but not processes; where the target's stacks speak against the Neural Engine
-    (``ane_is_ours`` is False), all of its rows are foreign (``unclaimed``). ``known`` are the models by which
-    windows can be told apart.
+    (``ane_is_target`` is False), all of its rows are another process's (``unattributed``). ``known`` are the
+    models by which windows can be told apart.
     """
 
-    def __init__(self, frame: pd.DataFrame, ane_is_ours: bool = True) -> None:
+    def __init__(self, frame: pd.DataFrame, ane_is_target: bool = True) -> None:
         core_ml = (frame["source"] == CORE_ML).to_numpy(bool)
         named = frame["model"].astype("str").to_numpy(object)
         inner = core_ml & (frame["depth"] > 0).to_numpy(bool)
@@ -205,15 +205,15 @@ class Owners:
         self.named_by_core_ml = bool(models or parts)
         is_ane = frame["source"].isin(ANE_TABLES).to_numpy(bool)
         self.model = np.full(len(frame), "", object)
-        self.foreign: BoolArray = np.zeros(len(frame), bool)
+        self.other_process: BoolArray = np.zeros(len(frame), bool)
         self.unmatched = False
-        self.unclaimed = False
+        self.unattributed = False
         self.model[core_ml & ~inner] = named[core_ml & ~inner]
         if self.named_by_core_ml:
             self._compare(frame["label"].astype("str").to_numpy(object)[is_ane], is_ane, models, parts)
-        elif not ane_is_ours:
-            self.foreign = is_ane
-            self.unclaimed = bool(is_ane.any())
+        elif not ane_is_target:
+            self.other_process = is_ane
+            self.unattributed = bool(is_ane.any())
         else:
             self.model[is_ane] = named[is_ane]
             models = set(named[is_ane]) - {""}
@@ -227,7 +227,7 @@ class Owners:
         if any(one is not None for one in found):
             told = [one if one in models else "" for one in found]  # a part is of whichever model has it
             self.model[is_ane] = np.array(told, object)[at]
-            self.foreign[is_ane] = np.array([one is None for one in found])[at]
+            self.other_process[is_ane] = np.array([one is None for one in found])[at]
         else:
             self.unmatched = bool(len(distinct))
 
@@ -240,7 +240,7 @@ def owner_of(label: str, models: set[str]) -> str | None:
     return next((label[:end] for end in reversed(ends) if label[:end] in models), None)
 
 
-def ane_may_be_ours(labels: SampleLabels) -> bool:
+def ane_may_be_target(labels: SampleLabels) -> bool:
     """Return False where the target's stacks speak against it that the ANE worked for the target.
 
     They do if most of them have symbols, none shows the Neural Engine in any phase, and either

@@ -13,7 +13,7 @@ from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 
-OUTSIDE = -1
+UNASSIGNED = -1
 """The ``window_id`` of what lies in no window."""
 _MOST_PAIRS = 200_000_000
 
@@ -34,11 +34,11 @@ class Membership:
         outside = np.ones(count, bool)
         outside[self.sample] = False
         rest = np.flatnonzero(outside)
-        nowhere = np.full(len(rest), OUTSIDE, np.int64)
+        nowhere = np.full(len(rest), UNASSIGNED, np.int64)
         return np.concatenate([self.sample, rest]), np.concatenate([self.window, nowhere])
 
 
-NOBODY = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))
+NO_WINDOWS = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) -> Membership:

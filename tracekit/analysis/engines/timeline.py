@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.attribution import BASES, scopes_of, waits_of
-from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, sums
+from tracekit.analysis.engines.attribution import scopes_of, waits_of
+from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase, sums
 from tracekit.analysis.engines.measured import Measured, is_work
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.spans import NOTHING, Spans, held_twice, union, union_by_group
@@ -186,7 +186,7 @@ class Timeline:
                     "idle_ns": _known(idle, known),
                     "preparing_ns": preparing,
                     "preparing_basis": categorical(np.where(preparing > 0, basis, -1), BASES),
-                    "foreign_ns": self._measured.foreign.within(self._starts, self._ends),
+                    "foreign_ns": self._measured.other_process.within(self._starts, self._ends),
                 }
             ),
             "times",

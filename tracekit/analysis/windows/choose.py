@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
+from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
-from tracekit.analysis.engines.measured import ane_may_be_ours
 from tracekit.analysis.engines.spans import Spans
 from tracekit.analysis.windows.stacks import Inferred, windows_from_stacks
 from tracekit.analysis.windows.tables import (
@@ -22,7 +22,7 @@ from tracekit.analysis.windows.tables import (
 from tracekit.analysis.windows.window import Window, sampling_period_ns, whole_run
 from tracekit.errors import UsageError
 from tracekit.model.columns import IntArray
-from tracekit.model.trace import Issue, Trace
+from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
 
 WindowSource: TypeAlias = Literal["auto", "coreml", "foundation-models", "ane", "stacks", "run"]
@@ -37,10 +37,10 @@ _FROM_TABLES: dict[str, tuple[Callable[[Trace, frozenset[int]], list[Window]], s
 
 @dataclass(frozen=True)
 class Choice:
-    """The windows of an analysis, and what a reader of them must know."""
+    """The windows of an analysis, and what limits them."""
 
     windows: list[Window]
-    issues: tuple[Issue, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def choose_windows(
@@ -49,19 +49,22 @@ def choose_windows(
     wanted: WindowSource | Sequence[Window],
     signposts: Sequence[str],
     pids: frozenset[int],
+    ane_is_target: bool = True,
 ) -> Choice:
     """Return the windows to attribute to.
 
     "auto" takes Core ML's predictions, else Foundation Models' requests, else ANE intervals, each with the
     calls on stacks that none of them covers; else stacks; else the whole run. ``signposts`` are patterns that
-    choose signpost intervals instead. ``pids`` are the processes that the analysis is about. Raises
-    ``UsageError`` when the recording lacks what was asked for, and for windows that end before they start.
+    choose signpost intervals instead. ``pids`` are the processes that the analysis is about;
+    ``ane_is_target`` is False where their stacks show that the Neural Engine's work is another process's.
+    Raises ``UsageError`` when the recording lacks the chosen source, and for windows that end before they
+    start.
     """
     if not isinstance(wanted, str):
         backwards = next((one for one in wanted if one.end_ns < one.start_ns), None)
         if backwards:
             raise UsageError(f"The window '{backwards.label}' ends before it starts.")
-        return Choice(list(wanted), tuple(_outside(trace, wanted)))
+        return Choice(list(wanted), tuple(_outside_recording(trace, wanted)))
     if wanted not in WINDOW_SOURCES:
         raise UsageError(f"'{wanted}' is no source of windows. Choose one of {', '.join(WINDOW_SOURCES)}.")
     if signposts:
@@ -73,14 +76,14 @@ def choose_windows(
         return _asked_for(trace, labels, wanted, inferred, pids)
     if wanted == "auto":
         for source, (find, _) in _FROM_TABLES.items():
-            if source == "ane" and not ane_may_be_ours(labels):
+            if source == "ane" and not ane_is_target:
                 continue
             windows = find(trace, pids)
             if windows:
                 return _fused(trace, labels, source, windows, inferred)
     at_work = bool(labels.is_ml.any()) or _measured_work(trace)
     whole = [whole_run(trace)] if at_work and not inferred.windows else []
-    return Choice(inferred.windows or whole, tuple(_caveats(inferred, at_work)))
+    return Choice(inferred.windows or whole, tuple(_stack_diagnostics(inferred, at_work)))
 
 
 def _measured_work(trace: Trace) -> bool:
@@ -102,11 +105,10 @@ def _asked_for(
         )
     windows = bind_threads(trace, windows, inferred.windows)
     left = _untouched(windows, inferred.windows)
-    issues = list(_ane_caveats(trace, labels, windows)) if wanted == "ane" else []
+    diagnostics = _ane_diagnostics(trace, labels, windows) if wanted == "ane" else []
     if left:
-        text = f"{len(left)} prediction calls on stacks lie outside these windows, and are not listed"
-        issues.append(Issue("warning", "calls-outside-windows", text, len(left)))
-    return Choice(windows, tuple(issues))
+        diagnostics.append(Diagnostic("warning", "calls-outside-windows", len(left)))
+    return Choice(windows, tuple(diagnostics))
 
 
 def _with_threads(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Window]:
@@ -119,16 +121,10 @@ def _fused(
     """Return measured windows, and the calls on stacks that none of them touches: no call is lost."""
     windows = bind_threads(trace, windows, inferred.windows)
     left = _untouched(windows, inferred.windows)
-    issues = []
-    if left:
-        text = (
-            f"{len(left)} prediction calls on stacks lie outside every window that a table measured; they are"
-            " windows as well, inferred from stacks"
-        )
-        issues.append(Issue("info", "windows-from-stacks-too", text, len(left)))
+    diagnostics = [Diagnostic("info", "windows-from-stacks-too", len(left))] if left else []
     if source == "ane":
-        issues += _ane_caveats(trace, labels, [*windows, *left])
-    return Choice([*windows, *left], tuple(issues))
+        diagnostics += _ane_diagnostics(trace, labels, [*windows, *left])
+    return Choice([*windows, *left], tuple(diagnostics))
 
 
 def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
@@ -150,24 +146,16 @@ def _may_be(window: Window, pid: int, thread: int) -> bool:
     )
 
 
-def _ane_caveats(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Issue]:
-    """Say what windows from ANE intervals leave out."""
-    text = (
-        "windows are the Neural Engine's intervals: from the first to the last interval of a prediction,"
-        " without what the host does before and after; choose the calls with --windows stacks"
-    )
-    held = Spans.of(*_edges(windows))
+def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
+    """Return what windows from ANE intervals leave out."""
+    covered = Spans.of(*_edges(windows))
     times = trace.samples["time_ns"].to_numpy(np.int64)
-    other = is_phase(labels.phase, *INFERENCE) & is_engine(labels.engine, Engine.CPU, Engine.GPU)
-    lost = int((other & (held.within(times, times + 1) == 0)).sum())
-    issues = [Issue("info", "windows-from-ane", text)]
-    if lost:
-        text = (
-            f"{lost} samples of inference on the CPU or the GPU lie in prediction calls, but outside the"
-            " Neural Engine's windows: see them with --windows stacks"
-        )
-        issues.append(Issue("warning", "inference-outside-windows", text, lost))
-    return issues
+    elsewhere = is_phase(labels.phase, *INFERENCE) & is_engine(labels.engine, Engine.CPU, Engine.GPU)
+    outside = int((elsewhere & (covered.within(times, times + 1) == 0)).sum())
+    diagnostics = [Diagnostic("info", "windows-from-ane")]
+    if outside:
+        diagnostics.append(Diagnostic("warning", "inference-outside-windows", outside))
+    return diagnostics
 
 
 def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
@@ -204,40 +192,27 @@ def _edges(windows: Sequence[Window]) -> tuple[IntArray, IntArray]:
     )
 
 
-def _caveats(inferred: Inferred, at_work: bool) -> list[Issue]:
-    """Return what a reader of inferred windows must know."""
-    caveats = []
+def _stack_diagnostics(inferred: Inferred, at_work: bool) -> list[Diagnostic]:
+    """Return what limits windows that are inferred from stacks."""
+    diagnostics = []
     if inferred.bridged:
-        text = (
-            f"in {inferred.bridged} places a window goes on over a hole without samples (the longest is"
-            f" {inferred.longest_ns / 1e6:.1f} ms), because the sample before it hands work to an engine or"
-            " waits; the call may have ended there and another begun"
-        )
-        caveats.append(Issue("info", "holes-bridged", text, inferred.bridged))
+        numbers = {"longest_ns": inferred.longest_ns}
+        diagnostics.append(Diagnostic("info", "holes-bridged", inferred.bridged, numbers))
     if inferred.windows:
-        text = (
-            "windows are inferred from prediction calls on stacks: inferences that follow one another without"
-            " a sample in between cannot be told apart, and count as one window"
-        )
-        caveats.append(Issue("info", "windows-inferred", text))
+        diagnostics.append(Diagnostic("info", "windows-inferred"))
     elif at_work:
-        text = "no prediction call is known; the whole run is one window"
-        caveats.append(Issue("info", "no-prediction-calls", text))
-    return caveats
+        diagnostics.append(Diagnostic("info", "no-prediction-calls"))
+    return diagnostics
 
 
-def _outside(trace: Trace, windows: Sequence[Window]) -> list[Issue]:
-    """Say it when windows of the user's own lie where nothing was recorded."""
+def _outside_recording(trace: Trace, windows: Sequence[Window]) -> list[Diagnostic]:
+    """Return the user's windows that lie where nothing was recorded."""
     run = whole_run(trace)
     tables = [frame for frame in (trace.intervals, trace.signposts) if len(frame)]
-    first_ns = min([run.start_ns, *(int(frame["start_ns"].min()) for frame in tables)])
-    last_ns = max([run.end_ns, *(int(frame["end_ns"].max()) for frame in tables)])
-    run = replace(run, start_ns=first_ns, end_ns=last_ns)
-    outside = [one for one in windows if one.start_ns >= run.end_ns or one.end_ns <= run.start_ns]
+    start_ns = min([run.start_ns, *(int(frame["start_ns"].min()) for frame in tables)])
+    end_ns = max([run.end_ns, *(int(frame["end_ns"].max()) for frame in tables)])
+    outside = [window for window in windows if window.start_ns >= end_ns or window.end_ns <= start_ns]
     if not outside:
         return []
-    text = (
-        f"{len(outside)} of {len(windows)} windows lie outside the recording, which lasts from"
-        f" {run.start_ns / 1e6:,.3f} ms to {run.end_ns / 1e6:,.3f} ms (the first is '{outside[0].label}')"
-    )
-    return [Issue("warning", "window-outside", text, len(outside))]
+    numbers = {"windows": len(windows), "start_ns": start_ns, "end_ns": end_ns, "label": outside[0].label}
+    return [Diagnostic("warning", "window-outside", len(outside), numbers)]

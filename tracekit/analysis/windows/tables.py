@@ -46,7 +46,7 @@ def _windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Wi
     ]
 
 
-def ane_windows(trace: Trace, pids: frozenset[int], ane_is_ours: bool = True) -> list[Window]:
+def ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) -> list[Window]:
     """Return one window per run of the Neural Engine's intervals in which no label comes twice.
 
     A partitioned model has one interval per segment, each with its own label: where a label comes again,
@@ -54,8 +54,8 @@ def ane_windows(trace: Trace, pids: frozenset[int], ane_is_ours: bool = True) ->
     each. Nothing in the table says whose the work is; rows that ``Owners`` calls foreign are left out.
     """
     frame = trace.intervals
-    owners = Owners(frame, ane_is_ours)
-    ours = ~owners.foreign & frame["source"].isin(ANE_TABLES).to_numpy(bool)
+    owners = Owners(frame, ane_is_target)
+    ours = ~owners.other_process & frame["source"].isin(ANE_TABLES).to_numpy(bool)
     work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
     rows = frame.assign(owner=np.where(owners.model == "", frame["model"].astype("str"), owners.model))
     rows = rows[ours & work & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]

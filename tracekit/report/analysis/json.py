@@ -13,13 +13,15 @@ import pandas as pd
 import tracekit
 from tracekit.analysis.availability import Evidence
 from tracekit.analysis.classification.frame_names import has_symbol
-from tracekit.analysis.engines.attribution import Share, SharesByWindow
+from tracekit.analysis.engines.attribution import SharesByWindow
 from tracekit.analysis.engines.counters import ratios
-from tracekit.analysis.engines.membership import OUTSIDE
+from tracekit.analysis.engines.totals import EngineTotals, engine_totals
 from tracekit.analysis.result import Analysis
+from tracekit.analysis.summary import Summary
 from tracekit.analysis.windows.window import numbered_windows
-from tracekit.model.trace import Trace, WeightUnit
-from tracekit.model.vocabulary import ENGINES, ML_ENGINES, Engine
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINES, ML_ENGINES
+from tracekit.report import wording
 
 SCHEMA = "tracekit-analysis/1"
 
@@ -32,7 +34,6 @@ def to_json(analysis: Analysis) -> str:
 def to_dict(analysis: Analysis) -> dict[str, Any]:
     """Return the document as plain data."""
     trace = analysis.trace
-    totals = SharesByWindow(analysis.totals).get(OUTSIDE, [])
     return {
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
@@ -42,16 +43,23 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
             name: None if by is None else str(by) for name, by in asdict(analysis.selection).items()
         },
         "samples": _samples(trace),
-        "engines": _engines(totals, ENGINES, trace.weight_unit, analysis.measured.engines),
+        "engines": _engines(analysis.engine_totals),
         "evidence": [_evidence(one) for one in analysis.evidence],
         "windows": _windows(analysis),
-        "summary": asdict(analysis.summary),
-        "issues": [asdict(issue) for issue in analysis.issues],
+        "summary": _summary(analysis.summary),
+        "issues": [asdict(issue) for issue in wording.issues(analysis.diagnostics)],
     }
 
 
-def _evidence(one: Evidence) -> dict[str, Any]:
-    return {**asdict(one), "note": f"{one.shows}; {one.remark}"}
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    document = wording.evidence_document(evidence)
+    return {**document, "note": f"{document['shows']}; {document['remark']}"}
+
+
+def _summary(summary: Summary) -> dict[str, Any]:
+    numbers = {name: value for name, value in vars(summary).items() if name != "headline"}
+    models = {name: asdict(durations) for name, durations in summary.models.items()}
+    return {**numbers, "models": models, "sentence": wording.headline(summary.headline)}
 
 
 def _recording(trace: Trace) -> dict[str, Any]:
@@ -92,49 +100,28 @@ def _samples(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _engines(
-    shares: Sequence[Share], engines: Sequence[Engine], unit: WeightUnit, measured: frozenset[Engine]
-) -> dict[str, Any]:
-    """Return engine → numbers; null where nothing measured or inferred them.
-
-    ``busy_ns`` is work for inferences: compile and load stand in their phases.
-    """
-    no_time = 0 if unit == "ns" else None
-    document: dict[str, Any] = {}
-    for engine in engines:
-        own = [share for share in shares if share.engine is engine]
-        busy = [share.busy_ns for share in own if share.busy_ns is not None and _is_serving(share)]
-        waiting = [share.waiting_ns for share in own if share.waiting_ns is not None]
-        bases = [str(share.waiting_basis) for share in own if share.waiting_basis is not None]
-        document[str(engine)] = {
-            "samples": sum(share.samples for share in own),
-            "sampled_ns": _sum_or_null([share.sampled_ns for share in own], no_time),
-            "busy_ns": sum(busy) if busy or engine in measured else None,
-            "waiting_ns": sum(waiting) if waiting else None,
-            "waiting_basis": bases[0] if bases else None,
-            "weight": sum(share.weight for share in own),
+def _engines(totals: Sequence[EngineTotals]) -> dict[str, Any]:
+    """Return engine → numbers; null where nothing measured or inferred them."""
+    return {
+        str(engine.engine): {
+            "samples": engine.samples,
+            "sampled_ns": engine.sampled_ns,
+            "busy_ns": engine.busy_ns,
+            "waiting_ns": engine.waiting_ns,
+            "waiting_basis": engine.waiting_basis and str(engine.waiting_basis),
+            "weight": engine.weight,
             "phases": {
                 str(share.phase): {
                     "samples": share.samples,
                     "sampled_ns": share.sampled_ns,
                     "busy_ns": share.busy_ns,
                 }
-                for share in own
+                for share in engine.phases
                 if share.phase is not None
             },
         }
-    return document
-
-
-def _is_serving(share: Share) -> bool:
-    return share.phase is None or share.is_inference
-
-
-def _sum_or_null(amounts: Sequence[int | None], of_nothing: int | None) -> int | None:
-    known = [amount for amount in amounts if amount is not None]
-    if not amounts:
-        return of_nothing
-    return sum(known) if len(known) == len(amounts) else None
+        for engine in totals
+    }
 
 
 def _windows(analysis: Analysis) -> list[dict[str, Any]]:
@@ -161,7 +148,7 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "thread": thread_label(analysis.trace, window.thread_id),
                 "source": window.source,
                 "basis": str(window.basis),
-                "engines": _engines(own, listed, unit, measured),
+                "engines": _engines(engine_totals(own, listed, unit, measured)),
                 "times": {
                     name: None if pd.isna(value) else value
                     for name, value in times[number].items()
@@ -171,8 +158,8 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "counters": events.get(number, {}),
                 "metrics": metrics.get(number, {}),
                 "verdict": verdict.verdict,
-                "sentence": verdict.short,
-                "why": verdict.why,
+                "sentence": wording.verdict_sentence(verdict),
+                "why": wording.verdict_why(verdict),
             }
         )
     return documents

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given
+from tracekit.report import wording
 from tracekit.report.analysis.text import recording_facts
 from tracekit.report.markdown_text import plain
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
@@ -27,7 +28,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
     extras = extras or Extras()
     parts = [
         f"### {_said(extras.title or analysis.trace.info.name)}",
-        f"**{_said(analysis.summary.sentence)}**",
+        f"**{_said(wording.headline(analysis.summary.headline))}**",
         _said(extras.note, _LONGEST_NOTE) if extras.note else "",
         f"<{extras.web_link}>" if extras.web_link else "",
         _engines(analysis),
@@ -121,8 +122,8 @@ def _stack(stack: HeavyStack, unit: str) -> str:
 
 
 def _issues(analysis: Analysis) -> str:
-    issues = [issue for issue in analysis.issues if issue.severity != "info"][:_MOST_ISSUES]
-    return "\n".join(f"- {issue.severity}: {_said(issue.message)}" for issue in issues)
+    issues = [issue for issue in wording.issues(analysis.diagnostics) if issue.severity != "info"]
+    return "\n".join(f"- {issue.severity}: {_said(issue.message)}" for issue in issues[:_MOST_ISSUES])
 
 
 def _recording(analysis: Analysis, extras: Extras) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tracekit.analysis.engines.attribution import Share, SharesByWindow
 from tracekit.analysis.engines.counters import ratios
-from tracekit.analysis.engines.membership import OUTSIDE
+from tracekit.analysis.engines.totals import EngineTotals, samples_by_phase
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
-from tracekit.model.trace import Trace, WeightUnit
-from tracekit.model.vocabulary import ENGINES, SERVING, Engine, Phase
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import SERVING, Engine, Phase
+from tracekit.report import wording
 from tracekit.report.analysis.text_windows import windows_text
-from tracekit.text import align, format_weight, plural, printable, wrap
+from tracekit.text import align, format_ms, format_weight, plural, printable, wrap
 
 MAX_WINDOWS = 40
 _MOST_EVENTS = 8
@@ -23,7 +21,7 @@ _MARK = {"info": "-", "warning": "!", "error": "!!"}
 def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
     """Return the summary; at most ``max_windows`` windows are listed, and what is left out is said."""
     sections = [
-        wrap(analysis.summary.sentence, ""),
+        wrap(wording.headline(analysis.summary.headline), ""),
         windows_text(analysis, max_windows),
         _engines(analysis),
         _preparing(analysis),
@@ -106,50 +104,48 @@ def _sample_fact(trace: Trace) -> str:
 
 def _engines(analysis: Analysis) -> str:
     """List the engines over the whole run: host samples, and the measured time where there is any."""
-    shares = SharesByWindow(analysis.totals).get(OUTSIDE, [])
     unit = analysis.trace.weight_unit
-    measured = analysis.measured.reported
+    is_measured = bool(analysis.measured.reported)
     rows = []
-    for engine in ENGINES:
-        own = [share for share in shares if share.engine is engine]
-        worked = any(share.busy_ns and (share.phase is None or share.is_inference) for share in own)
-        if worked or any(share.samples for share in own):
-            busy = [_busy(own, engine in measured)] if measured else []
-            rows.append([str(engine), *busy, *_numbers(own, unit), _phases(own), _meaning(engine)])
+    for totals in analysis.engine_totals:
+        if totals.is_seen:
+            busy = [_busy(totals)] if is_measured else []
+            weight = format_ms(totals.weight, 1) if unit == "ns" else f"{totals.weight:,}"
+            numbers = [f"{totals.samples:,}", weight]
+            rows.append([str(totals.engine), *busy, *numbers, _phases(totals), _meaning(totals.engine)])
     if not rows:
         return ""
-    busy_header = ["busy"] if measured else []
+    busy_header = ["busy"] if is_measured else []
     header = ["engine", *busy_header, "samples", "host time" if unit == "ns" else unit, "phases", ""]
     right = [name in ("busy", "samples", "host time", unit) for name in header]
     table = align(header, rows, right, "  ")
     about = "host samples: who called or ran an engine on the CPU, not how long it worked"
     scope = "" if analysis.selection.thread is None else " and all threads"
-    about = f"busy is measured by tables over the whole run{scope}; {about}" if measured else about
+    about = f"busy is measured by tables over the whole run{scope}; {about}" if is_measured else about
     return f"{wrap(f'Engines ({about})', '')}\n{table}"
 
 
-def _busy(shares: Sequence[Share], is_measured: bool) -> str:
-    if not is_measured:
-        return "not measured" if shares and shares[0].engine in SERVING else ""
-    busy = sum(share.busy_ns or 0 for share in shares if share.phase is None or share.is_inference)
-    return f"{busy / 1e6:,.1f} ms"
+def _busy(totals: EngineTotals) -> str:
+    if totals.busy_ns is None:
+        return "not measured" if totals.engine in SERVING else ""
+    return format_ms(totals.busy_ns, 1)
 
 
 def _preparing(analysis: Analysis) -> str:
-    """Say what compiling and loading took, which counts towards no inference."""
-    shares = SharesByWindow(analysis.totals).get(OUTSIDE, [])
-    told = []
+    """Return the time of compiling and loading, which counts towards no inference."""
+    parts = []
     for phase in (Phase.COMPILE, Phase.LOAD):
-        own = [share for share in shares if share.phase is phase]
-        told += [
-            f"{share.engine} {phase} {share.busy_ns / 1e6:,.1f} ms (measured)"
-            for share in own
+        shares = [share for totals in analysis.engine_totals for share in totals.phases]
+        shares = [share for share in shares if share.phase is phase]
+        parts += [
+            f"{share.engine} {phase} {format_ms(share.busy_ns, 1)} (measured)"
+            for share in shares
             if share.busy_ns
         ]
-        samples = sum(share.samples for share in own)
+        samples = sum(share.samples for share in shares)
         if samples:
-            told.append(f"{samples:,} host samples of {phase}")
-    return wrap(f"Compile and load, counted apart from inferences: {', '.join(told)}", "") if told else ""
+            parts.append(f"{samples:,} host samples of {phase}")
+    return wrap(f"Compile and load, counted apart from inferences: {', '.join(parts)}", "") if parts else ""
 
 
 def _counters(analysis: Analysis) -> str:
@@ -178,19 +174,13 @@ def _metrics(trace: Trace) -> str:
     return wrap(f"Metrics (sums over the whole run; per window in the JSON): {listed}", "") if told else ""
 
 
-def _numbers(shares: Sequence[Share], unit: WeightUnit) -> list[str]:
-    weight = sum(share.weight for share in shares)
-    samples = sum(share.samples for share in shares)
-    return [f"{samples:,}", f"{weight / 1e6:,.1f} ms" if unit == "ns" else f"{weight:,}"]
-
-
-def _phases(shares: Sequence[Share]) -> str:
+def _phases(totals: EngineTotals) -> str:
     """Return ``dispatch 12, wait 6``; work without a phase shows only beside work that has one."""
-    if all(share.phase is None for share in shares if share.samples):
+    samples = samples_by_phase(totals)
+    if not any(samples):
         return ""
-    shares = [share for share in shares if share.samples]
-    ordered = sorted(shares, key=lambda share: (share.phase is None, -share.samples))
-    return ", ".join(f"{share.phase or 'other'} {share.samples:,}" for share in ordered)
+    ordered = sorted(samples.items(), key=lambda entry: (entry[0] is None, -entry[1]))
+    return ", ".join(f"{phase or 'other'} {count:,}" for phase, count in ordered)
 
 
 def _meaning(engine: Engine) -> str:
@@ -204,24 +194,26 @@ def _meaning(engine: Engine) -> str:
 
 
 def _evidence(analysis: Analysis) -> str:
-    """List what spoke; tables that could not speak go into one line per reason."""
+    """List the tables with their use; absent tables share one line per reason."""
     lines = ["Evidence"]
-    silent: dict[str, list[str]] = {}
-    for one in analysis.evidence:
-        if one.state == "absent":
-            silent.setdefault(one.remark, []).append(printable(one.source))
+    absent: dict[str, list[str]] = {}
+    for row in analysis.evidence:
+        remark = wording.remark(row)
+        if row.state == "absent":
+            absent.setdefault(remark, []).append(printable(row.source))
         else:
-            state = plural(one.rows, "row") if one.state == "rows" else "empty"
-            lines.append(wrap(f"{printable(one.source)}: {state}, {one.remark}; it shows {one.shows}", "  "))
-    lines += [wrap(f"{remark}: {', '.join(sources)}", "  ") for remark, sources in silent.items()]
+            state = plural(row.rows, "row") if row.state == "rows" else "empty"
+            text = f"{printable(row.source)}: {state}, {remark}; it shows {wording.shows(row)}"
+            lines.append(wrap(text, "  "))
+    lines += [wrap(f"{remark}: {', '.join(sources)}", "  ") for remark, sources in absent.items()]
     return "\n".join(lines)
 
 
 def _issues(analysis: Analysis) -> str:
-    if not analysis.issues:
+    if not analysis.diagnostics:
         return ""
     lines = [
         wrap(f"{_MARK[issue.severity]} {printable(issue.message)} [{issue.code}]", "  ")
-        for issue in analysis.issues
+        for issue in wording.issues(analysis.diagnostics)
     ]
-    return "\n".join(["To know", *lines])
+    return "\n".join(["Limits of this recording", *lines])

@@ -12,6 +12,7 @@ from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, numbered_win
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine
+from tracekit.report import wording
 from tracekit.text import align, clip, format_ms, printable, wrap
 
 _LABEL_WIDTH = 44
@@ -33,7 +34,7 @@ def windows_text(analysis: Analysis, most: int) -> str:
     letters: dict[str, str] = {}
     lines_of = []
     for (number, window), verdict in shown:
-        letter = letters.setdefault(verdict.reason, _letter(len(letters)))
+        letter = letters.setdefault(wording.verdict_reason(verdict), _letter(len(letters)))
         own = shares.get(number, [])
         lines_of.append(
             [

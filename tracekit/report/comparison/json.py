@@ -9,7 +9,8 @@ from typing import Any
 
 import tracekit
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.result import Comparison, Difference, Group, Side
+from tracekit.comparison.result import Comparison, Difference, Group, RunDescription, Side
+from tracekit.report import wording
 from tracekit.report.comparison.wording import sentence
 
 SCHEMA = "tracekit-compare/1"
@@ -49,7 +50,7 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
 
 
 def _side(side: Side) -> dict[str, Any]:
-    runs = [{**asdict(run), "window_sources": list(run.window_sources)} for run in side.runs]
+    runs = [_run(run) for run in side.runs]
     return {"windows": side.windows, "verdicts": side.verdicts, "runs": runs}
 
 
@@ -63,6 +64,12 @@ def _group(group: Group) -> dict[str, Any]:
         "also": [{"kind": kind, "name": name, "source": source} for kind, name, source in group.also],
         "rows": [_row(row) for row in group.rows],
     }
+
+
+def _run(run: RunDescription) -> dict[str, Any]:
+    facts = {name: value for name, value in vars(run).items() if name != "headline"}
+    sources = list(run.window_sources)
+    return {**facts, "window_sources": sources, "sentence": wording.headline(run.headline)}
 
 
 def _row(row: Difference) -> dict[str, Any]:

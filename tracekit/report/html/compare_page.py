@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tracekit.analysis.result import Analysis
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Group, Side
+from tracekit.report import wording
 from tracekit.report.comparison import wording as words
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.report.html.page import DATA_ID, document
@@ -88,7 +89,7 @@ def _runs(name: str, side: Side) -> list[list[object]]:
             run.os,
             run.template,
             f"{run.windows:,}",
-            run.sentence,
+            wording.headline(run.headline),
         ]
         for run in side.runs
     ]

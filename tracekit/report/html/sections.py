@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given, numbered_windows
 from tracekit.model.vocabulary import SERVING
+from tracekit.report import wording
 from tracekit.report.analysis.text import recording_facts
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.report.pictures.svg import to_svg
@@ -38,7 +39,7 @@ Content = Callable[[Analysis, Extras], Html]
 
 
 def _verdict(analysis: Analysis, _extras: Extras) -> Html:
-    return tag("p", analysis.summary.sentence)
+    return tag("p", wording.headline(analysis.summary.headline))
 
 
 def _evidence(analysis: Analysis, _extras: Extras) -> Html:
@@ -50,8 +51,8 @@ def _evidence(analysis: Analysis, _extras: Extras) -> Html:
             tag("span", evidence.state, class_=f"state-{evidence.state}"),
             f"{evidence.rows:,}" if evidence.rows else "",
             evidence.scope,
-            evidence.shows,
-            evidence.remark,
+            wording.shows(evidence),
+            wording.remark(evidence),
         ]
         for evidence in (*present, *absent)
     ]
@@ -84,7 +85,7 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
                 *(_busy(float(busy[index]), length) for busy in sums.busy.values()),
                 *(f"{int(sums.samples[str(engine)][index]):,}" for engine in SERVING),
                 clip(window.model or window.label, _LABEL_WIDTH),
-                verdict.why,
+                wording.verdict_why(verdict),
             ]
         )
     busy = [f"{engine} busy (measured)" for engine in sums.busy]
@@ -215,7 +216,7 @@ def _recording(analysis: Analysis, extras: Extras) -> Html:
 
 
 def _issues(analysis: Analysis, _extras: Extras) -> Html:
-    if not analysis.issues:
+    if not analysis.diagnostics:
         return tag("p", "No known limits.")
     items = [
         tag(
@@ -224,7 +225,7 @@ def _issues(analysis: Analysis, _extras: Extras) -> Html:
             f" {issue.message}",
             f" ({issue.count:,})" if issue.count > 1 else None,
         )
-        for issue in analysis.issues
+        for issue in wording.issues(analysis.diagnostics)
     ]
     return tag("ul", *items)
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tracekit.analysis.result import Analysis
 from tracekit.model.vocabulary import ENGINES
+from tracekit.report import wording
 from tracekit.report.pictures.shapes import Line, Picture, Rect, Words
 from tracekit.report.viewmodel.lanes import Track, span_lanes, thread_lanes, tracks
 from tracekit.report.viewmodel.occupancy import FULL, Plane
@@ -45,7 +46,9 @@ class _Drawing:
         self._plot = _WIDTH - _LABELS - 2 * _MARGIN
         self._bins = self._plot // _STEP
         self._picture = Picture(
-            _WIDTH, 0, f"Timeline of {analysis.trace.info.name}: {analysis.summary.sentence}"
+            _WIDTH,
+            0,
+            f"Timeline of {analysis.trace.info.name}: {wording.headline(analysis.summary.headline)}",
         )
         self._y = float(_HEAD)
         self._seen: set[str] = set()

@@ -196,7 +196,7 @@ def _are_of_target(analysis: Analysis, frame: pd.DataFrame) -> npt.NDArray[np.bo
     pid = frame["pid"].to_numpy(np.int64)
     of_target = (pid < 0) | np.isin(pid, sorted(pids)) if pids else np.ones(len(frame), bool)
     if frame["source"].isin(ANE_TABLES).any():
-        of_target &= ~Owners(frame, not analysis.measured.owner.unclaimed).foreign
+        of_target &= ~Owners(frame, not analysis.measured.owner.unattributed).other_process
     return of_target
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracekit.analysis.engines.attribution import SharesByWindow
 from tracekit.analysis.engines.counters import ratios
-from tracekit.analysis.engines.membership import OUTSIDE
+from tracekit.analysis.engines.totals import samples_by_phase
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
-from tracekit.model.vocabulary import ENGINES, Engine
+from tracekit.model.vocabulary import Engine
 
 _MOST_EVENTS = 8
 MEANINGS = {
@@ -25,34 +24,23 @@ MEANINGS = {
 
 def engine_rows(analysis: Analysis) -> list[dict[str, Any]]:
     """Return a row for each engine that was seen, over the whole run."""
-    shares = SharesByWindow(analysis.totals).get(OUTSIDE, [])
-    rows = []
-    for engine in ENGINES:
-        engine_shares = [share for share in shares if share.engine is engine]
-        busy = [
-            share.busy_ns
-            for share in engine_shares
-            if share.busy_ns is not None and (share.phase is None or share.is_inference)
-        ]
-        if not any(share.samples for share in engine_shares) and not any(busy):
-            continue
-        sampled = [share.sampled_ns for share in engine_shares if share.sampled_ns is not None]
-        rows.append(
-            {
-                "engine": str(engine),
-                "busy_ns": sum(busy) if busy or engine in analysis.measured.engines else None,
-                "samples": sum(share.samples for share in engine_shares),
-                "sampled_ns": sum(sampled) if sampled else None,
-                "weight": sum(share.weight for share in engine_shares),
-                "phases": {
-                    str(share.phase): share.samples
-                    for share in engine_shares
-                    if share.phase is not None and share.samples
-                },
-                "meaning": MEANINGS[engine],
-            }
-        )
-    return rows
+    return [
+        {
+            "engine": str(totals.engine),
+            "busy_ns": totals.busy_ns,
+            "samples": totals.samples,
+            "sampled_ns": totals.sampled_ns,
+            "weight": totals.weight,
+            "phases": {
+                str(phase): samples
+                for phase, samples in samples_by_phase(totals).items()
+                if phase is not None
+            },
+            "meaning": MEANINGS[totals.engine],
+        }
+        for totals in analysis.engine_totals
+        if totals.is_seen
+    ]
 
 
 def counter_table(analysis: Analysis) -> dict[str, Any] | None:

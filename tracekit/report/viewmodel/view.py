@@ -16,6 +16,7 @@ import tracekit
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
+from tracekit.report import wording
 from tracekit.report.analysis.text import recording_facts
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.lanes import (
@@ -109,7 +110,7 @@ class _Builder:
             "title": extras.title,
             "note": extras.note,
             "link": extras.web_link,
-            "verdict": analysis.summary.sentence,
+            "verdict": wording.headline(analysis.summary.headline),
             "duration_ns": self._duration_ns,
             "unit": trace.weight_unit,
             "engines": [str(engine) for engine in ENGINES],
@@ -136,10 +137,10 @@ class _Builder:
             "latency": latency_table(analysis),
             "heaviest": [self._heavy_stack(stack) for stack in heaviest_stacks(analysis)],
             "counters": counter_table(analysis),
-            "evidence": [asdict(row) for row in analysis.evidence],
+            "evidence": [wording.evidence_document(row) for row in analysis.evidence],
             "recording": [list(fact) for fact in recording_facts(analysis)],
             "commands": list(extras.commands),
-            "issues": [asdict(issue) for issue in analysis.issues],
+            "issues": [asdict(issue) for issue in wording.issues(analysis.diagnostics)],
         }
         return self._arrays.block({**header, "strings": self._strings.all})
 
@@ -228,8 +229,8 @@ class _Builder:
             "model": windows["model"].astype("str"),
             "source": windows["source"].astype("str"),
             "basis": windows["basis"].astype("str"),
-            "verdict": [verdict.verdict for verdict in verdicts],
-            "why": [verdict.why for verdict in verdicts],
+            "verdict": verdicts.names,
+            "why": [wording.verdict_why(verdict) for verdict in verdicts],
         }
         sums = window_sums(self._analysis)
         bases = self._analysis.attribution_rows["waiting_basis"].dropna().astype("str").unique().tolist()

@@ -1,0 +1,118 @@
+"""Transitions: the engines of each window in their order, and where in a window an engine worked.
+
+A run can have as many segments as samples: they stay columns, and only the few that a sentence names become
+records.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.engines.codes import BASES
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, Basis, Engine
+
+MOST_LISTED = 6
+"""How many transitions of a window become records; the others are counted."""
+Position: TypeAlias = Literal["", "at the same time", "start", "end", "middle", "around", "several"]
+"""Where an engine worked in a window, seen from the leading engine; "" where one of them did not work."""
+_POSITIONS: tuple[Position, ...] = ("", "at the same time", "start", "end", "middle", "around", "several")
+
+
+class Transition(NamedTuple):
+    """One stretch of a window on one engine; ``overlaps`` if it begins before the previous one ended."""
+
+    engine: Engine
+    busy_ns: int
+    basis: Basis
+    overlaps: bool
+
+
+class Transitions:
+    """A ``timeline.SEGMENTS`` frame by window; windows are numbered from 0."""
+
+    def __init__(self, segments: pd.DataFrame, windows: int) -> None:
+        self._count = windows
+        self._window = segments["window_id"].to_numpy(np.int64)
+        self._starts, self._ends, self._busy = (
+            segments[name].to_numpy(np.int64) for name in ("start_ns", "end_ns", "busy_ns")
+        )
+        self._engine = _recoded(segments["engine"], ENGINE_CODE)
+        self._basis = _recoded(segments["basis"], {basis: code for code, basis in enumerate(BASES)})
+        # The segments of window w are those from edges[w] to edges[w + 1].
+        edges = np.searchsorted(self._window, np.arange(windows + 1))
+        self._edges: list[int] = edges.tolist()
+        self._positions: dict[tuple[Engine, Engine], tuple[IntArray, IntArray]] = {}
+
+    def order(self, window: int) -> tuple[Engine, ...]:
+        """Return the engines of a window's segments."""
+        codes = self._engine[self._edges[window] : self._edges[window + 1]]
+        return tuple([ENGINES[code] for code in codes.tolist()])
+
+    def count(self, window: int) -> int:
+        """Return how many segments a window has."""
+        return self._edges[window + 1] - self._edges[window]
+
+    def first(self, window: int) -> tuple[Transition, ...]:
+        """Return a window's first segments, at most ``MOST_LISTED``."""
+        first, last = self._edges[window], self._edges[window + 1]
+        return tuple(
+            Transition(
+                ENGINES[self._engine[row]],
+                int(self._busy[row]),
+                BASES[self._basis[row]],
+                bool(row > first and self._starts[row] < self._ends[row - 1]),
+            )
+            for row in range(first, min(last, first + MOST_LISTED))
+        )
+
+    def position(self, window: int, engine: Engine, lead: Engine) -> tuple[Position, int]:
+        """Return where in a window an engine worked, seen from the leading one, and in how many stretches."""
+        if (engine, lead) not in self._positions:
+            self._positions[engine, lead] = self._positions_of(engine, lead)
+        codes, stretches = self._positions[engine, lead]
+        return _POSITIONS[codes[window]], int(stretches[window])
+
+    def _positions_of(self, engine: Engine, lead: Engine) -> tuple[IntArray, IntArray]:
+        """Return the code of the position, and the number of stretches, of every window.
+
+        Only segments of the two engines count. In a window, segments of one engine never share time, so a new
+        stretch begins wherever the engine changes::
+
+            engine      C  C  A  A  C  |  A  C
+            stretch     1     2     3  |  1  2     (opens: the first of its window)
+        """
+        rows = np.flatnonzero(np.isin(self._engine, [ENGINE_CODE[engine], ENGINE_CODE[lead]]))
+        window, is_engine = self._window[rows], self._engine[rows] == ENGINE_CODE[engine]
+        opens, changes = np.diff(window, prepend=-1) > 0, np.diff(is_engine, prepend=False)
+        begins = opens | changes
+        meets = begins & ~opens & (self._starts[rows] < np.roll(self._ends[rows], 1))
+
+        def count(marked: BoolArray) -> IntArray:
+            return np.bincount(window[marked], minlength=self._count)
+
+        stretches, lead_stretches = count(begins & is_engine), count(begins & ~is_engine)
+        is_single = stretches == 1
+        closes = np.roll(opens, -1)
+        cases: dict[Position, BoolArray] = {  # the first that holds
+            "": (stretches == 0) | (lead_stretches == 0),
+            "at the same time": count(meets) > 0,
+            "start": is_single & (count(opens & is_engine) > 0),
+            "end": is_single & (count(closes & is_engine) > 0),
+            "middle": is_single,
+            "around": (stretches == 2) & (lead_stretches == 1),
+        }
+        codes = [_POSITIONS.index(name) for name in cases]
+        position = np.select(list(cases.values()), codes, _POSITIONS.index("several"))
+        return position.astype(np.int64), stretches
+
+
+def _recoded(column: pd.Series[str], code_of: dict[Engine, int] | dict[Basis, int]) -> IntArray:
+    """Return a category column as the vocabulary's codes."""
+    by_name = {str(word): code for word, code in code_of.items()}
+    codes = np.array([by_name[str(name)] for name in column.cat.categories], np.int64)
+    recoded: IntArray = codes[column.cat.codes.to_numpy()]
+    return recoded

@@ -1,0 +1,17 @@
+"""The sentences about an analysis, made from its data: verdicts, headline, diagnostics, availability."""
+
+from tracekit.report.wording.availability import evidence_document, remark, shows
+from tracekit.report.wording.diagnostics import issues
+from tracekit.report.wording.summary import headline
+from tracekit.report.wording.verdicts import verdict_reason, verdict_sentence, verdict_why
+
+__all__ = [
+    "evidence_document",
+    "headline",
+    "issues",
+    "remark",
+    "shows",
+    "verdict_reason",
+    "verdict_sentence",
+    "verdict_why",
+]

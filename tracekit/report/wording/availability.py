@@ -1,0 +1,89 @@
+"""The availability of a table as English: what it can show, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from tracekit.analysis.availability import Evidence, Use
+from tracekit.model import schemas
+from tracekit.text import plural
+
+_SHOWS = {
+    schemas.TIME_PROFILE: "host samples: who called an engine, not how long the engine worked",
+    schemas.CPU_PROFILE: "host samples weighed in CPU cycles, not in time",
+    schemas.COUNTERS_PROFILE: "host samples with hardware counters",
+    schemas.TIME_SAMPLE: "raw host samples, which have no symbols in an export",
+    schemas.CUMULATIVE_COUNTERS: "hardware counters per core at each sampling tick",
+    schemas.CORE_ML: "Core ML's own predictions, requests and loads",
+    schemas.ANE_INTERVALS: "when the Neural Engine ran, for all processes without naming one; Core AI graphs"
+    " may not appear",
+    schemas.MPS_INTERVALS: "when MPSGraph ran a program, on the GPU or through the Neural Engine",
+    schemas.GPU_INTERVALS: "when the GPU ran, graphics included, for every process",
+    schemas.GPU_STATE: "when the GPU was active, for all processes together",
+    schemas.METAL_CALLS: "when an app encoded and submitted GPU work, not when the GPU did it",
+    schemas.SIGNPOST_INTERVALS: "intervals that apps and frameworks mark",
+    schemas.SIGNPOST_EVENTS: "events that apps and frameworks mark, begin and end apart",
+    schemas.THREAD_STATE: "when threads ran and waited",
+    schemas.THREAD_METRICS: "sums of hardware counters per thread",
+    schemas.THERMAL_STATE: "whether heat slowed the device down",
+    schemas.MODEL_INFERENCE: "requests to Foundation Models; prompts and answers stay unread",
+    schemas.MODEL_LOADING: "when Foundation Models loaded which asset",
+    schemas.CORE_AI: "Core AI's graphs, without the engine that ran them",
+}
+_READ = {
+    schemas.MPS_INTERVALS: "measures the GPU's busy time",
+    schemas.CORE_ML: "gives the windows, unless others were chosen",
+    schemas.SIGNPOST_INTERVALS: "gives windows with --window-signpost",
+    schemas.SIGNPOST_INTERVALS_NAMED: "gives windows with --window-signpost",
+    schemas.REGIONS_OF_INTEREST: "gives windows with --window-signpost",
+    schemas.SIGNPOST_EVENTS: "begins and ends are paired; gives windows with --window-signpost",
+    schemas.THREAD_STATE: "shows when threads waited",
+    schemas.GPU_STATE: "kept as a track",
+    schemas.THERMAL_STATE: "shown under Recording",
+    schemas.MODEL_INFERENCE: "gives windows",
+    schemas.METAL_CALLS: "names the process of GPU work",
+}
+_REMARKS = {
+    Use.NOT_RECORDED: "not recorded",
+    Use.NOT_EXPORTED: "recorded, but not exported into this input",
+    Use.NOT_READABLE: "recorded, but unreadable (see the limits of this recording)",
+    Use.NOT_KNOWN: "not in this input (unknown whether it was recorded: the export has no table of contents)",
+    Use.NO_ROWS: "recorded, no rows (this does not prove that the engine was idle)",
+    Use.SAMPLES: "the samples of this analysis",
+    Use.OTHER_SAMPLES: "not used; choose it with --samples",
+    Use.COUNTERS: "its counters are used",
+    Use.UNREADABLE_ROWS: "could not be read (see the limits of this recording)",
+    Use.ANE_NOT_COUNTED: "excluded: this app's stacks never call the Neural Engine, so the work is another"
+    " process's",
+    Use.ANE_OWNED: "measures the Neural Engine's busy time; every row fits a model of this app",
+    Use.ANE_UNCHECKED: "measures the Neural Engine's busy time; its rows cannot be assigned to a process",
+}
+
+
+def shows(evidence: Evidence) -> str:
+    """Return what a table can and cannot show."""
+    return _SHOWS[evidence.table]
+
+
+def remark(evidence: Evidence) -> str:
+    """Return what became of a table in this analysis."""
+    rows = plural(evidence.excluded, "row")
+    match evidence.use:
+        case Use.ANE_PARTLY:
+            fit, are = ("fits", "is") if evidence.excluded == 1 else ("fit", "are")
+            excluded = f"{rows} {fit} no model of this app and {are} excluded"
+            return f"measures the Neural Engine's busy time; {excluded}"
+        case Use.GPU:
+            return f"measures the GPU's busy time; {rows} of other processes excluded"
+        case Use.ROWS:
+            return _READ.get(evidence.source.split(", ")[0], "read")
+        case use:
+            return _REMARKS[use]
+
+
+def evidence_document(evidence: Evidence) -> dict[str, Any]:
+    """Return the availability of a table as plain data, with its sentences."""
+    document = asdict(evidence)
+    names = ("source", "state", "rows", "scope")
+    return {name: document[name] for name in names} | {"shows": shows(evidence), "remark": remark(evidence)}

@@ -1,0 +1,142 @@
+"""Diagnostics as English: one sentence or two for each code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tracekit.analysis.diagnostics import Diagnostic
+from tracekit.model.schemas import CORE_ML, GPU_INTERVALS, MPS_INTERVALS
+from tracekit.model.trace import Issue
+from tracekit.text import format_ms, plural
+
+
+def issues(diagnostics: Sequence[Issue | Diagnostic]) -> tuple[Issue, ...]:
+    """Return diagnostics as issues with a message; issues of the recording have one already."""
+    return tuple(
+        entry
+        if isinstance(entry, Issue)
+        else Issue(entry.severity, entry.code, diagnostic_message(entry), entry.count)
+        for entry in diagnostics
+    )
+
+
+def diagnostic_message(diagnostic: Diagnostic) -> str:
+    """Return the message of one diagnostic."""
+    return _MESSAGES[diagnostic.code](diagnostic)
+
+
+def _are(count: int, noun: str) -> str:
+    return f"{plural(count, noun)} {'is' if count == 1 else 'are'}"
+
+
+def _unattributed(diagnostic: Diagnostic) -> str:
+    busy = format_ms(diagnostic.numbers["busy_ns"], 1)
+    return (
+        f"{plural(diagnostic.count, 'Neural Engine interval')} ({busy} of inference) cannot be assigned to a"
+        " process: this app's stacks never call the engine, and no table lists its models. They are excluded;"
+        " --windows ane includes them."
+    )
+
+
+def _other_process(diagnostic: Diagnostic) -> str:
+    busy = format_ms(diagnostic.numbers["busy_ns"], 1)
+    return (
+        f"{diagnostic.count} of {plural(diagnostic.numbers['intervals'], 'Neural Engine interval')}"
+        f" ({busy} of"
+        " inference) fit none of this app's Core ML models by their labels: the work is another process's, or"
+        " did not go through Core ML. They are excluded."
+    )
+
+
+def _dispatch_without_interval(diagnostic: Diagnostic) -> str:
+    return (
+        f"In {diagnostic.count} of {plural(diagnostic.numbers['submitting'], 'call')} the app submitted"
+        " work to"
+        " the Neural Engine, but no hardware interval follows. The request may have failed, or the two"
+        " tables'"
+        " clocks differ."
+    )
+
+
+def _holes_bridged(diagnostic: Diagnostic) -> str:
+    return (
+        f"In {plural(diagnostic.count, 'place')} a window continues over a hole without samples (the longest:"
+        f" {format_ms(diagnostic.numbers['longest_ns'], 1)}), because the sample before it submits work to an"
+        " engine or waits. The call may have ended there, and another begun."
+    )
+
+
+def _window_outside(diagnostic: Diagnostic) -> str:
+    numbers = diagnostic.numbers
+    return (
+        f"{diagnostic.count} of {plural(numbers['windows'], 'window')} lie outside the recording, which lasts"
+        f" from {format_ms(numbers['start_ns'])} to {format_ms(numbers['end_ns'])} (the first is"
+        f" '{numbers['label']}')."
+    )
+
+
+_MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
+    "ane-dispatch-without-interval": _dispatch_without_interval,
+    "ane-labels-unmatched": lambda _: (
+        "Model names in the Neural Engine table do not match Core ML's, so ownership cannot be checked. All"
+        " intervals are counted as this app's."
+    ),
+    "ane-process-unknown": lambda _: (
+        "The Neural Engine table covers all processes and names none. If another app used the engine at the"
+        " same time, its work is included here."
+    ),
+    "ane-work-of-others": _other_process,
+    "ane-work-unclaimed": _unattributed,
+    "calls-outside-windows": lambda entry: (
+        f"{plural(entry.count, 'prediction call')} on stacks lie outside these windows and are not listed."
+    ),
+    "gpu-process-unknown": lambda entry: (
+        f"{plural(entry.count, 'row')} of {GPU_INTERVALS} name no process and are counted as this app's."
+    ),
+    "holes-bridged": _holes_bridged,
+    "inference-outside-windows": lambda entry: (
+        f"{plural(entry.count, 'sample')} of inference on the CPU or the GPU lie in prediction calls, but"
+        " outside"
+        " the Neural Engine's windows. --windows stacks includes them."
+    ),
+    "mps-engine-unknown": lambda entry: (
+        f"{plural(entry.count, 'row')} of {MPS_INTERVALS} are counted for the GPU. MPSGraph may have"
+        " passed some"
+        " to the Neural Engine, whose own table would show it and has no rows here."
+    ),
+    "no-prediction-calls": lambda _: "No prediction call was found, so the whole run is one window.",
+    "predictions-without-length": lambda entry: (
+        f"{plural(entry.count, 'prediction')} of {CORE_ML} have no length and make no window."
+    ),
+    "unsymbolicated-stacks": lambda entry: (
+        f"{entry.count:,} of {plural(entry.numbers['stacks'], 'sampled stack')} lack symbols; their work"
+        " is unknown."
+    ),
+    "window-outside": _window_outside,
+    "windows-from-ane": lambda _: (
+        "Windows are the Neural Engine's intervals, from the first to the last of a prediction, without the"
+        " host's work before and after. Choose the calls with --windows stacks."
+    ),
+    "windows-from-stacks-too": lambda entry: (
+        f"{plural(entry.count, 'prediction call')} on stacks lie outside every measured window. They are"
+        " windows"
+        " as well, inferred from stacks."
+    ),
+    "windows-inferred": lambda _: (
+        "Calls are inferred from stacks. Back-to-back inferences without a sample between them are counted as"
+        " one. Record with --preset coreml for exact calls."
+    ),
+    "windows-of-unknown-thread": lambda entry: (
+        f"{_are(entry.count, 'window')} left out, because the calling thread is not known."
+    ),
+    "windows-overlap": lambda entry: (
+        f"{plural(entry.count, 'call')} overlap in time. Hardware intervals that name no model are"
+        " counted for each"
+        " overlapping call."
+    ),
+    "worker-samples-shared": lambda entry: (
+        f"{plural(entry.count, 'sample')} on worker threads overlap several calls and could belong to any"
+        " of them."
+        " They are excluded from every call."
+    ),
+}

@@ -1,0 +1,92 @@
+"""The headline of a run as English."""
+
+from __future__ import annotations
+
+from tracekit.analysis.summary import FirstWindow, Headline, Stretch
+from tracekit.analysis.verdicts import UNKNOWN
+from tracekit.report.wording.verdicts import verdict_sentence
+from tracekit.text import format_ms, plural
+
+
+def headline(data: Headline) -> str:
+    """Return the sentence that states first on which engine a run's windows ran."""
+    match data.kind:
+        case "no-engine":
+            return f"{_counted(data)}: no sample and no table shows which engine ran them."
+        case "no-evidence":
+            return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
+        case "no-symbols":
+            samples = plural(data.samples, "stack")
+            return f"All {samples} lack symbols, so engines cannot be identified."
+        case "no-model":
+            return _no_model(data)
+        case "no-calls":
+            return "Samples show ML code, but no prediction call. The engine table lists what they show."
+        case "whole-run":
+            return _whole_run(data)
+        case "windows":
+            listed = ", ".join(f"{count} {verdict}" for verdict, count in data.verdicts)
+            return f"{_typical(data)}{_counted(data)}: {listed}.{_stretches(data.stretches)}"
+
+
+def _counted(data: Headline) -> str:
+    windows = plural(data.windows, "window")
+    if data.sources == ("stacks",):
+        return f"{windows} inferred from stacks"
+    return windows if data.is_given else f"{windows} from {', '.join(data.sources)}"
+
+
+def _typical(data: Headline) -> str:
+    """Return what most windows did, in the words of the median one, and how the first differs."""
+    if data.typical is None:
+        return ""
+    sentence = verdict_sentence(data.typical)
+    parts = [f"{sentence[:1].upper()}{sentence[1:]}"]
+    if data.windows > 1:
+        parts.append(f"{data.alike} of {data.windows} windows alike")
+        if data.first is not None:
+            parts.append(_first(data.first))
+    return f"{'; '.join(parts)}. "
+
+
+def _first(first: FirstWindow) -> str:
+    text = f"the first took {format_ms(first.length_ns, 1)}"
+    if not first.preparing_ns:
+        return text
+    return f"{text}, of which {format_ms(first.preparing_ns, 1)} was compile and load ({first.basis})"
+
+
+def _stretches(stretches: tuple[Stretch, ...]) -> str:
+    """Return `` By number: ANE in 0–5 from 18.800 ms, then CPU in 6–11 from 264.800 ms.``"""
+    if not stretches:
+        return ""
+    parts = []
+    for stretch in stretches:
+        span = f"{stretch.first}" if stretch.first == stretch.last else f"{stretch.first}–{stretch.last}"
+        parts.append(f"{stretch.verdict} in {span} from {format_ms(stretch.start_ns)}")
+    return f" By number: {', then '.join(parts)}."
+
+
+def _whole_run(data: Headline) -> str:
+    verdict = data.typical
+    if verdict is None or verdict.verdict == UNKNOWN:
+        return (
+            "No engine can be determined over the whole run: samples show ML code, but no engine at an"
+            " inference."
+            " Single inferences are not separated."
+        )
+    return f"Over the whole run: {verdict_sentence(verdict)}; single inferences are not separated."
+
+
+def _no_model(data: Headline) -> str:
+    samples = plural(data.samples, "sample")
+    if data.is_prepared:
+        return f"A model was compiled or loaded (measured), but none of the {samples} shows it running."
+    sentence = f"No model ran while this was recorded: 0 of {samples} are in an ML framework."
+    if data.parked:
+        are = "sample is" if data.parked == 1 else "samples are"
+        sentence += f" {data.parked} {are} a parked Neural Engine service thread, which is no work."
+    if data.unsymbolicated:
+        have = "has" if data.unsymbolicated == 1 else "have"
+        sentence += f" {data.unsymbolicated} of them {have} no stack with symbols."
+    return sentence
