@@ -259,14 +259,14 @@ def rule(text: str) -> str:
     [
         ("rule = 3", "'rule' must be a list of tables"),
         ("rules = []", "unknown key 'rules' (did you mean 'rule'?)"),
-        ("[[rule]]\nengine = 'CPU'", "rule number 1: it needs an 'id'"),
-        (rule("engine = 'CPU'"), "rule 'x': it matches nothing"),
-        (rule("symbol = 'a'"), "rule 'x': it needs an 'engine'"),
+        ("[[rule]]\nengine = 'CPU'", "rule number 1: the rule needs an 'id'"),
+        (rule("engine = 'CPU'"), "rule 'x': the rule matches nothing"),
+        (rule("symbol = 'a'"), "rule 'x': the rule needs an 'engine'"),
         (rule("engine = 'ANE'\nsimbol = 'a'"), "unknown key 'simbol' (did you mean 'symbol'?)"),
-        (rule("engine = 'gpu'\nsymbol = 'a'"), "'gpu' is no engine (did you mean 'GPU'?)"),
-        (rule("engine = 'UNKNOWN'\nsymbol = 'a'"), "'UNKNOWN' is no engine"),
-        (rule("engine = ['GPU']\nsymbol = 'a'"), "is no engine"),
-        (rule("engine = 'GPU'\nphase = 'run'\nsymbol = 'a'"), "'run' is no phase"),
+        (rule("engine = 'gpu'\nsymbol = 'a'"), "'gpu' is not a valid engine (did you mean 'GPU'?)"),
+        (rule("engine = 'UNKNOWN'\nsymbol = 'a'"), "'UNKNOWN' is not a valid engine"),
+        (rule("engine = ['GPU']\nsymbol = 'a'"), "is not a valid engine"),
+        (rule("engine = 'GPU'\nphase = 'run'\nsymbol = 'a'"), "'run' is not a valid phase"),
         (rule("engine = 'GPU'\nsymbol = '('"), "not a valid regular expression"),
         (rule("engine = 'GPU'\nsymbol = '(a+)+b'"), "repeats a group that itself repeats"),
         (rule("engine = 'GPU'\nsymbol = 7"), "'symbol' must be a string"),
@@ -274,24 +274,30 @@ def rule(text: str) -> str:
         (rule("engine = 'GPU'\nsymbol = 'a'\nancestor = 1"), "'ancestor' must be true or false"),
         (rule("engine = 'GPU'\nstrength = 'context'\nsymbol = 'a'"), "a context rule cannot name an engine"),
         (rule("engine = 'GPU'\nsymbol = 'a'\nscope = 'stack'"), 'needs phase = "load" or "compile"'),
-        (rule("engine = 'GRAPHICS'\nsymbol = 'a'\nphase = 'wait'"), "work of GRAPHICS has no phase"),
+        (
+            rule("engine = 'GRAPHICS'\nsymbol = 'a'\nphase = 'wait'"),
+            "a rule with engine GRAPHICS cannot have a phase",
+        ),
         (rule("engine = 'GPU'\nsymbol = 'a'\notherwise = 'GRAPHICS'"), "'otherwise' needs strength"),
         (rule("engine = 'GPU'\nstrength = 'needs-ml'\nsymbol = 'a'\nboundary = 'call'"), "'boundary' needs"),
         (rule("engine = 'ANE'\nstrength = 'thread'\nsymbol = 'a'"), "a rule on thread names needs 'thread'"),
         (
             rule("engine = 'ANE'\nstrength = 'thread'\nthread = 'a'\nphase = 'dispatch'"),
-            "a thread's name proves no work",
+            "a thread name does not prove work",
         ),
         (rule("engine = 'ANE'\nthread = 'a'"), "'thread' needs strength"),
         (rule("engine = 'ANE'\nsymbol = 'a'\nneeds_binary = true"), "'needs_binary' needs a 'binary'"),
-        (rule("engine = 'ANE'\nsymbol = 'a'\nexample = { symbol = 'b' }"), "its own example is not matched"),
+        (
+            rule("engine = 'ANE'\nsymbol = 'a'\nexample = { symbol = 'b' }"),
+            "the rule does not match its own example",
+        ),
         (rule("engine = 'ANE'\nsymbol = 'a'\nexample = 'a'"), "an example must be a table"),
         (
             rule("engine = 'ANE'\nsymbol = 'a'\ncounter_examples = [{ symbol = 'ba' }]"),
-            "its counter-example 'ba' is matched",
+            "the rule matches its counter-example 'ba'",
         ),
-        (rule("engine = 'ANE'\nsymbol = 'a'") * 2, "the rule 'x' stands there twice"),
-        ("disable = ['gpu.mps-cor']", "no built-in rule (did you mean 'gpu.mps-core'?)"),
+        (rule("engine = 'ANE'\nsymbol = 'a'") * 2, "the id 'x' is used twice"),
+        ("disable = ['gpu.mps-cor']", "not a built-in rule (did you mean 'gpu.mps-core'?)"),
         ("disable = 'all'", "'disable' must be a list of strings"),
         ("rule = [", "is not valid TOML"),
     ],
@@ -310,14 +316,14 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_folder_is_no_file_of_rules(tmp_path):
-    with pytest.raises(InputError, match="is no file of rules"):
+    with pytest.raises(InputError, match="is not a file of rules"):
         load_rules(tmp_path)
 
 
 def test_a_file_that_is_not_text(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="not a text file"):
+    with pytest.raises(InputError, match="not a UTF-8 text file"):
         load_rules(path)
 
 

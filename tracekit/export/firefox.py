@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tracekit
-from tracekit.analysis.classification.sample_labels import take
+from tracekit.analysis.classification.sample_labels import per_sample
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.export.firefox_tables import Tables
@@ -108,7 +108,9 @@ class _Profile:
         columns = self._view.columns()
         keys = np.stack([columns[name] for name in ("stack", "engine", "phase")])
         distinct, at = np.unique(keys, axis=1, return_inverse=True)
-        deciding = take(self._view.analysis.labels.classification.deciding, distinct[0].astype(np.int32), -1)
+        deciding = per_sample(
+            self._view.analysis.labels.classification.deciding, distinct[0].astype(np.int32), -1
+        )
         nodes = [
             self._tables.add_stack(stack, engine, phase, at_frame)
             for stack, engine, phase, at_frame in zip(*distinct.tolist(), deciding.tolist(), strict=True)

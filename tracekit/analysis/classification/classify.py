@@ -1,7 +1,7 @@
-"""Stacks → engine, phase, deciding frame; and what a thread's name adds, per sample.
+"""Engine, phase and deciding frame of every stack; and per sample, with the names of idle threads.
 
 Every distinct (binary, symbol) pair is matched against the rules once, then all stacks are walked together
-(``stack_walk``). Nothing here is done per sample, except one look-up.
+(``stack_walk``). The only work per sample is a look-up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tracekit.analysis.classification.stack_walk import (
     Codes,
     FrameNames,
     Objects,
-    Walk,
+    StackWalk,
     match_frames,
 )
 from tracekit.model.columns import IntArray
@@ -29,9 +29,9 @@ from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Engine, Phase
 __all__ = ["Classification", "apply_idle_threads", "classify", "classify_stacks"]
 
 
-def classify(stacks: StackTable, markers: RuleSet) -> Classification:
+def classify(stacks: StackTable, rule_set: RuleSet) -> Classification:
     """Classify every stack of a table. Linear in its frames; each function's name is matched once."""
-    return _classify(stacks.offsets, stacks.frame_ids, FrameNames.of(stacks), markers)
+    return _classify(stacks.offsets, stacks.frame_ids, FrameNames.of(stacks), rule_set)
 
 
 def classify_stacks(
@@ -39,38 +39,39 @@ def classify_stacks(
     frame_ids: npt.NDArray[np.int32],
     binaries: Objects,
     symbols: Objects,
-    markers: RuleSet,
+    rule_set: RuleSet,
 ) -> Classification:
     """Classify stacks in CSR form, leaf first; ``frame_ids`` are rows of ``binaries`` and ``symbols``."""
     names = FrameNames(*pd.factorize(binaries), *pd.factorize(symbols))
-    return _classify(offsets, frame_ids, names, markers)
+    return _classify(offsets, frame_ids, names, rule_set)
 
 
 def _classify(
-    offsets: IntArray, frame_ids: npt.NDArray[np.int32], names: FrameNames, markers: RuleSet
+    offsets: IntArray, frame_ids: npt.NDArray[np.int32], names: FrameNames, rule_set: RuleSet
 ) -> Classification:
-    return Walk(offsets, frame_ids, match_frames(names, markers), markers.rules).result()
+    return StackWalk(offsets, frame_ids, match_frames(names, rule_set), rule_set.rules).result()
 
 
 def apply_idle_threads(
-    found: Classification,
+    classification: Classification,
     stack_ids: npt.NDArray[np.int32],
     thread_ids: npt.NDArray[np.int32],
     thread_names: Sequence[str] | Objects,
-    markers: RuleSet,
+    rule_set: RuleSet,
 ) -> tuple[Codes, Codes]:
-    """Return engine and phase per sample: the stack's, or the service thread's when the stack shows nothing.
+    """Return engine and phase per sample: the stack's, or those of an idle service thread.
 
-    ``stack_ids`` and ``thread_ids`` are -1 where the sample has none; no stack is engine UNKNOWN. A thread's
-    name counts only where the stack is ``bare``, and then as idle.
+    ``stack_ids`` and ``thread_ids`` are -1 where the sample has none; without a stack the engine is UNKNOWN.
+    A thread's name counts only where the stack is ``bare``, and then as idle.
     """
-    engine = np.append(found.engine, np.int8(ENGINE_CODE[Engine.UNKNOWN]))[stack_ids]
-    phase = np.append(found.phase, np.int8(NO_PHASE))[stack_ids]
-    bare = np.append(found.bare, True)[stack_ids]
-    rules = np.array([markers.match_thread(name) for name in thread_names] + [-1], np.int32)
-    by_name = np.where(bare, rules[thread_ids], -1)
-    named = by_name >= 0
-    engines = np.array([ENGINE_CODE[rule.engine] for rule in markers.rules] + [0], np.int8)
-    engine = np.where(named, engines[by_name], engine).astype(np.int8)
-    phase = np.where(named, PHASE_CODE[Phase.IDLE], phase).astype(np.int8)
+    # The appended entries are those of samples without a stack or a thread, whose id is -1.
+    engine = np.append(classification.engine, np.int8(ENGINE_CODE[Engine.UNKNOWN]))[stack_ids]
+    phase = np.append(classification.phase, np.int8(NO_PHASE))[stack_ids]
+    bare = np.append(classification.bare, True)[stack_ids]
+    thread_rules = np.array([rule_set.match_thread(name) for name in thread_names] + [-1], np.int32)
+    rule = np.where(bare, thread_rules[thread_ids], -1)
+    is_idle = rule >= 0
+    engine_of_rule = np.array([ENGINE_CODE[rule.engine] for rule in rule_set.rules] + [0], np.int8)
+    engine = np.where(is_idle, engine_of_rule[rule], engine).astype(np.int8)
+    phase = np.where(is_idle, PHASE_CODE[Phase.IDLE], phase).astype(np.int8)
     return engine, phase

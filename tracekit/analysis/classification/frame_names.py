@@ -11,13 +11,13 @@ import re
 from functools import lru_cache
 
 MAX_SYMBOL = 4096
-"""Patterns look at this many characters of a symbol; C++ templates can grow to a hundred times that."""
+"""Patterns search this many characters of a symbol; C++ templates can grow to a hundred times that."""
 
 _APPLE_BUNDLE = re.compile(r"(?:com\.apple\.|\.\.\.)(?:.*\.)?")
 _SUFFIX = re.compile(r"(?:(?:\.cpython-[\w-]+|\.abi3)?\.(?:so|dylib|kext|framework)|(?<=\.)debug\.dylib)$")
 _VERSION = re.compile(r"(?:\.\d+)+$|(?<=^lib)(\w+)\.[A-Z]$")
 _RENAMED = {"EspressoFramework": "Espresso", "espresso": "Espresso", "VN": "Vision"}
-"""Bundle ids of Apple's that are not the name of the binary."""
+"""Apple's bundle ids that differ from the name of the binary."""
 _NO_SYMBOL = re.compile(
     r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+(?: \+ \d+)?|\+ \d+|<redacted>|<unknown>|\(Missing\)"
     r"|<deduplicated_symbol>|___lldb_unnamed_symbol.*"
@@ -25,14 +25,14 @@ _NO_SYMBOL = re.compile(
 _VERSION_AFTER = re.compile(r" {0,4}(?:\([\d. -]*\)|\+ (?:0x)?[0-9a-fA-F]+|\[0x[0-9a-fA-F]+\])$")
 _COMMENTED = re.compile(r"0x[0-9a-fA-F]+ \+ (?:0x)?[0-9a-fA-F]+[ \t]+// ?")
 _IMAGE_BEFORE = re.compile(r"(?:frame #\d+: )?(?:0x[0-9a-fA-F]+ )?([^`\s()]*[^`\s().])`(?=\S)")
-_PLACE_AFTER = re.compile(
+_LOCATION_AFTER = re.compile(
     r"[ \t]{1,8}(?:\(in ([^()]+)\)|\[in ([^\[\]]+)\]|\(([^()]+) \+ \d+\)|\[0x[0-9a-fA-F]+\](?: \d+)?"
     r"|(?:load address|Address =) 0x[0-9a-fA-F]+|\+ (?:0x[0-9a-fA-F]+|\d+)|:\d+"
     r"|\((?:[^()\s]*:-?\d+|filename not found)\)|at [^()\s]+:\d+)$"
 )
-"""What tools print behind a symbol: where it is in its binary, in the source file, in memory."""
-_MOST_PLACES = 6
-_ENDS_OF_PLACES = frozenset(")]0123456789abcdefABCDEF")
+"""The locations that tools print after a symbol: in its binary, in the source file, in memory."""
+_MOST_LOCATIONS = 6
+_ENDS_OF_LOCATIONS = frozenset(")]0123456789abcdefABCDEF")
 _MANGLED = re.compile(r"_{1,3}ZT?[hv]?\d*_?N?[rVK]*[RO]?(?=\d)|_{1,3}ZN[rVK]*[RO]?(?:St)?(?=\d)")
 
 
@@ -41,40 +41,40 @@ def plain_binary(name: str) -> str:
     """Return a binary's name without path, Apple's bundle prefix, suffix and version.
 
     ``com.apple.MetalPerformanceShaders.MPSCore`` is ``MPSCore``; ``com.macrabbit.Espresso`` stays as it is,
-    because a foreign bundle id does not name Apple's library.
+    because a bundle id of another vendor does not name Apple's library.
     """
     name = name.rpartition("/")[2]
-    for _ in range(_MOST_PLACES):
-        if (place := _VERSION_AFTER.search(name)) is None:
+    for _ in range(_MOST_LOCATIONS):
+        if (location := _VERSION_AFTER.search(name)) is None:
             break
-        name = name[: place.start()]
+        name = name[: location.start()]
     if bundle := _APPLE_BUNDLE.match(name):
         name = name[bundle.end() :]
         return _RENAMED.get(name, name)
     name = _SUFFIX.sub("", name)
-    return _VERSION.sub(lambda found: found[1] or "", name)
+    return _VERSION.sub(lambda match: match[1] or "", name)
 
 
 def plain_frame(binary: str, symbol: str) -> tuple[str, str]:
     """Return a frame's plain binary and plain symbol.
 
-    Tools print places around symbols: ``start (in dyld) + 6``, ``dyld`start + 6``. They are taken away, and
-    name the binary when nothing else does.
+    Tools print locations around symbols: ``start (in dyld) + 6``, ``dyld`start + 6``. They are removed, and
+    supply the name of the binary where the recording has none.
     """
-    image, symbol = _without_place(symbol[:MAX_SYMBOL])
+    image, symbol = _without_location(symbol[:MAX_SYMBOL])
     return plain_binary(binary or image), _demangled(symbol.removesuffix(f" ({binary})"))
 
 
-def _without_place(symbol: str) -> tuple[str, str]:
-    """Return the binary that a symbol's text names, if any, and the symbol alone."""
+def _without_location(symbol: str) -> tuple[str, str]:
+    """Return the binary named in a symbol's text, if any, and the symbol without its location."""
     image = ""
     if symbol.startswith("0x") and (comment := _COMMENTED.match(symbol)):
         symbol = symbol[comment.end() :]
-    for _ in range(_MOST_PLACES):
-        if symbol[-1:] not in _ENDS_OF_PLACES or (place := _PLACE_AFTER.search(symbol)) is None:
+    for _ in range(_MOST_LOCATIONS):
+        if symbol[-1:] not in _ENDS_OF_LOCATIONS or (location := _LOCATION_AFTER.search(symbol)) is None:
             break
-        image = place[1] or place[2] or place[3] or image
-        symbol = symbol[: place.start()]
+        image = location[1] or location[2] or location[3] or image
+        symbol = symbol[: location.start()]
     if "`" in symbol and (before := _IMAGE_BEFORE.match(symbol)):
         image, symbol = before[1], symbol[before.end() :]
     return image, symbol
@@ -87,16 +87,16 @@ def _demangled(symbol: str) -> str:
     return symbol
 
 
-def _qualified_name(mangled: str, at: int) -> str:
+def _qualified_name(mangled: str, position: int) -> str:
     """Join the length-prefixed parts of an Itanium nested name: ``4E5RT3Ops`` is ``E5RT::Ops(``."""
     parts = []
-    while length := re.compile(r"\d{1,4}").match(mangled, at):
-        at = length.end() + int(length[0])
-        part = mangled[length.end() : at]
+    while length := re.compile(r"\d{1,4}").match(mangled, position):
+        position = length.end() + int(length[0])
+        part = mangled[length.end() : position]
         parts.append("(anonymous namespace)" if part.startswith("_GLOBAL__N_") else part)
     return "::".join(parts) + "(" if parts else ""
 
 
 def has_symbol(symbol: str) -> bool:
-    """False for what tools write where they know no name: an address, ``???``, ``<redacted>``, nothing."""
-    return _NO_SYMBOL.fullmatch(_without_place(symbol[:MAX_SYMBOL])[1]) is None
+    """Return False for placeholders of unknown symbols: an address, ``???``, ``<redacted>``, nothing."""
+    return _NO_SYMBOL.fullmatch(_without_location(symbol[:MAX_SYMBOL])[1]) is None

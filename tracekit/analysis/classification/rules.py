@@ -1,4 +1,4 @@
-"""One rule: which frames it matches, and what it says about them."""
+"""A classification rule: the frames that it matches, and their engine and phase."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Rule:
     """One rule; the keys of ``markers.toml`` with the same meaning.
 
     ``otherwise`` is the engine that a ``needs-ml`` or ``presumed`` rule counts as when it may not decide.
-    ``phase`` is None for a runtime's frame that says nothing about it. ``ancestor`` is False for a framework
-    whose callees are not inference just because it called them.
+    ``phase`` is None for a runtime's frame that does not imply one. ``ancestor`` is False for a framework
+    whose callees are not necessarily inference.
     """
 
     id: str
@@ -62,27 +62,27 @@ class Rule:
 
     @cached_property
     def literals(self) -> tuple[str, ...]:
-        """Strings of which every symbol that fits contains at least one; ("",) when that is not known."""
+        """Strings of which every matching symbol contains at least one; ("",) where none is certain."""
         return required_literals(self.symbol) or ("",)
 
     def fits_binary(self, binary: str) -> bool:
-        """True when this rule may match frames of ``binary``, a ``plain_binary``; "" is an unknown one."""
+        """Return whether this rule may match frames of a ``plain_binary``; "" is an unknown one."""
         if not binary:
             return bool(self.symbol) and not self.needs_binary
         return not self.binary or self._binaries.match(binary) is not None
 
     def fits_symbol(self, symbol: str) -> bool:
-        """True when the pattern occurs in ``symbol``, of a ``plain_frame``; a rule without one fits any."""
+        """Return whether the pattern occurs in the symbol of a ``plain_frame``; without one, any fits."""
         return not self.symbol or self._pattern.search(symbol) is not None
 
     def fits_thread(self, name: str) -> bool:
-        """True for a ``thread`` rule whose pattern occurs in the thread's name."""
+        """Return whether this is a ``thread`` rule whose pattern occurs in the thread's name."""
         return bool(self.thread) and self._pattern.search(name) is not None
 
 
 def with_defaults(rule: Rule) -> Rule:
-    """Return the rule with the phase that its engine has unless said: ANE, GPU dispatch; CPU execute."""
+    """Return the rule with its engine's default phase, if it has none: ANE and GPU dispatch, CPU execute."""
     if rule.phase is not None or rule.strength in ("context", "plumbing"):
         return rule
-    usual = {Engine.ANE: Phase.DISPATCH, Engine.GPU: Phase.DISPATCH, Engine.CPU: Phase.EXECUTE}
-    return replace(rule, phase=usual.get(rule.engine))
+    defaults = {Engine.ANE: Phase.DISPATCH, Engine.GPU: Phase.DISPATCH, Engine.CPU: Phase.EXECUTE}
+    return replace(rule, phase=defaults.get(rule.engine))

@@ -1,4 +1,4 @@
-"""Every sample's engine and phase: the classification of unique stacks, spread over the samples."""
+"""The engine and phase of every sample: the classification of unique stacks, expanded to samples."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tracekit.model.vocabulary import ML_ENGINES, PHASE_CODE, Phase
 class SampleLabels:
     """One entry per sample of a trace, in its order.
 
-    ``in_call``: the stack holds a prediction's entry (``boundary`` frame). ``is_worker``: a runtime's worker
-    at inference for a call that stands on another thread (loading and compiling is nobody's). ``is_ml``: an
-    ML runtime or engine, idle threads excepted.
+    ``in_call``: the stack contains a prediction's entry (``boundary`` frame). ``is_worker``: a runtime's
+    worker doing inference for a call of another thread (loading and compiling are not assigned to calls).
+    ``is_ml``: an ML runtime or engine, except idle threads.
     """
 
     classification: Classification
@@ -35,22 +35,22 @@ class SampleLabels:
     pid: IntArray
 
 
-def label_samples(trace: Trace, markers: RuleSet) -> SampleLabels:
+def label_samples(trace: Trace, rule_set: RuleSet) -> SampleLabels:
     """Classify the unique stacks of ``trace`` and return the labels of its samples."""
-    found = classify(trace.stacks, markers)
+    classification = classify(trace.stacks, rule_set)
     stack_ids = trace.samples["stack_id"].to_numpy()
     threads = trace.samples["thread_id"].to_numpy()
     names = trace.threads["name"].to_numpy(object)
-    engine, phase = apply_idle_threads(found, stack_ids, threads, names, markers)
-    phase = _waiting(trace, engine, phase)
+    engine, phase = apply_idle_threads(classification, stack_ids, threads, names, rule_set)
+    phase = _mark_blocked(trace, engine, phase)
     preparing = is_phase(phase, Phase.LOAD, Phase.COMPILE)
     is_ml = is_engine(engine, *ML_ENGINES) & ~is_phase(phase, Phase.IDLE)
-    workers = np.append(found.worker, False)[stack_ids]
-    boundary = np.append(found.boundary_rule, np.int32(-1))[stack_ids]
+    workers = np.append(classification.worker, False)[stack_ids]
+    boundary = np.append(classification.boundary_rule, np.int32(-1))[stack_ids]
     in_call = boundary >= 0
     pids = np.append(trace.threads["pid"].to_numpy(np.int64), -1)
     return SampleLabels(
-        found,
+        classification,
         engine,
         phase,
         in_call,
@@ -61,28 +61,32 @@ def label_samples(trace: Trace, markers: RuleSet) -> SampleLabels:
     )
 
 
-def _waiting(trace: Trace, engine: npt.NDArray[np.int8], phase: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-    """Call it waiting where the recorder says that the thread was blocked, whatever its leaf looks like.
+def _mark_blocked(
+    trace: Trace, engine: npt.NDArray[np.int8], phase: npt.NDArray[np.int8]
+) -> npt.NDArray[np.int8]:
+    """Set the phase to wait where the recorder reports the thread as blocked, whatever its leaf is.
 
-    Time Profiler samples such threads only when it is told to (``record-waiting-threads``).
+    Time Profiler samples blocked threads only with the option ``record-waiting-threads``.
     """
-    works = is_phase(phase, Phase.DISPATCH, Phase.EXECUTE, None) & is_engine(engine, *ML_ENGINES)
+    is_working = is_phase(phase, Phase.DISPATCH, Phase.EXECUTE, None) & is_engine(engine, *ML_ENGINES)
     blocked = (trace.samples["state"] == "Blocked").to_numpy(bool)
-    return np.where(blocked & works, np.int8(PHASE_CODE[Phase.WAIT]), phase)
+    return np.where(blocked & is_working, np.int8(PHASE_CODE[Phase.WAIT]), phase)
 
 
-def take(per_stack: npt.NDArray[np.generic], stack_ids: npt.NDArray[np.int32], missing: int) -> IntArray:
-    """Spread one value per stack over samples; ``missing`` for samples without a stack."""
-    spread: IntArray = np.append(per_stack.astype(np.int64), missing)[stack_ids]
-    return spread
+def per_sample(
+    per_stack: npt.NDArray[np.generic], stack_ids: npt.NDArray[np.int32], missing: int
+) -> IntArray:
+    """Expand one value per stack to samples; ``missing`` for samples without a stack (-1)."""
+    values: IntArray = np.append(per_stack.astype(np.int64), missing)[stack_ids]
+    return values
 
 
 def deciding_frames(
-    found: Classification, stacks: StackTable, stack_ids: npt.NDArray[np.int32]
+    classification: Classification, stacks: StackTable, stack_ids: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int64]:
     """Return the row of ``stacks.frames`` that decided each of these stacks; -1 where none did."""
-    position = take(found.deciding, stack_ids, -1)
+    position = per_sample(classification.deciding, stack_ids, -1)
     starts = np.append(stacks.offsets[:-1], 0)[stack_ids]
-    at = np.where(position >= 0, starts + position, 0)
+    index = np.where(position >= 0, starts + position, 0)
     frames = np.append(stacks.frame_ids, np.int32(-1)).astype(np.int64)
-    return np.where(position >= 0, frames[at], -1)
+    return np.where(position >= 0, frames[index], -1)
