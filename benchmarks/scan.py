@@ -1,13 +1,12 @@
-"""How quickly exports are read, against a plain lxml loop, and how much memory that takes.
+"""Speed and memory of reading exports, compared with a plain lxml loop.
 
     python benchmarks/scan.py [--megabytes 400] [--large 1000] [--samples 1000000] [--more-samples 10000000]
                               [--repeat 5] [--out FILE]
 
 Every measurement is a process of its own that prints the seconds of its work (imports are not part of it,
-reading the file is) and the most memory that it ever held. The measurements take turns, so that each has a
-yardstick measured beside it; the table gives medians, and the median of the ratios of speed (bytes per
-second), pair by pair: by the clock, and by the seconds of CPU, which say more on a machine that does other
-things, too.
+reading the file is) and its peak memory. The measurements take turns, so that each has a yardstick of the
+same time; the table has medians, and the median of the ratios of speed (bytes per second), pair by pair: by
+the clock, and by CPU seconds, which are more reliable on a busy machine.
 """
 
 from __future__ import annotations
@@ -61,14 +60,14 @@ def main() -> None:
 
 
 def _plan(arguments: argparse.Namespace, folder: Path) -> list[tuple[str, str, Path]]:
-    """Write the exports; return what is measured with each, by its title."""
-    most = arguments.megabytes
-    normal = _export(folder, most)
+    """Write the exports; return (measurement, title, file) of each line of the table."""
+    megabytes = arguments.megabytes
+    normal = _export(folder, megabytes)
     plan = [
-        ("yardstick", "yardstick", _export(folder, min(YARDSTICK_MB, most))),
+        ("yardstick", "yardstick", _export(folder, min(YARDSTICK_MB, megabytes))),
         ("table", "export → Table", normal),
         ("trace", "export → Trace", normal),
-        ("command", "tracekit analyze, from its start", _export(folder, min(SMALL_MB, most))),
+        ("command", "tracekit analyze, from its start", _export(folder, min(SMALL_MB, megabytes))),
     ]
     if arguments.large:
         plan.insert(2, ("table", "export → Table", _export(folder, arguments.large)))
@@ -90,27 +89,30 @@ def _export(folder: Path, megabytes: float) -> Path:
 def run(plan: list[tuple[str, str, Path]], repeat: int) -> list[dict[str, Any]]:
     rounds = [[_in_process(what, path) for what, _, path in plan] for _ in range(repeat)]
     figures = []
-    for at, (_, title, _path) in enumerate(plan):
-        runs = [one[at] for one in rounds]
+    for index, (_, title, _path) in enumerate(plan):
+        runs = [measurements[index] for measurements in rounds]
         figures.append(
             {
                 "what": title,
                 "megabytes": runs[0]["bytes"] / 1e6,
-                "seconds": statistics.median(one["seconds"] for one in runs),
-                "cpu_seconds": statistics.median(one["cpu_seconds"] for one in runs),
-                "megabytes_per_s": statistics.median(one["bytes"] / one["seconds"] / 1e6 for one in runs),
-                "times_yardstick": _ratio(rounds, at, "seconds"),
-                "times_yardstick_cpu": _ratio(rounds, at, "cpu_seconds"),
-                "peak_mib": statistics.median(one["peak_mib"] for one in runs),
+                "seconds": statistics.median(run["seconds"] for run in runs),
+                "cpu_seconds": statistics.median(run["cpu_seconds"] for run in runs),
+                "megabytes_per_s": statistics.median(run["bytes"] / run["seconds"] / 1e6 for run in runs),
+                "times_yardstick": _ratio(rounds, index, "seconds"),
+                "times_yardstick_cpu": _ratio(rounds, index, "cpu_seconds"),
+                "peak_mib": statistics.median(run["peak_mib"] for run in runs),
             }
         )
     return figures
 
 
-def _ratio(rounds: list[list[dict[str, float]]], at: int, seconds: str) -> float:
-    """Return how many times as fast as the yardstick beside it, per byte."""
-    speeds = [[run["bytes"] / max(run[seconds], 1e-3) for run in (one[at], one[0])] for one in rounds]
-    return statistics.median(own / yardstick for own, yardstick in speeds)
+def _ratio(rounds: list[list[dict[str, float]]], index: int, seconds: str) -> float:
+    """Return how many times as fast as the yardstick of the same round, per byte."""
+
+    def speed(run: dict[str, float]) -> float:
+        return run["bytes"] / max(run[seconds], 1e-3)
+
+    return statistics.median(speed(runs[index]) / speed(runs[0]) for runs in rounds)
 
 
 def print_table(figures: list[dict[str, Any]]) -> None:
@@ -133,12 +135,12 @@ def _in_process(what: str, path: Path) -> dict[str, float]:
 
 
 def measure(work: Callable[[str], Callable[[], object]], path: str) -> dict[str, float]:
-    """Return what one run took; ``work`` imports what it needs and returns what is timed."""
+    """Return the figures of one run; ``work`` does the imports and returns the function that is timed."""
     timed = work(path)
-    begun, begun_cpu = time.perf_counter(), time.process_time()
-    kept = timed()
-    seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - begun_cpu
-    del kept
+    start, start_cpu = time.perf_counter(), time.process_time()
+    result = timed()
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - start_cpu
+    del result  # only now: freeing it is not part of the time
     return {
         "bytes": Path(path).stat().st_size,
         "seconds": seconds,
@@ -149,15 +151,15 @@ def measure(work: Callable[[str], Callable[[], object]], path: str) -> dict[str,
 
 def _peak_mib() -> float:
     status = Path("/proc/self/status")
-    if status.exists():  # ru_maxrss also counts the process that this one was forked from
-        own = int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
+    if status.exists():  # ru_maxrss includes the process that this one was forked from
+        peak = int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
     else:
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return max(peak, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 
 
 def yardstick(path: str) -> Callable[[], object]:
-    """What a plain reader does: every value by its id, every row with its references resolved."""
+    """Read as a plain loop does: every value by its id, every row with its references resolved."""
     from lxml import etree
 
     def read() -> object:
@@ -180,12 +182,12 @@ def yardstick(path: str) -> Callable[[], object]:
 def table(path: str) -> Callable[[], object]:
     from tracekit.detect import open_source
 
-    load_what_is_late()
+    import_pyarrow()
     return lambda: list(open_source(path).tables("time-profile"))
 
 
-def load_what_is_late() -> None:
-    """Have pandas load pyarrow, which it does when it first needs it: imports are not measured."""
+def import_pyarrow() -> None:
+    """Make pandas import pyarrow, which it does at the first use: imports are not measured."""
     import pandas as pd
 
     pd.DataFrame({"a": ["b"]}).astype("category")
@@ -194,12 +196,12 @@ def load_what_is_late() -> None:
 def trace(path: str) -> Callable[[], object]:
     from tracekit.load import open_trace
 
-    load_what_is_late()
+    import_pyarrow()
     return lambda: open_trace(path)
 
 
 def analysis(path: str) -> Callable[[], object]:
-    """From the parsed document on: what a program does that has the export in memory."""
+    """Analyze a parsed document: the work of a program that has the export in memory."""
     from tracekit import analyze
     from tracekit.detect import open_source
     from tracekit.load import trace_of

@@ -1,4 +1,4 @@
-"""The wheel holds what an installed tracekit needs, and nothing else."""
+"""The wheel has the files that an installed tracekit needs, and no others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BUILD_SDIST = ("-c", "from setuptools import build_meta; build_meta.build_sdist(
 
 
 def build(tree: Path, command: tuple[str, ...], **environment: str) -> Path:
-    """What is built in a copy of the tree, offline, with the tools of the development environment."""
+    """Return the file that is built in a copy of the tree, offline, with the development environment's tools."""
     for name in TREE:
         source = ROOT / name
         if source.is_dir():
@@ -61,7 +61,7 @@ def test_the_packages_and_their_data(wheel: zipfile.ZipFile) -> None:
     assert modules <= names
 
 
-def test_nothing_else(wheel: zipfile.ZipFile) -> None:
+def test_no_other_packages(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"tracekit", "dashboard"}
 
@@ -110,7 +110,7 @@ def test_the_source_distribution_can_be_compiled(tmp_path: Path) -> None:
         "tracekit/parsers/xml/scan_source/bytes.h",
     } <= names
     assert {name for name in sources if name.endswith((".py", ".pyx", ".pxi", ".h"))} <= names
-    made = [
+    generated = [
         name for name in names if name.startswith(("tracekit", "dashboard")) and name.endswith((".so", ".c"))
     ]
-    assert not made
+    assert not generated

@@ -1,4 +1,4 @@
-/* Holds scan_source/bytes.h against plain loops, on random bytes; says which way it looks for special ones. */
+/* Compares scan_source/bytes.h with plain loops, on random bytes; prints which instructions it was built with. */
 #include "bytes.h"
 
 #include <stdio.h>
@@ -30,11 +30,11 @@ int main(void) {
     for (int number = 0; number < 300000; number++) {
         size_t start = dice() % 16, length = dice() % 70, kinds = dice() % 3 ? 13 : sizeof letters - 1;
         memset(bytes, 0, sizeof bytes);
-        for (size_t at = start; at < start + length; at++) bytes[at] = (uint8_t)letters[dice() % kinds];
+        for (size_t index = start; index < start + length; index++) bytes[index] = (uint8_t)letters[dice() % kinds];
         if (dice() % 2) bytes[start + dice() % 12] = '"';
-        for (size_t at = start; at < start + length; at++) {
+        for (size_t index = start; index < start + length; index++) {
             uint64_t value = 0, plain = 0;
-            const uint8_t *p = bytes + at, *end = plain_number(p, &plain);
+            const uint8_t *p = bytes + index, *end = plain_number(p, &plain);
             if (next_special(p, '"') != plain_special(p, '"') || next_special(p, '>') != plain_special(p, '>')
                 || number_to_quote(p, &value) != end || (end && value != plain)) {
                 printf("differs at '%.20s'\n", (const char *)p);

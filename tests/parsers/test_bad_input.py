@@ -1,4 +1,4 @@
-"""Input that is no good export: one sentence, bounded memory, nothing written."""
+"""Input that is not a valid export: one sentence, bounded memory, nothing written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROW = '<sample-time id="{0}">1</sample-time><sentinel/><sentinel/><sentinel/><se
 GOOD = one_table("time-profile", TIME_PROFILE, ROW.format(1, 2), ROW.format(3, 4))
 BOMB = (
     '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">'
-    + "".join(f'<!ENTITY {chr(98 + at)} "{f"&{chr(97 + at)};" * 10}">' for at in range(20))
+    + "".join(f'<!ENTITY {chr(98 + level)} "{f"&{chr(97 + level)};" * 10}">' for level in range(20))
     + "]><trace-query-result>&u;</trace-query-result>"
 )
 
@@ -120,7 +120,7 @@ CASES = {
         )
         .replace('id="5"', 'id="8"')
         .encode(),
-        "row 1 of 'time-profile': the tid 'x' is no number",
+        "row 1 of 'time-profile': the tid 'x' is not a number",
     ),
     "an address that is a word": (
         one_table(
@@ -128,11 +128,11 @@ CASES = {
             [("s", "kperf-bt")],
             '<kperf-bt id="1"><text-addresses id="2">1 -2</text-addresses></kperf-bt>',
         ).encode(),
-        "row 1 of 'time-sample': the address '-2' is no 64-bit number",
+        "row 1 of 'time-sample': the address '-2' is not a 64-bit number",
     ),
     "a row that is not a child of its table": (
         GOOD.replace("\n<row>", "\n<rows><row>").replace("</row></node>", "</row></rows></node>").encode(),
-        "2 rows stand in the file and 1 were read",
+        "has 2 rows, and 1 were read",
     ),
     "rows outside a table": (
         GOOD.replace("<node ", "<table ").replace("</node>", "</table>").encode(),
@@ -167,12 +167,12 @@ def test_each_gets_one_sentence_and_exit_code_3(tmp_path: Path, case: str) -> No
     assert os.listdir(tmp_path) == ["export.xml"]
 
 
-def test_a_good_one_is_read(tmp_path: Path) -> None:
+def test_a_valid_export_is_read(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["analyze", write(tmp_path, GOOD)])
     assert result.exit_code == 0, result.output
 
 
-def test_places_that_hold_no_export(tmp_path: Path) -> None:
+def test_paths_without_an_export(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "X.trace").mkdir()
     (tmp_path / "other").mkdir()

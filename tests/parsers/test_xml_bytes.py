@@ -1,4 +1,4 @@
-"""The scanner's work on bytes gives what plain loops give, on every kind of processor that is at hand."""
+"""The scanner's functions on bytes give the results of plain loops, on every kind of processor available."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_words_are_read_as_byte_by_byte(way: str, tmp_path: Path) -> None:
     built = build(way, tmp_path / "check")
     assert built.returncode == 0, built.stderr
     run = [*WAYS[way][2], str(tmp_path / "check")]
-    told = subprocess.run(run, capture_output=True, text=True, check=False)
-    assert told.returncode == 0, told.stdout
+    result = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
     if way != "this machine":
-        assert told.stdout.strip() == ("NEON" if way == "arm64" else "byte by byte")
+        assert result.stdout.strip() == ("NEON" if way == "arm64" else "byte by byte")

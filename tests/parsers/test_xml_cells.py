@@ -62,14 +62,14 @@ def test_references_reach_ids_at_every_depth(tmp_path: Path) -> None:
     ],
 )
 def test_integers_are_exact(tmp_path: Path, texts: list[str], values: list[int]) -> None:
-    rows = [f'<uint64 id="{at}">{text}</uint64>' for at, text in enumerate(texts, start=1)]
+    rows = [f'<uint64 id="{number}">{text}</uint64>' for number, text in enumerate(texts, start=1)]
     assert column(read_table(tmp_path, one_table("t", [("n", "uint64")], *rows), "t"), "n") == values
 
 
-def test_what_is_no_64_bit_integer_stays_as_it_was_written(tmp_path: Path) -> None:
+def test_numbers_beyond_64_bits_stay_text(tmp_path: Path) -> None:
     rows = [
-        f'<uint64 id="{at}">{text}</uint64>'
-        for at, text in enumerate(["18446744073709551616", "007"], start=1)
+        f'<uint64 id="{number}">{text}</uint64>'
+        for number, text in enumerate(["18446744073709551616", "007"], start=1)
     ]
     table = read_table(tmp_path, one_table("t", [("n", "uint64")], *rows), "t")
     assert column(table, "n") == ["18446744073709551616", "007"]
@@ -82,7 +82,7 @@ def test_words_stay_words_even_if_all_digits(tmp_path: Path) -> None:
     assert column(read_table(tmp_path, text, "t"), "s") == ["150", "x"]
 
 
-def test_a_type_that_nobody_knows_goes_by_its_cells(tmp_path: Path) -> None:
+def test_an_unknown_type_gets_its_kind_from_its_cells(tmp_path: Path) -> None:
     text = one_table(
         "schema-of-tomorrow",
         [("n", "new-number"), ("w", "new-word"), ("l", "new-list"), ("f", "new-fraction"), ("p", "new-pair")],

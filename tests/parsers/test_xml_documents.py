@@ -119,9 +119,9 @@ def test_other_xml_files_of_a_folder_are_skipped_and_named(tmp_path: Path) -> No
 
 
 def test_tables_of_contents_of_different_recordings_do_not_mix(tmp_path: Path) -> None:
-    other = TOC.replace("Studio", "Mini")
+    second = TOC.replace("Studio", "Mini")
     with pytest.raises(InputError, match="different recordings"):
-        source_of(write(tmp_path, TOC, "a.xml"), write(tmp_path, other, "b.xml"))
+        source_of(write(tmp_path, TOC, "a.xml"), write(tmp_path, second, "b.xml"))
 
 
 def test_a_table_that_was_exported_twice_counts_once(tmp_path: Path) -> None:
@@ -133,8 +133,8 @@ def test_a_table_that_was_exported_twice_counts_once(tmp_path: Path) -> None:
 
 
 def test_an_export_that_does_not_fit_the_table_of_contents_is_named(tmp_path: Path) -> None:
-    other = one_table("x", COLUMNS, '<uint64 id="1">1</uint64>')
-    source = source_of(write(tmp_path, TOC, "toc.xml"), write(tmp_path, other, "x.xml"))
+    unlisted = one_table("x", COLUMNS, '<uint64 id="1">1</uint64>')
+    source = source_of(write(tmp_path, TOC, "toc.xml"), write(tmp_path, unlisted, "x.xml"))
     assert [issue.code for issue in source.issues()] == ["toc-mismatch"]
 
 

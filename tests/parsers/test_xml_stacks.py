@@ -146,14 +146,14 @@ def test_an_empty_backtrace_is_a_stack_without_frames(tmp_path: Path) -> None:
     assert stacks_of(stack_table(tmp_path, "backtrace", '<backtrace id="1"/>')) == [[]]
 
 
-def test_a_shape_of_tomorrow_is_refused_with_its_row(tmp_path: Path) -> None:
-    known = f'<backtrace id="1">{FRAMES.format(a=2, b=3, c=4)}</backtrace>'
-    unknown = '<backtrace id="5"><new-frames id="6">1 2 3</new-frames></backtrace>'
+def test_an_unsupported_shape_is_refused_with_its_row(tmp_path: Path) -> None:
+    supported = f'<backtrace id="1">{FRAMES.format(a=2, b=3, c=4)}</backtrace>'
+    unsupported = '<backtrace id="5"><new-frames id="6">1 2 3</new-frames></backtrace>'
     with pytest.raises(InputError, match=r"row 2 of 't': a <backtrace> holds <new-frames>"):
-        stack_table(tmp_path, "backtrace", known, unknown)
+        stack_table(tmp_path, "backtrace", supported, unsupported)
 
 
-def test_stacks_are_told_apart_by_address(tmp_path: Path) -> None:
+def test_stacks_differ_by_address(tmp_path: Path) -> None:
     table = stack_table(
         tmp_path,
         "backtrace",

@@ -40,7 +40,7 @@ THREAD = (
 
 
 def python_calls(work: Callable[[], object]) -> int:
-    """How many Python functions are called: work in columns calls as many, whatever the number of rows."""
+    """Count the calls of Python functions: work in columns makes as many, whatever the number of rows."""
     counted = 0
 
     def count(_frame: FrameType, event: str, _argument: object) -> None:

@@ -1,4 +1,4 @@
-"""Export documents of random tables, numbered as xctrace numbers them: a value once, afterwards a reference."""
+"""Random export documents, numbered as xctrace numbers them: a value once, afterwards references to it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ WORDS = (
 
 
 class RandomExport:
-    """Writes one document; ``dice`` decides everything."""
+    """Writes one document; everything in it is random, by ``dice``."""
 
     def __init__(self, dice: random.Random) -> None:
         self._dice = dice
         self._next = 1
-        self._known: dict[str, list[int]] = {}
+        self._ids: dict[str, list[int]] = {}
 
     def document(self) -> str:
         return document(
-            *("\n" * self._dice.randrange(2) + self._node(at) for at in range(self._dice.randrange(1, 4)))
+            *(
+                "\n" * self._dice.randrange(2) + self._node(index)
+                for index in range(self._dice.randrange(1, 4))
+            )
         )
 
-    def _node(self, at: int) -> str:
+    def _node(self, index: int) -> str:
         types = [self._dice.choice(TYPES) for _ in range(self._dice.randrange(1, 5))]
         between = self._dice.choice(("", "\n", "\n  "))
         rows = [
@@ -38,7 +41,7 @@ class RandomExport:
             for _ in range(self._dice.randrange(8))
         ]
         columns = [(f"c{place}", kind) for place, kind in enumerate(types)]
-        return node(schema(f"s{at}", columns) + "\n".join(rows), table=at + 1)
+        return node(schema(f"s{index}", columns) + "\n".join(rows), table=index + 1)
 
     def _cell(self, kind: str) -> str:
         return (
@@ -48,17 +51,16 @@ class RandomExport:
         )
 
     def _element(self, kind: str) -> str:
-        known = self._known.get(kind, [])
-        if known and self._dice.random() < 0.5:
-            return f'<{kind} ref="{self._dice.choice(known)}"/>'
+        ids = self._ids.setdefault(kind, [])
+        if ids and self._dice.random() < 0.5:
+            return f'<{kind} ref="{self._dice.choice(ids)}"/>'
         number = self._next
         self._next += 1
         write = getattr(self, f"_{kind.replace('-', '_')}", None)
         attributes, content = write() if write else ("", escape(self._value(kind)))
         fmt = f" fmt={quoteattr(self._dice.choice(WORDS).replace(chr(10), ' ').replace(chr(9), ' '))}"
         fmt = fmt.replace("'", '"') if '"' not in fmt else ' fmt="f"'
-        known = self._known.setdefault(kind, [])
-        known.append(number)
+        ids.append(number)
         start = f'<{kind} id="{number}"{attributes or (fmt if self._dice.random() < 0.8 else "")}'
         return f"{start}>{content}</{kind}>" if content else f"{start}/>"
 

@@ -1,4 +1,4 @@
-"""Work on columns for which numpy and pandas have no quick way: compiled, and the same in Python."""
+"""Operations on columns that are slow in numpy and pandas: compiled, and the same in Python."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def distinct_runs(values: Rows, offsets: IntArray) -> Rows:
         return ids
     raw = values.tobytes()
     first: dict[bytes, int] = {}
-    for at, (start, end) in enumerate(pairwise((offsets * values.itemsize).tolist())):
-        ids[at] = first.setdefault(raw[start:end], at)
+    for index, (start, end) in enumerate(pairwise((offsets * values.itemsize).tolist())):
+        ids[index] = first.setdefault(raw[start:end], index)
     return ids
 
 
@@ -46,8 +46,8 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> Rows:
         _columns.distinct_rows(raw, ids, secrets.randbits(63))
         return ids
     first: dict[tuple[Any, ...], int] = {}
-    for at, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        ids[at] = first.setdefault(row, at)
+    for index, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        ids[index] = first.setdefault(row, index)
     return ids
 
 
@@ -57,8 +57,8 @@ def distinct_by_column(cells: Rows, slots: int) -> list[IntArray]:
     if _columns is not None:
         _columns.mark_used(np.ascontiguousarray(cells), used)
     else:
-        for at, marks in enumerate(used):
-            marks[cells[:, at]] = 1
+        for column, marks in enumerate(used):
+            marks[cells[:, column]] = 1
     used[:, 0] = 0
     return [np.flatnonzero(marks.view(np.bool_)) for marks in used]
 
@@ -66,7 +66,7 @@ def distinct_by_column(cells: Rows, slots: int) -> list[IntArray]:
 def take_runs(
     values: Rows, starts: IntArray, counts: IntArray, row_of: Rows, count: int
 ) -> tuple[Rows, npt.NDArray[np.bool_]]:
-    """Return ``row_of[value]`` for the values of one run after another, and which of ``count`` rows came.
+    """Return ``row_of[value]`` for the values of one run after another, and which of ``count`` rows occur.
 
     A run is ``values[start:start + count]``; -1 is no row.
     """
@@ -75,6 +75,7 @@ def take_runs(
         rows = np.empty(counts.sum(), np.int32)
         _columns.take_runs(values, starts, counts, row_of, rows, used.view(np.uint8))
         return rows, used
+    # Run i begins at before[i] of the result, whose position j is values[starts[i] + j - before[i]].
     before = np.cumsum(counts) - counts
     rows = row_of[values[np.repeat(starts - before, counts) + np.arange(counts.sum())]]
     used[rows[rows >= 0]] = True

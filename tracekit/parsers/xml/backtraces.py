@@ -1,4 +1,4 @@
-"""Backtraces of an export, in every shape, to one ``StackTable``, leaf first.
+"""Backtraces of an export, in every shape, as one ``StackTable``, leaf first.
 
 The letters are by Xcode version; the leaf comes first in all of them:
 
@@ -15,7 +15,7 @@ F      all               ``<text-backtrace>frames as B</text-backtrace>``
 ====== ================= =======================================================================
 
 Sources: the exports collected for shapes B, C and E; LadybirdBrowser/ladybird#11551 and google/perfetto#6936
-for D; bamlab/flashlight for A. The version at which A ended is not known exactly.
+for D; bamlab/flashlight for A. In which version A ended is not certain.
 
 Addresses are kept as recorded. On arm64 the leaf's is the program counter plus 1 (in every stack of the
 collected exports), and from Xcode 27 callers' are the return address minus 1.
@@ -42,26 +42,29 @@ _FRAME_COLUMNS = ("address", "name", "source_line", "source_path", "binary", "in
 def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.NDArray[np.int32]]:
     """Return the unique stacks of these backtrace slots, and each slot's row in them.
 
-    Raises ``DamagedCellError`` for a backtrace that holds something else than frames or addresses.
+    Raises ``DamagedCellError`` for a backtrace of anything but frames or addresses.
     """
     inner = _inner_backtraces(store, slots)
     counts = store.child_counts(inner)
     frame_of = store.row_of_slot(store.frames.slot)
-    starts, many = store.child_starts(inner), len(store.frames.slot)
-    frame_at, is_used = take_runs(store.children, starts, counts, frame_of, many)
+    # child_frames has one entry per child of each backtrace, one backtrace after another; -1 is no frame.
+    starts, frame_count = store.child_starts(inner), len(store.frames.slot)
+    child_frames, is_used = take_runs(store.children, starts, counts, frame_of, frame_count)
     texts: list[str] = []
-    if not len(frame_at) or frame_at.min() >= 0:
-        frames, rows = _frame_rows(store, frame_at, is_used)
+    if not len(child_frames) or child_frames.min() >= 0:  # mostly: all children are frames
+        frames, rows = _frame_rows(store, child_frames, is_used)
     else:
+        # Shapes A and E: per child, `owner` is the position of its backtrace in `slots`. Rows of frames and
+        # of addresses are computed apart, then brought back into the order of their backtraces.
         owner = np.repeat(np.arange(len(slots)), counts)
         child = store.every_child(inner)
         tags = store.tag[child]
-        is_frame = frame_at >= 0
+        is_frame = child_frames >= 0
         is_fragment = tags == store.tag_code("text-addresses")
         framed = np.bincount(owner[is_frame], minlength=len(slots)) > 0
         addressed = np.bincount(owner[is_fragment], minlength=len(slots)) > 0
-        _refuse_unknown(store, slots, inner, framed | addressed)
-        frames, rows = _frame_rows(store, frame_at[is_frame], is_used)
+        _refuse_unsupported(store, slots, inner, framed | addressed)
+        frames, rows = _frame_rows(store, child_frames[is_frame], is_used)
         by_address, texts, address_owner, address_row = _address_rows(store, inner, owner, child, is_fragment)
         owners = np.concatenate([owner[is_frame], address_owner])
         rows = np.concatenate([rows, address_row + np.int32(len(frames["name"]))])
@@ -86,26 +89,26 @@ def _inner_backtraces(store: ValueStore, slots: IntArray) -> IntArray:
     return inner
 
 
-def _refuse_unknown(
-    store: ValueStore, slots: IntArray, inner: IntArray, known: npt.NDArray[np.bool_]
+def _refuse_unsupported(
+    store: ValueStore, slots: IntArray, inner: IntArray, is_supported: npt.NDArray[np.bool_]
 ) -> None:
-    strange = ~known & (store.child_counts(inner) > 0)
-    if strange.any():
-        at = int(np.flatnonzero(strange)[0])
-        first = store.child_slots(int(inner[at]))[0]
+    unsupported = ~is_supported & (store.child_counts(inner) > 0)
+    if unsupported.any():
+        index = int(np.flatnonzero(unsupported)[0])
+        first = store.child_slots(int(inner[index]))[0]
         raise DamagedCellError(
-            int(slots[at]),
-            f"a <{store.tags[store.tag[slots[at]]]}> holds <{store.tags[store.tag[first]]}>"
-            " and neither frames nor addresses, a shape that is not known",
+            int(slots[index]),
+            f"a <{store.tags[store.tag[slots[index]]]}> holds <{store.tags[store.tag[first]]}>"
+            " and neither frames nor addresses, a shape that is not supported",
         )
 
 
 def _frame_rows(
-    store: ValueStore, frame_at: Rows, is_used: npt.NDArray[np.bool_]
+    store: ValueStore, child_frames: Rows, is_used: npt.NDArray[np.bool_]
 ) -> tuple[dict[str, Any], Rows]:
-    """Return the distinct frames by value, in columns, and for each of ``frame_at`` its row among them.
+    """Return the distinct frames by value, in columns, and for each of ``child_frames`` its row among them.
 
-    ``is_used`` says of each frame of the store whether ``frame_at`` has it.
+    ``is_used`` marks the frames of the store that are in ``child_frames``.
     """
     every = {name: getattr(store.frames, name) for name in _FRAME_COLUMNS}
     used = None if is_used.all() else np.flatnonzero(is_used)
@@ -114,10 +117,12 @@ def _frame_rows(
     first = distinct_rows(list(every.values()))
     is_first = first == np.arange(len(first), dtype=np.int32)
     if used is None and is_first.all():
-        return every, frame_at
+        return every, child_frames
+    # first[i] is the first frame that equals frame i; counting first ones gives each its row:
+    #   first 0 1 0 3 → is_first 1 1 0 1 → rows 0 1 0 2
     number = np.zeros(len(is_used), np.int32)
     number[is_used] = (np.cumsum(is_first, dtype=np.int32) - 1)[first]
-    return {name: column[is_first] for name, column in every.items()}, number[frame_at]
+    return {name: column[is_first] for name, column in every.items()}, number[child_frames]
 
 
 def _address_rows(
@@ -128,19 +133,19 @@ def _address_rows(
     Their ``name`` counts on from the store's strings.
     """
     fragments: dict[int, list[int]] = {}
-    for at, slot in zip(owner[is_fragment].tolist(), child[is_fragment].tolist(), strict=True):
-        fragments.setdefault(at, []).extend(_addresses(store, slot, int(inner[at])))
+    for index, slot in zip(owner[is_fragment].tolist(), child[is_fragment].tolist(), strict=True):
+        fragments.setdefault(index, []).extend(_addresses(store, slot, int(inner[index])))
     rows: dict[tuple[str, int], int] = {}
     owners: list[int] = []
     frame_rows: list[int] = []
-    for at, addresses in fragments.items():
-        slot = int(inner[at])
+    for index, addresses in fragments.items():
+        slot = int(inner[index])
         is_kperf = store.tags[store.tag[slot]] == "kperf-bt"
         stack = _kperf_stack(store, slot, addresses) if is_kperf else addresses
         leaf_name = "" if is_kperf else _leaf_name(store.fmt_of(slot))
         for depth, address in enumerate(stack):
             name = leaf_name if depth == 0 and leaf_name else f"{address:#x}"
-            owners.append(at)
+            owners.append(index)
             frame_rows.append(rows.setdefault((name, address), len(rows)))
     nothing = np.zeros(len(rows), np.int32)
     frames: dict[str, Any] = {
@@ -155,16 +160,16 @@ def _address_rows(
 
 
 def _addresses(store: ValueStore, slot: int, cell: int) -> list[int]:
-    """Return a fragment's addresses; raise ``DamagedCellError`` for anything that is no 64-bit number."""
+    """Return a fragment's addresses; raise ``DamagedCellError`` for text that is not a 64-bit number."""
     words = store.text(slot).split()
     for word in words:
         if not (word.isascii() and word.isdecimal() and len(word) <= 20 and int(word) < 2**64):
-            raise DamagedCellError(cell, f"the address '{word[:40]}' is no 64-bit number")
+            raise DamagedCellError(cell, f"the address '{word[:40]}' is not a 64-bit number")
     return [int(word) for word in words]
 
 
 def _kperf_stack(store: ValueStore, slot: int, callers: list[int]) -> list[int]:
-    """Shape E: the program counter, then the callers without the closing 0.
+    """Return the stack of shape E: the program counter, then the callers without the closing 0.
 
     A stackshot has no register, and its first caller repeats the program counter.
     """
@@ -185,7 +190,7 @@ def _kperf_stack(store: ValueStore, slot: int, callers: list[int]) -> list[int]:
 
 
 def _leaf_name(fmt: str) -> str:
-    """Shape A: ``objc_msgSend ← (15 other frames)`` names the leaf, and only the leaf."""
+    """Return the leaf's name of shape A, where ``fmt`` is ``objc_msgSend ← (15 other frames)``."""
     return fmt.partition(_LEAF_ARROW)[0].strip()
 
 
@@ -228,8 +233,8 @@ def _frame_table(
 
 
 def _source_files(store: ValueStore, paths: Rows) -> Any:
-    """Return the text of each path, whose slots these are; most recordings have none at all."""
+    """Return the text of each path, by its slot; most recordings have none at all."""
     if not paths.any():
         return categorical(np.zeros(len(paths), np.int8), [""])
-    at, distinct = pd.factorize(paths)
-    return texts_at(at, [store.text(slot) for slot in distinct.tolist()])
+    rows, distinct = pd.factorize(paths)
+    return texts_at(rows, [store.text(slot) for slot in distinct.tolist()])

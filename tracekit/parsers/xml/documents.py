@@ -85,8 +85,8 @@ class Documents:
             if parsed_rows != counted_rows:
                 raise InputError(
                     self._name,
-                    f"{sum(counted_rows)} rows stand in the file and {sum(parsed_rows)} were read.",
-                    "The file is damaged; if it is not, this is a defect of tracekit: please report it.",
+                    f"has {sum(counted_rows)} rows, and {sum(parsed_rows)} were read.",
+                    "The file is damaged. If it is not, this is a defect of tracekit: please report it.",
                 )
         return parsed
 

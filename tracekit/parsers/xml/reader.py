@@ -161,7 +161,7 @@ class DocumentReader:
 
     def _start(self, element: etree._Element) -> None:
         if element.getparent() is None and element.getroottree().docinfo.internalDTD is not None:
-            raise self._error("it declares a document type, which no export does; it was not read.")
+            raise self._error("declares a document type, which no export does, and was not read.")
         if element.tag == "node":
             xpath = element.get("xpath", "")
             if "/detail" in xpath:
@@ -176,7 +176,7 @@ class DocumentReader:
     def _end_schema(self, element: etree._Element) -> None:
         schema = read_schema(element)
         if self._open is None or schema is None:
-            raise self._error("it has a <schema> without a name, without columns, or outside a <node>.")
+            raise self._error("has a <schema> without a name, without columns, or outside a <node>.")
         self._schemas.append(schema)
         self._open.schema = schema
 
@@ -186,7 +186,7 @@ class DocumentReader:
         if node is None or parent is None or parent.tag != "node":
             return
         if node.schema is None:
-            raise self._error("it has rows without a <schema> before them.", "Export the table again.")
+            raise self._error("has rows without a <schema> before them.", "Export the table again.")
         place = f"row {len(node) + 1} of '{node.schema.name}' (line {row.sourceline})"
         if len(row) != len(node.schema.columns):
             raise self._error(
@@ -206,7 +206,7 @@ class DocumentReader:
     def _end_node(self, element: etree._Element) -> None:
         if self._open is not None:
             if self._open.schema is None:
-                raise self._error("it has a <node> without a <schema>.", "Export the table again.")
+                raise self._error("has a <node> without a <schema>.", "Export the table again.")
             self._nodes.append(self._open.finish())
         self._open = None
         element.clear()
@@ -222,9 +222,9 @@ class DocumentReader:
         elif root:
             problem = f"is XML with the root <{root[:40]}>, not an export of xctrace."
         else:
-            problem = "is not XML, so not an export of xctrace."
+            problem = "is not XML, so it is not an export of xctrace."
         return NotAnExportError(
-            self._name, problem, "Make one with 'xctrace export --input X.trace --xpath …'."
+            self._name, problem, "Create one with 'xctrace export --input X.trace --xpath …'."
         )
 
     def _not_well_formed(self, error: etree.XMLSyntaxError) -> InputError:

@@ -21,7 +21,7 @@ from tracekit.parsers.xml.value_store import QueryResult
 
 
 class XmlFile:
-    """One file of exports: indexed quickly from its bytes, parsed when its rows are asked for.
+    """A file of exports: indexed quickly from its bytes, parsed when its rows are needed.
 
     With ``documents``, which were parsed before, there is no file, and ``path`` is their name in messages.
     """
@@ -148,8 +148,8 @@ class XmlSource:
                         Issue(
                             "info",
                             "query-without-match",
-                            f"{Path(file.path).name}: the export's query matched no table; this says nothing"
-                            " about what the recording holds",
+                            f"{Path(file.path).name}: the export's query matched no table. The recording"
+                            " may have that table all the same.",
                         )
                     )
                 for node, table in enumerate(index.tables):
@@ -196,9 +196,9 @@ class XmlSource:
                 Issue(
                     "info" if rows == earlier_rows else "warning",
                     "table-exported-twice",
-                    f"'{info.schema}' (table {info.index}) stands in {_place(used)} with"
-                    f" {used.info.row_count} rows and again with {unused.info.row_count} in"
-                    f" {_place(unused)}; the first is used",
+                    f"'{info.schema}' (table {info.index}) is in {_place(used)} with"
+                    f" {used.info.row_count} rows, and with {unused.info.row_count} in"
+                    f" {_place(unused)}. The first is used.",
                 )
             )
         return list(used_entries.values())

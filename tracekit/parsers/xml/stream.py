@@ -87,7 +87,7 @@ class FileBytes:
 
     @property
     def can_rewind(self) -> bool:
-        """Whether the bytes are those of a regular file; a pipe gives each byte once."""
+        """True for a regular file; a pipe yields each byte once."""
         return self._start is not None
 
     def rewind(self, position: int) -> Iterator[bytes]:

@@ -47,12 +47,12 @@ class _TableBuilder:
             raise InputError(
                 self._name,
                 f"{place}'{self._node.schema.name}': {error}.",
-                "The file is damaged, or from an Xcode that tracekit does not know: export the table again.",
+                "The file is damaged, or of an Xcode that tracekit does not support. Export the table again.",
             ) from error
 
     def _build(self, attributes: dict[str, str]) -> Table:
         self._used = distinct_by_column(self._node.cells, len(self._store.tag))
-        self._kinds = [self._kind(at) for at in range(len(self._definitions))]
+        self._kinds = [self._kind(index) for index in range(len(self._definitions))]
         store = self._store
         stacks, stack_ids = self._stacks()
         processes, process_ids = _processes(store, self._slots_of_kind("process"))
@@ -60,14 +60,14 @@ class _TableBuilder:
         entity_ids = {"thread": thread_ids, "process": process_ids, "stack": stack_ids}
         columns: list[Column] = []
         data: dict[str, Any] = {}
-        for at, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
-            slots = np.ascontiguousarray(self._node.cells[:, at])
-            mnemonic = unused_mnemonic(definition.mnemonic or f"column-{at + 1}", data)
-            columns.append(Column(mnemonic, definition.title, self._element_type(at), kind))
+        for index, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
+            slots = np.ascontiguousarray(self._node.cells[:, index])
+            mnemonic = unused_mnemonic(definition.mnemonic or f"column-{index + 1}", data)
+            columns.append(Column(mnemonic, definition.title, self._element_type(index), kind))
             if kind in entity_ids:
                 data[mnemonic] = _at_slots(slots, self._slots_of_kind(kind), entity_ids[kind])
             else:
-                data[mnemonic] = _take_values(store, slots, self._used[at], kind)
+                data[mnemonic] = _take_values(store, slots, self._used[index], kind)
         rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)), copy=False)
         return Table(
             self._node.schema.name,
@@ -82,31 +82,32 @@ class _TableBuilder:
         )
 
     def _core_types(self) -> dict[int, CoreType]:
-        """A core's kind stands only in ``fmt``, such as ``CPU 2 (P Core)``."""
-        at = [n for n, column in enumerate(self._definitions) if column.engineering_type == "core"]
+        """Return the kind of each core, which only ``fmt`` has, such as ``CPU 2 (P Core)``."""
+        indexes = [n for n, column in enumerate(self._definitions) if column.engineering_type == "core"]
         store = self._store
-        slots = np.unique(np.concatenate([self._used[n] for n in at])).tolist() if at else []
-        found = {store.number(slot): _CORE.search(store.fmt_of(slot)) for slot in slots}
-        return {core: "E" if match[1] == "E" else "P" for core, match in found.items() if match}
+        slots = np.unique(np.concatenate([self._used[n] for n in indexes])).tolist() if indexes else []
+        matches = {store.number(slot): _CORE.search(store.fmt_of(slot)) for slot in slots}
+        return {core: "E" if match[1] == "E" else "P" for core, match in matches.items() if match}
 
-    def _kind(self, at: int) -> ColumnKind:
-        engineering_type = self._definitions[at].engineering_type
-        slots = self._used[at]
+    def _kind(self, index: int) -> ColumnKind:
+        """Return the kind of one column; raise ``DamagedCellError`` for elements of another type in it."""
+        engineering_type = self._definitions[index].engineering_type
+        slots = self._used[index]
         codes = np.flatnonzero(np.bincount(self._store.tag[slots]))
         tags = {self._store.tags[code] for code in codes}
         if tags - {engineering_type} and engineering_type != "any":
-            own = self._store.tag_code(engineering_type)
-            strange = int(slots[self._store.tag[slots] != own][0])
+            declared = self._store.tag_code(engineering_type)
+            mismatch = int(slots[self._store.tag[slots] != declared][0])
             raise DamagedCellError(
-                strange,
-                f"column '{self._definitions[at].mnemonic}' is of type '{engineering_type}' and holds a"
-                f" <{self._store.tags[self._store.tag[strange]]}>",
+                mismatch,
+                f"column '{self._definitions[index].mnemonic}' is of type '{engineering_type}' and holds a"
+                f" <{self._store.tags[self._store.tag[mismatch]]}>",
             )
         return column_kind(self._store, engineering_type, tags, slots)
 
     def _slots_of_kind(self, kind: str) -> IntArray:
         """Return the distinct non-null slots of every column of that kind, ascending."""
-        used = [slots for slots, known in zip(self._used, self._kinds, strict=True) if known == kind]
+        used = [slots for slots, k in zip(self._used, self._kinds, strict=True) if k == kind]
         if len(used) == 1:
             return used[0]
         return np.unique(np.concatenate(used)) if used else np.zeros(0, np.int64)
@@ -117,17 +118,17 @@ class _TableBuilder:
             return StackTable.empty(), np.zeros(0, np.int32)
         return build_stacks(self._store, slots)
 
-    def _element_type(self, at: int) -> str:
-        """Return the engineering type; for ``any``, the type that the cells show, when they agree."""
-        definition = self._definitions[at]
+    def _element_type(self, index: int) -> str:
+        """Return the engineering type; for ``any``, the type that all cells have, if it is one."""
+        definition = self._definitions[index]
         if definition.engineering_type != "any":
             return definition.engineering_type
-        tags = np.unique(self._store.tag[self._used[at]])
+        tags = np.unique(self._store.tag[self._used[index]])
         return self._store.tags[tags[0]] if len(tags) == 1 else "any"
 
 
 def column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots: IntArray) -> ColumnKind:
-    """Return what a column holds: by its declared type, the tags in it, the forms of its distinct slots.
+    """Return a column's kind from its declared type, the tags in it, and the forms of its distinct slots.
 
     The cells overrule the declared type where it cannot hold them, so that nothing is lost.
     """
@@ -150,7 +151,7 @@ def column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots:
 
 
 def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) -> ColumnKind:
-    """``texts`` are the distinct values that are no plain integer."""
+    """Return the kind for a type without a declared one; ``texts`` are the distinct values but integers."""
     listed = declared == "ints" or any(" " in text for text in texts)
     if listed and all(_LIST.match(text) for text in texts):
         return "ints"
@@ -163,9 +164,10 @@ def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) ->
 
 
 def _take_values(store: ValueStore, slots: Rows, used: IntArray, kind: ColumnKind) -> Any:
-    """Return a column; ``used`` are its distinct slots but the null one."""
+    """Return the values of a column; ``used`` are its distinct slots but the null one."""
     if kind == "int":
         return _integers(store, slots)
+    # Each distinct slot is decoded once; `inverse` maps every row to the position of its slot in `unique`.
     unique = np.concatenate([[0], used])
     inverse = _at_slots(slots, unique, np.arange(len(unique), dtype=np.int32))
     if kind == "float":
@@ -176,7 +178,7 @@ def _take_values(store: ValueStore, slots: Rows, used: IntArray, kind: ColumnKin
     if kind == "text":
         texts = [store.text(slot) if slot else None for slot in unique.tolist()]
         categories = list(dict.fromkeys(text for text in texts if text is not None))
-        code = {text: at for at, text in enumerate(categories)}
+        code = {text: row for row, text in enumerate(categories)}
         codes = np.array([code.get(text, -1) if text is not None else -1 for text in texts], np.int32)
         return pd.Categorical.from_codes(codes[inverse], categories=pd.Index(categories, dtype="str"))
     decode = _number_list if kind == "ints" else decode_parts
@@ -185,10 +187,11 @@ def _take_values(store: ValueStore, slots: Rows, used: IntArray, kind: ColumnKin
     return pd.Series(values_of[inverse], dtype=object)
 
 
-def _at_slots(slots: Rows, known: IntArray, rows: Rows) -> Rows:
-    """Return the row of each of ``slots``; -1 for null. All others are ``known``, which ascend."""
-    row_of = np.full(int(known[-1]) + 1 if len(known) else 1, -1, np.int32)  # threads and words come early
-    row_of[known] = rows
+def _at_slots(slots: Rows, distinct: IntArray, rows: Rows) -> Rows:
+    """Return the row of each of ``slots`` by the rows of the ``distinct`` ones, ascending; -1 for null."""
+    # A map is quicker than a search, and small: slots of threads and words are numbered early in a document.
+    row_of = np.full(int(distinct[-1]) + 1 if len(distinct) else 1, -1, np.int32)
+    row_of[distinct] = rows
     return row_of[slots]
 
 
@@ -205,7 +208,9 @@ def _integers(store: ValueStore, slots: Rows) -> Any:
         ((forms == ValueForm.INT) & (values > np.uint64(2**63 - 1))).any()
     )
     if negative and beyond:  # no numpy integer holds both
-        exact = [pd.NA if gap else store.number(at) for at, gap in zip(slots.tolist(), missing, strict=True)]
+        exact = [
+            pd.NA if gap else store.number(slot) for slot, gap in zip(slots.tolist(), missing, strict=True)
+        ]
         return pd.Series(exact, dtype=object)
     return pd.arrays.IntegerArray(values if beyond else values.view(np.int64), missing)
 
@@ -241,8 +246,8 @@ def _part(store: ValueStore, slot: int) -> tuple[str, Any]:
 
 def _frame_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
     frames = store.frames
-    at = int(np.searchsorted(frames.slot, slot))
-    name, address, binary = store.strings[frames.name[at]], int(frames.address[at]), int(frames.binary[at])
+    row = int(np.searchsorted(frames.slot, slot))
+    name, address, binary = store.strings[frames.name[row]], int(frames.address[row]), int(frames.binary[row])
     if not binary:
         return (("symbol", name), ("address", address))
     image = int(store.binaries.name[np.searchsorted(store.binaries.slot, binary)])
@@ -256,23 +261,24 @@ def _child(store: ValueStore, slot: int, tag: str) -> int:
 
 
 def _number_below(store: ValueStore, slot: int, tag: str) -> int:
-    """Return the number in the child of that tag, -1 without one; raise ``DamagedCellError`` for words."""
+    """Return the number in the child of that tag, -1 without one; raise ``DamagedCellError`` for text."""
     child = _child(store, slot, tag)
     if not child:
         return -1
     number = store.number(child)
     if store.form[child] != ValueForm.INT or number >= 2**63:
-        raise DamagedCellError(slot, f"the {tag} '{store.text(child)[:40]}' is no number")
+        raise DamagedCellError(slot, f"the {tag} '{store.text(child)[:40]}' is not a number")
     return number
 
 
 def _processes(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
+    """Return the distinct processes, and the row of each slot among them."""
     records = [_process(store, slot) for slot in slots.tolist()]
     return distinct_records(records, PROCESSES)
 
 
 def _process(store: ValueStore, slot: int) -> tuple[int, str]:
-    """A process shows as ``Finder (751)``; its pid is a child, its name stands only in ``fmt``."""
+    """Return pid and name; the pid is a child, the name is only in ``fmt``, such as ``Finder (751)``."""
     if not slot:
         return -1, ""
     pid = _number_below(store, slot, "pid")
@@ -281,6 +287,7 @@ def _process(store: ValueStore, slot: int) -> tuple[int, str]:
 
 
 def _threads(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
+    """Return the distinct threads, and the row of each slot among them."""
     records = []
     for slot in slots.tolist():
         tid = _number_below(store, slot, "tid")
@@ -292,7 +299,7 @@ def _threads(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
 def _thread_name(fmt: str, tid: int) -> str:
     """Cut the name out of ``Main Thread  0xd43ff (a.out, pid: 1512)`` or ``Main Thread (0x9db2dc) (…)``."""
     for mark in (f" (0x{tid:x}) ", f" 0x{tid:x} ", f"0x{tid:x} ("):
-        name, found, _ = fmt.rpartition(mark)
-        if found:
+        name, separator, _ = fmt.rpartition(mark)
+        if separator:
             return name.strip()
     return fmt.strip()

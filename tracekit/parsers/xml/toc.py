@@ -9,7 +9,7 @@ from lxml import etree
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import RunInfo, TraceInfo
 
-# Notes on how a table was recorded say nothing about which table it is.
+# These do not distinguish tables of one schema.
 _NOT_QUALIFYING = frozenset({"schema", "documentation"})
 
 
@@ -19,7 +19,9 @@ def read_toc(name: str, root: etree._Element) -> tuple[RunInfo, ...]:
     Everything in a table of contents may be missing (a failed recording has no template name, an
     all-processes recording no target process); what is missing stays empty.
     """
-    return tuple(_read_run(name, run, at) for at, run in enumerate(root.iterchildren("run"), start=1))
+    return tuple(
+        _read_run(name, run, position) for position, run in enumerate(root.iterchildren("run"), start=1)
+    )
 
 
 def _read_run(name: str, run: etree._Element, position: int) -> RunInfo:
@@ -28,10 +30,10 @@ def _read_run(name: str, run: etree._Element, position: int) -> RunInfo:
         TableInfo(
             schema=table.get("schema", ""),
             run=number,
-            index=at,
+            index=index,
             attributes={str(k): str(v) for k, v in table.items() if k not in _NOT_QUALIFYING},
         )
-        for at, table in enumerate(run.iterfind("data/table"), start=1)
+        for index, table in enumerate(run.iterfind("data/table"), start=1)
     )
     info = _read_info(name, run, number)
     pids = {_int(process.get("pid", "")) for process in run.iterfind("processes/process")} | {info.pid}
@@ -72,7 +74,7 @@ def _int(text: str) -> int | None:
 
 
 def _seconds_to_ns(text: str) -> int | None:
-    """``3.450364`` → 3450364000, without a float in between."""
+    """Convert ``3.450364`` to 3450364000, without a float in between, which would round."""
     try:
         seconds = Decimal(text)
     except InvalidOperation:
