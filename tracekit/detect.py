@@ -42,7 +42,7 @@ def open_source(
     xctrace they are exported at once, others when they are asked for. Raises ``InputError`` for anything
     else, with what to do instead, and ``XctraceError`` when xctrace is asked for and fails.
     """
-    paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(one) for one in path]
+    paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(part) for part in path]
     try:
         return _open(paths, progress, via, schemas)
     except OSError as error:
@@ -65,13 +65,13 @@ def _open(paths: list[str], progress: Progress | None, via: Via, schemas: Collec
         raise UsageError(f"{paths[0]} is no .trace bundle: only a bundle can be read via {via}.")
     if len(paths) == 1:
         return _open_one(paths[0], progress)
-    for one in paths:
-        _require(one)
-        if one != STDIN and (_is_pack(one) or _is_bundle(Path(one))):
-            what = "pack" if _is_pack(one) else ".trace bundle"
-            raise UsageError(f"{one} is a {what}: name it alone. It holds all of its tables.")
-    common = os.path.commonpath([Path(one).absolute() for one in paths])
-    return XmlSource(_shown(common), [XmlFile(one, progress) for one in paths], parse_now=False)
+    for name in paths:
+        _require(name)
+        if name != STDIN and (_is_pack(name) or _is_bundle(Path(name))):
+            what = "pack" if _is_pack(name) else ".trace bundle"
+            raise UsageError(f"{name} is a {what}: name it alone. It holds all of its tables.")
+    common = os.path.commonpath([Path(name).absolute() for name in paths])
+    return XmlSource(_shown(common), [XmlFile(name, progress) for name in paths], parse_now=False)
 
 
 def _open_one(path: str, progress: Progress | None) -> Source:
@@ -126,10 +126,10 @@ def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collec
     try:
         native = BundleSource(open_bundle_files(path, _shown(path)), path)
     except InputError:
-        other = exported_if_possible()
-        if other is None:
+        fallback_source = exported_if_possible()
+        if fallback_source is None:
             raise
-        return other
+        return fallback_source
     fallback = FallbackSource(native, exported_if_possible, "xctrace")
     for schema in native.unreadable.intersection(schemas):
         fallback.prefer_second(f"'{schema}' cannot be read natively")
@@ -148,13 +148,13 @@ def _bundle_of(path: str) -> str:
         return path
     if not place.is_dir():
         return ""
-    named = sorted(one for one in place.iterdir() if not one.name.startswith("."))
-    held = [one for one in named if one.name.endswith((".trace", *_BUNDLE_ARCHIVES))]
-    exports = [one for one in named if one.name.endswith(_EXPORTS)]
-    if len(held) > 1 or (held and exports):
-        names = ", ".join(one.name for one in [*held, *exports][:5])
+    named = sorted(entry for entry in place.iterdir() if not entry.name.startswith("."))
+    recordings = [entry for entry in named if entry.name.endswith((".trace", *_BUNDLE_ARCHIVES))]
+    exports = [entry for entry in named if entry.name.endswith(_EXPORTS)]
+    if len(recordings) > 1 or (recordings and exports):
+        names = ", ".join(entry.name for entry in [*recordings, *exports][:5])
         raise InputError(path, f"holds more than one recording ({names}).", "Name one of them.")
-    return str(held[0]) if held else ""
+    return str(recordings[0]) if recordings else ""
 
 
 def _is_bundle(path: Path) -> bool:

@@ -61,7 +61,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     if not loaded.source:
         issues.append(_without_samples(chosen))
     if run is None and len(runs) > 1:
-        numbers = ", ".join(str(one.info.run) for one in runs)
+        numbers = ", ".join(str(listed.info.run) for listed in runs)
         issues.append(
             Issue("info", "several-runs", f"the recording has runs {numbers}; this is run {chosen.info.run}")
         )
@@ -87,8 +87,8 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
 
 def _speaks(run: RunInfo, evidence: NonSampleRows) -> bool:
     """Return whether a table is here, be it an empty one, that can be analysed without samples."""
-    here = {table.schema for table in run.tables if table.row_count is not None}
-    return bool(here.intersection(STANDALONE_TABLES) - evidence.unreadable)
+    in_input = {table.schema for table in run.tables if table.row_count is not None}
+    return bool(in_input.intersection(STANDALONE_TABLES) - evidence.unreadable)
 
 
 def _without_samples(run: RunInfo) -> Issue:
@@ -96,9 +96,9 @@ def _without_samples(run: RunInfo) -> Issue:
     recorded = [schema for schema in SAMPLE_TABLES if any(table.schema == schema for table in run.tables)]
     if not recorded:
         return Issue("info", "no-samples", text)
-    known = ", ".join(f"'{schema}'" for schema in recorded)
+    listed = ", ".join(f"'{schema}'" for schema in recorded)
     return Issue(
-        "warning", "no-samples", f"{text}. The recording has {known}, which this input does not hold"
+        "warning", "no-samples", f"{text}. The recording has {listed}, which this input does not hold"
     )
 
 
@@ -125,38 +125,40 @@ def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> R
             "See what was recorded with xcrun xctrace export --input X.trace --toc.",
         )
     if run is None:
-        with_rows = [one for one in runs if any(table.row_count for table in one.tables)]
+        with_rows = [listed for listed in runs if any(table.row_count for table in listed.tables)]
         return (with_rows or list(runs))[0]
-    for one in runs:
-        if one.info.run == run:
-            return one
-    numbers = ", ".join(str(one.info.run) for one in runs)
+    for listed in runs:
+        if listed.info.run == run:
+            return listed
+    numbers = ", ".join(str(listed.info.run) for listed in runs)
     raise UsageError(f"{source.name} has no run {run}; its runs are {numbers}.")
 
 
-def _no_samples(source: Source, run: RunInfo, wanted: str | None, evidence: NonSampleRows) -> InputError:
-    told = {issue.code: issue.message for issue in (*evidence.issues, *source.issues(run.info.run))}
+def _no_samples(
+    source: Source, run: RunInfo, schema_requested: str | None, evidence: NonSampleRows
+) -> InputError:
+    messages = {issue.code: issue.message for issue in (*evidence.issues, *source.issues(run.info.run))}
     codes = ("table-damaged", "recording-unfinished", "table-unreadable")
-    known = next((told[code] for code in codes if code in told), "")
+    cause = next((messages[code] for code in codes if code in messages), "")
     exported = sorted({table.schema for table in run.tables if table.row_count is not None})
     recorded = [schema for schema in SAMPLE_TABLES if any(table.schema == schema for table in run.tables)]
     if not exported and origin_of(source) == "trace-bundle":
         problem = "holds no table that can be read."
     elif not exported:
         problem = "is a table of contents: it lists a recording's tables and holds none of their rows."
-    elif wanted:
-        problem = f"holds no table '{wanted}'; it holds {', '.join(exported)}."
-        recorded = [wanted] if wanted in recorded or not source.has_toc else []
+    elif schema_requested:
+        problem = f"holds no table '{schema_requested}'; it holds {', '.join(exported)}."
+        recorded = [schema_requested] if schema_requested in recorded or not source.has_toc else []
     else:
         problem = f"holds no samples; it holds {', '.join(exported)}."
     advice = EXPORT_ADVICE
     if recorded:
         advice = EXPORT_ADVICE.replace(TIME_PROFILE, recorded[0])
     elif source.has_toc:
-        what = f"no '{wanted}'" if wanted else "no table of samples"
+        what = f"no '{schema_requested}'" if schema_requested else "no table of samples"
         advice = f"The recording has {what}: record again with the right template, such as Time Profiler."
-    if "is encrypted" in known:
+    if "is encrypted" in cause:
         return InputError(source.name, "is an archive with a password.", "Unpack it with that first.")
-    if known:  # what is damaged or was not finished is the likelier reason
-        return InputError(source.name, f"{problem.rstrip('.')}: {known.rstrip('.')}.")
+    if cause:  # what is damaged or was not finished is the likelier reason
+        return InputError(source.name, f"{problem.rstrip('.')}: {cause.rstrip('.')}.")
     return InputError(source.name, problem, advice)

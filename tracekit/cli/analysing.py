@@ -83,8 +83,8 @@ def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_choice(*args: Any, **values: Any) -> Any:
-        own = {field.name: values.pop(field.name) for field in fields(Choice)}
-        return command(*args, choice=Choice(**own), **values)
+        options = {field.name: values.pop(field.name) for field in fields(Choice)}
+        return command(*args, choice=Choice(**options), **values)
 
     result: Callable[..., Any] = with_choice
     for option in reversed(_OPTIONS):
@@ -104,9 +104,9 @@ def analyse(inputs: tuple[str, ...], choice: Choice, *, redact: bool = False) ->
     from tracekit.analysis import Window, analyze, parse_window, windows_from_csv
     from tracekit.load import open_trace
 
-    own: list[Window] = [parse_window(text) for text in choice.manual]
+    given_windows: list[Window] = [parse_window(text) for text in choice.manual]
     if choice.windows_csv:
-        own += windows_from_csv(Path(choice.windows_csv))
+        given_windows += windows_from_csv(Path(choice.windows_csv))
     with Progress("Reading") as progress:
         if redact:
             trace = _redacted_trace(inputs, choice, progress)
@@ -114,7 +114,7 @@ def analyse(inputs: tuple[str, ...], choice: Choice, *, redact: bool = False) ->
             trace = open_trace(inputs, choice.run, choice.samples, progress, choice.via)
     return analyze(
         trace,
-        windows=own if given else choice.windows,
+        windows=given_windows if given else choice.windows,
         signposts=choice.signposts,
         process=choice.process,
         thread=choice.thread,
@@ -129,5 +129,5 @@ def _redacted_trace(inputs: tuple[str, ...], choice: Choice, progress: Progress)
     from tracekit.parsers.in_memory import read_into_memory
     from tracekit.redact.source import redacted
 
-    held = read_into_memory(open_source(inputs, progress, choice.via, READ_TABLES))
-    return trace_of(redacted(held, choice.process), choice.run, choice.samples)
+    source = read_into_memory(open_source(inputs, progress, choice.via, READ_TABLES))
+    return trace_of(redacted(source, choice.process), choice.run, choice.samples)

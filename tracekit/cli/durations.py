@@ -19,10 +19,10 @@ def seconds(_context: click.Context, _option: click.Parameter, value: str | None
     if value is None:
         return None
     match = _TIME.match(value)
-    found = float(match[1]) * _SECONDS[match[2]] if match else 0.0
-    if not 0.001 <= found <= _LONGEST_SECONDS:
+    duration = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+    if not 0.001 <= duration <= _LONGEST_SECONDS:
         raise click.BadParameter(f"'{value}' is no time such as 500ms, 10s, 5m or 1h (a week at most).")
-    return found
+    return duration
 
 
 def size_bytes(_context: click.Context, _option: click.Parameter, value: str) -> int:

@@ -104,14 +104,16 @@ def export_command(
 
 def _by_extension(output: str) -> str:
     lower = output.lower()
-    for name, one in _FORMATS.items():
-        endings = one.extensions + tuple(f"{ending}.gz" for ending in one.extensions if one.is_text)
+    for name, format_ in _FORMATS.items():
+        endings = format_.extensions + tuple(
+            f"{ending}.gz" for ending in format_.extensions if format_.is_text
+        )
         if lower.endswith(endings):
             return name
-    known = ", ".join(ending for one in _FORMATS.values() for ending in one.extensions)
+    extensions = ", ".join(ending for format_ in _FORMATS.values() for ending in format_.extensions)
     if output == "-":
         raise UsageError(f"Choose a format with --to: {', '.join(_FORMATS)}.")
-    raise UsageError(f"{output}: the extension names no format ({known} do). Choose one with --to.")
+    raise UsageError(f"{output}: the extension names no format ({extensions} do). Choose one with --to.")
 
 
 def _check_terminal(name: str, output: str) -> None:
@@ -124,7 +126,7 @@ def _options(name: str, given: dict[str, str | None]) -> dict[str, Any]:
     """Return the writer's own options. Raises ``UsageError`` for one that the format does not take."""
     for option, value in given.items():
         if value is not None and option != _FORMATS[name].option:
-            takers = " and ".join(one for one, of in _FORMATS.items() if of.option == option)
+            takers = " and ".join(format_name for format_name, of in _FORMATS.items() if of.option == option)
             raise UsageError(f"--{option} goes with {takers}, not with {name}.")
     chosen = {option: value for option, value in given.items() if value is not None}
     if "root" not in chosen:
@@ -139,7 +141,7 @@ def _writer(name: str) -> Callable[..., None]:
     """Return the function that writes a format. Raises ``UsageError`` where its library is not installed."""
     module, function = _FORMATS[name].writer.split(".")
     try:
-        found: Callable[..., None] = getattr(importlib.import_module(f"tracekit.export.{module}"), function)
+        writer: Callable[..., None] = getattr(importlib.import_module(f"tracekit.export.{module}"), function)
     except ModuleNotFoundError as error:
         if name not in _EXTRAS:
             raise
@@ -148,7 +150,7 @@ def _writer(name: str) -> Callable[..., None]:
             f"--to {name} needs the package {missing}, which is not installed."
             f" Install it with: pip install 'tracekit[{name}]'."
         ) from error
-    return found
+    return writer
 
 
 def _packed(file: IO[bytes], compress: bool) -> AbstractContextManager[IO[bytes]]:

@@ -44,17 +44,19 @@ def via_option(command: _Command) -> _Command:
     )(command)
 
 
-def guess_format(wanted: str | None, output: str, by_extension: dict[str, str]) -> str:
+def guess_format(requested: str | None, output: str, by_extension: dict[str, str]) -> str:
     """Return the format asked for, else the one of the output's extension, else text.
 
     Raises ``UsageError`` for an extension that names no format: the file would not be what its name says.
     """
     extension = Path(output).suffix.lower()
-    if wanted or output == "-" or not extension:
-        return wanted or "text"
+    if requested or output == "-" or not extension:
+        return requested or "text"
     if extension not in by_extension:
-        known = ", ".join(by_extension)
-        raise UsageError(f"{output}: the extension names no format ({known} do). Choose one with --format.")
+        extensions = ", ".join(by_extension)
+        raise UsageError(
+            f"{output}: the extension names no format ({extensions} do). Choose one with --format."
+        )
     return by_extension[extension]
 
 
@@ -82,7 +84,7 @@ def _given() -> Iterator[str]:
     for name, value in (context.params if context else {}).items():
         if name not in _NO_INPUTS:
             values = value if isinstance(value, tuple) else (value,)
-            yield from (one for one in values if one and isinstance(one, str))
+            yield from (value for value in values if value and isinstance(value, str))
 
 
 def _would_harm(path: Path, given: Path) -> bool:

@@ -77,15 +77,15 @@ def pack_command(
     from tracekit.text import printable
 
     with Progress("Reading") as progress:
-        held = read_into_memory(open_source(inputs, progress, via, READ_TABLES))
+        source = read_into_memory(open_source(inputs, progress, via, READ_TABLES))
     if not private:
-        held, hidden = without_private_cells(held)
+        source, hidden = without_private_cells(source)
         if hidden:
             names = printable(", ".join(hidden))
             click.echo(f"note: private, and hidden: {names}; --private keeps them", err=True)
     if redact:
-        held = redacted(held, process)
-    data = write_pack(held, tracekit.__version__)
+        source = redacted(source, process)
+    data = write_pack(source, tracekit.__version__)
     write_output(data, target, force)
     click.echo(f"The pack has {format_size(len(data))}{_share(len(data), inputs)}.", err=True)
 
@@ -94,7 +94,9 @@ def _default_output(inputs: tuple[str, ...]) -> str:
     if len(inputs) > 1 or inputs[0] == "-":
         return f"recording{EXTENSION}"
     name = Path(inputs[0]).resolve().name
-    while ending := next((one for one in _ENDINGS if name.lower().endswith(one) and name.lower() != one), ""):
+    while ending := next(
+        (ending_ for ending_ in _ENDINGS if name.lower().endswith(ending_) and name.lower() != ending_), ""
+    ):
         name = name[: -len(ending)]
     return f"{name}{EXTENSION}"
 
@@ -102,7 +104,7 @@ def _default_output(inputs: tuple[str, ...]) -> str:
 def _share(size_bytes: int, inputs: tuple[str, ...]) -> str:
     if "-" in inputs:
         return ""
-    total = sum(_size_on_disk(Path(one)) for one in inputs)
+    total = sum(_size_on_disk(Path(path)) for path in inputs)
     what = "bundle" if Path(inputs[0]).suffix == ".trace" else "input"
     return f", {format_percent(size_bytes / total, 1)} of the {what}" if total else ""
 

@@ -63,10 +63,10 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
         )
     with Progress("Comparing") as progress:
         native = open_source(bundle, via="native")
-        other = open_source(exports, progress) if exports else open_source(bundle, progress, via="xctrace")
-        if origin_of(other) == "trace-bundle":
+        exported = open_source(exports, progress) if exports else open_source(bundle, progress, via="xctrace")
+        if origin_of(exported) == "trace-bundle":
             raise UsageError(f"{exports} is a bundle: --exports names what xctrace exported from it.")
-        matches = verify(native, other)
+        matches = verify(native, exported)
     click.echo(matrix(matches), nl=False)
     if target != "-":
         write_output(report(matches, native.toc()), target, force)

@@ -78,16 +78,16 @@ class _Profile:
                 self._place("EngineInterval", span, elsewhere, f"{track}, measured")
         for track, spans in signpost_spans(view).items():
             for span in spans:
-                told = replace(span, details={**span.details, "track": track})
-                self._place("Signpost", told, elsewhere, "Signposts")
+                marker = replace(span, details={**span.details, "track": track})
+                self._place("Signpost", marker, elsewhere, "Signposts")
         for name, spans in self._values().items():
             elsewhere.setdefault(name, []).extend(("TrackValue", span) for span in spans)
-        held = self._threads(stacks)
-        if not held and not elsewhere:  # the profiler fails without any thread
+        threads_with_samples = self._threads(stacks)
+        if not threads_with_samples and not elsewhere:  # the profiler fails without any thread
             elsewhere["no samples"] = []
-        threads = held + [
-            self._thread(name, "Recording", _RECORDING, f"recording {at}", self._marker_table(markers))
-            for at, (name, markers) in enumerate(elsewhere.items())
+        threads = threads_with_samples + [
+            self._thread(name, "Recording", _RECORDING, f"recording {number}", self._marker_table(markers))
+            for number, (name, markers) in enumerate(elsewhere.items())
         ]
         return {
             "meta": self._meta(),
@@ -98,16 +98,16 @@ class _Profile:
         }
 
     def _place(self, kind: str, span: Span, elsewhere: dict[str, list[tuple[str, Span]]], track: str) -> None:
-        held = (
+        markers = (
             self._markers.setdefault(span.thread, []) if span.thread >= 0 else elsewhere.setdefault(track, [])
         )
-        held.append((kind, span))
+        markers.append((kind, span))
 
     def _stacks_of_samples(self) -> npt.NDArray[np.int64]:
         """Return each sample's row of the stack table."""
         columns = self._view.columns()
         keys = np.stack([columns[name] for name in ("stack", "engine", "phase")])
-        distinct, at = np.unique(keys, axis=1, return_inverse=True)
+        distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
         deciding = per_sample(
             self._view.analysis.labels.classification.deciding, distinct[0].astype(np.int32), -1
         )
@@ -115,7 +115,7 @@ class _Profile:
             self._tables.add_stack(stack, engine, phase, at_frame)
             for stack, engine, phase, at_frame in zip(*distinct.tolist(), deciding.tolist(), strict=True)
         ]
-        spread: npt.NDArray[np.int64] = np.array(nodes, np.int64)[at.reshape(-1)]
+        spread: npt.NDArray[np.int64] = np.array(nodes, np.int64)[inverse.reshape(-1)]
         return spread
 
     # Threads ------------------------------------------------------------------------------------------------
@@ -128,16 +128,16 @@ class _Profile:
         starts = np.searchsorted(of[order], np.arange(-1, len(rows) + 1))
         threads = []
         for thread in [*range(len(rows)), -1]:
-            own = order[starts[thread + 1] : starts[thread + 2]]
+            thread_samples = order[starts[thread + 1] : starts[thread + 2]]
             markers = self._markers.get(thread, [])
-            if not len(own) and not markers:
+            if not len(thread_samples) and not markers:
                 continue
             pid = str(rows["pid"].iloc[thread]) if thread >= 0 else "none"
             tid = int(rows["tid"].iloc[thread]) if thread >= 0 else -1
             made = self._thread(
                 view.threads[thread], view.processes[thread], pid, tid, self._marker_table(markers)
             )
-            threads.append({**made, "samples": self._samples(own, stacks[own])})
+            threads.append({**made, "samples": self._samples(thread_samples, stacks[thread_samples])})
         return threads
 
     def _thread(
@@ -160,22 +160,22 @@ class _Profile:
             "markers": markers,
         }
 
-    def _samples(self, at: IntArray, stacks: IntArray) -> dict[str, Any]:
+    def _samples(self, rows: IntArray, stacks: IntArray) -> dict[str, Any]:
         trace = self._view.trace
-        weights = trace.weights[at]
+        weights = trace.weights[rows]
         is_time = trace.weight_unit == "ns"
         return {
             "stack": stacks.tolist(),
-            "time": _ms(trace.samples["time_ns"].to_numpy(np.int64)[at]),
+            "time": _ms(trace.samples["time_ns"].to_numpy(np.int64)[rows]),
             "weight": _ms(weights) if is_time else weights.tolist(),
             "weightType": "tracing-ms" if is_time else "samples",
-            "length": len(at),
+            "length": len(rows),
         }
 
     # Markers ------------------------------------------------------------------------------------------------
 
     def _marker_table(self, markers: Sequence[tuple[str, Span]]) -> dict[str, Any]:
-        markers = sorted(markers, key=lambda one: (one[1].start_ns, -one[1].end_ns))
+        markers = sorted(markers, key=lambda marker: (marker[1].start_ns, -marker[1].end_ns))
         lasts = [span.end_ns > span.start_ns for _, span in markers]
         categories = [
             ENGINES.index(Engine(span.category)) if span.category else _OTHER for _, span in markers
@@ -194,19 +194,19 @@ class _Profile:
 
     def _values(self) -> dict[str, list[Span]]:
         """Return each track of the recording as spans, in each of which its value holds."""
-        found: dict[str, list[Span]] = {}
+        spans_by_track: dict[str, list[Span]] = {}
         rows = self._view.trace.tracks
-        for (name, unit), held in rows.groupby(["name", "unit"], observed=True, dropna=False):
-            starts = held["time_ns"].tolist()
+        for (name, unit), values in rows.groupby(["name", "unit"], observed=True, dropna=False):
+            starts = values["time_ns"].tolist()
             spans = [
                 Span(start, end, clean(str(name)), "", -1, {"value": f"{value:g}", "unit": clean(str(unit))})
                 for start, end, value in zip(
-                    starts, [*starts[1:], starts[-1]], held["value"].tolist(), strict=True
+                    starts, [*starts[1:], starts[-1]], values["value"].tolist(), strict=True
                 )
                 if not np.isnan(value)
             ]
-            found.setdefault(clean(str(name)), []).extend(spans)
-        return found
+            spans_by_track.setdefault(clean(str(name)), []).extend(spans)
+        return spans_by_track
 
     # Meta ---------------------------------------------------------------------------------------------------
 
@@ -247,9 +247,9 @@ def _schema(kind: str, label: str, fields: Sequence[str]) -> dict[str, Any]:
 
 def _engines_in_one_field(span: Span) -> Span:
     """Put what each engine did, which has a key of its own per engine, into one text."""
-    told = {key: value for key, value in span.details.items() if " " not in key}
+    plain_details = {key: value for key, value in span.details.items() if " " not in key}
     amounts = "; ".join(f"{key} {value}" for key, value in span.details.items() if " " in key)
-    return replace(span, details={**told, "engines": amounts})
+    return replace(span, details={**plain_details, "engines": amounts})
 
 
 def _ms(times_ns: IntArray) -> list[float]:

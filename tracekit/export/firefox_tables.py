@@ -41,8 +41,8 @@ class Tables:
         frames = self._view.stack_frames(stack_id) or [-1]
         marked = len(frames) - 1 - max(deciding, 0)
         node = -1
-        for at, frame in enumerate(frames):
-            key = (frame, engine, phase + 1) if at == marked else (frame, _PLAIN, 0)
+        for depth, frame in enumerate(frames):
+            key = (frame, engine, phase + 1) if depth == marked else (frame, _PLAIN, 0)
             row = self._frames.setdefault(key, len(self._frames))
             node = self._stacks.setdefault((node, row), len(self._stacks))
         return node
@@ -94,17 +94,17 @@ class Tables:
 
     def _frame_table(self) -> dict[str, Any]:
         functions, addresses, lines = [], [], []
-        for at, _, _ in self._frames:
-            row = self._rows[at]
+        for frame, _, _ in self._frames:
+            row = self._rows[frame]
             load = self._loads[row.binary_id] if row.binary_id >= 0 else 0
-            functions.append(self._function(at))
+            functions.append(self._function(frame))
             addresses.append(row.address - load if row.binary_id >= 0 and row.address >= load else -1)
             lines.append(row.source_line if row.source_line > 0 else None)
         count = len(functions)
         marks = [(engine, phase) if engine != _PLAIN else (None, None) for _, engine, phase in self._frames]
         return {
             "address": addresses,
-            "inlineDepth": [int(self._rows[at].inlined) for at, _, _ in self._frames],
+            "inlineDepth": [int(self._rows[frame].inlined) for frame, _, _ in self._frames],
             "category": [engine for engine, _ in marks],
             "subcategory": [phase for _, phase in marks],
             "func": functions,

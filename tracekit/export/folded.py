@@ -38,7 +38,7 @@ def _weights(view: ExportView, root: Sequence[str]) -> dict[str, int]:
     below: dict[tuple[int, ...], str] = {}
     weights: dict[str, int] = defaultdict(int)
     columns = (groups.thread, groups.engine, groups.phase, groups.window)
-    keys = zip(*(one.tolist() for one in columns), strict=True)
+    keys = zip(*(column.tolist() for column in columns), strict=True)
     for key, stack, weight in zip(keys, groups.stack.tolist(), groups.weight.tolist(), strict=True):
         if key not in below:
             below[key] = "".join(f"{_name(name)};" for name in view.root_names(root, key))

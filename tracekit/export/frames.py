@@ -34,10 +34,10 @@ def write_parquet(analysis: Analysis, out: IO[bytes], table: str = "samples") ->
 
     frame = _texts(TABLES[table](analysis), _storable)
     # The pandas metadata names the versions of the libraries that wrote it: nothing that a reader needs.
-    held = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(
+    arrow_table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(
         {"tracekit_table": table, "recording": _storable(analysis.trace.info.name)}
     )
-    pq.write_table(held, out)
+    pq.write_table(arrow_table, out)
 
 
 def samples_table(analysis: Analysis) -> pd.DataFrame:
@@ -83,8 +83,8 @@ def windows_table(analysis: Analysis) -> pd.DataFrame:
         "why": [wording.verdict_why(verdict) for verdict in analysis.verdicts],
     }
     names = _taken(analysis.trace.threads["name"].tolist(), threads)
-    own = windows.drop(columns="thread_id").reset_index(drop=True).assign(thread=names)
-    return _nullable(pd.concat([own, pd.DataFrame(verdicts, dtype="str"), times], axis=1))
+    columns = windows.drop(columns="thread_id").reset_index(drop=True).assign(thread=names)
+    return _nullable(pd.concat([columns, pd.DataFrame(verdicts, dtype="str"), times], axis=1))
 
 
 TABLES: dict[str, Callable[[Analysis], pd.DataFrame]] = {
@@ -101,10 +101,10 @@ def _nullable(frame: pd.DataFrame) -> pd.DataFrame:
     return with_missing(frame, NULLABLE | {"window_id"})
 
 
-def _taken(names: Sequence[str], at: IntArray) -> pd.Categorical:
+def _taken(names: Sequence[str], positions: IntArray) -> pd.Categorical:
     """Return a category column of the names at these positions; -1 is missing."""
     codes, distinct = pd.factorize(np.array([*names, None], dtype=object))
-    return categorical(codes[at], list(distinct))
+    return categorical(codes[positions], list(distinct))
 
 
 def _texts(frame: pd.DataFrame, rewrite: Callable[[str], str]) -> pd.DataFrame:
@@ -117,8 +117,8 @@ def _text(column: pd.Series[Any], rewrite: Callable[[str], str]) -> pd.Series[An
         names = [rewrite(str(name)) for name in column.cat.categories]
         return pd.Series(_taken(names, np.asarray(column.cat.codes, np.int64)), column.index)
     if isinstance(column.dtype, pd.StringDtype) or column.dtype == object:
-        known = {text: rewrite(str(text)) for text in column.dropna().unique()}
-        return column.map(known).astype("str")
+        rewritten = {text: rewrite(str(text)) for text in column.dropna().unique()}
+        return column.map(rewritten).astype("str")
     return column
 
 

@@ -75,18 +75,18 @@ class _Writer:
         names: dict[str, int] = {}
         files: dict[str, int] = {}
         data.mappings.add(iid=1)  # of frames without a binary
-        for at, binary in enumerate(stacks.binaries.to_dict("records")):
-            data.mapping_paths.add(iid=at + 1, str=clean(binary["path"] or binary["name"]).encode())
-            data.build_ids.add(iid=at + 1, str=clean(binary["uuid"]).encode() if binary["uuid"] else b"")
+        for iid, binary in enumerate(stacks.binaries.to_dict("records")):
+            data.mapping_paths.add(iid=iid + 1, str=clean(binary["path"] or binary["name"]).encode())
+            data.build_ids.add(iid=iid + 1, str=clean(binary["uuid"]).encode() if binary["uuid"] else b"")
             load = binary["load_address"]
             data.mappings.add(
-                iid=at + 2, build_id=at + 1, start=load, end=2**64 - 1, path_string_ids=[at + 1]
+                iid=iid + 2, build_id=iid + 1, start=load, end=2**64 - 1, path_string_ids=[iid + 1]
             )
         loads = np.append(stacks.binaries["load_address"].to_numpy(np.uint64), np.uint64(0)).tolist()
-        for at, row in enumerate(self._view.rows):
+        for iid, row in enumerate(self._view.rows):
             frame = data.frames.add(
-                iid=at + 1,
-                function_name_id=names.setdefault(self._view.symbols[at], len(names) + 1),
+                iid=iid + 1,
+                function_name_id=names.setdefault(self._view.symbols[iid], len(names) + 1),
                 mapping_id=row.binary_id + 2,
                 rel_pc=max(row.address - loads[row.binary_id], 0),
             )
@@ -94,8 +94,8 @@ class _Writer:
                 frame.source_path_iid = files.setdefault(clean(row.source_file), len(files) + 1)
                 frame.line_number = max(row.source_line, 0)
         for interned, texts in ((data.function_names, names), (data.source_paths, files)):
-            for text, at in texts.items():
-                interned.add(iid=at, str=text.encode())
+            for text, iid in texts.items():
+                interned.add(iid=iid, str=text.encode())
         for stack in np.unique(self._view.groups.stack).tolist():
             if stack >= 0:
                 ids = [frame + 1 for frame in self._view.stack_frames(stack)]
@@ -208,7 +208,7 @@ class _Writer:
         packet = self._packet()  # one for all: a new one each would take three times as long
         packet.sequence_flags = pb.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
         sample = packet.perf_sample
-        for time, core, thread, stack, count in zip(*(one.tolist() for one in columns), strict=True):
+        for time, core, thread, stack, count in zip(*(column.tolist() for column in columns), strict=True):
             packet.timestamp = time
             sample.cpu, sample.pid, sample.tid = core, self._pids[thread], self._tids[thread]
             sample.timebase_count = count
@@ -221,11 +221,11 @@ class _Writer:
     def _counters(self) -> Iterator[Any]:
         """Yield a counter track per track of the recording; a value that is not known leaves the last one."""
         rows = self._view.trace.tracks.dropna(subset=["value"])
-        for (name, unit), held in rows.groupby(["name", "unit"], observed=True):
+        for (name, unit), values in rows.groupby(["name", "unit"], observed=True):
             track, packet = self._track(clean(str(name)), rank=3)
             packet.track_descriptor.counter.unit_name = clean(str(unit)) if unit else ""
             yield packet
-            for time, value in zip(held["time_ns"].tolist(), held["value"].tolist(), strict=True):
+            for time, value in zip(values["time_ns"].tolist(), values["value"].tolist(), strict=True):
                 packet = self._packet()
                 packet.timestamp = max(time, 0)
                 packet.track_event.track_uuid = track
@@ -236,5 +236,5 @@ class _Writer:
 
 def _ids(numbers: list[int]) -> list[int]:
     """Return pids or tids that Perfetto takes, and one more for none: 0 means the idle task to it."""
-    made_up = {number: _MADE_UP_ID + at for at, number in enumerate(dict.fromkeys(numbers))}
-    return [one if 0 < one < _MADE_UP_ID else made_up[one] for one in numbers] + [_LARGEST_ID]
+    made_up = {number: _MADE_UP_ID + index for index, number in enumerate(dict.fromkeys(numbers))}
+    return [number if 0 < number < _MADE_UP_ID else made_up[number] for number in numbers] + [_LARGEST_ID]

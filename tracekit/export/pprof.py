@@ -55,8 +55,8 @@ class _Profile:
         self._say_when()
         self._add_mappings()
         self._add_samples()
-        for frames, at in self._locations.items():
-            self._add_location(at, frames)
+        for frames, location_id in self._locations.items():
+            self._add_location(location_id, frames)
         message.string_table.extend(self._strings)
         return message
 
@@ -87,18 +87,18 @@ class _Profile:
         with_inlined = np.unique(owners[stacks.frames["inlined"].to_numpy(bool)]).tolist()
         binaries = list(enumerate(stacks.binaries.to_dict("records")))
         programs = {self._view.trace.info.process, *self._view.trace.threads["process"]}
-        for at, row in sorted(binaries, key=lambda one: one[1]["name"] not in programs):
+        for index, row in sorted(binaries, key=lambda numbered: numbered[1]["name"] not in programs):
             start = int(row["load_address"])
             self._message.mapping.add(
-                id=at + 1,
+                id=index + 1,
                 memory_start=start,
-                memory_limit=min(max(int(ends[at]), start) + 1, 2**64 - 1),
+                memory_limit=min(max(int(ends[index]), start) + 1, 2**64 - 1),
                 filename=self._string(clean(row["path"] or row["name"])),
                 build_id=self._string(clean(row["uuid"]) if row["uuid"] else ""),
                 has_functions=True,
-                has_filenames=at in with_files,
-                has_line_numbers=at in with_files,
-                has_inline_frames=at in with_inlined,
+                has_filenames=index in with_files,
+                has_line_numbers=index in with_files,
+                has_inline_frames=index in with_inlined,
             )
 
     def _add_samples(self) -> None:
@@ -109,10 +109,12 @@ class _Profile:
         numbers = (groups.samples, groups.weight)
         labels: dict[tuple[int, ...], list[Any]] = {}
         make_label = profile_message("Label")
-        for stack, *key, samples, weight in zip(*(one.tolist() for one in (*columns, *numbers)), strict=True):
-            told = tuple(key)
-            if told not in labels:
-                thread, engine, phase, window = told
+        for stack, *key, samples, weight in zip(
+            *(column.tolist() for column in (*columns, *numbers)), strict=True
+        ):
+            group = tuple(key)
+            if group not in labels:
+                thread, engine, phase, window = group
                 values = (
                     view.processes[thread],
                     view.threads[thread],
@@ -120,13 +122,13 @@ class _Profile:
                     str(PHASES[phase]) if phase >= 0 else "",
                     view.windows[window] if window >= 0 else "",
                 )
-                labels[told] = [
+                labels[group] = [
                     make_label(key=name, str=self._string(value))
                     for name, value in zip(keys, values, strict=True)
                     if value
                 ]
             self._message.sample.add(
-                location_id=locations[stack], value=(samples, weight), label=labels[told]
+                location_id=locations[stack], value=(samples, weight), label=labels[group]
             )
 
     def _location_ids(self, stack_id: int) -> list[int]:
@@ -150,12 +152,14 @@ class _Profile:
     def _place(self, frame: int) -> tuple[int, int]:
         return self._rows[frame].binary_id, self._rows[frame].address
 
-    def _add_location(self, at: int, frames: tuple[int, ...]) -> None:
+    def _add_location(self, location_id: int, frames: tuple[int, ...]) -> None:
         if frames == (-1,):
-            self._message.location.add(id=at).line.add(function_id=self._function(NO_STACK, ""))
+            self._message.location.add(id=location_id).line.add(function_id=self._function(NO_STACK, ""))
             return
         row = self._rows[frames[-1]]
-        location = self._message.location.add(id=at, mapping_id=row.binary_id + 1, address=row.address)
+        location = self._message.location.add(
+            id=location_id, mapping_id=row.binary_id + 1, address=row.address
+        )
         for frame in frames:
             row = self._rows[frame]
             function = self._function(self._view.symbols[frame], row.source_file)

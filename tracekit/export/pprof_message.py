@@ -65,10 +65,10 @@ def _pool() -> Any:
     of = descriptor_pb2.FieldDescriptorProto
     for message, fields in _MESSAGES.items():
         described = file.message_type.add(name=message)
-        for number, name, spelt in fields:
-            label = of.LABEL_REPEATED if spelt.endswith("*") else of.LABEL_OPTIONAL
+        for number, name, declared in fields:
+            label = of.LABEL_REPEATED if declared.endswith("*") else of.LABEL_OPTIONAL
             field = described.field.add(name=name, number=number, label=label)
-            kind = spelt.rstrip("*")
+            kind = declared.rstrip("*")
             if kind in _MESSAGES:
                 field.type, field.type_name = of.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
             else:

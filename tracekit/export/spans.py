@@ -57,11 +57,11 @@ def _engines_by_window(view: ExportView) -> dict[int, Details]:
     amounts = ["samples", "sampled_ns", "busy_ns", "waiting_ns"]
     shares = view.analysis.attribution_rows
     sums = shares.groupby(["window_id", "engine"], observed=True)[amounts].sum(min_count=1)
-    found: dict[int, Details] = {}
+    by_window: dict[int, Details] = {}
     for (window, engine), row in zip(sums.index, sums.to_dict("records"), strict=True):
-        held = found.setdefault(int(window), {})
-        held |= {f"{engine} {name}": int(value) for name, value in row.items() if not pd.isna(value)}
-    return found
+        details = by_window.setdefault(int(window), {})
+        details |= {f"{engine} {name}": int(value) for name, value in row.items() if not pd.isna(value)}
+    return by_window
 
 
 def interval_spans(view: ExportView) -> dict[str, list[Span]]:
@@ -69,12 +69,12 @@ def interval_spans(view: ExportView) -> dict[str, list[Span]]:
     tracks: dict[str, list[Span]] = {}
     for row in view.trace.intervals.to_dict("records"):
         phase = "" if pd.isna(row["phase"]) else str(row["phase"])
-        told = {"phase": phase, **{name: _text(row[name]) for name in ("label", "model", "channel")}}
-        details: Details = {name: value for name, value in told.items() if value}
+        texts = {"phase": phase, **{name: _text(row[name]) for name in ("label", "model", "channel")}}
+        details: Details = {name: value for name, value in texts.items() if value}
         details |= {"source": _text(row["source"]), "basis": "measured"}
         if row["pid"] >= 0:
             details["pid"] = row["pid"]
-        name = told["label"] or told["channel"] or phase or "busy"
+        name = texts["label"] or texts["channel"] or phase or "busy"
         span = Span(row["start_ns"], row["end_ns"], name, str(row["engine"]), -1, details)
         tracks.setdefault(f"{row['engine']}, {details['source']}", []).append(span)
     return dict(sorted(tracks.items()))
@@ -82,7 +82,7 @@ def interval_spans(view: ExportView) -> dict[str, list[Span]]:
 
 def signpost_spans(view: ExportView) -> dict[str, list[Span]]:
     """Return the signposts by track, ``subsystem/category``; without messages, which may be private."""
-    threads = {int(tid): at for at, tid in enumerate(view.trace.threads["tid"]) if tid >= 0}
+    threads = {int(tid): row for row, tid in enumerate(view.trace.threads["tid"]) if tid >= 0}
     tracks: dict[str, list[Span]] = {}
     for row in view.trace.signposts.to_dict("records"):
         details: Details = {"kind": str(row["kind"]), "pid": row["pid"], "tid": row["tid"]}
@@ -125,8 +125,10 @@ def _without_overlap(spans: Sequence[Span]) -> list[Span]:
     """Cut each span where the next one of its thread begins: a weight may be longer than the way there."""
     following: list[Span | None] = [*spans[1:], None]
     return [
-        replace(one, end_ns=min(one.end_ns, after.start_ns)) if after and after.thread == one.thread else one
-        for one, after in zip(spans, following, strict=False)  # of no spans, None follows
+        replace(span, end_ns=min(span.end_ns, after.start_ns))
+        if after and after.thread == span.thread
+        else span
+        for span, after in zip(spans, following, strict=False)  # of no spans, None follows
     ]
 
 
@@ -135,10 +137,10 @@ def lanes(spans: Iterable[Span]) -> list[list[Span]]:
 
     Each lane is in order of time, outer spans first.
     """
-    found: list[list[Span]] = []
+    lanes_filled: list[list[Span]] = []
     open_: list[list[int]] = []  # per lane, the ends of the spans that a new one may lie in
-    for span in sorted(spans, key=lambda one: (one.start_ns, -one.end_ns)):
-        for lane, ends in zip(found, open_, strict=True):
+    for span in sorted(spans, key=lambda span: (span.start_ns, -span.end_ns)):
+        for lane, ends in zip(lanes_filled, open_, strict=True):
             while ends and ends[-1] <= span.start_ns:
                 ends.pop()
             if not ends or span.end_ns <= ends[-1]:
@@ -146,9 +148,9 @@ def lanes(spans: Iterable[Span]) -> list[list[Span]]:
                 ends.append(span.end_ns)
                 break
         else:
-            found.append([span])
+            lanes_filled.append([span])
             open_.append([span.end_ns])
-    return found
+    return lanes_filled
 
 
 def _text(value: Any) -> str:

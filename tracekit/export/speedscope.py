@@ -41,7 +41,7 @@ class _Writer:
     def write(self, out: IO[bytes]) -> None:
         threads, rows, stacks = self._samples()
         bounds = np.append(np.flatnonzero(np.diff(threads, prepend=-2)), len(threads))
-        heaviest = max(range(len(bounds) - 1), key=lambda at: _weight(rows, bounds, at), default=0)
+        heaviest = max(range(len(bounds) - 1), key=lambda index: _weight(rows, bounds, index), default=0)
         head = {
             "$schema": _SCHEMA,
             "exporter": f"tracekit {tracekit.__version__}",
@@ -50,8 +50,8 @@ class _Writer:
             "shared": {"frames": self._frames},
         }
         out.write(json.dumps(head)[:-1].encode() + b', "profiles": [')
-        for at, (start, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-            out.write(b",\n" if at else b"\n")
+        for index, (start, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+            out.write(b",\n" if index else b"\n")
             for piece in self._profile(int(threads[start]), rows.iloc[start:end], stacks):
                 out.write(piece.encode())
         if not len(rows):  # without any profile speedscope fails
@@ -63,11 +63,11 @@ class _Writer:
         view = self._view
         columns = view.columns()
         frame = pd.DataFrame(columns)
-        kept = [
+        keys = [
             "stack",
             *(name for name in ("thread", "window", "engine", "phase") if name in self._needed()),
         ]
-        frame["text"] = frame.groupby(kept, sort=True).ngroup()
+        frame["text"] = frame.groupby(keys, sort=True).ngroup()
         distinct = frame.drop_duplicates("text").sort_values("text")
         texts = np.array([self._text(row) for row in distinct.to_dict("records")], object)
         frame["time"] = view.trace.samples["time_ns"].to_numpy(np.int64)
@@ -116,8 +116,8 @@ class _Writer:
         yield "]}"
 
 
-def _weight(rows: pd.DataFrame, bounds: IntArray, at: int) -> int:
-    return int(rows["weight"].iloc[bounds[at] : bounds[at + 1]].sum())
+def _weight(rows: pd.DataFrame, bounds: IntArray, index: int) -> int:
+    return int(rows["weight"].iloc[bounds[index] : bounds[index + 1]].sum())
 
 
 def _functions(view: ExportView) -> tuple[list[dict[str, Any]], list[int]]:
@@ -126,18 +126,18 @@ def _functions(view: ExportView) -> tuple[list[dict[str, Any]], list[int]]:
     speedscope takes every frame for a function of its own: a row per address would tear functions apart.
     """
     rows = view.trace.stacks.frames
-    at: dict[tuple[str, str], int] = {}
+    row_of: dict[tuple[str, str], int] = {}
     function = [
-        at.setdefault((name, file), len(at))
+        row_of.setdefault((name, file), len(row_of))
         for name, file in zip(view.frames, rows["source_file"], strict=True)
     ]
-    lines = [0] * len(at)
+    lines = [0] * len(row_of)
     for row, line in zip(function, rows["source_line"].tolist(), strict=True):
         if line > 0:
             lines[row] = min(lines[row] or line, line)
     frames = [
         {"name": name, **({"file": clean(file)} if file else {}), **({"line": line} if line else {})}
-        for (name, file), line in zip(at, lines, strict=True)
+        for (name, file), line in zip(row_of, lines, strict=True)
     ]
     return frames, function
 

@@ -100,14 +100,14 @@ class ExportView:
         """Return the samples, those as one that share stack and ``roots``; other columns are -1."""
         needed = {"stack", *("thread" if name == "process" else name for name in roots)}
         columns = {
-            name: held if name in needed else np.full(len(held), -1, np.int64)
-            for name, held in self.columns().items()
+            name: values if name in needed else np.full(len(values), -1, np.int64)
+            for name, values in self.columns().items()
         }
         frame = pd.DataFrame({**columns, "weight": self.trace.weights})
         alike = frame.groupby(list(columns), as_index=False)["weight"].agg(["size", "sum"])
-        held = {name: alike[name].to_numpy(np.int64) for name in columns}
+        keys = {name: alike[name].to_numpy(np.int64) for name in columns}
         return Groups(
-            **held, samples=alike["size"].to_numpy(np.int64), weight=alike["sum"].to_numpy(np.int64)
+            **keys, samples=alike["size"].to_numpy(np.int64), weight=alike["sum"].to_numpy(np.int64)
         )
 
     @cached_property
@@ -152,7 +152,7 @@ class ExportView:
     def windows(self) -> list[str]:
         """``window 3 SpeechEncoder`` for each window; the last entry is for what lies outside."""
         labels = self.analysis.window_rows["label"]
-        return [f"window {at} {clean(label)}" for at, label in enumerate(labels)] + ["no window"]
+        return [f"window {number} {clean(label)}" for number, label in enumerate(labels)] + ["no window"]
 
     def stack_frames(self, stack_id: int) -> list[int]:
         """Return a stack's rows of the frames, outermost first; none for no stack."""
@@ -189,6 +189,6 @@ def window_of_samples(analysis: Analysis) -> IntArray:
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     last = np.argsort(rank[members.window], kind="stable")
-    found = np.full(len(analysis.trace.samples), UNASSIGNED, np.int64)
-    found[members.sample[last]] = members.window[last]
-    return found
+    window_of = np.full(len(analysis.trace.samples), UNASSIGNED, np.int64)
+    window_of[members.sample[last]] = members.window[last]
+    return window_of

@@ -50,9 +50,9 @@ class Columns:
 
     @staticmethod
     def _check_dtype(frame: pd.DataFrame, name: str, dtype: str, what: str) -> None:
-        found = str(frame[name].dtype)
-        if found != dtype:
-            raise TracekitError(f"{what}: the column '{name}' has dtype {found}, expected {dtype}")
+        dtype_found = str(frame[name].dtype)
+        if dtype_found != dtype:
+            raise TracekitError(f"{what}: the column '{name}' has dtype {dtype_found}, expected {dtype}")
 
 
 def categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd.Categorical:
@@ -65,7 +65,7 @@ def texts_at(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Ca
     is_used = np.zeros(len(texts), bool)
     is_used[codes] = True
     used = np.flatnonzero(is_used)
-    number, distinct = pd.factorize(np.array([texts[at] for at in used.tolist()], dtype=object))
+    number, distinct = pd.factorize(np.array([texts[position] for position in used.tolist()], dtype=object))
     code_of = np.zeros(len(texts), np.int32)
     code_of[used] = number
     return categorical(code_of[codes], distinct.tolist())

@@ -61,7 +61,7 @@ def _same_frame(left: pd.DataFrame, right: pd.DataFrame) -> bool:
     if not left.index.equals(right.index):
         return False
     columns = zip(left.items(), right.items(), strict=True)
-    return all(_same_column(values, others) for (_, values), (_, others) in columns)
+    return all(_same_column(values, other_values) for (_, values), (_, other_values) in columns)
 
 
 def _same_column(left: pd.Series[Any], right: pd.Series[Any]) -> bool:

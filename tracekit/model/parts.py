@@ -22,8 +22,8 @@ def format_parts(parts: Sequence[tuple[str, Any]]) -> str:
     for kind, value in parts:
         piece = _format_part(kind, value)
         # Some labels spell the prefix themselves: "MPSGraph:0x" and a number (Xcode 16.4).
-        spelt = kind in _HEX_TYPES and pieces[-1].endswith("0x")
-        pieces.append(piece.removeprefix("0x") if spelt else piece)
+        has_prefix = kind in _HEX_TYPES and pieces[-1].endswith("0x")
+        pieces.append(piece.removeprefix("0x") if has_prefix else piece)
     return "".join(pieces)
 
 

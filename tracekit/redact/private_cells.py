@@ -56,7 +56,7 @@ def _is_private(table: Table, column: Column) -> bool:
     if table.schema in _SCHEMAS.split():
         return column.mnemonic not in _HARMLESS.split()
     telling = _TELLING.split()
-    family = any(one.mnemonic in telling for one in table.columns)
+    family = any(other_column.mnemonic in telling for other_column in table.columns)
     return family and column.mnemonic in telling + _PRIVATE.split()
 
 
@@ -67,7 +67,9 @@ def _logged_by_the_framework(table: Table) -> npt.NDArray[np.bool_]:
     if "subsystem" not in table.rows.columns:
         return np.zeros(len(table), np.bool_)
     cells = table.rows["subsystem"]
-    return cells.isin([one for one in cells.unique() if _SUBSYSTEM in str(one).lower()]).to_numpy(np.bool_)
+    return cells.isin(
+        [subsystem for subsystem in cells.unique() if _SUBSYSTEM in str(subsystem).lower()]
+    ).to_numpy(np.bool_)
 
 
 def _mask(cells: pd.Series[Any], column: Column, rows: npt.NDArray[np.bool_]) -> pd.Series[Any] | None:
@@ -76,12 +78,15 @@ def _mask(cells: pd.Series[Any], column: Column, rows: npt.NDArray[np.bool_]) ->
         return None
     codes, distinct = pd.factorize(cells)
     clear = list(distinct)
-    held = [*clear, *(_hide(value, column) for value in clear), None]  # clear, hidden, null
-    codes = np.where(codes < 0, len(held) - 1, np.where(rows, codes + len(clear), codes))
-    if all(held[code] is held[code - len(clear)] for code in np.unique(codes[rows & cells.notna()])):
+    values_by_code = [*clear, *(_hide(value, column) for value in clear), None]  # clear, hidden, null
+    codes = np.where(codes < 0, len(values_by_code) - 1, np.where(rows, codes + len(clear), codes))
+    if all(
+        values_by_code[code] is values_by_code[code - len(clear)]
+        for code in np.unique(codes[rows & cells.notna()])
+    ):
         return None
-    values = np.empty(len(held), dtype=object)
-    values[:] = held
+    values = np.empty(len(values_by_code), dtype=object)
+    values[:] = values_by_code
     if column.kind == "parts":
         return pd.Series(values[codes], cells.index, dtype=object)
     names, texts = pd.factorize(values)

@@ -58,18 +58,18 @@ def plan_redaction(
     The own process is ``process`` (a name or a pid), else the one that the run was recorded of, else the only
     one that there is. Raises ``UsageError`` when that names none.
     """
-    known = {run.info.run: _known_processes(tables.get(run.info.run, ())) for run in runs}
-    own = {run.info.run: _own_pids(run, known[run.info.run], process) for run in runs}
-    if process is not None and not any(own.values()):
-        raise UsageError(f"There is no process '{process}'; there are {_listed(known)}.")
-    names = {name for run, pairs in known.items() for pid, name in pairs if pid in own[run]}
-    names |= {run.info.process for run in runs if run.info.pid in own[run.info.run]}
-    others = {name for run in known.values() for _, name in run} | {run.info.process for run in runs}
+    processes = {run.info.run: _known_processes(tables.get(run.info.run, ())) for run in runs}
+    own_pids = {run.info.run: _own_pids(run, processes[run.info.run], process) for run in runs}
+    if process is not None and not any(own_pids.values()):
+        raise UsageError(f"There is no process '{process}'; there are {_listed(processes)}.")
+    names = {name for run, pairs in processes.items() for pid, name in pairs if pid in own_pids[run]}
+    names |= {run.info.process for run in runs if run.info.pid in own_pids[run.info.run]}
+    other_names = {name for run in processes.values() for _, name in run} | {run.info.process for run in runs}
     devices = {run.info.device for run in runs if run.info.device != run.info.model}
-    names, others, devices = names - {""}, others - names - {""}, devices - {""}
-    wording = TextRewriter(frozenset(names), frozenset(others), frozenset(devices))
-    buffers = {number: _foreign_buffers(tables.get(number, ()), pids) for number, pids in own.items()}
-    return Redaction(own, wording, buffers)
+    names, other_names, devices = names - {""}, other_names - names - {""}, devices - {""}
+    wording = TextRewriter(frozenset(names), frozenset(other_names), frozenset(devices))
+    buffers = {number: _foreign_buffers(tables.get(number, ()), pids) for number, pids in own_pids.items()}
+    return Redaction(own_pids, wording, buffers)
 
 
 def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
@@ -78,7 +78,7 @@ def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
     pids = sorted(plan.own[number])
     only_name = next(iter(plan.wording.own)) if len(plan.wording.own) == 1 else ""
     is_own = _is_own(info, plan.own[number], plan.wording.own)
-    kept = replace(
+    redacted_info = replace(
         info,
         device="",
         template=text(info.template),
@@ -96,22 +96,22 @@ def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
         )
         for table in run.tables
     )
-    return RunInfo(kept, tuple(tables), run.pids & plan.own[number])
+    return RunInfo(redacted_info, tuple(tables), run.pids & plan.own[number])
 
 
 def redact_issues(issues: Iterable[Issue], plan: Redaction) -> tuple[Issue, ...]:
     """Return issues reworded, and the one that says so."""
-    told = [replace(issue, message=plan.wording.text(issue.message)) for issue in issues]
-    return tuple(dict.fromkeys((*told, _ISSUE)))
+    reworded = [replace(issue, message=plan.wording.text(issue.message)) for issue in issues]
+    return tuple(dict.fromkeys((*reworded, _ISSUE)))
 
 
 def redact_table(table: Table, plan: Redaction) -> Table:
     """Return a table without the rows of other processes, and without what only those refer to."""
-    own = plan.own[table.run]
-    kept = ~(_foreign(_row_pids(table), own) | _of_foreign_buffer(table, plan.buffers[table.run]))
-    rows = table.rows[kept].reset_index(drop=True)
-    keep_threads = ~_foreign(table.threads["pid"].to_numpy(np.int64), own)
-    keep_processes = ~_foreign(table.processes["pid"].to_numpy(np.int64), own)
+    own_pids = plan.own[table.run]
+    keep_rows = ~(_foreign(_row_pids(table), own_pids) | _of_foreign_buffer(table, plan.buffers[table.run]))
+    rows = table.rows[keep_rows].reset_index(drop=True)
+    keep_threads = ~_foreign(table.threads["pid"].to_numpy(np.int64), own_pids)
+    keep_processes = ~_foreign(table.processes["pid"].to_numpy(np.int64), own_pids)
     thread_rows = _used(table, rows, "thread", keep_threads)
     process_rows = _used(table, rows, "process", keep_processes)
     stack_rows = _used(table, rows, "stack", np.ones(len(table.stacks), np.bool_))
@@ -119,11 +119,13 @@ def redact_table(table: Table, plan: Redaction) -> Table:
     for column in table.columns:
         cells = rows[column.mnemonic]
         if column.mnemonic == _LABEL and table.schema in ANE_TABLES and plan.labels:
-            cells = rewrite_cells(cells, lambda held: [_label(one, plan.labels) for one in held])
+            cells = rewrite_cells(cells, lambda distinct: [_label(cell, plan.labels) for cell in distinct])
         if column.kind in moved:
             rows[column.mnemonic] = _moved(cells, moved[column.kind])
         elif column.kind == "parts":
-            rows[column.mnemonic] = rewrite_cells(cells, lambda held: rewrite_parts(plan.wording, own, held))
+            rows[column.mnemonic] = rewrite_cells(
+                cells, lambda distinct: rewrite_parts(plan.wording, own_pids, distinct)
+            )
         elif column.kind == "text":
             rows[column.mnemonic] = rewrite_cells(cells, plan.wording.everywhere)
     return replace(
@@ -147,18 +149,18 @@ def _known_processes(tables: Iterable[Table]) -> set[tuple[int, str]]:
     return {(int(pid), str(name)) for pid, name in pairs if pid >= 0}
 
 
-def _own_pids(run: RunInfo, known: set[tuple[int, str]], process: str | None) -> frozenset[int]:
+def _own_pids(run: RunInfo, processes: set[tuple[int, str]], process: str | None) -> frozenset[int]:
     if process is not None:
-        return frozenset(pid for pid, name in known if process in (name, str(pid)))
+        return frozenset(pid for pid, name in processes if process in (name, str(pid)))
     if run.info.pid is not None:
         return frozenset([run.info.pid])
-    named = frozenset(pid for pid, name in known if name and name == run.info.process)
-    pids = frozenset(pid for pid, _ in known)
+    named = frozenset(pid for pid, name in processes if name and name == run.info.process)
+    pids = frozenset(pid for pid, _ in processes)
     if named or len(pids) <= 1:
         return named or pids
     raise UsageError(
         f"Run {run.info.run} was recorded of no process of its own: name the one to keep with --process;"
-        f" there are {_listed({run.info.run: known})}."
+        f" there are {_listed({run.info.run: processes})}."
     )
 
 
@@ -166,8 +168,8 @@ def _is_own(info: TraceInfo, pids: frozenset[int], names: frozenset[str]) -> boo
     return info.process in names if info.pid is None else info.pid in pids
 
 
-def _listed(known: Mapping[int, set[tuple[int, str]]]) -> str:
-    named = sorted({f"{name} ({pid})" for run in known.values() for pid, name in run})
+def _listed(processes: Mapping[int, set[tuple[int, str]]]) -> str:
+    named = sorted({f"{name} ({pid})" for run in processes.values() for pid, name in run})
     more = f" and {len(named) - _LISTED} more" if len(named) > _LISTED else ""
     return (", ".join(named[:_LISTED]) or "none") + more
 
@@ -176,16 +178,19 @@ def _row_pids(table: Table) -> IntArray:
     """Return each row's process, else that of its thread, else the number in a column of pids; or -1."""
     pids = np.full(len(table), -1, np.int64)
     for kind, frame in (("process", table.processes), ("thread", table.threads)):
-        held = np.append(frame["pid"].to_numpy(np.int64), -1)
+        entity_pids = np.append(frame["pid"].to_numpy(np.int64), -1)
         for column in table.columns:
             if column.kind == kind:
-                pids = np.where(pids < 0, held[table.rows[column.mnemonic].to_numpy()], pids)
+                pids = np.where(pids < 0, entity_pids[table.rows[column.mnemonic].to_numpy()], pids)
     return np.where(pids < 0, _numbers(table, "pid"), pids)
 
 
 def _numbers(table: Table, name: str) -> IntArray:
     """Return a column of integers as 64-bit words, -1 for null and where there is none."""
-    column = next((one for one in table.columns if one.mnemonic == name and one.kind == "int"), None)
+    column = next(
+        (candidate for candidate in table.columns if candidate.mnemonic == name and candidate.kind == "int"),
+        None,
+    )
     if column is None or str(table.rows[name].dtype) not in ("Int64", "UInt64"):
         return np.full(len(table), -1, np.int64)
     cells = table.rows[name]
@@ -193,12 +198,12 @@ def _numbers(table: Table, name: str) -> IntArray:
     return np.where(cells.isna().to_numpy(np.bool_), np.int64(-1), words)
 
 
-def _foreign(pids: IntArray, own: frozenset[int]) -> BoolArray:
-    foreign: BoolArray = (pids >= 0) & ~np.isin(pids, sorted(own))
+def _foreign(pids: IntArray, own_pids: frozenset[int]) -> BoolArray:
+    foreign: BoolArray = (pids >= 0) & ~np.isin(pids, sorted(own_pids))
     return foreign
 
 
-def _foreign_buffers(tables: Iterable[Table], own: frozenset[int]) -> frozenset[int]:
+def _foreign_buffers(tables: Iterable[Table], own_pids: frozenset[int]) -> frozenset[int]:
     """Return the command buffers that tables name one process for, which is another one."""
     owners: dict[int, set[int]] = {}
     for table in tables:
@@ -206,7 +211,7 @@ def _foreign_buffers(tables: Iterable[Table], own: frozenset[int]) -> frozenset[
         named = (buffers != -1) & (pids >= 0)
         for buffer, pid in np.unique(np.stack([buffers[named], pids[named]], axis=1), axis=0).tolist():
             owners.setdefault(buffer, set()).add(pid)
-    return frozenset(buffer for buffer, pids in owners.items() if len(pids) == 1 and not pids & own)
+    return frozenset(buffer for buffer, pids in owners.items() if len(pids) == 1 and not pids & own_pids)
 
 
 def _of_foreign_buffer(table: Table, buffers: frozenset[int]) -> BoolArray:
@@ -219,37 +224,37 @@ def _of_foreign_buffer(table: Table, buffers: frozenset[int]) -> BoolArray:
 
 def _used(table: Table, rows: pd.DataFrame, kind: str, keep: BoolArray) -> IntArray:
     """Return, ascending, the entities of a kind that rows refer to and that may stay."""
-    held = [rows[column.mnemonic].to_numpy(np.int64) for column in table.columns if column.kind == kind]
-    ids = np.unique(np.concatenate([np.zeros(0, np.int64), *held]))
+    references = [rows[column.mnemonic].to_numpy(np.int64) for column in table.columns if column.kind == kind]
+    ids = np.unique(np.concatenate([np.zeros(0, np.int64), *references]))
     ids = ids[ids >= 0]
     used: IntArray = ids[keep[ids]]
     return used
 
 
-def _moved(ids: Any, kept: IntArray) -> npt.NDArray[np.int32]:
+def _moved(ids: Any, kept_ids: IntArray) -> npt.NDArray[np.int32]:
     """Return references to the kept ones by their new numbers; -1 for what is gone."""
     numbers = np.asarray(ids, np.int64)
-    if not len(kept):
+    if not len(kept_ids):
         return np.full(len(numbers), -1, np.int32)
-    at = np.minimum(np.searchsorted(kept, numbers), len(kept) - 1)
-    return np.where(kept[at] == numbers, at, -1).astype(np.int32)
+    positions = np.minimum(np.searchsorted(kept_ids, numbers), len(kept_ids) - 1)
+    return np.where(kept_ids[positions] == numbers, positions, -1).astype(np.int32)
 
 
-def _threads(threads: pd.DataFrame, kept: IntArray, wording: TextRewriter) -> pd.DataFrame:
-    frame = threads.take(kept).reset_index(drop=True)
+def _threads(threads: pd.DataFrame, kept_ids: IntArray, wording: TextRewriter) -> pd.DataFrame:
+    frame = threads.take(kept_ids).reset_index(drop=True)
     names, processes = wording.everywhere(frame["name"].tolist()), wording.of_own(frame["process"].tolist())
     return frame.assign(name=pd.array(names, dtype="str"), process=pd.array(processes, dtype="str"))
 
 
-def _processes(processes: pd.DataFrame, kept: IntArray, wording: TextRewriter) -> pd.DataFrame:
-    frame = processes.take(kept).reset_index(drop=True)
+def _processes(processes: pd.DataFrame, kept_ids: IntArray, wording: TextRewriter) -> pd.DataFrame:
+    frame = processes.take(kept_ids).reset_index(drop=True)
     return frame.assign(name=pd.array(wording.of_own(frame["name"].tolist()), dtype="str"))
 
 
-def _stacks(stacks: StackTable, kept: IntArray, wording: TextRewriter) -> StackTable:
+def _stacks(stacks: StackTable, kept_ids: IntArray, wording: TextRewriter) -> StackTable:
     lengths = np.diff(stacks.offsets)
     chosen = np.zeros(len(stacks), np.bool_)
-    chosen[kept] = True
+    chosen[kept_ids] = True
     old_ids = stacks.frame_ids[np.repeat(chosen, lengths)]
     frame_rows = np.unique(old_ids).astype(np.int64)
     frames = stacks.frames.take(frame_rows).reset_index(drop=True)
@@ -263,8 +268,8 @@ def _stacks(stacks: StackTable, kept: IntArray, wording: TextRewriter) -> StackT
 
     def renamed(column: pd.Series[Any], rename: Callable[[Sequence[str]], Sequence[str]]) -> Any:
         """Each text once: frames share theirs."""
-        known = pd.Categorical(column)
-        return texts_at(known.codes, rename(known.categories.tolist()))
+        category = pd.Categorical(column)
+        return texts_at(category.codes, rename(category.categories.tolist()))
 
     return StackTable(
         offsets,
@@ -288,6 +293,6 @@ def _attributes(attributes: Mapping[str, str], plan: Redaction) -> dict[str, str
 def _label(cell: Any, labels: Mapping[str, str]) -> Any:
     """Return what stands in for a label of a foreign model, in the cell's own form."""
     if isinstance(cell, tuple):
-        spelt = format_parts(cell)
-        return (("string", labels[spelt]),) if spelt in labels else cell
+        label = format_parts(cell)
+        return (("string", labels[label]),) if label in labels else cell
     return labels.get(cell, cell)

@@ -67,23 +67,23 @@ def rewrite_cells(cells: pd.Series[Any], rewrite: Callable[[list[Any]], Sequence
         names = pd.Index(words, dtype="str")
         return pd.Series(pd.Categorical.from_codes(codes, categories=names), cells.index)
     codes, distinct = pd.factorize(cells)
-    held = pd.Series([*rewrite(list(distinct)), None], dtype=object)
-    return pd.Series(held.to_numpy()[codes], cells.index, dtype=object)
+    rewritten = pd.Series([*rewrite(list(distinct)), None], dtype=object)
+    return pd.Series(rewritten.to_numpy()[codes], cells.index, dtype=object)
 
 
 def rewrite_parts(wording: TextRewriter, pids: frozenset[int], cells: Sequence[Any]) -> list[Any]:
     """Return composite cells reworded; a process or thread that they spell out stays if its pid may."""
     texts = list(dict.fromkeys(text for cell in cells for text in _texts(cell)))
-    known = dict(zip(texts, wording.everywhere(texts), strict=True))
+    rewritten = dict(zip(texts, wording.everywhere(texts), strict=True))
 
-    def part(one: tuple[str, Any]) -> tuple[str, Any]:
-        name, value = one
+    def part(piece: tuple[str, Any]) -> tuple[str, Any]:
+        name, value = piece
         if isinstance(value, tuple):
             return name, tuple(map(part, value))
         if not isinstance(value, str):
-            return one
+            return piece
         pid = _ENDS_WITH_PID.search(value) if name in ("process", "thread") else None
-        return name, OTHER_PROCESS if pid and int(pid[1]) not in pids else known[value]
+        return name, OTHER_PROCESS if pid and int(pid[1]) not in pids else rewritten[value]
 
     return [tuple(map(part, cell)) for cell in cells]
 

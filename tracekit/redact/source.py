@@ -16,51 +16,53 @@ from tracekit.redact.private_cells import hide_private
 from tracekit.redact.redaction import Redaction, plan_redaction, redact_issues, redact_run, redact_table
 
 
-def without_private_cells(held: InMemorySource) -> tuple[InMemorySource, tuple[str, ...]]:
+def without_private_cells(source: InMemorySource) -> tuple[InMemorySource, tuple[str, ...]]:
     """Return the source without people's own words, and the names of the columns that held some."""
     hidden: dict[str, None] = {}
     tables = {}
-    for place, found in held.contents.items():
-        pairs = [hide_private(table) for table in found]
+    for place, listed in source.contents.items():
+        pairs = [hide_private(table) for table in listed]
         tables[place] = tuple(table for table, _ in pairs)
         hidden.update(dict.fromkeys(name for _, names in pairs for name in names))
-    return replace(held, contents=tables), tuple(hidden)
+    return replace(source, contents=tables), tuple(hidden)
 
 
-def redacted(held: InMemorySource, process: str | None = None) -> InMemorySource:
+def redacted(source: InMemorySource, process: str | None = None) -> InMemorySource:
     """Return the source without other processes, home folders and the device's name.
 
     ``process`` is the one to keep, a name or a pid; by default the recording's target. Raises ``UsageError``
     when that names none.
     """
     by_run = {
-        run.info.run: [t for (at, _), found in held.contents.items() if at == run.info.run for t in found]
-        for run in held.runs
+        run.info.run: [
+            t for (number, _), listed in source.contents.items() if number == run.info.run for t in listed
+        ]
+        for run in source.runs
     }
-    plan = plan_redaction(held.runs, by_run, process)
-    own = _apply(held, plan)
-    labels = _foreign_labels(own)
-    return _apply(own, replace(plan, labels=labels)) if labels else own
+    plan = plan_redaction(source.runs, by_run, process)
+    redacted_source = _apply(source, plan)
+    labels = _foreign_labels(redacted_source)
+    return _apply(redacted_source, replace(plan, labels=labels)) if labels else redacted_source
 
 
-def _apply(held: InMemorySource, plan: Redaction) -> InMemorySource:
+def _apply(source: InMemorySource, plan: Redaction) -> InMemorySource:
     text = plan.wording.text
     redacted = replace(
-        held,
-        runs=tuple(redact_run(run, plan) for run in held.runs),
+        source,
+        runs=tuple(redact_run(run, plan) for run in source.runs),
         contents={
-            place: tuple(redact_table(t, plan) for t in found) for place, found in held.contents.items()
+            place: tuple(redact_table(t, plan) for t in listed) for place, listed in source.contents.items()
         },
-        issues_by_run={run: redact_issues(issues, plan) for run, issues in held.issues_by_run.items()},
+        issues_by_run={run: redact_issues(issues, plan) for run, issues in source.issues_by_run.items()},
         unreadable={
             place: replace(why, problem=text(why.problem), advice=text(why.advice))
-            for place, why in held.unreadable.items()
+            for place, why in source.unreadable.items()
         },
     )
     return recount(redacted)
 
 
-def _foreign_labels(held: InMemorySource) -> dict[str, str]:
+def _foreign_labels(source: InMemorySource) -> dict[str, str]:
     """Return what stands in for the labels of the Neural Engine's rows that the analysis takes for others'.
 
     What the work was for stays in the words: loading and compiling are told by them.
@@ -68,20 +70,21 @@ def _foreign_labels(held: InMemorySource) -> dict[str, str]:
     words = {Phase.LOAD: " Neural Engine Load", Phase.COMPILE: " Neural Engine Compile"}
     labels: set[str] = set()
     models: set[str] = set()
-    for run in held.runs:
+    for run in source.runs:
         if not any(table.schema in ANE_TABLES and table.row_count for table in run.tables):
             continue
         try:
-            trace = trace_of(held, run.info.run)
+            trace = trace_of(source, run.info.run)
             unclaimed = analyze(trace).measured.owner.unattributed
         except TracekitError:  # no analysis: nothing tells whose the labels are
             continue
         rows = trace.intervals
-        labels |= {str(one) for one in rows["label"][Owners(rows, not unclaimed).other_process].unique()}
-        models |= {str(one) for one in rows["model"].unique()}
+        labels |= {str(label) for label in rows["label"][Owners(rows, not unclaimed).other_process].unique()}
+        models |= {str(model) for model in rows["model"].unique()}
     prefix = "other"
     while prefix in models:
         prefix += "s"
     return {
-        label: f"{prefix}-{at}{words.get(ane_phase(label), '')}" for at, label in enumerate(sorted(labels), 1)
+        label: f"{prefix}-{number}{words.get(ane_phase(label), '')}"
+        for number, label in enumerate(sorted(labels), 1)
     }

@@ -68,48 +68,48 @@ def verify(native: Source, exported: Source) -> list[TableMatch]:
     natives = {run.info.run: run for run in native.toc()}
     matches: list[TableMatch] = []
     for run in exported.toc():
-        known = natives.get(run.info.run)
+        native_run = natives.get(run.info.run)
         for schema in dict.fromkeys(table.schema for table in run.tables):
-            matches += _verify_schema(native, exported, run, known, schema)
+            matches += _verify_schema(native, exported, run, native_run, schema)
     return matches
 
 
 def _verify_schema(
-    native: Source, exported: Source, run: RunInfo, known: RunInfo | None, schema: str
+    native: Source, exported: Source, run: RunInfo, native_run: RunInfo | None, schema: str
 ) -> Iterator[TableMatch]:
     number = run.info.run
-    theirs = list(exported.tables(schema, number))
-    if not theirs:
+    exported_tables = list(exported.tables(schema, number))
+    if not exported_tables:
         return
-    listed = [table for table in known.tables if table.schema == schema] if known else []
+    listed = [table for table in native_run.tables if table.schema == schema] if native_run else []
     if any(table.row_count is None for table in listed):
         note = "the native reader cannot read it"
-        for table in theirs:
+        for table in exported_tables:
             yield TableMatch(number, schema, "unreadable", None, len(table), note=note)
         return
     try:
-        ours = list(native.tables(schema, number))
+        candidates = list(native.tables(schema, number))
     except InputError as error:
         # The problem names a file of the bundle's fixed layout and no content.
-        for table in theirs:
+        for table in exported_tables:
             yield TableMatch(number, schema, "unreadable", None, len(table), note=error.problem)
         return
-    for table in theirs:
-        own = _partner(table, ours)
-        if own is None:
+    for table in exported_tables:
+        partner = _partner(table, candidates)
+        if partner is None:
             yield TableMatch(number, schema, "missing", None, len(table))
         else:
-            ours = [one for one in ours if one is not own]
-            yield _verify_table(own, table)
+            candidates = [candidate for candidate in candidates if candidate is not partner]
+            yield _verify_table(partner, table)
 
 
 def _partner(exported: Table, candidates: list[Table]) -> Table | None:
-    named = [one for one in candidates if dict(one.attributes) == dict(exported.attributes)]
+    named = [candidate for candidate in candidates if dict(candidate.attributes) == dict(exported.attributes)]
     if named:
         return named[0]
     if exported.attributes:
         return None
-    same_rows = [one for one in candidates if len(one) == len(exported)]
+    same_rows = [candidate for candidate in candidates if len(candidate) == len(exported)]
     return next(iter(same_rows or candidates), None)
 
 
@@ -119,8 +119,8 @@ def _verify_table(native: Table, exported: Table) -> TableMatch:
         return TableMatch(run, schema, "different", *sizes, note="the columns are not the same")
     both = min(sizes)
     columns = tuple(
-        _verify_column(native, own, exported, theirs, both)
-        for own, theirs in zip(native.columns, exported.columns, strict=True)
+        _verify_column(native, native_column, exported, exported_column, both)
+        for native_column, exported_column in zip(native.columns, exported.columns, strict=True)
     )
     status: Status = "equal"
     if sizes[0] != sizes[1] or any(column.different for column in columns):
@@ -128,18 +128,22 @@ def _verify_table(native: Table, exported: Table) -> TableMatch:
     return TableMatch(run, schema, status, *sizes, columns)
 
 
-def _verify_column(native: Table, own: Column, exported: Table, theirs: Column, rows: int) -> ColumnMatch:
-    kinds = (own.kind, theirs.kind)
-    if own.kind == theirs.kind == "stack":
-        aspects = _stack_differences(native, own, exported, theirs, rows)
+def _verify_column(
+    native: Table, native_column: Column, exported: Table, exported_column: Column, rows: int
+) -> ColumnMatch:
+    kinds = (native_column.kind, exported_column.kind)
+    if native_column.kind == exported_column.kind == "stack":
+        aspects = _stack_differences(native, native_column, exported, exported_column, rows)
         different = max(aspects[name] for name in _STACK_ASPECTS)
-        return ColumnMatch(own.mnemonic, theirs.engineering_type, kinds, different, aspects)
-    left, right = _cells(native, own)[:rows], _cells(exported, theirs)[:rows]
-    if own.kind == theirs.kind == "float":
+        return ColumnMatch(
+            native_column.mnemonic, exported_column.engineering_type, kinds, different, aspects
+        )
+    left, right = _cells(native, native_column)[:rows], _cells(exported, exported_column)[:rows]
+    if native_column.kind == exported_column.kind == "float":
         same = np.isclose(left.astype(float), right.astype(float), rtol=1e-9, atol=0, equal_nan=True)
     else:
         same = np.array([a == b for a, b in zip(left.tolist(), right.tolist(), strict=True)], bool)
-    return ColumnMatch(own.mnemonic, theirs.engineering_type, kinds, int((~same).sum()))
+    return ColumnMatch(native_column.mnemonic, exported_column.engineering_type, kinds, int((~same).sum()))
 
 
 def _cells(table: Table, column: Column) -> npt.NDArray[Any]:
@@ -147,13 +151,13 @@ def _cells(table: Table, column: Column) -> npt.NDArray[Any]:
     rows = table.rows[column.mnemonic]
     if column.kind in ("thread", "process"):
         frame = table.threads if column.kind == "thread" else table.processes
-        held = np.empty(len(frame) + 1, dtype=object)
-        held[:-1] = list(frame.itertuples(index=False, name=None))
-        return np.asarray(held[rows.to_numpy()])
+        entities = np.empty(len(frame) + 1, dtype=object)
+        entities[:-1] = list(frame.itertuples(index=False, name=None))
+        return np.asarray(entities[rows.to_numpy()])
     if column.kind == "stack":
-        held = np.empty(len(table.stacks) + 1, dtype=object)
-        held[:-1] = [tuple(_frames(table)[stack].tolist()) for stack in _stack_rows(table)]
-        return np.asarray(held[rows.to_numpy()])
+        entities = np.empty(len(table.stacks) + 1, dtype=object)
+        entities[:-1] = [tuple(_frames(table)[stack].tolist()) for stack in _stack_rows(table)]
+        return np.asarray(entities[rows.to_numpy()])
     cells = rows.astype(object).to_numpy().copy()
     if column.kind != "float":
         cells[rows.isna().to_numpy()] = None
@@ -161,7 +165,7 @@ def _cells(table: Table, column: Column) -> npt.NDArray[Any]:
 
 
 def _stack_rows(table: Table) -> Iterator[npt.NDArray[np.int32]]:
-    return (table.stacks.stack(at) for at in range(len(table.stacks)))
+    return (table.stacks.stack(stack_id) for stack_id in range(len(table.stacks)))
 
 
 def _frames(table: Table) -> npt.NDArray[Any]:
@@ -176,24 +180,24 @@ def _frames(table: Table) -> npt.NDArray[Any]:
 
 
 def _stack_differences(
-    native: Table, own: Column, exported: Table, theirs: Column, rows: int
+    native: Table, native_column: Column, exported: Table, exported_column: Column, rows: int
 ) -> dict[str, int]:
     """Count the rows whose stacks differ, by aspect; each pair of stacks is compared once."""
     frames = _frames(native), _frames(exported)
     pairs = Counter(
         zip(
-            native.rows[own.mnemonic].to_numpy()[:rows].tolist(),
-            exported.rows[theirs.mnemonic].to_numpy()[:rows].tolist(),
+            native.rows[native_column.mnemonic].to_numpy()[:rows].tolist(),
+            exported.rows[exported_column.mnemonic].to_numpy()[:rows].tolist(),
             strict=True,
         )
     )
     counts = dict.fromkeys((*_STACK_ASPECTS, _NATIVE_ONLY), 0)
     for (left, right), times in pairs.items():
-        one = frames[0][native.stacks.stack(left)].tolist() if left >= 0 else []
-        other = frames[1][exported.stacks.stack(right)].tolist() if right >= 0 else []
-        both = list(zip(one, other, strict=False))
+        native_stack = frames[0][native.stacks.stack(left)].tolist() if left >= 0 else []
+        exported_stack = frames[1][exported.stacks.stack(right)].tolist() if right >= 0 else []
+        both = list(zip(native_stack, exported_stack, strict=False))
         named = [(a, b) for a, b in both if b[2] or not _BARE.match(b[1]) or not a[2]]
-        counts["depth"] += times * (len(one) != len(other) or (left < 0) != (right < 0))
+        counts["depth"] += times * (len(native_stack) != len(exported_stack) or (left < 0) != (right < 0))
         counts["addresses"] += times * any(a[0] != b[0] for a, b in both)
         counts["symbols"] += times * any(a[1] != b[1] for a, b in named)
         counts["binaries"] += times * any(a[2] != b[2] for a, b in named)

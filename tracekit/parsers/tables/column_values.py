@@ -57,11 +57,11 @@ class Texts:
         values: npt.NDArray[Any] = np.array([function(word) for word in self.words], dtype)[self.codes]
         return values
 
-    def or_else(self, other: Texts) -> Texts:
+    def or_else(self, replacement: Texts) -> Texts:
         """Return these texts, and those of ``other`` where these are empty."""
         empty = self.each(lambda word: not word, np.bool_)
-        codes = np.where(empty, other.codes + len(self.words), self.codes)
-        return Texts(codes, (*self.words, *other.words))
+        codes = np.where(empty, replacement.codes + len(self.words), self.codes)
+        return Texts(codes, (*self.words, *replacement.words))
 
     def used(self) -> list[str]:
         """Return the distinct words that rows have, in the order of the words."""
@@ -71,8 +71,8 @@ class Texts:
     def category(self) -> pd.Categorical:
         """Return a categorical of the distinct words that rows have."""
         words = self.used()
-        at = {word: position for position, word in enumerate(words)}
-        codes = np.array([at.get(word, -1) for word in self.words], np.int64)[self.codes]
+        code_of = {word: position for position, word in enumerate(words)}
+        codes = np.array([code_of.get(word, -1) for word in self.words], np.int64)[self.codes]
         return pd.Categorical.from_codes(codes, categories=pd.Index(words, dtype="str"))
 
     def strings(self) -> pd.Series[str]:
@@ -100,7 +100,7 @@ def texts_of(table: Table, *names: str) -> Texts:
         firsts = np.zeros(len(distinct), np.int64)
         firsts[codes[::-1]] = np.arange(len(cells))[::-1]
         spell = _spelled_parts if column.kind == "parts" else _spelled
-        words = [spell(cells[at]) for at in firsts.tolist()]
+        words = [spell(cells[row]) for row in firsts.tolist()]
     else:
         codes, numbers = pd.factorize(values)
         words = [str(number) for number in numbers]
@@ -130,19 +130,19 @@ def numbers_of(table: Table, *names: str) -> tuple[IntArray, Mask]:
 
 def _numbers(values: pd.Series[Any]) -> tuple[IntArray, Mask]:
     if pd.api.types.is_integer_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
-        known = values.notna().to_numpy(bool)
+        is_number = values.notna().to_numpy(bool)
         unsigned = str(values.dtype).lower().startswith("u")
         exact = values.fillna(0).to_numpy(np.uint64 if unsigned else np.int64)
-        return (np.minimum(exact, np.uint64(_MAX_INT64)) if unsigned else exact).astype(np.int64), known
+        return (np.minimum(exact, np.uint64(_MAX_INT64)) if unsigned else exact).astype(np.int64), is_number
     if pd.api.types.is_float_dtype(values.dtype):
         plain = values.to_numpy(np.float64, na_value=np.nan)
-        known = np.isfinite(plain)
-        return np.clip(np.where(known, plain, 0), -(2.0**62), 2.0**62).astype(np.int64), known
+        is_number = np.isfinite(plain)
+        return np.clip(np.where(is_number, plain, 0), -(2.0**62), 2.0**62).astype(np.int64), is_number
     if values.dtype == object:  # numbers below 0 and beyond 2^63 in one column
         cells = values.tolist()
-        known = np.array([isinstance(cell, int) for cell in cells], bool)
+        is_number = np.array([isinstance(cell, int) for cell in cells], bool)
         cut = [max(-_MAX_INT64, min(cell, _MAX_INT64)) if isinstance(cell, int) else 0 for cell in cells]
-        return np.array(cut, np.int64), known
+        return np.array(cut, np.int64), is_number
     return np.zeros(len(values), np.int64), np.zeros(len(values), bool)
 
 
@@ -158,14 +158,14 @@ def words_of(table: Table, *names: str) -> npt.NDArray[np.uint64]:
     if values.dtype == object:
         cells = [cell % 2**64 if isinstance(cell, int) else 2**64 - 1 for cell in values.tolist()]
         return np.array(cells, np.uint64)
-    numbers, known = numbers_of(table, column.mnemonic)
-    return np.where(known, numbers.astype(np.uint64), none)
+    numbers, is_number = numbers_of(table, column.mnemonic)
+    return np.where(is_number, numbers.astype(np.uint64), none)
 
 
 def small_numbers_of(table: Table, *names: str, missing: int) -> npt.NDArray[np.int16]:
     """Return the first of these columns as int16; ``missing`` where there is no number from 0 to 32767."""
-    numbers, known = numbers_of(table, *names)
-    return np.where(known & (numbers >= 0) & (numbers < _MAX_SMALL), numbers, missing).astype(np.int16)
+    numbers, is_number = numbers_of(table, *names)
+    return np.where(is_number & (numbers >= 0) & (numbers < _MAX_SMALL), numbers, missing).astype(np.int16)
 
 
 def entity_numbers(table: Table, kind: str, number: str, *names: str) -> IntArray:
@@ -173,9 +173,9 @@ def entity_numbers(table: Table, kind: str, number: str, *names: str) -> IntArra
     column = column_of(table, names)
     if column is None or column.kind != kind:
         return np.full(len(table), -1, np.int64)
-    held = (table.threads if kind == "thread" else table.processes)[number].to_numpy(np.int64)
-    found: IntArray = np.append(held, -1)[table.rows[column.mnemonic].to_numpy(np.int64)]
-    return found
+    numbers = (table.threads if kind == "thread" else table.processes)[number].to_numpy(np.int64)
+    values: IntArray = np.append(numbers, -1)[table.rows[column.mnemonic].to_numpy(np.int64)]
+    return values
 
 
 def pids_of(table: Table) -> IntArray:
@@ -184,8 +184,8 @@ def pids_of(table: Table) -> IntArray:
     for names in (("thread",), ("start-thread",)):
         if (pid < 0).any():
             pid = np.where(pid < 0, entity_numbers(table, "thread", "pid", *names), pid)
-    numbers, known = numbers_of(table, "pid")
-    return np.where((pid < 0) & known & (numbers >= 0), numbers, pid)
+    numbers, is_number = numbers_of(table, "pid")
+    return np.where((pid < 0) & is_number & (numbers >= 0), numbers, pid)
 
 
 def concat_rows(frames: Sequence[pd.DataFrame], columns: Columns) -> pd.DataFrame:
@@ -197,9 +197,11 @@ def concat_rows(frames: Sequence[pd.DataFrame], columns: Columns) -> pd.DataFram
         return filled[0].reset_index(drop=True)
     joined: dict[str, Any] = {}
     for name in filled[0].columns:
-        held = [frame[name] for frame in filled]
-        is_category = isinstance(held[0].dtype, pd.CategoricalDtype)
-        joined[name] = pd.api.types.union_categoricals(held) if is_category else pd.concat(held).to_numpy()
+        series = [frame[name] for frame in filled]
+        is_category = isinstance(series[0].dtype, pd.CategoricalDtype)
+        joined[name] = (
+            pd.api.types.union_categoricals(series) if is_category else pd.concat(series).to_numpy()
+        )
     frame = pd.DataFrame(joined)
     return frame.astype({name: dtype for name, dtype in columns.required.items() if dtype == "str"})
 

@@ -32,9 +32,9 @@ def read_counters(name: str, table: Table, issues: list[Issue]) -> pd.DataFrame:
     A sample without values counts 0, with a warning. Raises ``InputError`` of the input ``name`` for cells
     that are no lists of numbers.
     """
-    counters, known = _read(name, table, issues)
+    counters, complete = _read(name, table, issues)
     if len(counters.columns):
-        _report_gaps(int((~known).sum()), issues)
+        _report_gaps(int((~complete).sum()), issues)
     return counters
 
 
@@ -46,11 +46,11 @@ def read_cumulative_counters(
     ``times`` and ``cores`` are the rows'. The first sample of a core counts 0; so does one after a reset,
     which is reported as ``counter-resets``, and one whose core is not known.
     """
-    counters, known = _read(name, table, issues)
+    counters, complete = _read(name, table, issues)
     if not len(counters.columns):
         return counters
-    placed = np.flatnonzero(known & (cores >= 0))
-    _report_gaps(int(((~known & _running(table)) | (known & (cores < 0))).sum()), issues)
+    placed = np.flatnonzero(complete & (cores >= 0))
+    _report_gaps(int(((~complete & _running(table)) | (complete & (cores < 0))).sum()), issues)
     order = placed[np.lexsort((times[placed], cores[placed]))]
     values = counters.to_numpy(np.int64)
     deltas = np.zeros_like(values)
@@ -74,11 +74,11 @@ def attach_counters(
     """
     rows = len(samples[0])
     key = row_keys([np.concatenate(pair) for pair in zip(samples, places, strict=True)])
-    held, firsts = np.unique(key[:rows], return_index=True)
+    sample_keys, firsts = np.unique(key[:rows], return_index=True)
     deltas = counters.to_numpy(np.int64)
     totals = np.zeros((rows, len(counters.columns)), np.int64)
-    fits = np.isin(key[rows:], held) & (places[1] >= 0)
-    np.add.at(totals, firsts[np.searchsorted(held, key[rows:][fits])], deltas[fits])
+    fits = np.isin(key[rows:], sample_keys) & (places[1] >= 0)
+    np.add.at(totals, firsts[np.searchsorted(sample_keys, key[rows:][fits])], deltas[fits])
     missed = int((deltas[~fits] != 0).any(axis=1).sum())
     return pd.DataFrame(totals, columns=counters.columns), missed
 
@@ -87,12 +87,12 @@ def of_one_event_list(tables: Sequence[Table], issues: list[Issue]) -> list[Tabl
     """Keep the tables that count what the first one with rows counts: other counters are other columns."""
     filled = [table for table in tables if len(table)] or list(tables[:1])
     events = filled[0].attributes.get("pmc-events", "")
-    kept = [table for table in filled if table.attributes.get("pmc-events", "") == events]
-    left = sum(len(table) for table in filled) - sum(len(table) for table in kept)
+    same_events = [table for table in filled if table.attributes.get("pmc-events", "") == events]
+    left = sum(len(table) for table in filled) - sum(len(table) for table in same_events)
     if left:
         text = f"{left} rows of '{filled[0].schema}' count other events ({events} are used) and were left out"
         issues.append(Issue("warning", "other-counters", text, left))
-    return kept
+    return same_events
 
 
 def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
@@ -107,12 +107,14 @@ def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, n
         problem = f"the counters of '{table.schema}' are no lists of numbers."
         raise InputError(name, problem, "The recording, or its export, is damaged.")
     width = max((len(cell) for cell in cells if cell is not None), default=0)
-    known = np.array([cell is not None and len(cell) == width for cell in cells], bool)
+    complete = np.array([cell is not None and len(cell) == width for cell in cells], bool)
     zeros = (0,) * width
     matrix = [(*(cell or ()), *zeros)[:width] for cell in cells]
     values = np.array(matrix, dtype=np.int64).reshape(len(cells), width)
     values = _once(table, values, issues)
-    return pd.DataFrame(values, columns=_names(table, values.shape[1], issues), index=table.rows.index), known
+    return pd.DataFrame(
+        values, columns=_names(table, values.shape[1], issues), index=table.rows.index
+    ), complete
 
 
 def _once(table: Table, values: npt.NDArray[np.int64], issues: list[Issue]) -> npt.NDArray[np.int64]:
@@ -145,7 +147,7 @@ def _names(table: Table, width: int, issues: list[Issue]) -> list[str]:
     if len(names) == width == len(set(names)):
         return names
     if width:
-        known = f"names {len(set(names))}" if names else "is not here to name them"
-        text = f"the rows hold {width} counters and the table of contents {known}; they are numbered"
+        listed = f"names {len(set(names))}" if names else "is not here to name them"
+        text = f"the rows hold {width} counters and the table of contents {listed}; they are numbered"
         issues.append(Issue("warning", "counter-names-unknown", text))
-    return [f"counter-{at + 1}" for at in range(width)]
+    return [f"counter-{index + 1}" for index in range(width)]

@@ -93,8 +93,8 @@ def has_ml_mark(label: str) -> bool:
 
 def command_buffer(label: str) -> int:
     """Return the command buffer that an MPS label names, -1 for none."""
-    found = _COMMAND_BUFFER.search(label)
-    return int(found[1], 16) if found else -1
+    match = _COMMAND_BUFFER.search(label)
+    return int(match[1], 16) if match else -1
 
 
 def _load_or_compile(label: str) -> Phase | None:

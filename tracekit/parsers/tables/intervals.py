@@ -292,7 +292,7 @@ class _Owners:
     """Which process a command buffer is of, where other tables say so and agree."""
 
     def __init__(self, buffers: Sequence[IntArray], pids: Sequence[IntArray]) -> None:
-        buffer, pid = (np.concatenate([np.zeros(0, np.int64), *held]) for held in (buffers, pids))
+        buffer, pid = (np.concatenate([np.zeros(0, np.int64), *arrays]) for arrays in (buffers, pids))
         named = (buffer != -1) & (pid >= 0)
         pairs = np.unique(np.stack([buffer[named], pid[named]], axis=1), axis=0)
         ids, firsts, counts = np.unique(pairs[:, 0], return_index=True, return_counts=True)
@@ -304,8 +304,8 @@ class _Owners:
         buffers = frame["command_buffer"].to_numpy(np.int64)
         if not len(self._buffers):
             return np.full(len(frame), -1, np.int64)
-        at = np.minimum(np.searchsorted(self._buffers, buffers), len(self._buffers) - 1)
-        owners: IntArray = np.where(self._buffers[at] == buffers, self._pids[at], -1)
+        position = np.minimum(np.searchsorted(self._buffers, buffers), len(self._buffers) - 1)
+        owners: IntArray = np.where(self._buffers[position] == buffers, self._pids[position], -1)
         return owners
 
 
@@ -349,13 +349,13 @@ def _depth(table: Table) -> npt.NDArray[np.int16]:
 
 
 def _distinct(arrays: Sequence[IntArray]) -> IntArray:
-    found: IntArray = np.setdiff1d(np.concatenate([np.zeros(0, np.int64), *arrays]), [-1])
-    return found
+    distinct: IntArray = np.setdiff1d(np.concatenate([np.zeros(0, np.int64), *arrays]), [-1])
+    return distinct
 
 
-def _equal(one: Texts, other: Texts) -> Mask:
-    known = {word: at for at, word in enumerate(dict.fromkeys((*one.words, *other.words)))}
-    equal: Mask = one.each(known.__getitem__, np.int64) == other.each(known.__getitem__, np.int64)
+def _equal(left: Texts, right: Texts) -> Mask:
+    code_of = {word: code for code, word in enumerate(dict.fromkeys((*left.words, *right.words)))}
+    equal: Mask = left.each(code_of.__getitem__, np.int64) == right.each(code_of.__getitem__, np.int64)
     return equal
 
 

@@ -49,16 +49,18 @@ def _metrics(table: Table, findings: IssueCounter) -> tuple[pd.DataFrame, Mask]:
     """Return the rows, and which of them are precise."""
     spans = read_times(table, findings)
     table = spans.table
-    whole, known = numbers_of(table, *_named(table, "uint64"))
+    whole, has_integer = numbers_of(table, *_named(table, "uint64"))
     fraction = column_of(table, _named(table, "fixed-decimal"))
-    values = np.where(known, whole, np.nan).astype(np.float64)
+    values = np.where(has_integer, whole, np.nan).astype(np.float64)
     if fraction is not None and fraction.kind in ("int", "float"):
         decimal = table.rows[fraction.mnemonic].to_numpy(np.float64, na_value=np.nan)
-        values = np.where((~known | (whole == 0)) & np.isfinite(decimal) & (decimal != 0), decimal, values)
+        values = np.where(
+            (~has_integer | (whole == 0)) & np.isfinite(decimal) & (decimal != 0), decimal, values
+        )
     values = np.where((values >= 0) & (values < _MOST), values, np.nan)
     text = f"{{n}} rows of '{table.schema}' have no value that a count can have, and were left out"
     findings.add("warning", "metrics-without-value", text, int(np.isnan(values).sum()))
-    precise, said = numbers_of(table, *_named(table, "boolean", "is-precise"))
+    precise, has_number = numbers_of(table, *_named(table, "boolean", "is-precise"))
     words = texts_of(table, *_named(table, "boolean", "is-precise"))
     frame = pd.DataFrame(
         {
@@ -70,9 +72,9 @@ def _metrics(table: Table, findings: IssueCounter) -> tuple[pd.DataFrame, Mask]:
             "pid": pids_of(table),
         }
     )
-    is_precise = (said & (precise != 0)) | words.each(lambda word: word in ("Yes", "true"), np.bool_)
-    kept = np.isfinite(values)
-    return frame[kept].reset_index(drop=True), is_precise[kept]
+    is_precise = (has_number & (precise != 0)) | words.each(lambda word: word in ("Yes", "true"), np.bool_)
+    has_value = np.isfinite(values)
+    return frame[has_value].reset_index(drop=True), is_precise[has_value]
 
 
 def _named(table: Table, engineering_type: str, mnemonic: str = "") -> tuple[str, ...]:

@@ -122,8 +122,8 @@ class _Reader:
         except TracekitError as error:
             problem = str(getattr(error, "problem", error)).rstrip(".")
             unread = f"'{schema}' cannot be read"
-            told = problem if problem.startswith(unread) else f"{unread}: {problem}"
-            text = f"{told}; it is left out"
+            problem_text = problem if problem.startswith(unread) else f"{unread}: {problem}"
+            text = f"{problem_text}; it is left out"
             self.findings.add("warning", "table-unreadable", text)
             self.unreadable.add(schema)
 
@@ -141,19 +141,21 @@ def _time_doubts(
 ) -> tuple[Issue, ...]:
     """Return warnings about rows that lie where nothing else was recorded."""
     findings = IssueCounter()
-    for frame, known in zip(frames, ("", "", THREAD_STATE, THREAD_METRICS), strict=True):
-        sources = [known] if known else list(frame["source"].cat.categories)
-        codes = np.zeros(len(frame), np.int64) if known else frame["source"].cat.codes.to_numpy(np.int64)
+    for frame, only_schema in zip(frames, ("", "", THREAD_STATE, THREAD_METRICS), strict=True):
+        sources = [only_schema] if only_schema else list(frame["source"].cat.categories)
+        codes = (
+            np.zeros(len(frame), np.int64) if only_schema else frame["source"].cat.codes.to_numpy(np.int64)
+        )
         starts, ends = (frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
         outside = (starts < 0) & (ends <= 0)
         if duration_ns is not None:
             outside |= starts > duration_ns + _LATE_NS
         for code, schema in enumerate(sources):
-            own = codes == code
+            of_schema = codes == code
             text = f"{{n}} rows of '{schema}' lie outside the recording's own time"
-            findings.add("warning", "interval-outside", text, int((outside & own).sum()))
-            if len(sample_times) and own.any():
-                _compare_clocks(schema, starts[own], ends[own], sample_times, findings)
+            findings.add("warning", "interval-outside", text, int((outside & of_schema).sum()))
+            if len(sample_times) and of_schema.any():
+                _compare_clocks(schema, starts[of_schema], ends[of_schema], sample_times, findings)
     return findings.issues()
 
 

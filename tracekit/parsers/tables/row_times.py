@@ -44,12 +44,12 @@ def read_times(table: Table, findings: IssueCounter) -> RowTimes:
     schema = table.schema
     names = {column.mnemonic for column in table.columns}
     by_type = tuple(c.mnemonic for c in table.columns if c.engineering_type in _TIME_TYPES)
-    start, known = numbers_of(table, *_START, *by_type)
-    known = known & (start < OPEN_NS) & (start > -OPEN_NS)
+    start, has_start = numbers_of(table, *_START, *by_type)
+    has_start = has_start & (start < OPEN_NS) & (start > -OPEN_NS)
     text = f"{{n}} rows of '{schema}' have no start and were left out"
-    findings.add("warning", "interval-without-start", text, int((~known).sum()))
-    if not known.all():
-        table, start = replace(table, rows=table.rows[known]), start[known]
+    findings.add("warning", "interval-without-start", text, int((~has_start).sum()))
+    if not has_start.all():
+        table, start = replace(table, rows=table.rows[has_start]), start[has_start]
     timed = not names.isdisjoint(("duration", *_END))
     if not timed:
         text = f"{{n}} rows of '{schema}' say when something began and not how long it took: moments"
@@ -85,5 +85,5 @@ def last_known_ns(frame: pd.DataFrame) -> int:
     if not len(frame):
         return 0
     ends = frame["end_ns"].to_numpy(np.int64)
-    known = ends[ends < OPEN_NS]
-    return max(int(frame["start_ns"].max()), int(known.max()) if len(known) else 0)
+    closed = ends[ends < OPEN_NS]
+    return max(int(frame["start_ns"].max()), int(closed.max()) if len(closed) else 0)

@@ -119,7 +119,7 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
 
 
 def choose_schema(
-    infos: Sequence[TableInfo], wanted: str | None = None
+    infos: Sequence[TableInfo], requested: str | None = None
 ) -> tuple[str | None, tuple[Issue, ...]]:
     """Return the schema to take samples from (None: there is none), and what is left unused.
 
@@ -128,8 +128,8 @@ def choose_schema(
     """
     rows = {s: sum(i.row_count or 0 for i in infos if i.schema == s) for s in SAMPLE_TABLES}
     present = [s for s in SAMPLE_TABLES if any(i.schema == s and i.row_count is not None for i in infos)]
-    if wanted is not None:
-        present = [s for s in present if s == wanted]
+    if requested is not None:
+        present = [s for s in present if s == requested]
     by_event = {i.schema for i in infos if i.attributes.get("trigger") == "pmi"}
     order = sorted(present, key=lambda s: (rows[s] == 0, s in _RAW_SCHEMAS, s in by_event))
     if not order:
@@ -246,7 +246,7 @@ def _first_copies(
 def _report_strangers(tables: Sequence[Table], issues: list[Issue]) -> None:
     """Warn when tables of one schema have no process in common: they may be of different recordings."""
     pids = [set(table.threads["pid"]) - {-1} for table in tables if len(table)]
-    if any(one and other and not one & other for one, other in combinations(pids, 2)):
+    if any(left and right and not left & right for left, right in combinations(pids, 2)):
         issues.append(
             Issue(
                 "warning",
@@ -309,9 +309,11 @@ def _is_mostly_bare(stacks: StackTable) -> bool:
 Loader = Callable[[str], Iterator[Table]]
 
 
-def load_samples(name: str, tables: Loader, infos: Sequence[TableInfo], wanted: str | None = None) -> Samples:
+def load_samples(
+    name: str, tables: Loader, infos: Sequence[TableInfo], requested: str | None = None
+) -> Samples:
     """Return the run's samples from the best table, or from ``wanted``; empty ones when there is none."""
-    schema, unused = choose_schema(infos, wanted)
+    schema, unused = choose_schema(infos, requested)
     if schema is None:
         return empty_samples()
     samples = build_samples(name, list(tables(schema)))
@@ -329,15 +331,15 @@ def _with_counters(name: str, samples: Samples, tables: Loader) -> Samples:
         problem = str(getattr(error, "problem", error)).rstrip(".")
         text = f"'{CUMULATIVE_COUNTERS}' cannot be read and is left out: {problem}"
         return replace(samples, issues=(*samples.issues, Issue("warning", "table-unreadable", text)))
-    told = [issue for issue in raw.issues if "counter" in issue.code]
+    counter_issues = [issue for issue in raw.issues if "counter" in issue.code]
     counters, left = attach_counters(raw.counters, _places(raw), _places(samples))
     if left:
         text = (
             f"{left} rows of '{CUMULATIVE_COUNTERS}' counted something and fit no sample of"
             f" '{samples.source}' (same time, thread and core); their counts are left out"
         )
-        told.append(Issue("info", "counters-not-attached", text, left))
-    return replace(samples, counters=counters, issues=(*samples.issues, *told))
+        counter_issues.append(Issue("info", "counters-not-attached", text, left))
+    return replace(samples, counters=counters, issues=(*samples.issues, *counter_issues))
 
 
 def _places(samples: Samples) -> tuple[IntArray, IntArray, IntArray]:

@@ -111,7 +111,7 @@ def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
     marks = np.flatnonzero((kind == _BEGIN) | (kind == _END))
     if len(marks):
         key = row_keys([_codes(events, name)[marks] for name in (*_NAMED, "in_pid", "in_tid")])
-        begin, end = (marks[at] for at in _brackets(key, kind[marks] == _BEGIN))
+        begin, end = (marks[positions] for positions in _brackets(key, kind[marks] == _BEGIN))
         ends[begin] = events["start_ns"].to_numpy(np.int64)[end]
         kind[begin] = _INTERVAL
         left = len(marks) - 2 * len(begin)
@@ -154,8 +154,8 @@ def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
         & (group[by_level[:-1]] == group[by_level[1:]])
         & (level[by_level[:-1]] == level[by_level[1:]])
     )
-    at = np.flatnonzero(side_by_side)
-    return order[by_level[at]], order[by_level[at + 1]]
+    pairs = np.flatnonzero(side_by_side)
+    return order[by_level[pairs]], order[by_level[pairs + 1]]
 
 
 def _merge(frames: Sequence[pd.DataFrame], findings: IssueCounter) -> pd.DataFrame:
@@ -170,9 +170,9 @@ def _merge(frames: Sequence[pd.DataFrame], findings: IssueCounter) -> pd.DataFra
         return joined
     origin = np.repeat(np.arange(len(filled)), [len(frame) for frame in filled])
     spans = (joined["kind"] == "interval").to_numpy(bool)
-    at = np.flatnonzero(spans)
-    keys = [_codes(joined, name)[at] for name in ("start_ns", *_NAMED, "pid")]
-    again = at[_repeated(keys, origin[at])]
+    interval_rows = np.flatnonzero(spans)
+    keys = [_codes(joined, name)[interval_rows] for name in ("start_ns", *_NAMED, "pid")]
+    again = interval_rows[_repeated(keys, origin[interval_rows])]
     text = "{n} signpost intervals stand in two tables and count once"
     findings.add("info", "signposts-repeated", text, len(again))
     keep = np.ones(len(joined), bool)

@@ -64,10 +64,10 @@ def _track(
     )
     rows = in_order(rows, "time_ns")
     ends = []
-    for _, own in rows.groupby("name", observed=True, sort=False):
-        reach = np.maximum.accumulate(own["end"].to_numpy(np.int64))
-        following = np.append(own["time_ns"].to_numpy(np.int64)[1:], OPEN_NS)
+    for _, track in rows.groupby("name", observed=True, sort=False):
+        reach = np.maximum.accumulate(track["end"].to_numpy(np.int64))
+        following = np.append(track["time_ns"].to_numpy(np.int64)[1:], OPEN_NS)
         closes = following > reach  # never for a row that is open
-        ends.append(own.assign(time_ns=reach, value=np.nan)[closes])
+        ends.append(track.assign(time_ns=reach, value=np.nan)[closes])
     joined = pd.concat([rows, *ends], ignore_index=True).drop(columns="end")
     return in_order(joined, "time_ns")
