@@ -1,4 +1,4 @@
-"""The Dash application: settings and a library in, a server that answers out."""
+"""The Dash application: pages, callbacks and routes of one library."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _INDEX = f"""<!doctype html>
 
 
 def create_app(settings: Settings, library: Library) -> dash.Dash:
-    """Return the application; ``settings`` say to whom it answers, ``library`` holds what it shows."""
+    """Return the application that shows ``library`` to the visitors that ``settings`` allow."""
     app = dash.Dash(
         "dashboard",
         assets_folder=str(_ASSETS),
@@ -63,7 +63,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
         suppress_callback_exceptions=True,  # the pages come and go
         compress=False,
         enable_mcp=False,
-        on_error=_tell,
+        on_error=_show_problem,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
     app.layout = frame()
@@ -101,26 +101,26 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
     server: Flask = app.server
 
     @server.after_request
-    def say_what_is_not_there(response: Response) -> Response:
-        """Tell programs, too, what the page says: Dash sends its one page for every address."""
-        if request.endpoint == _ANY_PAGE and response.status_code == 200 and not _is_there(library):
+    def mark_missing_pages(response: Response) -> Response:
+        """Set the status 404 for addresses without a page: Dash sends its single page for every address."""
+        if request.endpoint == _ANY_PAGE and response.status_code == 200 and not _has_page(library):
             response.status_code = 404
         return response
 
 
-def _is_there(library: Library) -> bool:
-    """True where the address that is asked for leads to a page."""
+def _has_page(library: Library) -> bool:
+    """Return True if the request's address leads to a page."""
     match _parts(request.path):
         case [] | ["compare"] | ["record"]:
             return True
         case ["recordings", recording]:
-            return _has(library, recording)
+            return _has_recording(library, recording)
         case ["compare", base, new]:
-            return _has(library, base) and _has(library, new)
+            return _has_recording(library, base) and _has_recording(library, new)
     return False
 
 
-def _has(library: Library, recording: str) -> bool:
+def _has_recording(library: Library, recording: str) -> bool:
     try:
         library.recording(recording)
     except NotFound:
@@ -132,11 +132,11 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
-def _tell(error: Exception) -> None:
-    """Show on the page what went wrong in a callback."""
+def _show_problem(error: Exception) -> None:
+    """Show an exception of a callback as a sentence on the page."""
     if isinstance(error, tracekit.TracekitError):
         sentence = error_responses.sentence_of(error)
     else:
         _log.error("a callback failed", exc_info=error)
-        sentence = error_responses.UNKNOWN
+        sentence = error_responses.UNEXPECTED
     dash.set_props("problem", {"children": problem(sentence)})

@@ -1,4 +1,4 @@
-"""Who may ask for what: Host allow-list, token, same-origin writes, and the headers of every answer."""
+"""Access control: Host allow-list, token, same-origin writes, and the security headers of all responses."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from urllib.parse import urlencode, urlsplit
 from flask import Flask, Request, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.error_responses import answer
+from dashboard.error_responses import error_response
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 
 OWN_HEADER = "X-Tracekit"
-"""A custom header makes a browser ask first when another site sends it: it never gets here unasked."""
+"""A custom header makes a browser send a preflight request first when another site sets it."""
 _OWN_API = "/api/"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
@@ -26,10 +26,10 @@ _LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 def protect(server: Flask, settings: Settings, script_hashes: Sequence[str]) -> None:
-    """Check every request before any route sees it, and put the headers on every answer.
+    """Check every request before any route runs, and set the security headers of every response.
 
-    ``script_hashes`` are those of the scripts that stand in Dash's page; the last callback must have been
-    registered before they are computed.
+    ``script_hashes`` are those of the inline scripts of Dash's page. They must be computed after the last
+    callback has been registered.
     """
     hosts = allowed_hosts(settings)
     policy = content_policy(script_hashes)
@@ -39,7 +39,7 @@ def protect(server: Flask, settings: Settings, script_hashes: Sequence[str]) -> 
         return (
             _refuse_host(request, hosts, settings)
             or _refuse_write(request)
-            or _ask_for_token(request, settings)
+            or _require_token(request, settings)
         )
 
     @server.after_request
@@ -54,27 +54,27 @@ def protect(server: Flask, settings: Settings, script_hashes: Sequence[str]) -> 
 
 
 def is_loopback(host: str) -> bool:
-    """True for a host that only this machine reaches."""
+    """Return True for a host that only this machine reaches."""
     number = _number(host)
     return number.is_loopback if number else host.lower() == "localhost"
 
 
 def is_every_address(host: str) -> bool:
-    """True for 0.0.0.0 and ::, which listen at all addresses of this machine."""
+    """Return True for 0.0.0.0 and ::, which listen at all addresses of this machine."""
     number = _number(host)
     return number is not None and number.is_unspecified
 
 
 def is_private(settings: Settings) -> bool:
-    """True where nobody elsewhere can reach the dashboard.
+    """Return True if no other machine can reach the dashboard.
 
-    Another name that it is called by is a proxy's: who comes through it may be anywhere.
+    A further allowed name belongs to a proxy, whose visitors may be anywhere.
     """
     return is_loopback(settings.host) and not settings.allowed_hosts
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise ``UsageError`` for what is no host's name or number, with or without a port."""
+    """Raise ``UsageError`` unless each is a host's name or number, with or without a port."""
     for name in names:
         host, port = _parts(name)
         if not ((_NAME.fullmatch(host) or _number(host)) and re.fullmatch(r"\d{0,5}", port)):
@@ -85,21 +85,21 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str]:
-    """Return the values of ``Host`` that are ours.
+    """Return the accepted values of the ``Host`` header.
 
-    A name that another site made to point at this machine (DNS rebinding) is none of them.
+    They exclude names that another site has made to point at this machine (DNS rebinding).
     """
     names = {*_LOCAL_NAMES, settings.host, *settings.allowed_hosts}
     if is_every_address(settings.host):
         names.add(socket.gethostname())
-    ours = {f"{host}:{port or settings.port}" for host, port in map(_parts, names)}
-    # A proxy at the usual ports passes on what browsers send it: the name without a port.
-    ours |= {host for host, port in map(_parts, settings.allowed_hosts) if port in ("", "80", "443")}
-    return frozenset(name.lower() for name in ours)
+    values = {f"{host}:{port or settings.port}" for host, port in map(_parts, names)}
+    # A proxy at the usual ports passes on the browser's header: the name without a port.
+    values |= {host for host, port in map(_parts, settings.allowed_hosts) if port in ("", "80", "443")}
+    return frozenset(name.lower() for name in values)
 
 
 def content_policy(script_hashes: Sequence[str]) -> str:
-    """Return the Content-Security-Policy: nothing from elsewhere, no script but our files and Dash's own."""
+    """Return the Content-Security-Policy: nothing from other sites, no other scripts than ours and Dash's."""
     return "; ".join(
         [
             "default-src 'none'",
@@ -129,65 +129,69 @@ def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def _refuse_host(asked: Request, hosts: frozenset[str], settings: Settings) -> AnyResponse | None:
-    given = asked.headers.get("Host", "").lower()
-    if given in hosts:
+def _refuse_host(incoming: Request, hosts: frozenset[str], settings: Settings) -> AnyResponse | None:
+    host = incoming.headers.get("Host", "").lower()
+    if host in hosts:
         return None
-    name, _, port = given.rpartition(":")
+    name, _, port = host.rpartition(":")
     if is_every_address(settings.host) and port == str(settings.port) and _number(name):
-        return None  # a number needs no name server, so nobody else can have made it point here
-    return answer(403, "This address is not one of the dashboard's. Open the address that it printed.")
+        return None  # an IP address is not looked up, so no other site can have made it point here
+    return error_response(
+        403, "This address is not one of the dashboard's. Open the address that it printed."
+    )
 
 
-def _refuse_write(asked: Request) -> AnyResponse | None:
-    if asked.method in _READING:
+def _refuse_write(incoming: Request) -> AnyResponse | None:
+    if incoming.method in _READING:
         return None
-    if not _is_same_origin(asked):
-        return answer(403, "This request comes from another site, so nothing was changed.")
-    if asked.path.startswith(_OWN_API) and asked.headers.get(OWN_HEADER) != "1":
-        return answer(403, f"The header {OWN_HEADER} is missing, so nothing was changed.")
+    if not _is_same_origin(incoming):
+        return error_response(403, "This request comes from another site, so nothing was changed.")
+    if incoming.path.startswith(_OWN_API) and incoming.headers.get(OWN_HEADER) != "1":
+        return error_response(403, f"The header {OWN_HEADER} is missing, so nothing was changed.")
     return None
 
 
-def _is_same_origin(asked: Request) -> bool:
-    """True where the browser says so; one of the two headers is on every write that a browser sends."""
-    site = asked.headers.get("Sec-Fetch-Site")
+def _is_same_origin(incoming: Request) -> bool:
+    """Return True if the browser's headers say so; browsers send one of the two with every write."""
+    site = incoming.headers.get("Sec-Fetch-Site")
     if site is not None and site != "same-origin":
         return False
-    origin = asked.headers.get("Origin")
+    origin = incoming.headers.get("Origin")
     if origin is None:
         return site == "same-origin"
     parts = urlsplit(origin)
-    return parts.scheme in {"http", "https"} and parts.netloc.lower() == asked.headers.get("Host", "").lower()
+    return (
+        parts.scheme in {"http", "https"} and parts.netloc.lower() == incoming.headers.get("Host", "").lower()
+    )
 
 
-def _ask_for_token(asked: Request, settings: Settings) -> AnyResponse | None:
+def _require_token(incoming: Request, settings: Settings) -> AnyResponse | None:
     if not settings.token:
         return None
     name, value = f"tracekit-{settings.port}", _cookie_value(settings.token)
-    given = asked.args.get("token")
-    if given is not None and asked.method == "GET":
-        if not _are_equal(given, settings.token):
-            return answer(403, "This token is wrong. Open the address that the dashboard printed.")
-        rest = urlencode([(key, one) for key, one in asked.args.items(multi=True) if key != "token"])
-        there = redirect(_local_path(asked.path) + (f"?{rest}" if rest else ""))
-        there.set_cookie(name, value, httponly=True, samesite="Strict", secure=asked.is_secure)
-        there.headers["Cache-Control"] = "no-store"
-        return there
-    if _are_equal(asked.cookies.get(name, ""), value):
+    token = incoming.args.get("token")
+    if token is not None and incoming.method == "GET":
+        if not _are_equal(token, settings.token):
+            return error_response(403, "This token is wrong. Open the address that the dashboard printed.")
+        query = urlencode([pair for pair in incoming.args.items(multi=True) if pair[0] != "token"])
+        response = redirect(_local_path(incoming.path) + (f"?{query}" if query else ""))
+        response.set_cookie(name, value, httponly=True, samesite="Strict", secure=incoming.is_secure)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    if _are_equal(incoming.cookies.get(name, ""), value):
         return None
-    return answer(401, "This dashboard needs its token. Open the address that it printed.")
+    return error_response(401, "This dashboard needs its token. Open the address that it printed.")
 
 
 def _local_path(path: str) -> str:
-    """Return a path that stays here: ``//elsewhere`` would lead to another site."""
+    """Return a path on this site: ``//example.com`` would lead to another one."""
     return "/" + path.replace("\\", "/").lstrip("/")
 
 
-def _are_equal(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
+def _are_equal(candidate: str, expected: str) -> bool:
+    return hmac.compare_digest(candidate.encode("utf-8", "surrogatepass"), expected.encode())
 
 
 def _cookie_value(token: str) -> str:
-    """Return what the cookie holds: it proves the token and does not tell it."""
+    """Return the cookie's value, which proves the token without containing it."""
     return hmac.new(token.encode(), b"tracekit dashboard", hashlib.sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""Answers that tell what went wrong: a sentence, as JSON to our own scripts and as a short page to people."""
+"""Error responses: a sentence, as JSON for the dashboard's scripts and as a short page for people."""
 
 from __future__ import annotations
 
@@ -25,71 +25,71 @@ _STATUS: tuple[tuple[type[TracekitError], int], ...] = (
 _SHEETS = ("/report-assets/page.css", "/assets/dashboard.css")
 _ICON = tag("link", rel="icon", href="/assets/favicon.svg", type="image/svg+xml")
 _BACK = {"recordings": "Back to the recording", "compare": "Back to the comparison"}
-UNKNOWN = "Something went wrong that is no fault of yours. The dashboard's terminal says more."
+UNEXPECTED = "The dashboard failed because of an error in tracekit. Its terminal has the details."
 _STYLE = Html(
     ":root{color-scheme:light dark}"
     "body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1rem}"
 )
 _SENTENCES = {
-    400: "This request makes no sense here.",
+    400: "The dashboard does not understand this request.",
     404: "There is nothing at this address.",
     405: "This address cannot be used in this way.",
-    413: "This is larger than the dashboard takes.",
+    413: "This is larger than the dashboard accepts.",
 }
 
 
-def answer(status: int, sentence: str) -> Response:
-    """Return an error as our scripts, or people, read it."""
+def error_response(status: int, sentence: str) -> Response:
+    """Return an error in the form that a script, or a person, reads."""
     if request.path.startswith(("/api/", "/_dash-")):
         response = Response(status=status, mimetype="application/json")
         response.set_data(json.dumps({"error": sentence}))
         return response
-    return Response(_page(sentence, _is_let_in(status)), status=status, mimetype="text/html")
+    return Response(_page(sentence, _has_access(status)), status=status, mimetype="text/html")
 
 
 def status_of(error: TracekitError) -> int:
-    """Return the HTTP status of an error of ours."""
+    """Return the HTTP status of a tracekit error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
 
 
 def sentence_of(error: TracekitError) -> str:
-    """Return what people are told: the message and the lines below it."""
+    """Return the text for people: the message and the lines below it."""
     return " ".join(map(printable, [str(error), *error.lines]))
 
 
 def register(server: Flask) -> None:
-    """Turn whatever is raised in a route into such an answer; a traceback goes to the log alone."""
+    """Turn every exception of a route into an error response; tracebacks go to the log alone."""
     server.config["PROPAGATE_EXCEPTIONS"] = False
 
     @server.errorhandler(TracekitError)
-    def ours(error: TracekitError) -> Response:
-        return answer(status_of(error), sentence_of(error))
+    def tracekit_error(error: TracekitError) -> Response:
+        return error_response(status_of(error), sentence_of(error))
 
     @server.errorhandler(HTTPException)
-    def theirs(error: HTTPException) -> Response:
+    def http_error(error: HTTPException) -> Response:
         status = error.code or 500
-        return answer(status, _SENTENCES.get(status, f"{error.name}."))
+        return error_response(status, _SENTENCES.get(status, f"{error.name}."))
 
     @server.errorhandler(Exception)
-    def unknown(error: Exception) -> Response:
+    def unexpected_error(error: Exception) -> Response:
         _log.error("%s %s failed", request.method, request.path, exc_info=error)
-        return answer(500, UNKNOWN)
+        return error_response(500, UNEXPECTED)
 
 
-def _is_let_in(status: int) -> bool:
-    """False for who gets no other page and no style sheet either."""
+def _has_access(status: int) -> bool:
+    """Return False for a visitor without access, who gets no style sheet either."""
     return status not in (401, 403)
 
 
-def _page(sentence: str, is_let_in: bool) -> str:
+def _page(sentence: str, has_access: bool) -> str:
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", "Not possible – tracekit" if is_let_in else "tracekit"),
-        join([_ICON, *map(_sheet, _SHEETS)]) if is_let_in else tag("style", _STYLE),
+        tag("title", "Not possible – tracekit" if has_access else "tracekit"),
+        join([_ICON, *map(_sheet, _SHEETS)]) if has_access else tag("style", _STYLE),
     )
-    body = _in_the_site(sentence) if is_let_in else tag("main", tag("h1", "tracekit"), tag("p", sentence))
+    body = _in_the_site(sentence) if has_access else tag("main", tag("h1", "tracekit"), tag("p", sentence))
     return join([Html("<!doctype html>"), tag("html", head, tag("body", body), lang="en")])
 
 
@@ -98,7 +98,7 @@ def _sheet(name: str) -> Html:
 
 
 def _in_the_site(sentence: str) -> Html:
-    """Return a page as the others are, with the way back to what it was asked of."""
+    """Return a page of the site with a link back to the page of the request."""
     place, is_download, _name = request.path.rpartition("/download/")
     name = _BACK.get(place.split("/")[1]) if is_download else None
     back = tag("a", name or "All recordings", href=place if name else "/")

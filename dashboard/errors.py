@@ -1,21 +1,21 @@
-"""What a page tells its reader instead of showing something; each kind has its HTTP answer in ``access``."""
+"""Errors that a page shows as a sentence; ``error_responses`` gives each kind an HTTP status."""
 
 from __future__ import annotations
 
 from tracekit.errors import TracekitError
 
 
-class NotFound(TracekitError):  # noqa: N818 - named as the answers of HTTP are
-    """There is no such recording or upload, or what is asked of it is not there (yet)."""
+class NotFound(TracekitError):  # noqa: N818 - named as HTTP statuses are
+    """The recording or upload does not exist, or lacks the requested part (so far)."""
 
 
 class Conflict(TracekitError):  # noqa: N818
-    """What is asked does not fit the present state, such as a slice at the wrong offset."""
+    """The request does not fit the present state, for example a slice at the wrong offset."""
 
 
 class TooLarge(TracekitError):  # noqa: N818
-    """More than a limit allows."""
+    """The request exceeds a limit."""
 
 
 class NoSpace(TooLarge):
-    """The disk has no room for it."""
+    """The disk has too little room."""

@@ -1,4 +1,4 @@
-"""Which JavaScript modules a page needs: a browser that is told at once fetches them side by side."""
+"""The JavaScript modules of a page, preloaded so that the browser fetches them in parallel."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _IMPORT = re.compile(r'^import [^"]*"([^"]+)";', re.MULTILINE)
 
 @cache
 def module_addresses() -> tuple[str, ...]:
-    """Return the addresses of the entry and of all that it imports, each once."""
-    found: dict[str, None] = {}
+    """Return the addresses of the entry module and all its imports, each once."""
+    addresses: dict[str, None] = {}
     waiting = [ENTRY]
     while waiting:
         address = waiting.pop()
-        if address in found:
+        if address in addresses:
             continue
-        found[address] = None
+        addresses[address] = None
         folder, name = posixpath.split(address)
         text = files(_PLACES[folder]).joinpath("assets", name).read_text("utf-8")
-        waiting += [posixpath.normpath(posixpath.join(folder, one)) for one in _IMPORT.findall(text)]
-    return tuple(found)
+        waiting += [posixpath.normpath(posixpath.join(folder, target)) for target in _IMPORT.findall(text)]
+    return tuple(addresses)
 
 
 def preloads() -> str:
-    """Return the markup that has a browser fetch them before it has read the first."""
+    """Return the markup that preloads the modules."""
     return "\n".join(f'<link rel="modulepreload" href="{address}">' for address in module_addresses())

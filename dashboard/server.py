@@ -1,4 +1,4 @@
-"""The dashboard as a server: waitress on a port of its own, until it is told to stop."""
+"""The HTTP server: waitress on a port, until the process is interrupted."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _CONNECTIONS = 200
 def listening(settings: Settings) -> tuple[socket.socket, Settings]:
     """Return a socket that listens, and the settings with its port.
 
-    Port 0 in the settings is the first free one from ``FIRST_PORT`` on. A host that others can reach gets a
-    token, unless it has one; so does another name, which is a proxy's: who comes through it may be anywhere.
-    Raises ``UsageError`` where nothing can listen, and for what is no name.
+    Port 0 in the settings picks the first free one from ``FIRST_PORT`` on. A dashboard that other machines
+    can reach, also through a proxy, gets a token unless it has one. Raises ``UsageError`` if the port or host
+    cannot be used, and for an allowed host that is no name.
     """
     check_names(settings.allowed_hosts)
     listener = _bind(settings)
@@ -36,29 +36,29 @@ def listening(settings: Settings) -> tuple[socket.socket, Settings]:
 
 
 def address(settings: Settings, path: str = "/") -> str:
-    """Return where a browser finds the dashboard, the token included."""
+    """Return the dashboard's address for a browser, with the token."""
     host = socket.gethostname() if is_every_address(settings.host) else settings.host
     return _address(settings, host, path)
 
 
 def other_addresses(settings: Settings, path: str = "/") -> list[str]:
-    """Return where others find the dashboard by a number of this machine: not all can look up its name."""
+    """Return the addresses with this machine's IP addresses, for machines that cannot look up its name."""
     if not is_every_address(settings.host):
         return []
-    is_ipv6 = ":" in settings.host  # whose socket takes no IPv4, and the other way about
-    return [_address(settings, one, path) for one in own_numbers() if (":" in one) == is_ipv6]
+    is_ipv6 = ":" in settings.host  # an IPv6 socket accepts no IPv4, and vice versa
+    return [_address(settings, number, path) for number in ip_addresses() if (":" in number) == is_ipv6]
 
 
-def own_numbers() -> list[str]:
-    """Return the addresses by which others reach this machine, as far as it knows them; nothing is sent."""
-    found: list[str] = []
-    for family, somewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+def ip_addresses() -> list[str]:
+    """Return the IP addresses of this machine except loopback, without sending anything."""
+    addresses: list[str] = []
+    for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((somewhere, 9))  # an address for documentation: only the way there is looked up
-            found.append(str(probe.getsockname()[0]))
+            probe.connect((target, 9))  # an address for documentation; UDP: only the route is looked up
+            addresses.append(str(probe.getsockname()[0]))
     with suppress(OSError):
-        found += [str(one[4][0]) for one in socket.getaddrinfo(socket.gethostname(), None)]
-    return [one for one in dict.fromkeys(found) if not is_loopback(one) and "%" not in one]
+        addresses += [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None)]
+    return [number for number in dict.fromkeys(addresses) if not is_loopback(number) and "%" not in number]
 
 
 def _address(settings: Settings, host: str, path: str) -> str:
@@ -67,7 +67,7 @@ def _address(settings: Settings, host: str, path: str) -> str:
 
 
 def serve(listener: socket.socket, settings: Settings, library: Library, ready: Callable[[], None]) -> None:
-    """Answer until the process is interrupted; ``ready`` is called once requests are taken."""
+    """Serve until the process is interrupted; ``ready`` is called when requests are accepted."""
     from waitress import create_server
 
     from dashboard.app import create_app
@@ -91,10 +91,10 @@ def serve(listener: socket.socket, settings: Settings, library: Library, ready: 
 
 
 def _memory_per_body(settings: Settings) -> int:
-    """Return how much of a request's body stays in memory; the rest goes through a temporary file.
+    """Return how much of a request's body stays in memory; a larger body goes through a temporary file.
 
-    waitress takes the body before we know who sends it: strangers must not fill the memory, and a slice of
-    one's own is twice as quick without the file.
+    waitress receives the body before the token is checked, so visitors without one must not fill the memory.
+    On a private dashboard, a slice arrives twice as fast without the file.
     """
     return settings.limits.slice_bytes if is_private(settings) else 1 << 19
 

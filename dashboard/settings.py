@@ -1,4 +1,4 @@
-"""What a dashboard is started with: where it keeps things, whom it answers, and how much it takes."""
+"""Settings of a dashboard: its folder, its address and its limits."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ class Limits:
 
     upload_bytes: int = 64 << 30
     slice_bytes: int = 16 << 20
-    """Of one request that brings a part of an upload."""
+    """The size of one request of an upload."""
     upload_files: int = 20_000
-    """In an uploaded folder; a bundle has some hundreds."""
+    """The number of files in an uploaded folder; a bundle has some hundreds."""
     unfinished_uploads: int = 64
     unfinished_seconds: float = 24 * 3600
-    """An upload to which nothing was added for so long is removed."""
+    """The time after which an upload that received nothing is removed."""
     free_disk_bytes: int = 1 << 30
-    """What an upload must leave free."""
+    """The disk space that an upload must leave free."""
     workers: int = 1
-    """How many recordings are read at once; 0 reads none."""
+    """The number of recordings that are read at once; 0 reads none."""
     job_seconds: float = 2 * 3600
     job_memory_bytes: int = 0
-    """What one worker may take; 0 is three quarters of the machine's memory."""
+    """The memory of one worker; 0 is three quarters of the machine's memory."""
     download_seconds: float = 10 * 60
-    """How long making one file to download may take."""
+    """The time for making one download."""
     download_memory_bytes: int = 0
-    """What making one may take; 0 is as for a worker."""
+    """The memory for making one download; 0 is as for a worker."""
     downloads: int = 2
-    """How many are made at once."""
+    """The number of downloads that are made at once."""
     job_starts: int = 3
-    """A recording during which the server ended so often is not taken up again by itself."""
+    """The number of starts after which a recording that was never read to its end is marked as failed."""
     deleted_seconds: float = 30 * 24 * 3600
-    """How long a deletion can be undone."""
+    """The time in which a deletion can be undone."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the dashboard keeps recordings, and where it listens."""
+    """The dashboard's folder, its address and who may use it."""
 
     folder: Path
     host: str = "127.0.0.1"
     port: int = 0
     """0 picks a free one."""
     token: str = ""
-    """What a visitor must show; needed where ``host`` is not this machine alone."""
+    """The secret that a visitor must present; required unless only this machine can reach ``host``."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names beside ``host`` under which the dashboard may be called."""
+    """Further names by which browsers may call the dashboard."""
     remote_recording: bool = False
-    """Whether recordings may be started also where others than this machine can reach the dashboard."""
+    """True allows recording even if other machines can reach the dashboard."""
     limits: Limits = field(default_factory=Limits)
 
 
 def default_folder() -> Path:
-    """Return where this system keeps a user's data: the library's place when none is named."""
+    """Return the default library: a folder in the place where this system keeps a user's data."""
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"
     elif sys.platform == "win32":

@@ -4,16 +4,16 @@ import { patch } from "./patch.js";
 
 const PATIENCE_MS = 5000;
 
-/** Dash says in `place.told` and with the event "told" what there is: table, chosen, answered, closed. */
+/** Callbacks of Dash set `place.state` (table, chosen, answered, closed) and fire the event "state". */
 export function showLibrary(place) {
   const main = place.closest("main");
   const silence = make("p", { className: "problem card unanswered", role: "alert" });
   patch(place, { type: "P", props: { className: "note loading", children: "Loading …" } });
   const ask = asker(() => place.before(silence), silence);
-  place.addEventListener("told", ({ detail }) => {
+  place.addEventListener("state", ({ detail }) => {
     if (detail === "table") draw(place);
-    if (detail === "answered") ask.hear(place.told.answered.at);
-    if (detail === "closed") buttonOf(place, "edit", place.told.closed)?.focus();
+    if (detail === "answered") ask.hear(place.state.answered.at);
+    if (detail === "closed") buttonOf(place, "edit", place.state.closed)?.focus();
   });
   main.addEventListener("click", ({ target }) => {
     const button = target.closest("button");
@@ -26,11 +26,11 @@ export function showLibrary(place) {
     event.preventDefault();
     main.querySelector("#edit-close").click();
   });
-  if (place.told?.table) draw(place);
+  if (place.state?.table) draw(place);
 }
 
 function draw(place) {
-  const { table, chosen } = place.told;
+  const { table, chosen } = place.state;
   if (!table) return;
   patch(place, table);
   for (const tick of place.querySelectorAll(".tick")) tick.setAttribute("aria-checked", String(chosen.includes(tick.asks.choose)));

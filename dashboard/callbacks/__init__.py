@@ -1,1 +1,1 @@
-"""What the pages do: each callback asks the library and hands the answer to a function of ``pages``."""
+"""Callbacks of the pages: each takes data from the library and draws it by a function of ``pages``."""

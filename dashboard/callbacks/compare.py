@@ -1,4 +1,4 @@
-"""What the compare page does while a comparison is made."""
+"""Callbacks of the compare page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
-from dashboard.callbacks.trace import forget_problem, was_pressed
+from dashboard.callbacks.trace import clear_problem, was_pressed
 from dashboard.error_responses import sentence_of
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.comparisons import ComparisonStatus
@@ -19,15 +19,15 @@ from dashboard.pages.parts import Node
 
 
 def register(app: dash.Dash, library: Library) -> None:
-    """Follow the comparing, and do what the page's buttons say."""
-    polls.ask_again_when_lost(app, "compare")
+    """Follow the progress of a comparison, and handle the page's buttons."""
+    polls.retry_lost_requests(app, "compare")
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
         Input("compare-poll", "n_intervals"),
         State("address", "pathname"),
         prevent_initial_call=True,
-        running=polls.asking("compare"),
+        running=polls.running("compare"),
     )
     def follow(_ticks: int | None, path: str) -> Node:
         return page(library, *path.strip("/").split("/")[1:3])
@@ -37,31 +37,31 @@ def register(app: dash.Dash, library: Library) -> None:
         Input({"page": "compare", "act": ALL, "base": ALL, "new": ALL}, "n_clicks"),
         prevent_initial_call=True,
     )
-    def do(_clicks: list[int]) -> Any:
+    def on_action(_clicks: list[int]) -> Any:
         if not was_pressed():
             return dash.no_update
-        forget_problem()
-        asked = ctx.triggered_id
-        act = {"cancel": library.comparisons.cancel, "again": library.comparisons.again}[asked["act"]]
-        act(asked["base"], asked["new"])
-        return page(library, asked["base"], asked["new"])
+        clear_problem()
+        button = ctx.triggered_id
+        action = {"cancel": library.comparisons.cancel, "again": library.comparisons.again}[button["act"]]
+        action(button["base"], button["new"])
+        return page(library, button["base"], button["new"])
 
 
 def page(library: Library, base_id: str, new_id: str) -> Node:
-    """Return the page of a comparison in its present state; it is begun when it has not been."""
+    """Return the page of a comparison in its present state, and begin the comparison if necessary."""
     try:
         base, new = library.recording(base_id), library.recording(new_id)
     except NotFound:
-        return not_found("One of these recordings is not in the library, or no longer.")
+        return not_found("One of these recordings is not in the library, or was removed.")
     if base_id == new_id:
         return compare.same_page(base)
     if not (compare.is_fit(base) and compare.is_fit(new)):
         return compare.unfit_page(base, new)
     try:
-        stand = library.comparisons.ask(base_id, new_id)
+        status = library.comparisons.ask(base_id, new_id)
     except (Conflict, NotFound) as error:
-        stand = ComparisonStatus("failed", message=sentence_of(error))
-    if stand.state == "ready":
+        status = ComparisonStatus("failed", message=sentence_of(error))
+    if status.state == "ready":
         return compare.ready_page(base, new)
-    show = compare.busy_page if stand.state in ("waiting", "comparing") else compare.ended_page
-    return show(base, new, stand)
+    show = compare.busy_page if status.state in ("waiting", "comparing") else compare.ended_page
+    return show(base, new, status)

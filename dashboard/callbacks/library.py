@@ -1,4 +1,4 @@
-"""What the library page does. Its table is drawn by library.js, which keeps the rows that do not change."""
+"""Callbacks of the library page. library.js draws the table and keeps the rows that do not change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
-from dashboard.callbacks.trace import forget_problem, perform, was_pressed
+from dashboard.callbacks.trace import clear_problem, perform, was_pressed
 from dashboard.error_responses import sentence_of
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
@@ -24,25 +24,25 @@ from dashboard.pages.parts import Node
 from tracekit.errors import TracekitError
 
 _NO_UPDATE = dash.no_update
-_TELL = """(%s) => {
+_PUBLISH = """(%s) => {
     const rows = document.getElementById("library-rows");
     if (!rows) return dash_clientside.no_update;
-    rows.told = { ...rows.told, %s };
-    rows.dispatchEvent(new CustomEvent("told", { detail: "%s" }));
+    rows.state = { ...rows.state, %s };
+    rows.dispatchEvent(new CustomEvent("state", { detail: "%s" }));
     return dash_clientside.no_update;
 }"""
-_DRAW = _TELL % ("table, chosen", "table, chosen", "table")
-_ANSWERED = _TELL % ("answered", "answered", "answered")
-_CLOSED = _TELL % ("closed", "closed", "closed")
+_PUBLISH_TABLE = _PUBLISH % ("table, chosen", "table, chosen", "table")
+_PUBLISH_ANSWERED = _PUBLISH % ("answered", "answered", "answered")
+_PUBLISH_CLOSED = _PUBLISH % ("closed", "closed", "closed")
 _TICK = """(ticked, before) => {
     if (!ticked) return dash_clientside.no_update;
-    const one = ticked.choose;
-    return before.includes(one) ? before.filter((each) => each !== one) : [...before, one];
+    const id = ticked.choose;
+    return before.includes(id) ? before.filter((other) => other !== id) : [...before, id];
 }"""
-# In the browser, lest the press is lost when the tags are drawn anew before a server's answer.
+# In the browser: a response that redraws the tags meanwhile would lose the press.
 _TAG = """(clicks, chosen) => {
     const { triggered, triggered_id } = dash_clientside.callback_context;
-    if (!triggered[0]?.value) return dash_clientside.no_update;  // it merely appeared
+    if (!triggered[0]?.value) return dash_clientside.no_update;  // the button appeared
     return triggered_id.tag === chosen ? "" : triggered_id.tag;
 }"""
 _NOTE = """(q, tag, pressed, chosen) => {
@@ -54,13 +54,13 @@ _NOTE = """(q, tag, pressed, chosen) => {
 
 
 def page(query: str = "") -> Node:
-    """Return the library page as its address's query asks for it; its rows come by the callbacks below."""
-    return pages.library_page(pages.asked(query))
+    """Return the library page in the state of its address; the callbacks below send its rows."""
+    return pages.library_page(pages.parse_query(query))
 
 
 def register(app: dash.Dash, library: Library) -> None:
-    """Fill the table and keep it up to date; do what the buttons say."""
-    polls.ask_again_when_lost(app, "library")
+    """Fill the table and keep it up to date; handle the buttons."""
+    polls.retry_lost_requests(app, "library")
     _list(app, library)
     _filter(app)
     _act(app, library)
@@ -80,29 +80,29 @@ def _list(app: dash.Dash, library: Library) -> None:
         Input("library-answered", "data"),
         Input("library-edit", "children"),
         State("library-shown", "data"),
-        running=polls.asking("library"),
+        running=polls.running("library"),
     )
     def fill(
         _tick: Any, search: str | None, tag: str, pressed: str, _answered: Any, _edit: Any, before: str | None
     ) -> Any:
         deleted = pressed == "true"
-        found = library.recordings(search or "", tag, deleted)
+        recordings = library.recordings(search or "", tag, deleted)
         tags = [name for name, _count in library.tags()]
-        tags += [tag] if tag and tag not in tags else []  # else nobody could choose all again
-        told = repr((found, tags, tag, bool(search), deleted))
-        shown = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+        tags += [tag] if tag and tag not in tags else []  # so that the choice can be undone
+        content = repr((recordings, tags, tag, bool(search), deleted))
+        shown = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
         if shown == before:
             return _NO_UPDATE, _NO_UPDATE, _NO_UPDATE
-        recorded = [one.id for one in found if library.is_recorded(one)]
-        table = pages.rows(found, filtered=bool(search or tag), deleted=deleted, recorded=recorded)
+        recorded = [recording.id for recording in recordings if library.is_recorded(recording)]
+        table = pages.rows(recordings, filtered=bool(search or tag), deleted=deleted, recorded=recorded)
         return table, pages.tag_buttons(tags, tag), shown
 
-    _in_browser(app, _DRAW, Output("library-drawn", "data"), "library-table", "library-chosen")
+    _in_browser(app, _PUBLISH_TABLE, Output("library-drawn", "data"), "library-table", "library-chosen")
 
 
-def _in_browser(app: dash.Dash, code: str, told: Output, *stores: str) -> None:
+def _in_browser(app: dash.Dash, code: str, output: Output, *stores: str) -> None:
     inputs = [Input(store, "data") for store in stores]
-    app.clientside_callback(code, told, *inputs, prevent_initial_call=True)  # type: ignore[no-untyped-call]
+    app.clientside_callback(code, output, *inputs, prevent_initial_call=True)  # type: ignore[no-untyped-call]
 
 
 def _filter(app: dash.Dash) -> None:
@@ -143,30 +143,32 @@ def _act(app: dash.Dash, library: Library) -> None:
         State("library-edited", "data"),
         prevent_initial_call=True,
     )
-    def do(asked: dict[str, Any], edited: str) -> Any:
-        if not asked:
+    def on_action(button: dict[str, Any], edited: str) -> Any:
+        if not button:
             return _NO_UPDATE, _NO_UPDATE, _NO_UPDATE
-        forget_problem()
-        act, recording = asked["act"], asked["recording"]
+        clear_problem()
+        action, recording = button["act"], button["recording"]
         try:
-            told = _done(library, act, recording)
+            notice = _perform(library, action, recording)
         except TracekitError as error:
             dash.set_props("problem", {"children": problem(sentence_of(error))})
-            return None, _NO_UPDATE, asked
-        if act == "edit":
-            return None, recording, asked
-        return told, "" if edited == recording and act == "delete" else _NO_UPDATE, asked
+            return None, _NO_UPDATE, button
+        if action == "edit":
+            return None, recording, button
+        return notice, "" if edited == recording and action == "delete" else _NO_UPDATE, button
 
-    _in_browser(app, _ANSWERED, Output("library-drawn", "data", allow_duplicate=True), "library-answered")
+    _in_browser(
+        app, _PUBLISH_ANSWERED, Output("library-drawn", "data", allow_duplicate=True), "library-answered"
+    )
 
 
-def _done(library: Library, act: str, recording_id: str) -> Node:
-    """Do what a button says; return what is said of it."""
+def _perform(library: Library, action: str, recording_id: str) -> Node:
+    """Perform the action of a button, and return the notice of it."""
     recording = library.recording(recording_id)
-    perform(library, act, recording_id)
-    if act == "delete":
+    perform(library, action, recording_id)
+    if action == "delete":
         return pages.deleted_notice(recording)
-    return pages.purged_notice(recording) if act == "purge" else None
+    return pages.purged_notice(recording) if action == "purge" else None
 
 
 def _choose(app: dash.Dash, library: Library) -> None:
@@ -196,12 +198,12 @@ def _choose(app: dash.Dash, library: Library) -> None:
 
 
 def ready(library: Library, chosen: Sequence[str]) -> list[Recording]:
-    """Return the chosen recordings that are still there and ready."""
-    found = []
-    for one in chosen:
+    """Return the chosen recordings that exist and are ready."""
+    recordings = []
+    for recording_id in chosen:
         with suppress(NotFound):
-            found.append(library.recording(one))
-    return [one for one in found if is_fit(one)]
+            recordings.append(library.recording(recording_id))
+    return [recording for recording in recordings if is_fit(recording)]
 
 
 def _edit(app: dash.Dash, library: Library) -> None:
@@ -237,12 +239,12 @@ def _edit(app: dash.Dash, library: Library) -> None:
     ) -> Any:
         if not was_pressed():
             return _NO_UPDATE, _NO_UPDATE, _NO_UPDATE
-        forget_problem()
+        clear_problem()
         if ctx.triggered_id != "edit-close":
-            wanted = editor.split_tags(tags or "")
-            if wrong := editor.problem_of(library.recording(recording), name or "", wanted):
-                return _NO_UPDATE, _NO_UPDATE, wrong
-            library.edit(recording, name=name, tags=wanted, note=note or "")
+            new_tags = editor.split_tags(tags or "")
+            if problem_text := editor.problem_of(library.recording(recording), name or "", new_tags):
+                return _NO_UPDATE, _NO_UPDATE, problem_text
+            library.edit(recording, name=name, tags=new_tags, note=note or "")
         return "", recording, _NO_UPDATE
 
-    _in_browser(app, _CLOSED, Output("library-drawn", "data", allow_duplicate=True), "library-closed")
+    _in_browser(app, _PUBLISH_CLOSED, Output("library-drawn", "data", allow_duplicate=True), "library-closed")

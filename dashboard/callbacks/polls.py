@@ -1,4 +1,4 @@
-"""Asking the server again and again, also after a question that got no answer."""
+"""Polling the server, also after a request without a response."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dash import Input, Output
 from dashboard.pages.parts import lost_id, poll_id
 
 
-def asking(page: str) -> list[tuple[Output, bool, bool]]:
-    """Return the ``running`` of a callback that hears ``parts.poll(page, …)``: one question at a time.
+def running(page: str) -> list[tuple[Output, bool, bool]]:
+    """Return the ``running`` argument of a callback of ``parts.poll(page, …)``: one request at a time.
 
-    Dash drops an answer when the same is asked again meanwhile: with a slow server, at every tick.
+    Dash drops a response if the same request is sent again meanwhile, with a slow server at every tick.
     """
     return [
         (Output(poll_id(page), "disabled"), True, False),
@@ -19,8 +19,8 @@ def asking(page: str) -> list[tuple[Output, bool, bool]]:
     ]
 
 
-def ask_again_when_lost(app: dash.Dash, page: str) -> None:
-    """Ask anew when no answer has come for long: Dash undoes ``running`` after an answer only."""
+def retry_lost_requests(app: dash.Dash, page: str) -> None:
+    """Poll again if a response is long overdue: Dash undoes ``running`` only after a response."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         "() => [false, true]",
         Output(poll_id(page), "disabled"),

@@ -1,4 +1,4 @@
-"""What the record page does."""
+"""Callbacks of the record page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import dash
 from dash import ALL, MATCH, Input, Output, State, ctx
 
 from dashboard.auth import is_private
-from dashboard.callbacks.trace import forget_problem, was_pressed
+from dashboard.callbacks.trace import clear_problem, was_pressed
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
 from dashboard.pages import record as pages
@@ -30,7 +30,7 @@ TIME_LIMIT = (
 
 
 def may_record(settings: Settings) -> bool:
-    """True where nobody elsewhere can reach the dashboard, unless it was asked for."""
+    """Return True if no other machine can reach the dashboard, or if --allow-recording was given."""
     return settings.remote_recording or is_private(settings)
 
 
@@ -40,18 +40,19 @@ def page(settings: Settings) -> Node:
 
 
 def register(app: dash.Dash, settings: Settings, library: Library) -> None:
-    """Offer what there is to record, start it, follow it, and do what the buttons say."""
-    attempts, machine = Attempts(settings.folder, library, settings.limits.free_disk_bytes), HostProbe()
+    """Fill the form, start recordings, follow them, and handle the buttons."""
+    attempts = Attempts(settings.folder, library, settings.limits.free_disk_bytes)
+    probe = HostProbe()
     attempts.resume()
     if not may_record(settings):
         return
-    _offer(app, machine)
+    _fill_form(app, probe)
     _follow(app, attempts)
     _start(app, attempts)
-    _act(app, attempts, machine)
+    _act(app, attempts, probe)
 
 
-def _offer(app: dash.Dash, machine: HostProbe) -> None:
+def _fill_form(app: dash.Dash, probe: HostProbe) -> None:
     @app.callback(
         Output("record-form", "children"),
         Output("record-shown", "data"),
@@ -59,12 +60,12 @@ def _offer(app: dash.Dash, machine: HostProbe) -> None:
         State("record-shown", "data"),
     )
     def fill(_tick: Any, shown: bool) -> Any:
-        found = None if shown else machine.found()  # nothing is drawn anew while somebody chooses
-        if found is None:
+        inventory = None if shown else probe.inventory()  # a shown form keeps what the user has chosen
+        if inventory is None:
             return dash.no_update, dash.no_update
-        if found.problem:
-            return pages.unavailable(found, time.strftime("%H:%M:%S")), True
-        return record_form.form(found, processes()), True
+        if inventory.problem:
+            return pages.unavailable(inventory, time.strftime("%H:%M:%S")), True
+        return record_form.form(inventory, processes()), True
 
     @app.callback(
         Output("record-processes", "children"),
@@ -78,14 +79,14 @@ def _offer(app: dash.Dash, machine: HostProbe) -> None:
         prevent_initial_call=True,
     )
     def choose(device: str, kind: str, _again: int) -> Any:
-        if not was_pressed():  # the form merely appeared, and somebody may have chosen by now
+        if not was_pressed():  # the form appeared; the user may have chosen since
             return (dash.no_update,) * 5
-        on, _, udid = device.partition(":")
-        listed = record_form.process_select(processes(), udid if on == "simulator" else "")
-        # Another key makes another select, in which nothing is chosen yet.
-        listed.key = _digest(time.monotonic())
-        named = on == "device"
-        return listed, "", kind != "running" or named, kind != "running" or not named, kind != "launch"
+        place, _, udid = device.partition(":")
+        select = record_form.process_select(processes(), udid if place == "simulator" else "")
+        # Another key makes React build another select, without a choice.
+        select.key = _digest(time.monotonic())
+        by_name = place == "device"
+        return select, "", kind != "running" or by_name, kind != "running" or not by_name, kind != "launch"
 
     @app.callback(
         Output("record-kind", "data"),
@@ -98,7 +99,7 @@ def _offer(app: dash.Dash, machine: HostProbe) -> None:
         if not was_pressed():
             return dash.no_update, [dash.no_update] * len(kinds)
         chosen = ctx.triggered_id["kind"]
-        return chosen, [str(one["kind"] == chosen).lower() for one in kinds]
+        return chosen, [str(button["kind"] == chosen).lower() for button in kinds]
 
     @app.callback(
         Output({"unit": MATCH}, "aria-pressed"), Input({"unit": MATCH}, "n_clicks"), prevent_initial_call=True
@@ -122,18 +123,19 @@ def _follow(app: dash.Dash, attempts: Attempts) -> None:
         prevent_initial_call="initial_duplicate",
     )
     def follow(_tick: Any, drawn: str, watched: str) -> Any:
-        found = attempts.all()
-        under_way = next((one for one in found if pages.is_live(one.state)), None)
-        opened = attempts.opened(watched) if watched and watched not in {one.id for one in found} else None
+        listed = attempts.all()
+        under_way = next((attempt for attempt in listed if pages.is_live(attempt.state)), None)
+        is_over = watched and watched not in {attempt.id for attempt in listed}
+        opened = attempts.opened(watched) if is_over else None
         place = (
             f"/recordings/{opened[0]}" if opened and len(opened) == 1 else "/" if opened else dash.no_update
         )
-        steady = [_steady(one) for one in found]
-        told = _digest(steady)
+        steady = [_steady(attempt) for attempt in listed]
+        digest = _digest(steady)
         return (
-            dash.no_update if told == drawn else pages.under_way(steady),
-            dash.no_update if told == drawn else pages.failed(steady),
-            dash.no_update if told == drawn else told,
+            dash.no_update if digest == drawn else pages.under_way(steady),
+            dash.no_update if digest == drawn else pages.failed(steady),
+            dash.no_update if digest == drawn else digest,
             pages.live(under_way, time.time()),
             under_way is not None,
             under_way.id if under_way else "" if opened is not None else dash.no_update,
@@ -164,31 +166,31 @@ def _start(app: dash.Dash, attempts: Attempts) -> None:
         process: Any,
         name: Any,
         app_name: Any,
-        with_what: Any,
+        instruments: Any,
         seconds: Any,
         units: list[dict[str, str]],
         pressed: list[str],
     ) -> Any:
         if not was_pressed():
             return dash.no_update, dash.no_update
-        forget_problem()
+        clear_problem()
         chosen = [
             unit["unit"] for unit, is_pressed in zip(units, pressed, strict=True) if is_pressed == "true"
         ]
-        asked = wanted(device, kind, process, name, app_name, with_what, seconds, chosen)
-        return "begun", attempts.start(asked)
+        request = request_of(device, kind, process, name, app_name, instruments, seconds, chosen)
+        return "begun", attempts.start(request)
 
 
-def wanted(
-    device: Any, kind: Any, process: Any, name: Any, app: Any, with_what: Any, seconds: Any, units: Any
+def request_of(
+    device: Any, kind: Any, process: Any, name: Any, app: Any, instruments: Any, seconds: Any, units: Any
 ) -> RecordingRequest:
-    """Return the request that the fields of the page make; raise ``UsageError`` for what makes none."""
-    on, _, udid = _text(device).partition(":")
-    instruments, _, chosen = _text(with_what).partition(":")
+    """Return the request of the form's fields; raise ``UsageError`` if they are incomplete."""
+    place, _, udid = _text(device).partition(":")
+    source, _, chosen = _text(instruments).partition(":")
     target, pid = "", 0
     if kind == "launch":
         target = _text(app)
-    elif kind == "running" and on == "device":
+    elif kind == "running" and place == "device":
         target = _text(name)
     elif kind == "running":
         number, _, target = _text(process).partition(" ")
@@ -202,14 +204,14 @@ def wanted(
         target.strip(),
         pid,
         udid,
-        chosen if instruments == "preset" else "",
-        chosen if instruments == "template" else "",
+        chosen if source == "preset" else "",
+        chosen if source == "template" else "",
         seconds,
         tuple(map(_text, units)) if kind == "launch" and isinstance(units, list) else (),
     )
 
 
-def _act(app: dash.Dash, attempts: Attempts, machine: HostProbe) -> None:
+def _act(app: dash.Dash, attempts: Attempts, probe: HostProbe) -> None:
     @app.callback(
         Output("address", "pathname", allow_duplicate=True),
         Output("record-drawn", "data", allow_duplicate=True),
@@ -218,36 +220,36 @@ def _act(app: dash.Dash, attempts: Attempts, machine: HostProbe) -> None:
         Input({"record": ALL, "attempt": ALL}, "n_clicks"),
         prevent_initial_call=True,
     )
-    def do(_clicks: list[int]) -> Any:
-        nothing = (dash.no_update,) * 4
+    def on_action(_clicks: list[int]) -> Any:
+        no_change = (dash.no_update,) * 4
         if not was_pressed():
-            return nothing
-        forget_problem()
-        asked = ctx.triggered_id
-        if asked["record"] == "look":
-            machine.found(anew=True)
+            return no_change
+        clear_problem()
+        button = ctx.triggered_id
+        if button["record"] == "look":
+            probe.inventory(refresh=True)
             return dash.no_update, dash.no_update, False, pages.looking()
         try:
-            opened = _perform(attempts, asked["record"], asked["attempt"])
-        except NotFound:  # it has ended meanwhile, which the page tells
-            return nothing
+            opened = _perform(attempts, button["record"], button["attempt"])
+        except NotFound:  # it has ended meanwhile, and the page shows so
+            return no_change
         return f"/recordings/{opened}" if opened else dash.no_update, "done", dash.no_update, dash.no_update
 
 
-def _perform(attempts: Attempts, act: str, attempt_id: str) -> str:
-    """Do what a button of an attempt says; return the recording that is to be opened then, if any."""
-    if act == "open":
-        return attempts.open_left(attempt_id).id
-    acts = {"stop": attempts.stop, "discard": attempts.discard, "dismiss": attempts.dismiss}
-    if act in acts:
-        acts[act](attempt_id)
+def _perform(attempts: Attempts, action: str, attempt_id: str) -> str:
+    """Perform the action of an attempt's button; return the id of the recording to open, or ""."""
+    if action == "open":
+        return attempts.open_partial(attempt_id).id
+    actions = {"stop": attempts.stop, "discard": attempts.discard, "dismiss": attempts.dismiss}
+    if action in actions:
+        actions[action](attempt_id)
     return ""
 
 
 def _steady(attempt: Attempt) -> Attempt:
-    """Return an attempt without what changes all the time and is shown apart."""
-    insists = attempt.state.insist_until > time.time()
-    return Attempt(attempt.id, replace(attempt.state, size_bytes=0, began=0.0, insist_until=float(insists)))
+    """Return an attempt without clock and size, which change all the time and are drawn separately."""
+    may_kill = attempt.state.insist_until > time.time()
+    return Attempt(attempt.id, replace(attempt.state, size_bytes=0, began=0.0, insist_until=float(may_kill)))
 
 
 def _text(value: Any) -> str:

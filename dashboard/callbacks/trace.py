@@ -1,4 +1,4 @@
-"""What the trace page does while its recording is read."""
+"""Callbacks of the trace page."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from dashboard.pages.parts import Node
 
 
 def register(app: dash.Dash, library: Library) -> None:
-    """Follow the reading of a recording, and do what the page's buttons say."""
-    polls.ask_again_when_lost(app, "trace")
+    """Follow the reading of a recording, and handle the page's buttons."""
+    polls.retry_lost_requests(app, "trace")
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
@@ -28,14 +28,14 @@ def register(app: dash.Dash, library: Library) -> None:
         Input("trace-poll", "n_intervals"),
         State("address", "pathname"),
         prevent_initial_call=True,
-        running=polls.asking("trace"),
+        running=polls.running("trace"),
     )
     def follow(_ticks: int | None, path: str) -> Any:
         recording_id = path.rpartition("/")[2]
         with suppress(NotFound):
             recording = library.recording(recording_id)
             if recording.deleted is None and words.is_busy(recording):
-                return dash.no_update, trace.progress(recording)  # the page stays, and what is pressed on it
+                return dash.no_update, trace.progress(recording)  # the page stays, with its pressed buttons
         return page(library, recording_id), dash.no_update
 
     @app.callback(
@@ -43,13 +43,13 @@ def register(app: dash.Dash, library: Library) -> None:
         Input({"page": "trace", "act": ALL, "recording": ALL}, "n_clicks"),
         prevent_initial_call=True,
     )
-    def do(_clicks: list[int]) -> Any:
+    def on_action(_clicks: list[int]) -> Any:
         if not was_pressed():
             return dash.no_update
-        forget_problem()
-        asked = ctx.triggered_id
-        perform(library, asked["act"], asked["recording"])
-        return page(library, asked["recording"])
+        clear_problem()
+        button = ctx.triggered_id
+        perform(library, button["act"], button["recording"])
+        return page(library, button["recording"])
 
     @app.callback(
         Output("figures", "children"),
@@ -65,18 +65,18 @@ def register(app: dash.Dash, library: Library) -> None:
 
 
 def was_pressed() -> bool:
-    """False where a button merely appeared."""
+    """Return False if the callback runs because a button appeared, True after a press."""
     return bool(ctx.triggered and ctx.triggered[0]["value"])
 
 
-def forget_problem() -> None:
-    """Take away what went wrong before: somebody tries anew."""
+def clear_problem() -> None:
+    """Remove the error of an earlier action from the page."""
     dash.set_props("problem", {"children": None})
 
 
-def perform(library: Library, act: str, recording: str) -> None:
-    """Do what a button of a recording says."""
-    acts = {
+def perform(library: Library, action: str, recording: str) -> None:
+    """Perform the action of a recording's button."""
+    actions = {
         "cancel": library.cancel,
         "retry": library.retry,
         "delete": library.delete,
@@ -84,8 +84,8 @@ def perform(library: Library, act: str, recording: str) -> None:
         "undo": library.restore,  # another button on the same page, so another id
         "purge": library.purge,
     }
-    if act in acts:
-        acts[act](recording)
+    if action in actions:
+        actions[action](recording)
 
 
 def page(library: Library, recording_id: str) -> Node:
@@ -94,7 +94,7 @@ def page(library: Library, recording_id: str) -> Node:
         recording = library.recording(recording_id)
         return _page(recording, library)
     except NotFound:
-        return not_found("This recording is not in the library, or no longer.")
+        return not_found("This recording is not in the library, or was removed.")
 
 
 def _page(recording: Recording, library: Library) -> Node:

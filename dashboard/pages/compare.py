@@ -1,4 +1,4 @@
-"""The page of two recordings compared: while that is done, when it cannot be, and what it says."""
+"""The page of a comparison: under way, ready, failed, or not possible."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _DOWNLOADS = (
 
 
 def address(base: str, new: str) -> str:
-    """Return where two recordings are compared."""
+    """Return the address of a comparison."""
     return f"/compare/{base}/{new}"
 
 
 def in_order(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return recordings as they are compared: the older one is BASE."""
-    return sorted(recordings, key=lambda one: (one.added, one.id))
+    """Return recordings in the order of a comparison: the older one is BASE."""
+    return sorted(recordings, key=lambda recording: (recording.added, recording.id))
 
 
 def how_page() -> Node:
-    """Return the page of no recordings yet: how two are chosen."""
+    """Return the page without recordings, which explains how to choose two."""
     how = "Tick two recordings in the library, in the column Compare, and press Compare above the list."
     return html.Div(
         [
@@ -43,7 +43,7 @@ def how_page() -> Node:
 
 
 def ready_page(base: Recording, new: Recording) -> Node:
-    """Return the page of a comparison, whose sections compare.js fetches and brings to life."""
+    """Return the page of a comparison, whose sections compare.js fetches and draws."""
     named: Any = {"data-base": base.id, "data-new": new.id, "data-title": _title(base, new)}
     return html.Div(
         [
@@ -56,29 +56,29 @@ def ready_page(base: Recording, new: Recording) -> Node:
     )
 
 
-def busy_page(base: Recording, new: Recording, stand: ComparisonStatus) -> Node:
-    """Return the page of a comparison that waits or is made; it is asked for anew twice a second."""
-    share = "" if stand.progress is None else f", {100 * stand.progress:.0f} %"
-    is_waiting = stand.state == "waiting"
-    doing = "Waiting for other comparisons" if is_waiting else f"Comparing: {stand.stage}{share}"
-    known: Any = {} if stand.progress is None else {"value": str(stand.progress), "max": "1"}
-    stays = "Both recordings are read again for it. You may close this page: the comparison is kept."
-    return _told(
+def busy_page(base: Recording, new: Recording, status: ComparisonStatus) -> Node:
+    """Return the page of a comparison that waits or is being made; the browser polls it twice a second."""
+    share = "" if status.progress is None else f", {100 * status.progress:.0f} %"
+    is_waiting = status.state == "waiting"
+    activity = "Waiting for other comparisons" if is_waiting else f"Comparing: {status.stage}{share}"
+    value: Any = {} if status.progress is None else {"value": str(status.progress), "max": "1"}
+    hint = "Both recordings are read again. You may close this page: the comparison is kept."
+    return _state_page(
         base,
         new,
-        html.P(html.Strong(doing)),
-        html.Progress(className="wide", **known, **aria(label="Progress of the comparison")),
-        html.P(stays, className="note"),
+        html.P(html.Strong(activity)),
+        html.Progress(className="wide", **value, **aria(label="Progress of the comparison")),
+        html.P(hint, className="note"),
         html.P(_act("Cancel", "cancel", base, new)),
         *poll("compare", POLL_MS),
     )
 
 
-def ended_page(base: Recording, new: Recording, stand: ComparisonStatus) -> Node:
+def ended_page(base: Recording, new: Recording, status: ComparisonStatus) -> Node:
     """Return the page of a comparison that failed or was cancelled."""
-    failed = stand.state == "failed"
-    sentence = words.shown(stand.message) if failed else "Comparing these recordings was cancelled."
-    return _told(
+    failed = status.state == "failed"
+    sentence = words.shown(status.message) if failed else "Comparing these recordings was cancelled."
+    return _state_page(
         base,
         new,
         html.P(sentence, className="problem" if failed else None, role="status"),
@@ -87,26 +87,26 @@ def ended_page(base: Recording, new: Recording, stand: ComparisonStatus) -> Node
 
 
 def unfit_page(base: Recording, new: Recording) -> Node:
-    """Return the page of recordings of which one is not ready or deleted; it follows one that is read."""
-    sides = [(side, one) for side, one in zip(SIDES, (base, new), strict=True) if not is_fit(one)]
-    waits = any(words.is_busy(one) and one.deleted is None for _side, one in sides)
-    return _told(
+    """Return the page for recordings that are not ready or deleted; it polls while one is being read."""
+    sides = [pair for pair in zip(SIDES, (base, new), strict=True) if not is_fit(pair[1])]
+    waits = any(words.is_busy(recording) and recording.deleted is None for _side, recording in sides)
+    return _state_page(
         base,
         new,
-        html.Ul([html.Li(_why(side, one)) for side, one in sides], role="status"),
+        html.Ul([html.Li(_why(side, recording)) for side, recording in sides], role="status"),
         html.P(_all()),
         *(poll("compare", POLL_MS) if waits else ()),
     )
 
 
 def same_page(recording: Recording) -> Node:
-    """Return the page of a recording that was to be compared with itself."""
-    told = "Both sides are the same recording, so nothing can differ. Choose two on the library's page."
-    return _told(recording, recording, html.P(told, role="status"), html.P(_all()))
+    """Return the page of a comparison of a recording with itself."""
+    sentence = "Both sides are the same recording, so nothing can differ. Choose two on the library's page."
+    return _state_page(recording, recording, html.P(sentence, role="status"), html.P(_all()))
 
 
 def is_fit(recording: Recording) -> bool:
-    """True for a recording that can be compared."""
+    """Return True for a recording that can be compared."""
     return recording.state == "ready" and recording.deleted is None
 
 
@@ -115,28 +115,28 @@ def _why(side: str, recording: Recording) -> list[Node]:
     if recording.deleted is not None:
         return [f"{side}, ", link, ", was deleted. Its page can restore it."]
     if words.is_busy(recording):
-        told = f" is not ready yet: {words.progress(recording)}. They are compared as soon as it is."
-        return [f"{side}, ", link, told]
+        wait = f" is not ready yet: {words.progress(recording)}. The comparison begins as soon as it is."
+        return [f"{side}, ", link, wait]
     why = words.shown(recording.message) or f"{words.STATES[recording.state].capitalize()}."
     return [f"{side}, ", link, f", was not read. {why}"]
 
 
 def _heading(base: Recording, new: Recording) -> list[Node]:
     sides = [
-        html.Div([html.Dt(side), html.Dd([_link(one), *_facts(one)])])
-        for side, one in zip(SIDES, (base, new), strict=True)
+        html.Div([html.Dt(side), html.Dd([_link(recording), *_facts(recording)])])
+        for side, recording in zip(SIDES, (base, new), strict=True)
     ]
     swap = html.A("Swap BASE and NEW", href=address(new.id, base.id), id="compare-swap", className="button")
     return [html.H1("Comparison"), html.Dl(sides, className="sides"), swap if base.id != new.id else None]
 
 
 def _facts(recording: Recording) -> list[Node]:
-    told = [
+    facts = [
         words.shown(recording.device),
         words.shown(recording.system),
         f"added {words.when(recording.added)}",
     ]
-    parts: list[Node] = [html.Span(" · ".join(part for part in told if part), className="note")]
+    parts: list[Node] = [html.Span(" · ".join(fact for fact in facts if fact), className="note")]
     if recording.message and recording.state == "ready":
         parts.append(html.Span(words.shown(recording.message), className="note"))
     return parts
@@ -154,8 +154,8 @@ def _downloads(base: Recording, new: Recording) -> Node:
     return html.Details([html.Summary("Download"), html.Ul(links)], className="downloads")
 
 
-def _act(text: str, what: str, base: Recording, new: Recording) -> Node:
-    name = {"page": "compare", "act": what, "base": base.id, "new": new.id}
+def _act(text: str, action: str, base: Recording, new: Recording) -> Node:
+    name = {"page": "compare", "act": action, "base": base.id, "new": new.id}
     return html.Button(text, id=name, type="button", n_clicks=0)
 
 
@@ -163,7 +163,7 @@ def _all() -> Node:
     return html.A("All recordings", href="/")
 
 
-def _told(base: Recording, new: Recording, *children: Node) -> Node:
+def _state_page(base: Recording, new: Recording, *children: Node) -> Node:
     main = html.Main(html.Section(list(children), **aria(label="State")))
     named: Any = {"data-title": _title(base, new)}
     return html.Div([html.Header(_heading(base, new)), main], **named)

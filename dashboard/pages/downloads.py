@@ -1,4 +1,4 @@
-"""The menu of what can be downloaded of a recording."""
+"""The menu of a recording's downloads."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _REDACTED = "Without other processes, home folders, the device's name and comman
 
 
 def menu(recording: Recording, processes: Sequence[Process] = ()) -> Node:
-    """Return the menu; the links lead to answers that are saved, and to a page when one cannot be made.
+    """Return the menu; a link leads to a file, or to a page with the reason if the file cannot be made.
 
-    With ``processes``, the one that is kept when it is redacted is to be chosen among them.
+    With ``processes``, redacting offers a choice of the process to keep.
     """
     return html.Details(
         [
             html.Summary("Download"),
-            html.Ul([html.Li(_links(recording, one, not processes)) for one in available()]),
+            html.Ul([html.Li(_links(recording, file_format, not processes)) for file_format in available()]),
             _redacting(recording, processes) if processes else None,
-            html.P("Making one takes some seconds for a large recording.", className="note"),
+            html.P("A file of a large recording takes some seconds.", className="note"),
         ],
         className="downloads",
     )
 
 
-def _links(recording: Recording, what: Format, with_redacted: bool) -> list[Node]:
-    address = _address(recording, what)
-    links: list[Node] = [html.A(what.title, href=address)]
-    if what.can_redact and with_redacted:
-        label = aria(label=f"{what.title}, redacted")
+def _links(recording: Recording, file_format: Format, with_redacted: bool) -> list[Node]:
+    address = _address(recording, file_format)
+    links: list[Node] = [html.A(file_format.title, href=address)]
+    if file_format.can_redact and with_redacted:
+        label = aria(label=f"{file_format.title}, redacted")
         links += [" · ", html.A("redacted", href=f"{address}?redact=1", title=_REDACTED, **label)]
-    return [*links, html.Span(f" – {what.purpose}", className="note")]
+    return [*links, html.Span(f" – {file_format.purpose}", className="note")]
 
 
 def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
@@ -46,21 +46,21 @@ def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
     options = [html.Option(words.shown(f"{name} ({pid})"), value=str(pid)) for pid, name in processes]
     buttons = [
         html.Button(
-            what.title,
+            file_format.title,
             name="redact",
             value="1",
             type="submit",
-            formAction=_address(recording, what),
-            **aria(label=f"{what.title}, redacted"),
+            formAction=_address(recording, file_format),
+            **aria(label=f"{file_format.title}, redacted"),
         )
-        for what in available()
-        if what.can_redact
+        for file_format in available()
+        if file_format.can_redact
     ]
     return html.Form(
         [
             html.P(
                 "Redacted: without other processes, home folders, the device's name and commands. All"
-                " processes were recorded, so choose the one that is kept:"
+                " processes were recorded, so choose the one to keep:"
             ),
             html.Div(html.Label(["Process ", html.Select(options, name="process")])),
             html.Div(buttons, className="actions"),
@@ -70,5 +70,5 @@ def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
     )
 
 
-def _address(recording: Recording, what: Format) -> str:
-    return f"/recordings/{recording.id}/download/{what.name}"
+def _address(recording: Recording, file_format: Format) -> str:
+    return f"/recordings/{recording.id}/download/{file_format.name}"

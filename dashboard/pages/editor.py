@@ -1,4 +1,4 @@
-"""The form in which a recording's name, tags and note are changed."""
+"""The form for a recording's name, tags and note."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dashboard.pages.parts import Node, aria
 
 
 def editor(recording: Recording) -> Node:
-    """Return the form in which name, tags and note are changed."""
+    """Return the form for name, tags and note."""
     name, tags, note = recording.name, ", ".join(recording.tags), recording.note
-    was: Any = {"data-was": json.dumps([name, tags, note])}
+    initial: Any = {"data-was": json.dumps([name, tags, note])}
     return html.Div(
         [
             html.H3(f"Edit “{words.shown(recording.name)}”", id="edit-heading"),
@@ -35,7 +35,7 @@ def editor(recording: Recording) -> Node:
         ],
         className="editor",
         role="group",
-        **was,
+        **initial,
         **aria(labelledby="edit-heading"),
     )
 
@@ -45,16 +45,16 @@ def _field(label: str, field: Node) -> Node:
 
 
 def problem_of(recording: Recording, name: str, tags: Sequence[str]) -> str:
-    """Return what is wrong with what was typed, in a sentence; nothing where it can be kept as it is."""
+    """Return the reason why the typed values cannot be saved, in a sentence; "" if they can."""
     if recording.deleted is not None:
         return "This recording was deleted meanwhile. Restore it first."
     if not name.strip():
         return "A recording needs a name."
-    known: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for tag in tags:
         if len(tag) > LONGEST_TAG:
             return f"A tag has at most {LONGEST_TAG} characters; “{words.shown(tag[:20])}…” has {len(tag)}."
-        same = known.setdefault(tag.casefold(), tag)
+        same = spellings.setdefault(tag.casefold(), tag)
         if same != tag:
             return f"“{words.shown(same)}” and “{words.shown(tag)}” are the same tag: keep one of them."
     if len(tags) > MOST_TAGS:

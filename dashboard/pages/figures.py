@@ -1,4 +1,4 @@
-"""Distributions as figures of Plotly: how long windows take, and what their counters sum up to."""
+"""Distributions as Plotly figures: the lengths of windows, and the sums of their counters."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 Window = Mapping[str, Any]
 """A window of ``tracekit-analysis/1``."""
-_MOST_MODELS, _MOST_EVENTS, _MOST_POINTS = 12, 8, 5_000
+_MAX_MODELS, _MAX_EVENTS, _MAX_POINTS = 12, 8, 5_000
 _COLOURS = ("#3b7dd8", "#d98200", "#1a9a5b", "#b061ae", "#c9503c", "#5e9fb8", "#8d8432", "#888888")
 _GREY = "#7b8794"
-"""Readable on white and on black: figures do not know the page's theme."""
+"""Readable on white and on black: the figures are the same in both themes of the page."""
 
 
 def distributions(windows: Sequence[Window]) -> list[Node]:
-    """Return the figures that the windows of an analysis are enough for."""
-    found = [
+    """Return the figures for which the windows of an analysis have data."""
+    figures = [
         _shown("Length of windows by model", latency_figure(windows)),
         _shown("Counters, sums over a window", counter_figure(windows)),
     ]
-    shown = [one for one in found if one is not None]
-    return shown or [html.P("No window was found whose length or counters could be drawn.", className="note")]
+    drawn = [figure for figure in figures if figure is not None]
+    return drawn or [html.P("No window has a length or counters to draw.", className="note")]
 
 
 def latency_figure(windows: Sequence[Window]) -> Figure | None:
@@ -38,21 +38,21 @@ def latency_figure(windows: Sequence[Window]) -> Figure | None:
 
     models = _by_model(windows)
     figure = graph_objects.Figure()
-    for at, (name, own) in enumerate(models.items()):
-        colour = _COLOURS[at % len(_COLOURS)]
+    for index, (name, model_windows) in enumerate(models.items()):
+        colour = _COLOURS[index % len(_COLOURS)]
         figure.add_box(
-            x=[_length_ms(one) for one in own if not one["first"]],
+            x=[_length_ms(window) for window in model_windows if not window["first"]],
             name=name,
             orientation="h",
-            boxpoints="all" if len(own) <= _MOST_POINTS else "outliers",
+            boxpoints="all" if len(model_windows) <= _MAX_POINTS else "outliers",
             jitter=0.4,
             pointpos=0,
             marker={"color": colour, "size": 4},
             line={"color": colour},
         )
-        firsts = [one for one in own if one["first"]]
+        firsts = [window for window in model_windows if window["first"]]
         figure.add_scatter(
-            x=[_length_ms(one) for one in firsts],
+            x=[_length_ms(window) for window in firsts],
             y=[name] * len(firsts),
             mode="markers",
             marker={"symbol": "diamond-open", "size": 11, "color": colour},
@@ -66,17 +66,17 @@ def counter_figure(windows: Sequence[Window]) -> Figure | None:
     """Return the sums of each event by window, all engines together."""
     from plotly import graph_objects
 
-    sums = [(one["id"], _events(one)) for one in windows if one.get("counters")]
-    names = sorted({name for _number, events in sums for name in events})[:_MOST_EVENTS]
+    sums = [(window["id"], _events(window)) for window in windows if window.get("counters")]
+    names = sorted({name for _number, events in sums for name in events})[:_MAX_EVENTS]
     figure = graph_objects.Figure()
-    for at, name in enumerate(names):
-        own = [(number, events[name]) for number, events in sums if name in events]
+    for index, name in enumerate(names):
+        points = [(number, events[name]) for number, events in sums if name in events]
         figure.add_scatter(
-            x=[number for number, _value in own],
-            y=[value for _number, value in own],
+            x=[number for number, _value in points],
+            y=[value for _number, value in points],
             mode="lines+markers",
             name=words.shown(name),
-            marker={"color": _COLOURS[at % len(_COLOURS)], "symbol": at},
+            marker={"color": _COLOURS[index % len(_COLOURS)], "symbol": index},
         )
     if not figure.data:
         return None
@@ -85,17 +85,17 @@ def counter_figure(windows: Sequence[Window]) -> Figure | None:
 
 
 def _by_model(windows: Sequence[Window]) -> dict[str, list[Window]]:
-    found: dict[str, list[Window]] = {}
-    for one in windows:
-        found.setdefault(words.shown(clip(one["model"] or one["label"], 40)), []).append(one)
-    most = sorted(found, key=lambda name: -len(found[name]))[:_MOST_MODELS]
-    return {name: found[name] for name in most}
+    models: dict[str, list[Window]] = {}
+    for window in windows:
+        models.setdefault(words.shown(clip(window["model"] or window["label"], 40)), []).append(window)
+    frequent = sorted(models, key=lambda name: -len(models[name]))[:_MAX_MODELS]
+    return {name: models[name] for name in frequent}
 
 
 def _events(window: Window) -> dict[str, int]:
     sums: dict[str, int] = {}
-    for counted in window["counters"].values():
-        for name, value in counted["events"].items():
+    for counters in window["counters"].values():
+        for name, value in counters["events"].items():
             sums[name] = sums.get(name, 0) + value
     return sums
 

@@ -1,4 +1,4 @@
-"""What every page stands in: the bar on top, the place for the page, the place for what went wrong."""
+"""The frame of every page: the navigation bar, the place for errors, the place for the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dashboard.pages.parts import Node, aria
 
 
 def frame() -> Node:
-    """Return the layout that stays; callbacks fill ``page``."""
+    """Return the permanent layout; callbacks fill ``page``."""
     return html.Div(
         [
             dcc.Location(id="address", refresh=False),
@@ -29,12 +29,12 @@ def frame() -> Node:
 
 
 def problem(sentence: str) -> Node:
-    """Return what went wrong, in a sentence."""
+    """Return an error, which is a sentence."""
     return html.P(sentence, className="problem card")
 
 
 def not_found(sentence: str) -> Node:
-    """Return the page of an address that leads nowhere."""
+    """Return the page of an address without content."""
     return html.Main(
         [
             html.H1("Not found"),

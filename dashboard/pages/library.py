@@ -1,4 +1,4 @@
-"""The library: what was recorded and read before, and the ways to add more."""
+"""The library page: the recordings, and the ways to add more."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _HEADER = ("Recording", "State and verdict", "Device", "Length", "Windows", "Add
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the page's address asks to be shown; library.js writes it there."""
+class LibraryQuery:
+    """The page's state in its address; library.js writes it there."""
 
     search: str = ""
     tag: str = ""
@@ -29,30 +29,30 @@ class Asked:
     chosen: tuple[str, ...] = ()
 
 
-def asked(query: str) -> Asked:
-    """Return what an address's query asks for."""
-    found = parse_qs(query.removeprefix("?"))
-    search, tag, deleted, chosen = (found.get(name, [""])[0] for name in ("q", "tag", "deleted", "chosen"))
-    return Asked(search, tag, bool(deleted), tuple(one for one in chosen.split(".") if one))
+def parse_query(query: str) -> LibraryQuery:
+    """Return the state in an address's query."""
+    values = parse_qs(query.removeprefix("?"))
+    search, tag, deleted, chosen = (values.get(name, [""])[0] for name in ("q", "tag", "deleted", "chosen"))
+    return LibraryQuery(search, tag, bool(deleted), tuple(number for number in chosen.split(".") if number))
 
 
-_PLAIN = Asked()
+_DEFAULT = LibraryQuery()
 
 
-def library_page(show: Asked = _PLAIN) -> Node:
+def library_page(query: LibraryQuery = _DEFAULT) -> Node:
     """Return the page without its rows, which callbacks send and library.js draws."""
     return html.Div(
         [
             html.Header(html.H1("Recordings")),
-            html.Main([_adding(), _listing(show)], id="library"),
+            html.Main([_adding(), _listing(query)], id="library"),
             *parts.poll("library", POLL_MS),
             dcc.Store(id="library-shown"),
             dcc.Store(id="library-table"),
             dcc.Store(id="library-drawn"),
-            dcc.Store(id="library-tag", data=show.tag),
+            dcc.Store(id="library-tag", data=query.tag),
             dcc.Store(id="library-edited", data=""),
             dcc.Store(id="library-closed"),
-            dcc.Store(id="library-chosen", data=list(show.chosen)),
+            dcc.Store(id="library-chosen", data=list(query.chosen)),
             dcc.Store(id="library-ticked"),
             dcc.Store(id="library-asked"),
             dcc.Store(id="library-answered"),
@@ -66,9 +66,9 @@ def _adding() -> Node:
             html.H2("Add a recording", id="add-heading"),
             html.P(
                 [
-                    "It lies on this machine? ",
+                    "A recording on this machine: ",
                     html.Code("tracekit dashboard MyApp.trace"),
-                    " reads it where it is, without a copy. Otherwise drop it here:",
+                    " reads it in its place, without a copy. Or drop one here:",
                 ]
             ),
             html.Div(id="upload"),
@@ -77,7 +77,7 @@ def _adding() -> Node:
     )
 
 
-def _listing(show: Asked) -> Node:
+def _listing(query: LibraryQuery) -> Node:
     return html.Section(
         [
             html.H2("In the library", id="list-heading"),
@@ -91,7 +91,7 @@ def _listing(show: Asked) -> Node:
                                 type="search",
                                 placeholder="Search names, devices, verdicts, notes, tags",
                                 debounce=0.2,
-                                value=show.search,
+                                value=query.search,
                             ),
                         ],
                         className="search",
@@ -102,7 +102,7 @@ def _listing(show: Asked) -> Node:
                         id="library-deleted",
                         type="button",
                         n_clicks=0,
-                        **aria(pressed=str(show.deleted).lower()),
+                        **aria(pressed=str(query.deleted).lower()),
                     ),
                 ],
                 className="controls",
@@ -119,9 +119,9 @@ def _listing(show: Asked) -> Node:
 def rows(
     recordings: Sequence[Recording], *, filtered: bool, deleted: bool, recorded: Collection[str] = ()
 ) -> Node:
-    """Return the table; without recordings, what there is to do about it.
+    """Return the table, or a hint if there are no recordings.
 
-    ``recorded`` are those that were recorded from the page: there is no other copy of them.
+    ``recorded`` are the ids of recordings made on the page, of which there is no other copy.
     """
     if not recordings:
         return _nothing(filtered, deleted)
@@ -131,7 +131,7 @@ def rows(
         html.Span("Actions", className="unseen"),
     ]
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in names]))
-    body = html.Tbody([_row(one, deleted, one.id in recorded) for one in recordings])
+    body = html.Tbody([_row(recording, deleted, recording.id in recorded) for recording in recordings])
     return html.Div(
         html.Table([html.Caption("Recordings"), head, body]),
         className="table-scroll recordings",
@@ -143,11 +143,11 @@ def rows(
 
 def _nothing(filtered: bool, deleted: bool) -> Node:
     if filtered:
-        return html.P("No recording fits the search.", className="empty")
+        return html.P("No recording matches the search.", className="empty")
     if deleted:
         return html.P("Nothing was deleted.", className="empty")
-    told = "No recording yet. What you add above, or open from the terminal, stays here."
-    return html.P(told, className="empty")
+    hint = "No recording yet. Recordings that you add above, or open from the terminal, are listed here."
+    return html.P(hint, className="empty")
 
 
 def _row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
@@ -180,33 +180,33 @@ def _row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
 
 
 def _number(label: str, text: str) -> Node:
-    """Return a cell that tells what it is also where the table is narrow, and has no header."""
-    named: Any = {"data-label": label}
-    return html.Td(text, className="number", **named)
+    """Return a cell with its own label, shown where the table is narrow and has no header."""
+    attributes: Any = {"data-label": label}
+    return html.Td(text, className="number", **attributes)
 
 
 def _tick(recording: Recording) -> Node:
-    """Return a checkbox, which library.js ticks; Dash has none that is one to assistive technology."""
+    """Return a checkbox, which library.js ticks; Dash's own is no checkbox to assistive technology."""
     name = aria(label=f"Compare: {words.shown(recording.name)}")
     return html.Button(id={"choose": recording.id}, type="button", role="checkbox", className="tick", **name)
 
 
 def comparison(chosen: Sequence[Recording]) -> Node:
-    """Return what can be done with the recordings that were ticked; nothing without any."""
+    """Return the notice about the ticked recordings, with a link to compare two; None without any."""
     if not chosen:
         return None
     ordered = compare.in_order(chosen)
-    named: list[Node] = [f"“{words.shown(one.name)}”" for one in ordered]
+    names: list[Node] = [f"“{words.shown(recording.name)}”" for recording in ordered]
     link: Node
     if len(ordered) == 2:
-        told = f"BASE is {named[0]}, the older one; NEW is {named[1]}."
+        text = f"BASE is {names[0]}, the older one; NEW is {names[1]}."
         link = html.A("Compare", href=compare.address(ordered[0].id, ordered[1].id), className="button")
     else:
-        told = f"{named[0]} is chosen. " if len(ordered) == 1 else f"{len(ordered)} recordings are chosen. "
-        told += "Choose one more to compare." if len(ordered) == 1 else "Two can be compared at a time."
+        text = f"{names[0]} is chosen. " if len(ordered) == 1 else f"{len(ordered)} recordings are chosen. "
+        text += "Choose one more to compare." if len(ordered) == 1 else "Two can be compared at a time."
         link = None
     clear = html.Button("Clear", id="library-unchoose", type="button", n_clicks=0)
-    return html.Div([html.Span(told), link, clear], className="notice chosen")
+    return html.Div([html.Span(text), link, clear], className="notice chosen")
 
 
 def _state(recording: Recording) -> Node:
@@ -237,17 +237,17 @@ def _actions(recording: Recording, deleted: bool, is_recorded: bool) -> list[Nod
 
 
 def _loss(recording: Recording, is_recorded: bool) -> str:
-    """Return what goes when a recording is deleted for good; library.js asks with it."""
+    """Return the consequence of deleting a recording for good; library.js shows it for confirmation."""
     name = words.shown(recording.name)
     if is_recorded:
         return f"“{name}” was recorded here: the recording itself is removed, and there is no other copy."
     if recording.origin == "upload":
-        return f"What was uploaded as “{name}” is removed with all that was read of it."
-    return f"What was read of “{name}” is removed. The file itself stays where it is."
+        return f"The upload “{name}” and its analysis are removed."
+    return f"The analysis of “{name}” is removed. The file itself stays in its place."
 
 
-def _act(text: str, what: str, recording: Recording) -> Node:
-    return parts.act(text, what, recording, "library")
+def _act(text: str, action: str, recording: Recording) -> Node:
+    return parts.act(text, action, recording, "library")
 
 
 def tag_buttons(tags: Sequence[str], chosen: str) -> list[Node]:
@@ -266,12 +266,12 @@ def tag_buttons(tags: Sequence[str], chosen: str) -> list[Node]:
 
 
 def deleted_notice(recording: Recording) -> Node:
-    """Return what is said after a deletion, with the way back."""
+    """Return the notice of a deletion, with a button that undoes it."""
     undo = _act("Undo", "undo", recording)
     undo.autoFocus = True  # the button that was pressed goes with its row
     return html.P([f"Deleted “{words.shown(recording.name)}”. ", undo], className="notice", key=recording.id)
 
 
 def purged_notice(recording: Recording) -> Node:
-    """Return what is said after a deletion for good."""
+    """Return the notice of a deletion for good."""
     return html.P(f"Deleted “{words.shown(recording.name)}” for good.", className="notice")

@@ -1,4 +1,4 @@
-"""What several pages are made of."""
+"""Components of several pages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def aria(**names: str) -> Any:
 
 
 LOST_MS = 8_000
-"""How long a question to the server may take before it is asked anew."""
+"""The time after which a request without a response is sent again."""
 
 
 def poll(page: str, interval_ms: int) -> list[Node]:
-    """Return what asks the server at every tick; its callback is made with ``callbacks.polls``."""
+    """Return the timers that poll the server; ``callbacks.polls`` has the parts of their callback."""
     return [
         dcc.Interval(id=poll_id(page), interval=interval_ms),
         dcc.Interval(id=lost_id(page), interval=LOST_MS, disabled=True),
@@ -31,20 +31,20 @@ def poll(page: str, interval_ms: int) -> list[Node]:
 
 
 def poll_id(page: str) -> str:
-    """Return the id of what ticks."""
+    """Return the id of the polling timer."""
     return f"{page}-poll"
 
 
 def lost_id(page: str) -> str:
-    """Return the id of what ticks while an answer is awaited."""
+    """Return the id of the timer that runs while a response is awaited."""
     return f"{page}-lost"
 
 
-def act(text: str, what: str, recording: Recording, page: str) -> Node:
-    """Return a button that does something to a recording; the callbacks of its page find it by its id."""
+def act(text: str, action: str, recording: Recording, page: str) -> Node:
+    """Return a button for an action on a recording; its id carries the action to the page's callback."""
     return html.Button(
         text,
-        id={"page": page, "act": what, "recording": recording.id},
+        id={"page": page, "act": action, "recording": recording.id},
         type="button",
         n_clicks=0,
         **aria(label=f"{text}: {words.shown(recording.name)}"),
@@ -52,11 +52,11 @@ def act(text: str, what: str, recording: Recording, page: str) -> Node:
 
 
 def tags(recording: Recording) -> list[Node]:
-    """Return the tags that somebody gave to a recording."""
+    """Return the tags of a recording."""
     return [html.Span(words.shown(tag), className="tag") for tag in recording.tags]
 
 
 def progress_bar(recording: Recording, width: str = "") -> Node:
-    """Return how far the reading is; a bar without an end where that is not known."""
-    known: Any = {} if recording.progress is None else {"value": str(recording.progress), "max": "1"}
-    return html.Progress(className=width, **known, **aria(label=f"Progress of {words.shown(recording.name)}"))
+    """Return a progress bar of the reading; indeterminate if the progress is unknown."""
+    value: Any = {} if recording.progress is None else {"value": str(recording.progress), "max": "1"}
+    return html.Progress(className=width, **value, **aria(label=f"Progress of {words.shown(recording.name)}"))

@@ -1,4 +1,4 @@
-"""The page on which recordings are made: what to record, how it goes on, what came of it."""
+"""The record page: its form, the recording under way, and failed ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATES = {"ok": "ok", "warning": "note", "problem": "problem", "skipped": "not 
 
 
 def record_page() -> Node:
-    """Return the page without what callbacks fill in."""
+    """Return the page without the parts that callbacks fill in."""
     return html.Div(
         [
             html.Header(html.H1("Record")),
@@ -78,21 +78,21 @@ def looking() -> Node:
     )
 
 
-# Where there is nothing to record with --------------------------------------------------------------------
+# Without xctrace ------------------------------------------------------------------------------------------
 
 
-def unavailable(found: HostInventory, looked: str = "") -> Node:
-    """Return what is missing, and the way that works on any system; ``looked`` is when."""
+def unavailable(inventory: HostInventory, looked: str = "") -> Node:
+    """Return why recording is not possible, and the alternative; ``looked`` is the time of the check."""
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in ("Looked at", "State", "Found")]))
-    telling = [one for one in found.checks if one.state != "skipped"]
-    if all(one.state != "problem" for one in telling):  # reading works, which is what the doctor looks at
-        telling = [Check("recording", "problem", found.problem), *telling]
-    table = html.Table([head, html.Tbody(list(map(_check, telling)))], **aria(labelledby="doctor-heading"))
+    checks = [check for check in inventory.checks if check.state != "skipped"]
+    if all(check.state != "problem" for check in checks):  # the doctor checks reading, which works
+        checks = [Check("recording", "problem", inventory.problem), *checks]
+    table = html.Table([head, html.Tbody(list(map(_check, checks)))], **aria(labelledby="doctor-heading"))
     return html.Section(
         [
-            html.P(html.Strong(f"Nothing can be recorded here: {words.shown(found.problem)}")),
+            html.P(html.Strong(f"Nothing can be recorded here: {words.shown(inventory.problem)}")),
             _other_way(),
-            html.H2("What tracekit doctor says", id="doctor-heading"),
+            html.H2("Checks by tracekit doctor", id="doctor-heading"),
             html.Div(table, className="table-scroll"),
             html.P(
                 [
@@ -123,32 +123,32 @@ def _other_way() -> Node:
 def _check(check: Check) -> Node:
     sentence, *commands = check.advice.split("\n")
     advice = [html.Div(words.shown(sentence), className="note")] if sentence else []
-    pasted = _lines("\n".join(commands))
+    command_lines = _lines("\n".join(commands))
     state = html.Span(_STATES[check.state], className="problem" if check.state == "problem" else None)
     return html.Tr(
         [
             html.Th(check.name, scope="row"),
             html.Td(state),
-            html.Td([words.shown(check.found), *advice, pasted]),
+            html.Td([words.shown(check.found), *advice, command_lines]),
         ]
     )
 
 
-# How it goes on -------------------------------------------------------------------------------------------
+# Attempts -------------------------------------------------------------------------------------------------
 
 
-def under_way(found: Sequence[Attempt]) -> list[Node]:
-    """Return what is being recorded, without what changes all the time."""
-    return [_live(one) for one in found if is_live(one.state)]
+def under_way(attempts: Sequence[Attempt]) -> list[Node]:
+    """Return the recording under way, without its clock and size."""
+    return [_live(attempt) for attempt in attempts if is_live(attempt.state)]
 
 
-def failed(found: Sequence[Attempt]) -> list[Node]:
-    """Return what came of recordings that failed, until somebody closes it."""
-    return [_failed(one) for one in found if not is_live(one.state)]
+def failed(attempts: Sequence[Attempt]) -> list[Node]:
+    """Return the failed recordings that have not been closed."""
+    return [_failed(attempt) for attempt in attempts if not is_live(attempt.state)]
 
 
 def is_live(state: State) -> bool:
-    """True while something is to be waited for."""
+    """Return True while a recording is under way."""
     return state.phase in ("preparing", "recording", "saving")
 
 
@@ -176,8 +176,8 @@ def _live(attempt: Attempt) -> Node:
 def _warning(state: State) -> str:
     del state
     return (
-        "xctrace still saves; what is killed now can be lost. Pressed once more within 15 seconds, the button"
-        " kills it all the same."
+        "xctrace is still saving; killing it now can lose the recording. Press the button once more within"
+        " 15 seconds to kill it."
     )
 
 
@@ -193,7 +193,7 @@ def _live_acts(attempt: Attempt) -> list[Node]:
                 html.Summary("Discard …"),
                 html.Div(
                     [
-                        html.Span("It is stopped, and nothing of it is kept. ", className="note"),
+                        html.Span("The recording is stopped and removed. ", className="note"),
                         _button("Discard it", _act("discard", attempt)),
                     ]
                 ),
@@ -243,19 +243,19 @@ def _failed(attempt: Attempt) -> Node:
 
 
 def _lines(text: str) -> Node:
-    """Return commands to be pasted elsewhere; copy.js hears the button."""
+    """Return commands with a button that copies them; copy.js handles it."""
     if not text:
         return None
-    shown = html.Pre("\n".join(map(words.shown, text.split("\n"))), tabIndex=0)
-    return html.Div([shown, html.Button("Copy", type="button", className="copy")], className="command")
+    commands = html.Pre("\n".join(map(words.shown, text.split("\n"))), tabIndex=0)
+    return html.Div([commands, html.Button("Copy", type="button", className="copy")], className="command")
 
 
 def _seconds(seconds: float) -> str:
     return format_duration(int(seconds) * 1_000_000_000) if seconds >= 60 else f"{seconds:.0f} s"
 
 
-def _act(what: str, attempt: Attempt) -> dict[str, str]:
-    return {"record": what, "attempt": attempt.id}
+def _act(action: str, attempt: Attempt) -> dict[str, str]:
+    return {"record": action, "attempt": attempt.id}
 
 
 def _button(text: str, name: dict[str, str], kind: str = "") -> Node:

@@ -1,4 +1,4 @@
-"""The form on the record page: what this Mac's xctrace gives to choose from."""
+"""The form of the record page, filled with the devices, processes and templates of this Mac."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tracekit.xctrace.listing import Device
 
 THIS_MAC = "mac"
 _KINDS = {
-    "running": "What runs",
+    "running": "A running process",
     "launch": "Start an app or program",
     "all": "All processes",
 }
@@ -28,12 +28,12 @@ _PRESETS = {
 }
 
 
-def form(found: HostInventory, processes: Sequence[Process]) -> Node:
-    """Return the choices that this Mac's xctrace gives."""
+def form(inventory: HostInventory, processes: Sequence[Process]) -> Node:
+    """Return the form with the choices of this Mac."""
     return html.Section(
         [
             html.H2("What to record", id="record-heading"),
-            _field("On", _select("record-device", device_options(found.devices))),
+            _field("On", _select("record-device", device_options(inventory.devices))),
             _field(
                 "What",
                 html.Div(
@@ -45,8 +45,8 @@ def form(found: HostInventory, processes: Sequence[Process]) -> Node:
             *_targets(processes),
             _field(
                 "With",
-                _select("record-with", with_options(found.templates)),
-                "A preset takes what this Xcode has of the instruments that show Core ML at work.",
+                _select("record-with", with_options(inventory.templates)),
+                "A preset selects the instruments of this Xcode that show Core ML at work.",
             ),
             _field(
                 "Time limit, in seconds",
@@ -64,8 +64,8 @@ def form(found: HostInventory, processes: Sequence[Process]) -> Node:
             html.P(
                 html.Button("Start recording", id="record-start", type="button", n_clicks=0, className="main")
             ),
-            html.P(f"xctrace {found.version}", className="note"),
-            html.P(words.shown(found.note), className="problem") if found.note else None,
+            html.P(f"xctrace {inventory.version}", className="note"),
+            html.P(words.shown(inventory.note), className="problem") if inventory.note else None,
         ],
         **aria(labelledby="record-heading"),
         className="record-form",
@@ -73,17 +73,19 @@ def form(found: HostInventory, processes: Sequence[Process]) -> Node:
 
 
 def _targets(processes: Sequence[Process]) -> list[Node]:
-    """Return the fields of which callbacks show those that fit the choice above."""
+    """Return the fields for each kind of target; callbacks show the chosen kind."""
     units = html.Div([_toggle(unit, {"unit": unit}, False) for unit in COMPUTE_UNITS], className="actions")
-    refresh = html.Button("List anew", id="record-list", type="button", n_clicks=0)
-    listed = html.Div(process_select(processes, ""), id="record-processes")
+    refresh = html.Button("Refresh", id="record-list", type="button", n_clicks=0)
+    process_list = html.Div(process_select(processes, ""), id="record-processes")
     return [
-        html.Div([_field("Process", listed), html.P(refresh)], id="record-running", className="with-button"),
+        html.Div(
+            [_field("Process", process_list), html.P(refresh)], id="record-running", className="with-button"
+        ),
         html.Div(
             _field(
                 "Name of its process",
                 dcc.Input(id="record-name", type="text", value=""),
-                "What runs on a device is not known here: xctrace looks the name up.",
+                "The processes of a device cannot be listed here; xctrace looks up the name.",
             ),
             id="record-named",
             hidden=True,
@@ -98,8 +100,8 @@ def _targets(processes: Sequence[Process]) -> list[Node]:
                 _field(
                     "Compute units",
                     units,
-                    "One recording for each that is chosen, with a tag that says so; the app must heed the"
-                    " variable TRACEKIT_COMPUTE_UNITS. None: one recording.",
+                    "One recording for each chosen setting, tagged with it; the app must read the variable"
+                    " TRACEKIT_COMPUTE_UNITS. With none chosen: one recording.",
                     group=True,
                 ),
             ],
@@ -112,28 +114,33 @@ def _targets(processes: Sequence[Process]) -> list[Node]:
 def device_options(devices: Sequence[Device]) -> list[Node]:
     """Return this Mac, devices and simulators; those that are offline cannot be chosen."""
     kinds = {"device": "", "simulator": "simulator ", "mac": ""}
-    others = [
+    options = [
         _option(
-            f"{one.name} ({kinds[one.kind]}{one.os}{'' if one.online else ', offline'})",
-            f"{one.kind}:{one.udid}",
-            disabled=not one.online,
+            f"{device.name} ({kinds[device.kind]}{device.os}{'' if device.online else ', offline'})",
+            f"{device.kind}:{device.udid}",
+            disabled=not device.online,
         )
-        for one in devices
-        if one.kind != "mac"
+        for device in devices
+        if device.kind != "mac"
     ]
-    return [_option("This Mac", THIS_MAC), *others]
+    return [_option("This Mac", THIS_MAC), *options]
 
 
 def process_select(processes: Sequence[Process], simulator: str) -> Node:
     """Return the processes of this Mac or of one simulator; a value is ``PID NAME``."""
-    here = [one for one in processes if one.simulator.upper() == simulator.upper()]
+    listed = [process for process in processes if process.simulator.upper() == simulator.upper()]
     groups = [
         _group(
-            name, [_option(_process(one), f"{one.pid} {one.name}") for one in here if bool(one.app) == apps]
+            name,
+            [
+                _option(_process(process), f"{process.pid} {process.name}")
+                for process in listed
+                if bool(process.app) == apps
+            ],
         )
         for name, apps in (("Apps", True), ("Other processes", False))
     ]
-    return _select("record-process", [_option("Choose …" if here else "Nothing runs there", ""), *groups])
+    return _select("record-process", [_option("Choose …" if listed else "No processes", ""), *groups])
 
 
 def _process(process: Process) -> str:
@@ -150,9 +157,9 @@ def with_options(templates: Sequence[str]) -> list[Node]:
 
 
 def _select(store: str, options: Sequence[Node]) -> Node:
-    """Return a native select, which selects.js hears (axe finds fault with Dash's dropdown)."""
-    told: Any = {"data-store": store}
-    return html.Select(options, **told)
+    """Return a native select, which selects.js connects to its store (axe reports Dash's dropdown)."""
+    attributes: Any = {"data-store": store}
+    return html.Select(options, **attributes)
 
 
 def _option(label: str, value: str, *, disabled: bool = False) -> Node:
@@ -173,5 +180,5 @@ def _field(label: str, control: Node, hint: str = "", *, group: bool = False) ->
 
 
 def _toggle(text: str, name: dict[str, str], pressed: bool) -> Node:
-    """Return a button that stays pressed: axe finds fault with Dash's own groups of choices."""
+    """Return a button that stays pressed (axe reports Dash's own groups of choices)."""
     return html.Button(text, id=name, type="button", n_clicks=0, **aria(pressed=str(pressed).lower()))

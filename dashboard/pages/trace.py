@@ -1,4 +1,4 @@
-"""The page of one recording: while it is read, when that failed, and what it says."""
+"""The page of a recording: being read, ready, failed or deleted."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ POLL_MS = 500
 
 
 def ready_page(recording: Recording, processes: Sequence[Process] = ()) -> Node:
-    """Return the page of an analysed recording, whose sections trace.js fetches and brings to life.
+    """Return the page of an analysed recording, whose sections trace.js fetches and draws.
 
-    ``processes`` are those of which one is to be chosen to redact.
+    ``processes`` are those to choose from before redacting.
     """
-    named: Any = {"data-recording": recording.id}
+    attributes: Any = {"data-recording": recording.id}
     return html.Div(
         [
             html.Div(id="toolbar"),
@@ -30,27 +30,27 @@ def ready_page(recording: Recording, processes: Sequence[Process] = ()) -> Node:
             html.Div(id="status", role="status", **aria(live="polite")),
         ],
         id="trace",
-        **named,
+        **attributes,
     )
 
 
 def busy_page(recording: Recording) -> Node:
-    """Return the page of a recording that waits or is read; ``progress`` is asked for twice a second."""
-    stays = "You may close this page: the work goes on, and the recording stays in the library."
-    return _told(
+    """Return the page of a recording that waits or is being read; the browser polls ``progress``."""
+    hint = "You may close this page: the work goes on, and the recording stays in the library."
+    return _state_page(
         recording,
         html.Div(progress(recording), id="trace-progress"),
-        html.P(stays, className="note"),
+        html.P(hint, className="note"),
         html.P(act("Cancel", "cancel", recording, "trace")),
         *poll("trace", POLL_MS),
     )
 
 
 def progress(recording: Recording) -> list[Node]:
-    """Return how far the reading is."""
+    """Return the progress of the reading."""
     is_waiting = recording.state == "waiting"
-    doing = "Waiting for its turn" if is_waiting else f"Reading the recording: {words.progress(recording)}"
-    return [html.P(html.Strong(doing)), progress_bar(recording, "wide")]
+    activity = "Waiting for its turn" if is_waiting else f"Reading the recording: {words.progress(recording)}"
+    return [html.P(html.Strong(activity)), progress_bar(recording, "wide")]
 
 
 def failed_page(recording: Recording) -> Node:
@@ -59,7 +59,7 @@ def failed_page(recording: Recording) -> Node:
         sentence = "Reading this recording was cancelled."
     else:
         sentence = words.shown(recording.message) or "This recording could not be read."
-    return _told(
+    return _state_page(
         recording,
         html.P(sentence, className="problem" if recording.state == "failed" else None, role="status"),
         html.P(
@@ -75,15 +75,15 @@ def failed_page(recording: Recording) -> Node:
 
 
 def _adding(recording: Recording) -> Node:
-    """Return the way to other files, where those that are there were not enough."""
+    """Return a link for adding further files to a recording that could not be read."""
     if recording.state != "failed":
         return None
     return html.A("Add other files", href="/#upload", className="button")
 
 
 def deleted_page(recording: Recording) -> Node:
-    """Return the page of a recording that was deleted and can still be had back."""
-    return _told(
+    """Return the page of a deleted recording that can still be restored."""
+    return _state_page(
         recording,
         html.P("This recording was deleted. It can still be restored.", role="status"),
         html.P([act("Restore", "restore", recording, "trace"), " ", html.A("All recordings", href="/")]),
@@ -91,8 +91,8 @@ def deleted_page(recording: Recording) -> Node:
 
 
 def facts(recording: Recording) -> str:
-    """Return what was recorded where, in a line."""
-    counted = [
+    """Return device, system, length and counts in a line."""
+    counts = [
         (recording.samples, "samples"),
         (recording.windows, "windows"),
     ]
@@ -100,7 +100,7 @@ def facts(recording: Recording) -> str:
         words.shown(recording.device),
         words.shown(recording.system),
         format_duration(recording.duration_ns) if recording.duration_ns else "",
-        *(f"{count:,} {name if count != 1 else name[:-1]}" for count, name in counted),
+        *(f"{count:,} {name if count != 1 else name[:-1]}" for count, name in counts),
     ]
     return " · ".join(part for part in parts if part)
 
@@ -117,7 +117,7 @@ def _heading(recording: Recording) -> list[Node]:
 
 
 def _distributions() -> Node:
-    """Return the place for figures, drawn when asked for: Plotly is larger than all the rest of the page."""
+    """Return the place for figures, drawn on request: Plotly is larger than the remaining page."""
     show = html.Button("Draw distributions", id="figures-show", type="button", n_clicks=0)
     heading = html.H2("Distributions", id="distributions-heading")
     return html.Section(
@@ -125,7 +125,7 @@ def _distributions() -> Node:
     )
 
 
-def _told(recording: Recording, *children: Node) -> Node:
+def _state_page(recording: Recording, *children: Node) -> Node:
     return html.Div(
         [
             html.Header([html.H1(words.shown(recording.name)), _size(recording)]),
@@ -135,5 +135,5 @@ def _told(recording: Recording, *children: Node) -> Node:
 
 
 def _size(recording: Recording) -> Node:
-    told = f"{format_size(recording.size_bytes)}, added {words.when(recording.added)}"
-    return html.P(told, className="note")
+    text = f"{format_size(recording.size_bytes)}, added {words.when(recording.added)}"
+    return html.P(text, className="note")

@@ -17,7 +17,7 @@ STATES = {
 
 
 def shown(text: str) -> str:
-    """Return other people's text fit to be shown: nothing in it turns the line around or hides."""
+    """Return text of a recording fit for display: no character in it reverses or hides other text."""
     return printable(text)
 
 
@@ -27,11 +27,11 @@ def when(moment: datetime) -> str:
 
 
 def progress(recording: Recording) -> str:
-    """Return what is being done to a recording."""
+    """Return the present stage of a recording with its progress."""
     share = "" if recording.progress is None else f", {100 * recording.progress:.0f} %"
     return f"{recording.stage or STATES[recording.state]}{share}"
 
 
 def is_busy(recording: Recording) -> bool:
-    """True while a recording waits or is read."""
+    """Return True while a recording waits or is being read."""
     return recording.state in {"waiting", "reading"}

@@ -1,1 +1,1 @@
-"""Recording from the page: what there is to record, one attempt at a time, each in a process of its own."""
+"""Recording from the page: the host's inventory, and one attempt at a time, each in a worker process."""

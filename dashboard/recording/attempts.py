@@ -1,4 +1,4 @@
-"""The server's side of recording: one attempt at a time, found again after a restart, never lost."""
+"""The server's end of recording: one attempt at a time, which a restart of the server does not lose."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.jobs.process import WorkerProcess
 from dashboard.library.catalog import Recording
 from dashboard.library.store import Store, acquired_lock
-from dashboard.recording.request import RecordingRequest, what
+from dashboard.recording.request import RecordingRequest, target_text
 from dashboard.recording.state import DISCARD, LIVE, LOCK, Made, State, forget_state, read_state, write_state
 from tracekit.errors import TracekitError, UsageError
 
 _LOG = logging.getLogger(__name__)
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 _SAVED = "form.template"
-"""What xctrace writes last (see ``tracekit.record.result``)."""
+"""The file that xctrace writes last (see ``tracekit.record.result``)."""
 _LOST = "The process that recorded was killed"
 
 
@@ -45,14 +45,14 @@ class RecordingStore(Protocol):
 
 @dataclass(frozen=True)
 class Attempt:
-    """An attempt that is under way, or of which somebody has yet to read what came of it."""
+    """An attempt that is under way, or has failed and is still shown."""
 
     id: str
     state: State
 
 
 class Attempts:
-    """``<library>/recorded/<id>/`` holds an attempt: its recordings, and its state until that is read."""
+    """Recording attempts: ``<library>/recorded/<id>/`` holds an attempt's recordings and its state."""
 
     def __init__(self, folder: Path, library: RecordingStore, min_free_bytes: int) -> None:
         self._store = Store(folder.expanduser().absolute())
@@ -63,7 +63,7 @@ class Attempts:
         self._closing = threading.Event()
 
     def resume(self) -> None:
-        """Take up what an ended server left: add what was saved, follow what is still being saved."""
+        """Resume the attempts of an earlier server: add finished recordings, follow those being saved."""
         for attempt in self.all():
             if attempt.state.phase in (*LIVE, "lost"):
                 threading.Thread(target=self._follow, args=(attempt.id,), daemon=True).start()
@@ -72,32 +72,32 @@ class Attempts:
                 self._store.discard(folder)
 
     def close(self) -> None:
-        """Let go: what is being recorded is stopped and saved, and the next server finds it."""
+        """End the workers' input: they stop and save, and the next server finds the recordings."""
         self._closing.set()
         with self._mutex:
             for attempt_id in self._processes:
                 self._processes[attempt_id].close_input()
 
     def all(self) -> list[Attempt]:
-        """Return the attempts of which there is something to tell, newest first."""
+        """Return the attempts that are under way or have failed, newest first."""
         with self._mutex:
             for folder in self._folders():
                 self._settle(folder)
-            found = ((folder, self._state(folder)) for folder in self._folders())
-            return [Attempt(folder.name, state) for folder, state in found if state is not None]
+            states = ((folder, self._state(folder)) for folder in self._folders())
+            return [Attempt(folder.name, state) for folder, state in states if state is not None]
 
     def opened(self, attempt_id: str) -> tuple[str, ...] | None:
-        """Return the ids, in the library, of what an attempt recorded; None while it is not there."""
+        """Return the library ids of an attempt's recordings; None until they are in the library."""
         return self._opened.get(attempt_id)
 
     def start(self, request: RecordingRequest) -> str:
         """Begin an attempt and return its id; raise ``Conflict`` while another one is under way."""
         with self._mutex:
-            under_way = next((one for one in self.all() if one.state.phase in LIVE), None)
+            under_way = next((attempt for attempt in self.all() if attempt.state.phase in LIVE), None)
             if under_way is not None:
                 raise Conflict(
-                    f"{under_way.state.what} is being recorded already: only one recording can be made at a"
-                    " time. Wait until it is saved, or stop it."
+                    f"{under_way.state.what} is being recorded already. Only one recording can be made at a"
+                    " time: wait until it is saved, or stop it."
                 )
             attempt_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
             folder = self._folder / attempt_id
@@ -112,7 +112,7 @@ class Attempts:
 
     def _begin(self, folder: Path, request: RecordingRequest) -> None:
         folder.mkdir(mode=0o700, parents=True)
-        if not write_state(folder, State("preparing", what(request), request.seconds)):
+        if not write_state(folder, State("preparing", target_text(request), request.seconds)):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         # With the usual folder for temporary files: recorders lock each other out there.
         self._processes[folder.name] = WorkerProcess(
@@ -124,12 +124,12 @@ class Attempts:
         )
 
     def stop(self, attempt_id: str) -> None:
-        """Stop and save; while it is being saved, ask whether xctrace shall be killed, and then do it."""
+        """Stop and save; while it is being saved, the first call warns, and the second one kills xctrace."""
         self._find(attempt_id)
-        self._say(attempt_id, "stop")
+        self._send(attempt_id, "stop")
 
     def discard(self, attempt_id: str) -> None:
-        """Stop it, and keep nothing of it."""
+        """Stop an attempt, and remove its recordings."""
         attempt = self._find(attempt_id)
         folder = self._folder / attempt_id
         if attempt.state.phase not in LIVE:
@@ -137,10 +137,10 @@ class Attempts:
             return
         (folder / DISCARD).touch()
         if attempt.state.phase != "saving":
-            self._say(attempt_id, "stop")
+            self._send(attempt_id, "stop")
 
     def dismiss(self, attempt_id: str) -> None:
-        """Forget what was told of an attempt that failed; what it left stays on the disk."""
+        """Close a failed attempt; a partial recording stays on the disk."""
         folder = self._folder / attempt_id
         if self._find(attempt_id).state.phase in LIVE:
             return
@@ -149,11 +149,11 @@ class Attempts:
         else:
             self._store.discard(folder)
 
-    def open_left(self, attempt_id: str) -> Recording:
-        """Add what an unfinished recording left to the library: some of it may be readable."""
+    def open_partial(self, attempt_id: str) -> Recording:
+        """Add a partial recording to the library: some of it may be readable."""
         attempt = self._find(attempt_id)
         if not attempt.state.left:
-            raise NotFound("Nothing was left of this recording.")
+            raise NotFound("This attempt left no recording.")
         recording = self._library.add_file(self._folder / attempt_id / attempt.state.left)
         self.dismiss(attempt_id)
         return recording
@@ -162,34 +162,34 @@ class Attempts:
 
     def _folders(self) -> list[Path]:
         with suppress(OSError):
-            found = (one for one in self._folder.iterdir() if _ID.fullmatch(one.name))
-            return sorted(found, reverse=True)
+            folders = (folder for folder in self._folder.iterdir() if _ID.fullmatch(folder.name))
+            return sorted(folders, reverse=True)
         return []
 
     def _find(self, attempt_id: str) -> Attempt:
-        for one in self.all():
-            if one.id == attempt_id:
-                return one
+        for attempt in self.all():
+            if attempt.id == attempt_id:
+                return attempt
         raise NotFound("This recording is over.")
 
-    def _say(self, attempt_id: str, line: str) -> None:
+    def _send(self, attempt_id: str, line: str) -> None:
         process = self._processes.get(attempt_id)
         if process is None:
-            raise Conflict("The dashboard was started anew, so the recording was stopped. It is being saved.")
+            raise Conflict("The dashboard was restarted, so the recording was stopped. It is being saved.")
         process.write_line(line)
 
     def _state(self, folder: Path) -> State | None:
         state = read_state(folder)
         if state is None or state.phase not in LIVE or self._is_alive(folder):
             return state
-        state = read_state(folder) or state  # it may have ended between the two looks
+        state = read_state(folder) or state  # it may have ended between the two checks
         if state.phase not in LIVE:
             return state
-        left = next((one.name for one in folder.glob("*.trace")), "")
-        told = (
-            "xctrace may still be at work, and what it saves will be found" if left else "nothing was saved"
+        left = next((bundle.name for bundle in folder.glob("*.trace")), "")
+        consequence = (
+            "xctrace may still be saving, and the recording will be found" if left else "nothing was saved"
         )
-        return replace(state, phase="lost", message=f"{_LOST}: {told}.", left=left)
+        return replace(state, phase="lost", message=f"{_LOST}: {consequence}.", left=left)
 
     def _is_alive(self, folder: Path) -> bool:
         process = self._processes.get(folder.name)
@@ -210,7 +210,7 @@ class Attempts:
         self._follow(attempt_id)
 
     def _follow(self, attempt_id: str) -> None:
-        """Settle what ends, also while nobody looks: what another server began, and what is lost so far."""
+        """Poll an attempt until it is settled, also without a page open and for another server's attempts."""
         folder = self._folder / attempt_id
         while not self._closing.is_set():
             with self._mutex:
@@ -218,12 +218,12 @@ class Attempts:
                 state = self._state(folder)
             if state is None or state.phase not in (*LIVE, "lost"):
                 return
-            self._closing.wait(_LOOK_SECONDS)
+            self._closing.wait(_POLL_SECONDS)
 
-    # What came of it ---------------------------------------------------------------------------------------
+    # Results -----------------------------------------------------------------------------------------------
 
     def _settle(self, folder: Path) -> None:
-        """Add what was recorded to the library; what could not be added is tried again."""
+        """Add the recordings of an attempt that is over to the library; a failure is tried again."""
         state = self._state(folder)
         if state is None or state.phase in LIVE:
             return
@@ -235,7 +235,7 @@ class Attempts:
         if not made and state.phase != "done":
             return
         try:
-            added = tuple(self._add(folder, one) for one in made)
+            added = tuple(self._add(folder, recording) for recording in made)
         except TracekitError as error:
             write_state(
                 folder, replace(state, phase="failed", message=str(error), made=(), left=made[0].name)
@@ -259,8 +259,8 @@ class Attempts:
 
 
 def _saved(folder: Path, state: State) -> Iterator[Made]:
-    """Yield what was saved to its end though nobody was there to say so."""
-    known = {one.name for one in state.made}
+    """Yield recordings that were saved completely after their worker had been killed."""
+    reported = {recording.name for recording in state.made}
     for path in sorted(folder.glob("*.trace")):
-        if path.name not in known and (path / _SAVED).exists():
+        if path.name not in reported and (path / _SAVED).exists():
             yield Made(path.name, note="The process that recorded it was killed.")

@@ -1,4 +1,4 @@
-"""What there is to record here, asked in the background: ``xctrace list`` can take a minute."""
+"""Inventory of this host for recording, taken in the background: ``xctrace list`` can take a minute."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from tracekit.xctrace.tool import require_xctrace
 from tracekit.xctrace.version import read_version
 
 _FRESH_SECONDS = 60.0
-_NO_MAC = "xctrace comes with Xcode, on a Mac."
+_NO_MAC = "Recording needs a Mac with Xcode. Reading, reports and the library work here."
 
 
 @dataclass(frozen=True)
 class HostInventory:
-    """``problem`` says why nothing can be recorded here, and ``checks`` what the doctor makes of it."""
+    """The devices and templates to choose from.
+
+    ``problem`` is the reason why recording is not possible here, ``checks`` are the doctor's findings."""
 
     problem: str = ""
     checks: tuple[Check, ...] = ()
@@ -32,8 +34,8 @@ class HostInventory:
     note: str = ""
 
 
-def look() -> HostInventory:
-    """Ask xctrace what it offers, and the doctor where there is none."""
+def take_inventory() -> HostInventory:
+    """List templates and devices by xctrace, or run the doctor's checks if there is none."""
     try:
         tool = require_xctrace()
         version = read_version(tool)
@@ -52,35 +54,37 @@ def look() -> HostInventory:
 
 
 class HostProbe:
-    """Looks when somebody asks and what is known is old; one look at a time, whoever asks."""
+    """Takes the inventory on request if the last one is old; one at a time."""
 
-    def __init__(self, look: Callable[[], HostInventory] = look) -> None:
-        self._look = look
+    def __init__(self, take: Callable[[], HostInventory] = take_inventory) -> None:
+        self._take = take
         self._mutex = threading.Lock()
-        self._found: HostInventory | None = None
-        self._looked = 0.0
-        self._looking = False
+        self._inventory: HostInventory | None = None
+        self._taken_at = 0.0
+        self._is_taking = False
 
-    def found(self, anew: bool = False) -> HostInventory | None:
-        """Return what is known, None where nothing is so far; return at once."""
+    def inventory(self, refresh: bool = False) -> HostInventory | None:
+        """Return the last inventory, None if there is none yet; return at once."""
         with self._mutex:
-            if anew or time.monotonic() - self._looked > _FRESH_SECONDS:
-                self._found = None  # devices come and go
-            if self._found is None and not self._looking:
-                self._looking = True
+            if refresh or time.monotonic() - self._taken_at > _FRESH_SECONDS:
+                self._inventory = None  # devices come and go
+            if self._inventory is None and not self._is_taking:
+                self._is_taking = True
                 threading.Thread(target=self._refresh, daemon=True).start()
-            return self._found
+            return self._inventory
 
     def _refresh(self) -> None:
         try:
-            found = self._look()
+            inventory = self._take()
         except Exception as error:  # noqa: BLE001 - the page says so and can ask again
-            found = HostInventory(problem=f"This machine could not be examined: {error}")
+            inventory = HostInventory(problem=f"This machine could not be examined: {error}")
         with self._mutex:
-            self._found, self._looked, self._looking = found, time.monotonic(), False
+            self._inventory, self._taken_at, self._is_taking = inventory, time.monotonic(), False
 
 
 def processes() -> tuple[Process, ...]:
-    """Return what runs here, apps first, each group by name."""
-    found = Mac().processes()
-    return tuple(sorted(found, key=lambda one: (one.app is None, one.name.casefold(), one.pid)))
+    """Return the processes of this machine, apps first, each group by name."""
+    running = Mac().processes()
+    return tuple(
+        sorted(running, key=lambda process: (process.app is None, process.name.casefold(), process.pid))
+    )

@@ -1,4 +1,4 @@
-"""What somebody asks for on the page, checked, and as the request that ``tracekit.xctrace`` takes."""
+"""Recording requests of the page: checked, and converted to those of ``tracekit.record``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RecordingRequest:
     """A checked request; every text is one word of a command line that no shell reads.
 
     ``target`` is a path, name or bundle identifier, or with ``pid`` the name of that process when it was
-    listed. ``device`` is an identifier, "" for this Mac. ``template`` goes before ``preset``.
+    listed. ``device`` is an identifier, "" for this Mac. ``template`` takes precedence over ``preset``.
     """
 
     kind: Kind
@@ -37,7 +37,7 @@ class RecordingRequest:
     compute_units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise ``UsageError`` for what makes no recording; the values come from a browser."""
+        """Raise ``UsageError`` for values that make no recording; they come from a browser."""
         if self.kind not in KINDS or (not self.template and self.preset not in PRESETS):
             raise UsageError("Choose what to record, and with which instruments.")
         for text in (self.target, self.device, self.template):
@@ -52,7 +52,7 @@ class RecordingRequest:
         if any(unit not in COMPUTE_UNITS for unit in self.compute_units):
             raise UsageError(f"The compute units are {', '.join(COMPUTE_UNITS)}.")
         if self.compute_units and self.kind != "launch":
-            raise UsageError("Compute units are told to an app when it is started: choose to launch it.")
+            raise UsageError("Compute units are set when an app is started: choose to start it.")
 
     def request(self, folder: Path, min_free_bytes: int) -> RecordRequest:
         """Return the request of recordings that go into ``folder``."""
@@ -70,25 +70,25 @@ class RecordingRequest:
         )
 
     def check_process(self, processes: Sequence[Process]) -> None:
-        """Raise ``UsageError`` where the process that was chosen has ended, be its number in use again."""
+        """Raise ``UsageError`` if the chosen process has ended, even if its pid is in use again."""
         if (
             self.pid
             and processes
-            and (self.pid, self.target) not in {(one.pid, one.name) for one in processes}
+            and (self.pid, self.target) not in {(process.pid, process.name) for process in processes}
         ):
             raise UsageError(f"{self.target} (pid {self.pid}) has ended. Start it, and choose it again.")
 
 
-def what(wanted: RecordingRequest) -> str:
-    """Return the target in a few words."""
-    if wanted.kind == "all":
+def target_text(request: RecordingRequest) -> str:
+    """Return the target of a request in a few words."""
+    if request.kind == "all":
         return "all processes"
-    return f"{wanted.target} (pid {wanted.pid})" if wanted.pid else wanted.target
+    return f"{request.target} (pid {request.pid})" if request.pid else request.target
 
 
 def _check_word(text: object) -> None:
     if not isinstance(text, str) or len(text) > _LONGEST_TEXT or not text.isprintable():
-        raise UsageError("A name is too long, or holds what no name does.")
+        raise UsageError("A name is too long, or contains characters that no name has.")
     if text.startswith("-"):
         raise UsageError(f"'{text}': a name that begins with a dash would be taken for an option.")
 
@@ -115,7 +115,7 @@ _ON_THE_PAGE = (
 
 
 def on_the_page(sentence: str) -> str:
-    """Return a sentence that names options of the command line in the words of the page."""
+    """Return a sentence with the page's words instead of command-line options."""
     for option, word in _ON_THE_PAGE:
         sentence = sentence.replace(option, word)
     return sentence

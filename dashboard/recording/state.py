@@ -1,4 +1,4 @@
-"""How an attempt to record stands: a file in its folder that its process writes, and any server reads."""
+"""State of a recording attempt: a file in its folder that its worker writes and any server reads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, Literal, TypeAlias
 Phase: TypeAlias = Literal["preparing", "recording", "saving", "done", "failed", "discarded", "lost"]
 LIVE: tuple[Phase, ...] = ("preparing", "recording", "saving")
 LOCK, DISCARD = "lock", "discard"
-"""Held while the process of an attempt lives; there when the attempt is not to be kept."""
+"""The lock is held while the worker of an attempt runs; the other file exists if the attempt is discarded."""
 _FILE, _NEW = "state.json", "state.json.new"
 _MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Made:
-    """A recording that can be read: its name in the attempt's folder, and what its reader should know."""
+    """A readable recording: its name in the attempt's folder, and a note for its reader."""
 
     name: str
     compute_units: str = ""
@@ -28,10 +28,10 @@ class Made:
 
 @dataclass(frozen=True)
 class State:
-    """``began`` and ``insist_until`` are seconds since the epoch, 0 where it is not so far.
+    """The state of an attempt; ``began`` and ``insist_until`` are seconds since the epoch, 0 for not yet.
 
-    ``message`` says why nothing, or not all, was recorded, and ``command`` what may recover ``left``, the
-    bundle of an unfinished recording. "lost" is what a process left that was ended from outside.
+    ``message`` is the reason of a failure, ``command`` may recover ``left``, the bundle of an unfinished
+    recording. In the phase "lost", the worker was killed.
     """
 
     phase: Phase
@@ -51,7 +51,7 @@ class State:
 
 
 def write_state(folder: Path, state: State) -> bool:
-    """Replace the state; False where the disk does not take it, which is no reason to lose a recording."""
+    """Replace the state, and return False if the disk is full, which must not end a recording."""
     new = folder / _NEW
     try:
         new.write_text(json.dumps(asdict(state)), "utf-8", "replace")
@@ -64,22 +64,22 @@ def write_state(folder: Path, state: State) -> bool:
 
 
 def read_state(folder: Path) -> State | None:
-    """Return the state; None for a folder without one: its recordings are in the library."""
+    """Return the state; None for a folder without a state, whose recordings are in the library."""
     try:
         with (folder / _FILE).open("rb") as file:
-            found: dict[str, Any] = json.loads(file.read(_MOST_BYTES))
-        return State(**{**found, "made": tuple(Made(**one) for one in found["made"])})
+            values: dict[str, Any] = json.loads(file.read(_MOST_BYTES))
+        return State(**{**values, "made": tuple(Made(**made) for made in values["made"])})
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 def being_saved(recorded: Path) -> list[str]:
-    """Return what is still being recorded or saved below the folder of all attempts."""
-    found = (read_state(one) for one in sorted(recorded.glob("*")))
-    return [state.what for state in found if state is not None and state.phase in LIVE]
+    """Return the targets that are still being recorded or saved below the folder of all attempts."""
+    states = (read_state(folder) for folder in sorted(recorded.glob("*")))
+    return [state.what for state in states if state is not None and state.phase in LIVE]
 
 
 def forget_state(folder: Path) -> None:
-    """Remove the state: all that it tells is told."""
+    """Remove the state of an attempt that is over."""
     with suppress(OSError):
         os.unlink(folder / _FILE)  # noqa: PTH108

@@ -1,4 +1,4 @@
-"""What the compare page is made of, and what can be downloaded of it."""
+"""The parts of the compare page, and the downloads of a comparison."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dashboard.jobs.workers import compare as worker
 from dashboard.library.library import Library
 from dashboard.routes.files import file_stem
 from dashboard.routes.markup import tree
-from dashboard.routes.views import kept
+from dashboard.routes.views import cacheable
 
 _FILES = {
     "html": (worker.HTML, "text/html"),
     "markdown": (worker.MARKDOWN, "text/markdown"),
     "json": (worker.JSON, "application/json"),
 }
-_LONGEST_STEM = 60
+_MAX_STEM_LENGTH = 60
 
 
 def register(server: Flask, library: Library) -> None:
@@ -26,9 +26,9 @@ def register(server: Flask, library: Library) -> None:
 
     @server.get("/api/compare/<base>/<new>/sections")
     def comparison_sections(base: str, new: str) -> Response:
-        """Answer with the sections as trees in the order of the page."""
-        found = json.loads(library.comparisons.path(base, new, worker.SECTIONS).read_text("utf-8"))
-        return kept(jsonify([tree(markup) for markup in found.values()]))
+        """Return the sections as trees in the order of the page."""
+        sections = json.loads(library.comparisons.path(base, new, worker.SECTIONS).read_text("utf-8"))
+        return cacheable(jsonify([tree(markup) for markup in sections.values()]))
 
     @server.get("/compare/<base>/<new>/download/<name>")
     def comparison_file(base: str, new: str, name: str) -> Response:
@@ -36,10 +36,12 @@ def register(server: Flask, library: Library) -> None:
             raise NotFound(f"There is no such download; there are {', '.join(_FILES)}.")
         file, media_type = _FILES[name]
         path = library.comparisons.path(base, new, file)
-        stems = (file_stem(library.recording(one).name)[:_LONGEST_STEM] for one in (base, new))
-        shown = f"{'-and-'.join(stems)}.{file}"
-        response = send_file(path, media_type, as_attachment=True, download_name=shown)
-        response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"  # never in our origin
+        names = (library.recording(recording_id).name for recording_id in (base, new))
+        file_name = f"{'-and-'.join(file_stem(name)[:_MAX_STEM_LENGTH] for name in names)}.{file}"
+        response = send_file(path, media_type, as_attachment=True, download_name=file_name)
+        response.headers["Content-Security-Policy"] = (
+            "sandbox; default-src 'none'"  # no access to the dashboard
+        )
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Cache-Control"] = "private, no-cache"
         return response

@@ -1,4 +1,4 @@
-"""What can be downloaded of a recording."""
+"""Downloads of a recording: reports, tables, profiles."""
 
 from __future__ import annotations
 
@@ -6,48 +6,53 @@ import re
 
 from flask import Flask, Response, request, send_file
 
-from dashboard.error_responses import answer, sentence_of
+from dashboard.error_responses import error_response, sentence_of
 from dashboard.jobs.downloads import Busy, DownloadFailed
 from dashboard.jobs.formats import chosen
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
 
 _UNFIT = re.compile(r"[^\w.+-]+")
-_LONGEST_NAME = 100
+_MAX_NAME_LENGTH = 100
 _RETRY_SECONDS = 10
 
 
 def register(server: Flask, library: Library) -> None:
     """Add ``/recordings/<id>/download/<format>``, with ``?redact=1`` where the format can.
 
-    ``process=PID`` goes with it for a recording of all processes: the one that is kept.
+    For a recording of all processes, ``process=PID`` names the process to keep.
     """
 
     @server.get("/recordings/<recording>/download/<name>")
     def download(recording: str, name: str) -> Response:
         redact = _is_yes("redact")
-        what = chosen(name, redact)
+        file_format = chosen(name, redact)
         process = request.args.get("process", "") if redact else ""
         stem = file_stem(library.recording(recording).name)
         try:
-            path = library.downloads.path(recording, what, redact, process)
+            path = library.downloads.path(recording, file_format, redact, process)
         except Busy as error:
-            refused = answer(503, sentence_of(error))
+            refused = error_response(503, sentence_of(error))
             refused.headers["Retry-After"] = str(_RETRY_SECONDS)
             return refused
         except DownloadFailed as error:
-            return answer(422, sentence_of(error))
+            return error_response(422, sentence_of(error))
         response = send_file(
-            path, what.media_type, as_attachment=True, download_name=what.file_name(stem, redact, process)
+            path,
+            file_format.media_type,
+            as_attachment=True,
+            download_name=file_format.file_name(stem, redact, process),
         )
-        response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"  # never in our origin
+        response.headers["Content-Security-Policy"] = (
+            "sandbox; default-src 'none'"  # no access to the dashboard
+        )
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Cache-Control"] = "private, no-cache"
         return response
 
 
 def _is_yes(option: str) -> bool:
-    """Return a switch of the address; what is neither 1 nor 0 is refused, lest a file be less than asked."""
+    """Return a switch of the address; refuse values other than 1 and 0, lest a file be left unredacted."""
     value = request.args.get(option, "0")
     if value not in ("0", "1"):
         raise UsageError(f"{option} is 1 or 0.")
@@ -55,5 +60,5 @@ def _is_yes(option: str) -> bool:
 
 
 def file_stem(name: str) -> str:
-    """Return a recording's name as a file's: no folder, nothing that a system or a shell takes amiss."""
-    return _UNFIT.sub("-", name).strip("-. ")[:_LONGEST_NAME] or "recording"
+    """Return a file name for a recording, without folders and characters special to a system or shell."""
+    return _UNFIT.sub("-", name).strip("-. ")[:_MAX_NAME_LENGTH] or "recording"

@@ -1,6 +1,6 @@
-"""Markup of the report as a tree, of which a browser makes elements without reading markup.
+"""The report's markup as a tree, from which the browser builds elements without parsing markup.
 
-Dash components would be the other way; a page of some 1,500 of them takes Dash more than a second to show.
+The alternative, Dash components, is too slow: Dash takes more than a second for a page of some 1,500.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ _ATTRIBUTES = frozenset(
 def tree(markup: str) -> Tree:
     """Return markup of ``tracekit.report.html`` as a tree.
 
-    Pictures, scripts, and whatever else such a section has no need of are left out; text stays text.
+    Only the listed elements and attributes are kept, so no picture and no script; text stays text.
     """
     return _children(lxml_html.fragment_fromstring(markup, create_parent="div"))
 
 
 def _children(element: etree._Element) -> Tree:
-    found: Tree = [element.text] if element.text else []
+    nodes: Tree = [element.text] if element.text else []
     for child in element:
         if isinstance(child.tag, str) and child.tag in _ELEMENTS:
-            kept = {str(name): str(value) for name, value in child.attrib.items() if _is_known(str(name))}
-            found.append((child.tag, kept, _children(child)))
+            pairs = ((str(name), str(value)) for name, value in child.attrib.items())
+            attributes = {name: value for name, value in pairs if _is_allowed(name)}
+            nodes.append((child.tag, attributes, _children(child)))
         if child.tail:
-            found.append(child.tail)
-    return found
+            nodes.append(child.tail)
+    return nodes
 
 
-def _is_known(attribute: str) -> bool:
+def _is_allowed(attribute: str) -> bool:
     return attribute in _ATTRIBUTES or attribute.startswith("aria-")

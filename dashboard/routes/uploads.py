@@ -1,11 +1,11 @@
-"""Uploads in slices: begin, put one slice after the other, finish; after a break, from where it stopped.
+"""Uploads in slices: begin, put the slices in order, finish. An interrupted upload continues at its offset.
 
 POST   /api/uploads              {"name", "size_bytes"} or {"name", "files": [{"path", "size_bytes"}]}
                                  → 201 {"id", "slice_bytes"}
 GET    /api/uploads              → {"uploads": [{"id", "name", "size_bytes", "offset", "idle_seconds"}]}
-HEAD   /api/uploads/<id>         → Upload-Offset: how much is here
-PUT    /api/uploads/<id>         Upload-Offset: where the body belongs → 204 or 409, with Upload-Offset
-POST   /api/uploads/<id>/finish  {"sha256"}, which may be left out → 200 {"recording", "address"}
+HEAD   /api/uploads/<id>         → Upload-Offset: the number of bytes received
+PUT    /api/uploads/<id>         Upload-Offset: the position of the body → 204 or 409, with Upload-Offset
+POST   /api/uploads/<id>/finish  {"sha256"} (optional) → 200 {"recording", "address"}
 DELETE /api/uploads/<id>         → 204
 """
 
@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from flask import Flask, Response, jsonify, request
 
-from dashboard.error_responses import answer, sentence_of
+from dashboard.error_responses import error_response, sentence_of
 from dashboard.errors import Conflict
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
@@ -31,23 +31,23 @@ def register(server: Flask, library: Library) -> None:
 
     @server.post("/api/uploads")
     def begin() -> tuple[Response, int]:
-        asked = _object()
-        name = _text(asked, "name")
-        if "files" in asked:
-            upload = uploads.begin(name, files=_files(asked["files"]))
+        body = _json_object()
+        name = _text(body, "name")
+        if "files" in body:
+            upload = uploads.begin(name, files=_files(body["files"]))
         else:
-            upload = uploads.begin(name, _count(asked, "size_bytes"))
+            upload = uploads.begin(name, _count(body, "size_bytes"))
         return jsonify(id=upload, slice_bytes=SLICE_BYTES), 201
 
     @server.get("/api/uploads")
     def unfinished() -> Response:
-        listed = jsonify(uploads=[asdict(one) for one in uploads.unfinished()])
-        listed.headers["Cache-Control"] = "no-store"
-        return listed
+        response = jsonify(uploads=[asdict(upload) for upload in uploads.unfinished()])
+        response.headers["Cache-Control"] = "no-store"
+        return response
 
     @server.get("/api/uploads/<upload>")  # and with it HEAD
-    def how_far(upload: str) -> Response:
-        return _here(uploads.offset(upload))
+    def progress(upload: str) -> Response:
+        return _offset_response(uploads.offset(upload))
 
     @server.put("/api/uploads/<upload>")
     def put(upload: str) -> Response:
@@ -55,16 +55,16 @@ def register(server: Flask, library: Library) -> None:
         if offset is None or length is None:
             raise UsageError(f"A slice comes with the headers {OFFSET} and Content-Length.")
         try:
-            return _here(uploads.append(upload, offset, request.stream, length))
+            return _offset_response(uploads.append(upload, offset, request.stream, length))
         except Conflict as conflict:
-            refused = answer(409, sentence_of(conflict))
+            refused = error_response(409, sentence_of(conflict))
             refused.headers[OFFSET] = str(uploads.offset(upload))
             return refused
 
     @server.post("/api/uploads/<upload>/finish")
     def finish(upload: str) -> Response:
-        asked = _object()
-        sha256 = _text(asked, "sha256") if "sha256" in asked else ""
+        body = _json_object()
+        sha256 = _text(body, "sha256") if "sha256" in body else ""
         recording = uploads.finish(upload, sha256)
         return jsonify(recording=recording.id, address=f"/recordings/{recording.id}")
 
@@ -74,26 +74,26 @@ def register(server: Flask, library: Library) -> None:
         return Response(status=204)
 
 
-def _here(offset: int) -> Response:
+def _offset_response(offset: int) -> Response:
     return Response(status=204, headers={OFFSET: str(offset), "Cache-Control": "no-store"})
 
 
-def _object() -> dict[str, Any]:
-    found = request.get_json(silent=True)
-    if not isinstance(found, dict):
-        raise UsageError("This address takes a JSON object.")
-    return cast(dict[str, Any], found)
+def _json_object() -> dict[str, Any]:
+    body = request.get_json(silent=True)
+    if not isinstance(body, dict):
+        raise UsageError("This address expects a JSON object.")
+    return cast(dict[str, Any], body)
 
 
-def _text(asked: dict[str, Any], key: str) -> str:
-    value = asked.get(key)
+def _text(body: dict[str, Any], key: str) -> str:
+    value = body.get(key)
     if not isinstance(value, str):
         raise UsageError(f"{key} must be a text.")
     return value
 
 
-def _count(asked: dict[str, Any], key: str) -> int:
-    value = asked.get(key)
+def _count(body: dict[str, Any], key: str) -> int:
+    value = body.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise UsageError(f"{key} must be a whole number, zero or more.")
     return value
@@ -104,6 +104,6 @@ def _whole(text: str | None) -> int | None:
 
 
 def _files(value: Any) -> list[tuple[str, int]]:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(file, dict) for file in value):
         raise UsageError("files must be a list of objects with path and size_bytes.")
-    return [(_text(one, "path"), _count(one, "size_bytes")) for one in value]
+    return [(_text(file, "path"), _count(file, "size_bytes")) for file in value]

@@ -1,4 +1,4 @@
-"""What the trace page draws from, and the modules that draw it."""
+"""The data of the trace page, and the report's modules that draw it."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ def register(server: Flask, library: Library) -> None:
 
     @server.get("/api/recordings/<recording>/view")
     def view(recording: str) -> Response:
-        """Answer with the block that lies compressed in the library; the browser inflates it."""
+        """Return the block as the library stores it, compressed; the browser inflates it."""
         response = send_file(library.view_path(recording), "application/octet-stream", conditional=True)
         response.headers["Content-Encoding"] = "gzip"
-        return kept(response)
+        return cacheable(response)
 
     @server.get("/api/alive")
     def alive() -> Response:
         return Response(status=204, headers={"Cache-Control": "no-store"})
 
     @server.get("/api/recordings/<recording>/sections")
-    def sections(recording: str) -> Response:
-        """Answer with the report's sections, which need no view, as trees in the order of the page."""
-        found = json.loads(library.sections_path(recording).read_text("utf-8"))
-        return kept(jsonify([tree(markup) for markup in found.values()]))
+    def report_sections(recording: str) -> Response:
+        """Return the report's sections, which need no view, as trees in the order of the page."""
+        sections = json.loads(library.sections_path(recording).read_text("utf-8"))
+        return cacheable(jsonify([tree(markup) for markup in sections.values()]))
 
     @server.get("/report-assets/<name>")
     def report_asset(name: str) -> Response:
         if name not in _report_assets():
             abort(404)
         text = files("tracekit.report").joinpath("assets", name).read_bytes()
-        return kept(Response(text, mimetype=_TYPES[name.rpartition(".")[2]]))
+        return cacheable(Response(text, mimetype=_TYPES[name.rpartition(".")[2]]))
 
 
-def kept(response: Response) -> Response:
-    """Let the browser keep an answer, and ask by its ETag whether it still holds."""
+def cacheable(response: Response) -> Response:
+    """Let the browser cache a response, and revalidate it by its ETag."""
     response.headers["Cache-Control"] = "private, no-cache"
     response.add_etag()
     response.make_conditional(request)
@@ -53,4 +53,4 @@ def kept(response: Response) -> Response:
 @cache
 def _report_assets() -> frozenset[str]:
     folder = files("tracekit.report").joinpath("assets")
-    return frozenset(one.name for one in folder.iterdir() if one.name.rpartition(".")[2] in _TYPES)
+    return frozenset(file.name for file in folder.iterdir() if file.name.rpartition(".")[2] in _TYPES)

@@ -1,9 +1,9 @@
-"""``python -m dashboard.jobs.workers.record <folder>``: record, and say in the folder's state how it stands.
+"""``python -m dashboard.jobs.workers.record <folder>``: record, and report in the folder's state file.
 
 The server writes one line of JSON (``{"request": …, "min_free_bytes": …}``) to standard input and keeps it
-open. Each further line asks to stop; its end, which is the server's, does so too: what was recorded is
-saved in any case, and the next server finds it. This process leads a session of its own, so that an
-interrupt meant for the server does not reach it; one that is meant for it stops and saves as well.
+open. Each further line requests a stop, and so does the end of the input, which is the server's end: the
+recording is saved in any case, and the next server finds it. This process leads a session of its own, so that
+Ctrl-C in the server's terminal does not reach it; a signal sent to it stops and saves as well.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from filelock import FileLock
 import tracekit
 from dashboard.errors import Conflict
 from dashboard.library.store import acquired_lock
-from dashboard.recording.request import RecordingRequest, on_the_page, what
+from dashboard.recording.request import RecordingRequest, on_the_page, target_text
 from dashboard.recording.state import DISCARD, LOCK, Made, State, write_state
 from tracekit.errors import TracekitError
 from tracekit.record.signals import StopRequests, signals_request_stop
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _LOCK_SECONDS = 5.0
 _WRITE_SECONDS = 10.0
 _ENDING: dict[StopReason, str] = {
-    "disk": "The disk is nearly full: it was stopped early.",
-    "overdue": "xctrace did not stop at its time limit: it was told to.",
+    "disk": "The disk is nearly full, so the recording was stopped early.",
+    "overdue": "xctrace did not stop at its time limit, so it was stopped.",
 }
 
 
@@ -49,11 +49,11 @@ class Attempt:
 
     def __init__(self, folder: Path, request: RecordingRequest, min_free_bytes: int) -> None:
         self._folder, self._request, self._min_free_bytes = folder, request, min_free_bytes
-        self._state = State("preparing", what(request), request.seconds)
+        self._state = State("preparing", target_text(request), request.seconds)
         self.requests = StopRequests()
 
     def run(self) -> None:
-        """Record; whatever comes of it is in the state, and nothing is raised."""
+        """Record, with the result in the state; raises nothing."""
         try:
             with signals_request_stop(self.requests):
                 self._record_all()
@@ -65,10 +65,10 @@ class Attempt:
         if (self._folder / DISCARD).exists():
             for path in (*self._folder.glob("*.trace"), *self._folder.glob("*.recording.json")):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-            self._tell(phase="discarded", made=(), left="")
+            self._update(phase="discarded", made=(), left="")
         until = time.monotonic() + _WRITE_SECONDS
         while not write_state(self._folder, self._state) and time.monotonic() < until:
-            time.sleep(0.5)  # what removes something to make room needs a moment
+            time.sleep(0.5)  # making room on the disk takes a moment
 
     def _record_all(self) -> None:
         from tracekit.record.request import plan_recordings
@@ -76,7 +76,7 @@ class Attempt:
         from tracekit.xctrace.tool import require_xctrace
         from tracekit.xctrace.version import read_version
 
-        self._tell()
+        self._update()
         tool = require_xctrace()
         version = read_version(tool)
         self._request.check_process(Mac().processes() if self._request.pid else ())
@@ -85,9 +85,9 @@ class Attempt:
         )
         for number, job in enumerate(jobs, 1):
             if self.requests.count:
-                self._stopped_before(number, len(jobs))
+                self._skip_from(number, len(jobs))
                 return
-            self._tell(
+            self._update(
                 phase="preparing",
                 number=number,
                 count=len(jobs),
@@ -97,14 +97,14 @@ class Attempt:
                 note="",
             )
             self._record(job, tool, version)
-        self._tell(phase="failed" if self._state.message else "done")
+        self._update(phase="failed" if self._state.message else "done")
 
-    def _stopped_before(self, number: int, count: int) -> None:
+    def _skip_from(self, number: int, count: int) -> None:
         left_out = "nothing was recorded" if number == 1 else f"{count - number + 1} of {count} were not made"
-        self._tell(phase="failed", message=f"{self._state.message} It was stopped: {left_out}.".strip())
+        self._update(phase="failed", message=f"{self._state.message} It was stopped: {left_out}.".strip())
 
     def _record(self, job: PlannedRecording, tool: Xctrace, version: Version) -> None:
-        """Record once; of several, one that fails does not keep the next from being made."""
+        """Make one recording; a failure does not prevent the next one."""
         from tracekit.record.journal import write_journal
         from tracekit.record.messages import recording_error
         from tracekit.record.session import record
@@ -117,21 +117,21 @@ class Attempt:
         result = recording.result
         if result.usable and not (result.state == "empty" and result.failure):
             made = Made(recording.bundle.name, job.compute_units, _note(recording))
-            self._tell(made=(*self._state.made, made))
+            self._update(made=(*self._state.made, made))
             return
         self._explain(recording_error(recording, tool))
         if recording.bundle.exists():
-            self._tell(left=recording.bundle.name)
+            self._update(left=recording.bundle.name)
 
-    # What goes on ------------------------------------------------------------------------------------------
+    # Progress ----------------------------------------------------------------------------------------------
 
-    def _tell(self, **changes: Any) -> None:
+    def _update(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
         write_state(self._folder, self._state)
 
     def _fail(self, error: Exception) -> None:
         self._explain(error)
-        self._tell(phase="failed")
+        self._update(phase="failed")
 
     def _explain(self, error: Exception) -> None:
         lines: list[str] = []
@@ -141,34 +141,34 @@ class Attempt:
             text = f"The recording failed: {error.strerror or error}."
         else:
             text = (
-                f"The recording failed in a way that was not foreseen ({type(error).__name__}). The file"
-                f" recorder.log in {self._folder} says where."
+                f"The recording failed because of an error in tracekit ({type(error).__name__}). The file"
+                f" recorder.log in {self._folder} has the details."
             )
         text = text.replace(f"{self._folder}/", "")
         before = self._state.message
-        self._tell(message=f"{before} {text}".strip(), command="\n".join(lines) or self._state.command)
+        self._update(message=f"{before} {text}".strip(), command="\n".join(lines) or self._state.command)
 
     def on_recording(self) -> None:
         """See ``RecordingListener``."""
-        self._tell(phase="recording", began=time.time(), note="")
+        self._update(phase="recording", began=time.time(), note="")
 
     def on_saving(self, reason: StopReason) -> None:
         """See ``RecordingListener``."""
-        self._tell(phase="saving", began=time.time(), note=_ENDING.get(reason, ""))
+        self._update(phase="saving", began=time.time(), note=_ENDING.get(reason, ""))
 
     def on_no_output(self) -> None:
         """See ``RecordingListener``."""
-        self._tell(note="xctrace was started, and has said nothing yet.")
+        self._update(note="xctrace was started, but has not reported that it records.")
 
     def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None:
         """See ``RecordingListener``."""
         del saving, seconds
         if size_bytes != self._state.size_bytes:
-            self._tell(size_bytes=size_bytes)
+            self._update(size_bytes=size_bytes)
 
     def on_stop_while_saving(self, seconds: float) -> None:
         """See ``RecordingListener``."""
-        self._tell(insist_until=time.time() + seconds)
+        self._update(insist_until=time.time() + seconds)
 
 
 def _note(recording: RecordingAttempt) -> str:
@@ -177,8 +177,8 @@ def _note(recording: RecordingAttempt) -> str:
     return " ".join(on_the_page(saved_message(recording)).split("\n")[1:])
 
 
-def _heed(lines: IO[bytes], requests: StopRequests) -> None:
-    """Ask to stop at every line; at the end, too, unless somebody has: a further request could kill."""
+def _request_stops(lines: IO[bytes], requests: StopRequests) -> None:
+    """Request a stop at every line, and at the end if there was none: a second request could kill xctrace."""
     while lines.readline():
         requests.request()
     if not requests.count:
@@ -186,7 +186,7 @@ def _heed(lines: IO[bytes], requests: StopRequests) -> None:
 
 
 def _lock(path: Path) -> FileLock:
-    """Hold the lock; a server that looks whether somebody holds it is in the way for a moment."""
+    """Acquire the lock; a server that tests it holds it for a moment."""
     until = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
@@ -198,16 +198,16 @@ def _lock(path: Path) -> FileLock:
 
 
 def main(folder: Path) -> None:
-    """Make the attempt that standard input asks for."""
+    """Make the attempt whose request is on standard input."""
     lines = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - unbuffered: nothing to lock at the end
     task = json.loads(lines.readline())
     request = task["request"]
     request["compute_units"] = tuple(request["compute_units"])
-    held = _lock(folder / LOCK)
+    lock = _lock(folder / LOCK)
     attempt = Attempt(folder, RecordingRequest(**request), task["min_free_bytes"])
-    threading.Thread(target=_heed, args=(lines, attempt.requests), daemon=True).start()
+    threading.Thread(target=_request_stops, args=(lines, attempt.requests), daemon=True).start()
     attempt.run()
-    held.release()
+    lock.release()
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from tracekit.record import failures
         ({"target": "--output"}, "taken for an option"),
         ({"device": "-x"}, "taken for an option"),
         ({"template": "-x"}, "taken for an option"),
-        ({"target": "a\0b"}, "holds what no name does"),
+        ({"target": "a\0b"}, "contains characters that no name has"),
         ({"target": "x" * 1001}, "too long"),
         ({"target": ["x"]}, "too long, or"),
         ({"target": " "}, "Choose or name"),
@@ -36,7 +36,7 @@ from tracekit.record import failures
         ({"seconds": True}, "must be a number"),
         ({"kind": "shell"}, "Choose what to record"),
         ({"preset": "all of it"}, "Choose what to record"),
-        ({"compute_units": ("all",)}, "choose to launch it"),
+        ({"compute_units": ("all",)}, "choose to start it"),
         ({"kind": "launch", "compute_units": ("gpu",)}, "The compute units are all, "),
     ],
 )
@@ -65,24 +65,24 @@ def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: FakeXctra
 def test_the_machine_is_asked_once_and_in_the_background() -> None:
     looks: list[int] = []
 
-    def look() -> host.HostInventory:
+    def take() -> host.HostInventory:
         looks.append(1)
         time.sleep(0.3)
         return host.HostInventory(version="26.0")
 
-    probe = host.HostProbe(look)
+    probe = host.HostProbe(take)
     began = time.monotonic()
-    assert [probe.found() for _ in range(5)] == [None] * 5
+    assert [probe.inventory() for _ in range(5)] == [None] * 5
     assert time.monotonic() - began < 0.2
-    wait_for(lambda: probe.found() == host.HostInventory(version="26.0"))
+    wait_for(lambda: probe.inventory() == host.HostInventory(version="26.0"))
     assert looks == [1]
-    probe.found(anew=True)
-    wait_for(lambda: probe.found() is not None)
+    probe.inventory(refresh=True)
+    wait_for(lambda: probe.inventory() is not None)
     assert looks == [1, 1]
 
 
 def test_what_this_xctrace_offers(xctrace: FakeXctrace) -> None:
-    examination = host.look()
+    examination = host.take_inventory()
     assert examination.problem == ""
     assert examination.version == "26.0 (17C529), of Xcode 26"
     assert "Core ML" in examination.templates
@@ -94,9 +94,10 @@ def test_where_there_is_no_xctrace_the_doctor_is_heard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    examination = host.look()
+    examination = host.take_inventory()
     assert (
         "it comes with Xcode, on a Mac." in examination.problem
-        or examination.problem == "xctrace comes with Xcode, on a Mac."
+        or examination.problem
+        == "Recording needs a Mac with Xcode. Reading, reports and the library work here."
     )
     assert [check.name for check in examination.checks][:3] == ["tracekit", "readers", "system"]

@@ -285,7 +285,7 @@ def test_a_full_disk_leaves_what_there_is(library: Library, desk: Attempts, xctr
     state = until(desk, attempt, "failed")
     assert "The disk is full." in state.message
     assert state.left.startswith("SampleApp-")
-    recording = desk.open_left(attempt)
+    recording = desk.open_partial(attempt)
     assert library.recording(recording.id).name == state.left
     assert desk.all() == []
 
@@ -366,6 +366,6 @@ def test_what_failed_is_told_after_a_restart_until_somebody_has_read_it(
 
 @pytest.mark.parametrize("name", ["0" * 32, "../../catalog.sqlite3", "", "20260101-000000-00000000"])
 def test_an_attempt_that_is_none(desk: Attempts, name: str) -> None:
-    for act in (desk.stop, desk.discard, desk.dismiss, desk.open_left):
+    for act in (desk.stop, desk.discard, desk.dismiss, desk.open_partial):
         with pytest.raises(NotFound):
             act(name)

@@ -271,7 +271,7 @@ def test_an_unforeseen_error_is_a_sentence_and_its_details_stay_here(
     monkeypatch.setattr(tab.library, "view_path", broken)
     answer = tab.get("/api/recordings/x/view", headers=HOST)
     assert answer.status_code == 500
-    assert answer.get_json()["error"].startswith("Something went wrong")
+    assert answer.get_json()["error"].startswith("The dashboard failed")
     assert "secret detail" in caplog.text
 
 
@@ -292,7 +292,7 @@ def test_an_error_in_a_callback_is_a_sentence_on_the_page(
         "changedPropIds": ["address.pathname"],
     }
     answer = tab.post(CALLBACK, headers=OURS, json=headers)
-    assert "Something went wrong" in body_of(answer)
+    assert "The dashboard failed" in body_of(answer)
     assert "secret detail" not in body_of(answer) and "Traceback" not in body_of(answer)
     assert "secret detail" in caplog.text
 

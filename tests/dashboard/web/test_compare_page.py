@@ -144,7 +144,7 @@ def test_a_comparison_that_is_not_ready(
         (recording(NEW, name="After", state="waiting"), "NEW, After is not ready yet: waiting.", True),
         (
             recording(NEW, name="After", state="reading", stage="opening", progress=0.5),
-            "NEW, After is not ready yet: opening, 50 %. They are compared as soon as it is.",
+            "NEW, After is not ready yet: opening, 50 %. The comparison begins as soon as it is.",
             True,
         ),
         (

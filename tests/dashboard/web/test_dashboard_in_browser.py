@@ -182,7 +182,7 @@ def test_edit_search_tag_delete_and_undo(running: Running, tab: Any) -> None:
     tab.get_by_role("button", name="Save").click()
     tab.locator("#library tbody tr", has_text="since the update").wait_for()
     tab.locator("#library-search").fill("nothing like it")
-    tab.get_by_text("No recording fits the search.").wait_for()
+    tab.get_by_text("No recording matches the search.").wait_for()
     tab.locator("#library-search").fill("speech")
     rows.first.wait_for()
     tab.locator("#library-search").fill("")
@@ -203,8 +203,8 @@ def test_edit_search_tag_delete_and_undo(running: Running, tab: Any) -> None:
     tab.once("dialog", lambda dialog: (requests.append(dialog.message), dialog.dismiss()))
     tab.get_by_role("button", name="Delete for good: Speech").click()
     assert requests == [
-        "Delete for good? This cannot be undone. What was read of “Speech” is removed. "
-        "The file itself stays where it is."
+        "Delete for good? This cannot be undone. The analysis of “Speech” is removed. "
+        "The file itself stays in its place."
     ]
     assert rows.count() == 1
     tab.once("dialog", lambda dialog: dialog.accept())
@@ -259,7 +259,7 @@ def test_what_is_typed_and_focused_stays_while_the_list_changes(idle: tuple[str,
 def test_an_empty_library_is_told_from_an_empty_search(idle: tuple[str, Library], tab: Any) -> None:
     opened(tab, idle[0], ".empty")
     tab.locator("#library-search").fill("nothing")
-    tab.get_by_text("No recording fits the search.").wait_for()
+    tab.get_by_text("No recording matches the search.").wait_for()
     tab.locator("#library-search").fill("")
     tab.get_by_text("No recording yet.").wait_for()
 

@@ -87,7 +87,10 @@ def test_a_dashboard_that_ends_says_what_it_is_saving(
     tab.goto("about:blank")
     started.process.send_signal(signal.SIGINT)
     started.process.wait(20)
-    assert "SampleApp (pid 4215) is being saved; the next start of the dashboard has it." in started.log()
+    assert (
+        "The recording of SampleApp (pid 4215) is being saved. The next start of the dashboard adds it."
+        in started.log()
+    )
     for _ in range(200):
         if not xctrace.running():
             return
@@ -156,7 +159,7 @@ def test_what_runs_is_listed_anew(running: Running, tab: Any, xctrace: FakeXctra
     opened(tab, f"{running().base}record", FORM)
     choose_app(tab)
     xctrace.configure(processes=[{"pid": 5, "path": "/bin/newcomer"}])
-    tab.get_by_role("button", name="List anew").click()
+    tab.get_by_role("button", name="Refresh").click()
     tab.get_by_text("newcomer (pid 5)").wait_for(state="attached", timeout=PATIENCE_MS)
     assert tab.locator(PROCESS).input_value() == ""
     tab.locator(FORM).click()  # what was chosen before is no longer
@@ -262,7 +265,7 @@ def test_who_insists_is_warned_first(running: Running, tab: Any, xctrace: FakeXc
     begin(tab, running().base)
     recording(tab).click()
     tab.get_by_role("button", name="Stop saving …").click()
-    tab.get_by_text("what is killed now can be lost").wait_for(timeout=PATIENCE_MS)
+    tab.get_by_text("killing it now can lose the recording").wait_for(timeout=PATIENCE_MS)
     pictures(tab, "record-insist")
     tab.get_by_role("button", name="Kill xctrace").click()
     tab.get_by_text("xctrace was killed while it saved, as you insisted").wait_for(timeout=PATIENCE_MS)
@@ -289,7 +292,7 @@ def test_without_xctrace_the_page_says_what_to_do(
     tab.get_by_text("Looking for xctrace").wait_for(timeout=PATIENCE_MS)
     tab.locator("#record-form h2").wait_for(timeout=PATIENCE_MS)
     assert tab.get_by_text("Last looked at").inner_text() != before
-    assert tab.locator("#record").inner_text().count("What tracekit doctor says") == 1
+    assert tab.locator("#record").inner_text().count("Checks by tracekit doctor") == 1
     assert tab.locator("#record-form tbody .problem").count() >= 1
     tab.get_by_role("link", name="add it to the library").click()
     tab.locator("#upload .drop").wait_for(timeout=PATIENCE_MS)
@@ -312,7 +315,7 @@ def test_nothing_stands_in_the_way_of_assistive_technology(
     tab.get_by_role("button", name="Start an app or program").click()
     tab.locator("#record-app").wait_for()
     check(tab, axe)
-    tab.get_by_role("button", name="What runs").click()
+    tab.get_by_role("button", name="A running process").click()
     choose_app(tab)
     tab.locator(FORM).click()
     recording(tab)

@@ -152,7 +152,7 @@ def test_counters_are_summed_over_engines() -> None:
 def test_without_windows_there_is_nothing_to_draw() -> None:
     assert figures.latency_figure([]) is None
     assert figures.counter_figure([window(0, 1)]) is None
-    assert "No window was found" in text_of(figures.distributions([]))
+    assert "No window has a length" in text_of(figures.distributions([]))
     assert len(figures.distributions([window(0, 1)])) == 1
 
 
@@ -211,9 +211,9 @@ def test_the_deleted_can_be_had_back_and_not_opened() -> None:
     ("filtered", "deleted", "message"),
     [
         (False, False, "No recording yet."),
-        (True, False, "No recording fits"),
+        (True, False, "No recording matches"),
         (False, True, "Nothing was deleted."),
-        (True, True, "No recording fits"),
+        (True, True, "No recording matches"),
     ],
 )
 def test_without_a_recording_the_page_says_why(filtered: bool, deleted: bool, message: str) -> None:
@@ -222,7 +222,7 @@ def test_without_a_recording_the_page_says_why(filtered: bool, deleted: bool, me
 
 def test_the_first_offer_is_to_read_a_file_where_it_lies() -> None:
     text = text_of(library.library_page())
-    assert text.index("tracekit dashboard MyApp.trace") < text.index("drop it here")
+    assert text.index("tracekit dashboard MyApp.trace") < text.index("drop one here")
 
 
 @pytest.mark.parametrize(
@@ -255,14 +255,14 @@ def test_a_recording_that_was_deleted_meanwhile_is_not_edited() -> None:
 @pytest.mark.parametrize(
     ("query", "query_"),
     [
-        ("", library.Asked()),
-        ("?q=a+b%26&tag=slow", library.Asked("a b&", "slow")),
-        ("?deleted=1&chosen=ab.cd", library.Asked("", "", True, ("ab", "cd"))),
-        ("?nonsense", library.Asked()),
+        ("", library.LibraryQuery()),
+        ("?q=a+b%26&tag=slow", library.LibraryQuery("a b&", "slow")),
+        ("?deleted=1&chosen=ab.cd", library.LibraryQuery("", "", True, ("ab", "cd"))),
+        ("?nonsense", library.LibraryQuery()),
     ],
 )
-def test_the_address_says_what_is_shown(query: str, query_: library.Asked) -> None:
-    assert library.asked(query) == query_
+def test_the_address_says_what_is_shown(query: str, query_: library.LibraryQuery) -> None:
+    assert library.parse_query(query) == query_
 
 
 def test_before_a_recording_is_gone_for_good_it_is_said_what_goes() -> None:
@@ -278,12 +278,12 @@ def test_before_a_recording_is_gone_for_good_it_is_said_what_goes() -> None:
         recorded=["c" * 32],
     )
     losses = re.findall(
-        r"What was read of .file. is|What was uploaded as .sent.|no other copy",
+        r"The analysis of .file. is|The upload .sent. and|no other copy",
         json.dumps(plain(table), ensure_ascii=False),
     )
     assert [loss.replace("“", "").replace("”", "") for loss in losses] == [
-        "What was read of file is",
-        "What was uploaded as sent",
+        "The analysis of file is",
+        "The upload sent and",
         "no other copy",
     ]
     assert "recorded here" in text_of(table)

@@ -11,7 +11,7 @@ import pytest
 from dash import html
 from test_pages import text_of
 
-from dashboard.callbacks.record import may_record, wanted
+from dashboard.callbacks.record import may_record, request_of
 from dashboard.pages import record, record_form
 from dashboard.pages.frame import frame
 from dashboard.recording.attempts import Attempt
@@ -86,7 +86,7 @@ def test_processes_of_this_mac_and_those_of_a_simulator_apart() -> None:
         none,
         ("b (pid 77)", "77 b", False),
     ]
-    assert options(record_form.process_select(both, "elsewhere")) == [("Nothing runs there", "", False)]
+    assert options(record_form.process_select(both, "elsewhere")) == [("No processes", "", False)]
 
 
 def test_presets_come_before_templates() -> None:
@@ -129,7 +129,7 @@ def test_the_form_has_every_choice() -> None:
     ],
 )  # fmt: skip
 def test_the_fields_make_a_request(fields: tuple[Any, ...], made: RecordingRequest) -> None:
-    assert wanted(*fields) == made
+    assert request_of(*fields) == made
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_the_fields_make_a_request(fields: tuple[Any, ...], made: RecordingReque
 )
 def test_fields_that_make_none(fields: tuple[Any, ...], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        wanted(*fields)
+        request_of(*fields)
 
 
 # What it says ---------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_which_of_several_is_being_recorded() -> None:
 
 def test_who_asks_again_is_warned_before_anything_is_killed() -> None:
     (card,) = record.under_way([Attempt("x", replace(STATE, phase="saving", insist_until=1.0))])
-    assert "what is killed now can be lost" in text_of(card)
+    assert "killing it now can lose the recording" in text_of(card)
     assert "Kill xctrace" in text_of(card)
 
 
@@ -208,7 +208,7 @@ def test_without_xctrace_the_doctor_speaks_and_another_way_is_named() -> None:
     assert "not foundSelect one:sudo xcode-select" in text
     assert "devices" not in text
     assert "add it to the library" in text
-    assert text.count("What tracekit doctor says") == 1 and "Last looked" not in text
+    assert text.count("Checks by tracekit doctor") == 1 and "Last looked" not in text
     assert acts(page) == ["look"]
 
 

@@ -18,7 +18,7 @@ from dashboard_support import ROOT, Running, free_port
 
 from dashboard import server
 from dashboard.command import dashboard_command
-from dashboard.server import FIRST_PORT, address, listening, other_addresses, own_numbers
+from dashboard.server import FIRST_PORT, address, ip_addresses, listening, other_addresses
 from dashboard.settings import Settings, default_folder
 from tracekit.cli import main
 from tracekit.errors import UsageError
@@ -59,7 +59,7 @@ def test_another_name_needs_the_token_too(tmp_path: Path) -> None:
 
 
 def test_the_numbers_of_this_machine_are_printed_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "own_numbers", lambda: ["192.168.1.2", "fd00::1"])
+    monkeypatch.setattr(server, "ip_addresses", lambda: ["192.168.1.2", "fd00::1"])
     for host, number in (("0.0.0.0", "192.168.1.2"), ("::", "[fd00::1]")):
         settings = Settings(Path(), host=host, port=5, token="abc")
         assert other_addresses(settings, "/x") == [f"http://{number}:5/x?token=abc"]
@@ -67,7 +67,7 @@ def test_the_numbers_of_this_machine_are_printed_too(monkeypatch: pytest.MonkeyP
 
 
 def test_no_number_of_this_machine_is_its_own_alone() -> None:
-    assert [number for number in own_numbers() if ipaddress.ip_address(number).is_loopback] == []
+    assert [number for number in ip_addresses() if ipaddress.ip_address(number).is_loopback] == []
 
 
 def test_what_is_said_at_the_start(running: Running, tmp_path: Path) -> None:
