@@ -1,4 +1,4 @@
-"""Where the code of a recording lies: made-up binaries, and an address for every call on a stack."""
+"""The address space of a recording: made-up binaries, and an address for every call on a stack."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Frame:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two frames the same frame of a stack."""
+        """The identity of a frame: two frames with equal keys are the same frame of a stack."""
         return self.symbol, self.binary.name if self.binary else None, self.address
 
 

@@ -1,4 +1,4 @@
-"""Thread roots, and what an app does beside its model: user interface, drawing, input and output."""
+"""Thread roots, and the work of an app beside its model: user interface, drawing, input and output."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ UI_STRIPPED = work(
     SampleApp ?12
     """,
 )
-"""An app without symbols: the frames of the system still tell that this is the user interface."""
+"""An app without symbols: the frames of the system still identify the user interface."""
 JIT_CODE = work(
     "OTHER",
     None,
@@ -182,7 +182,7 @@ METAL_COMPLETION = work(
     IOGPU IOGPUMetalCommandBufferStorageDealloc
     """,
 )
-"""On com.Metal.CompletionQueueDispatch: nothing in it says whether a picture or a model was completed."""
+"""On com.Metal.CompletionQueueDispatch: its frames do not show whether a picture or a model was completed."""
 
 LOAD_AUDIO = work(
     "OTHER",
@@ -253,7 +253,7 @@ SHOW_ANSWER = work(
     libswiftCore.dylib swift_retain
     """,
 )
-"""What an app does around a language model that another process runs."""
+"""The work of an app around a language model that another process runs."""
 NO_SYMBOLS = work(
     "UNKNOWN",
     None,
@@ -264,6 +264,6 @@ NO_SYMBOLS = work(
     - ?33
     """,
 )
-"""A thread of which nothing is known, not even its images."""
+"""A thread without any information, not even its images."""
 NO_STACK = Work("UNKNOWN", None, None)
 """The sampler missed: the row has a weight and a sentinel instead of a stack."""

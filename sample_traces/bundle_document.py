@@ -1,4 +1,4 @@
-"""The document around a bundle's runs: `form.template`, and the small files that list what there is."""
+"""The document around a bundle's runs: `form.template`, and the small files that list its content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NEWER = "This document was saved by a newer version of Instruments."
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What is known of a recording as a whole; `more` overrides any field of XRRunInfo by Apple's name."""
+    """The facts about a recording as a whole; `more` overrides any field of XRRunInfo by Apple's name."""
 
     instruments: str = "26.0 (17C529)"
     template: str = "Time Profiler"
@@ -63,7 +63,7 @@ class RunInfo:
 
 @dataclass(frozen=True)
 class SharedCache:
-    """A shared cache; an image in it lies at an offset, which is the key that processes list."""
+    """A shared cache; the key of an image is its offset in the cache, and processes list these keys."""
 
     uuid: UUID
     images: dict[int, Loaded]
@@ -89,7 +89,7 @@ class AddressSpace:
 
 @dataclass(frozen=True)
 class RunDocument:
-    """What `form.template` holds of one run."""
+    """The content of `form.template` for one run."""
 
     number: int
     info: RunInfo
@@ -106,7 +106,7 @@ def form_template(runs: list[RunDocument], symbols: bool = True) -> bytes:
     """Return the document; without symbols it has no lists of images."""
     next_number = max((run.number for run in runs), default=0) + 1
     data: dict[Any, Any] = {run.number: Mutable(_run(run)) for run in reversed(runs)}
-    # The list's own entry stands among the runs, under a name instead of a number.
+    # The list's own entry is among the runs, under a name instead of a number.
     data["XRRunListAllRunsDataKey"] = Mutable({"XRNextRunNumberKey": next_number})
     run_list = {
         "$0": Mutable([run.number for run in runs]),
@@ -238,7 +238,7 @@ def _process(process: Process) -> dict[str, Any]:
 
 
 def _thread(thread: Thread) -> Object:
-    """Return a thread under the name that Instruments shows: what it is, its own, or its process's."""
+    """Return a thread under the name that Instruments shows: Main Thread, its own name, or its process's."""
     shown = "Main Thread" if thread.main else thread.name or thread.process.name
     fields = {"pid": thread.process.pid, "tid": thread.tid, "preferredName": shown, "coreValueSignature": 0}
     return Object("XRThread", fields)
@@ -305,7 +305,7 @@ def _persistent_symbols(space: AddressSpace) -> Object:
 
 
 def tables_plist(run: int, tables: list[Table]) -> bytes:
-    """Return the list of stores, each once for those who read and once for those who write it."""
+    """Return the list of stores, each once for its reading and once for its writing side."""
     details = [
         {"storeSubpath": f"run{run}/core/stores/indexed-store-{index}", "side": side, "spec": table.spec()}
         for side in (0, 1)
@@ -352,7 +352,7 @@ def exposed_table_info(info: RunInfo, tables: list[Table], settings: dict[str, A
 
 
 def open_creq(tables: Iterable[Table], tags: dict[str, str]) -> bytes:
-    """Return what a reader must know, which names each engineering type as exports do."""
+    """Return the requirements for a reader, which name each engineering type as exports do."""
     tables = list(tables)
     types = sorted({column.type for table in tables for column in table.columns} & tags.keys())
     required = {
@@ -369,7 +369,7 @@ def manifest(paths: list[str], compressed: bool) -> bytes:
 
 
 def images_of(runs: list[RunDocument]) -> dict[UUID, Image]:
-    """Return every image that some run has loaded."""
+    """Return every image that is loaded in any run."""
     spaces = [space for run in runs for space in run.address_spaces]
     loaded = [image for run in runs for image in run.kernel]
     loaded += [image for space in spaces for image in space.loaded or ()]

@@ -1,4 +1,4 @@
-"""Binaries of a bundle: the symbols found in each, and where a process had loaded it."""
+"""Binaries of a bundle: the symbols of each, and the addresses at which a process loaded it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 ALWAYS = (0, 2**63 - 1)
-"""Mach time of an image's loading and unloading when it stays all the time."""
+"""Mach time of loading and unloading for an image that stays loaded all the time."""
 
 _CPU_TYPES = {"arm64": (0x100000C, 0), "arm64e": (0x100000C, 2), "x86_64": (0x1000007, 3)}
 _NONE = 0xFFFFFFFF
@@ -26,7 +26,7 @@ _KERNEL_CACHE = UUID(bytes=bytes(range(16)))
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment; in an image the first begins at 0, at runtime it lies somewhere."""
+    """A segment; in an image the first begins at 0, at runtime at any address."""
 
     name: str
     address: int
@@ -105,7 +105,7 @@ class Loaded:
 def process_signature(
     pid: int, loaded: Iterable[Loaded], cache: UUID = _NO_UUID, cache_base: int = 0
 ) -> bytes:
-    """Return the list of images of a process, and which shared cache it has where."""
+    """Return the list of images of a process, with its shared cache and the cache's address."""
     return _signature((pid, 0), list(loaded), (cache, cache_base), _NO_UUID)
 
 
@@ -148,7 +148,7 @@ def _padded(data: bytes) -> bytes:
 
 
 class _Strings:
-    """Zero-terminated strings, each once; 0 is the first and stands for none."""
+    """Zero-terminated strings, each once; offset 0, the first, means none."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -221,7 +221,7 @@ def _line(line: Line, strings: _Strings) -> bytes:
 
 
 def _by_name(symbols: list[Symbol], name: Callable[[Symbol], str], position: int) -> bytes:
-    """Return where the record of each named symbol is, by name, as a distance back from the entry itself."""
+    """Return the position of each named symbol's record, by name, as a distance back from the entry."""
     named = sorted((name(symbol).encode(), index) for index, symbol in enumerate(symbols) if name(symbol))
     places = (position + 4 * entry - 24 * index for entry, (_, index) in enumerate(named))
     return b"".join(struct.pack("<I", place) for place in places)

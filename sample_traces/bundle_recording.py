@@ -24,9 +24,9 @@ _BLOCK_SIZE = 0x800
 """Small, so that even this much data fills several blocks."""
 _CACHE_BASE = 0x180000000
 _CACHE_DATA = 0x70000000
-"""How far behind its text the data of an image in the shared cache lies."""
+"""Distance from the text to the data of an image in the shared cache."""
 _FUNCTION_SIZE = 0x100
-"""No function of a recording is shorter, and no call in it lies further inside."""
+"""No function of a recording is shorter, and no call in it is at a larger offset."""
 _PAGE = 0x4000
 _NEW_YEAR_2026_NOON = 1_767_268_800.0
 _PROFILE_ATTRIBUTES = {
@@ -61,7 +61,7 @@ def bundle(recording: Recording) -> Files:
 
 
 def _info(recording: Recording) -> RunInfo:
-    """Return what the XML's table of contents says too."""
+    """Return the same facts as the XML's table of contents."""
     platform = recording.platform
     note = Mutable([{"Notes": "Synthetic: written by a program, not recorded"}])
     return RunInfo(
@@ -93,7 +93,7 @@ def _row(sample: Sample, thread: Thread) -> tuple[Any, ...]:
 
 
 def _images(recording: Recording) -> list[Loaded]:
-    """Return the binaries of all stacks, where they lie, each with the functions that were seen in it."""
+    """Return the binaries of all stacks at their addresses, each with the functions that stacks hit in it."""
     functions: dict[Binary, dict[int, Frame]] = defaultdict(dict)
     for sample in recording.samples:
         for frame in sample.frames or ():
@@ -140,7 +140,7 @@ def _names(symbol: str) -> tuple[str, str]:
     """Return a function's name for the linker and for display.
 
     As in real archives, C has both and mangled C++ only the former. Where the mangled name is not known, the
-    name for display stands in for it.
+    name for display is used instead.
     """
     if re.fullmatch(r"(?!0x)\w+", symbol):
         return f"_{symbol}", symbol

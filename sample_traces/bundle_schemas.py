@@ -1,4 +1,4 @@
-"""Columns of the tables that samples and tests use most, and what exports call their types."""
+"""Columns of the tables that samples and tests use most, and the names of their types in exports."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ TOPOLOGIES = {
     "XRTD64_CC32_R_TypeID": (6, {TIME: 64, DURATION: 64, CATEGORY1: 32, CATEGORY2: 32}),
     "XRT64_CC32_R_TypeID": (7, {TIME: 64, CATEGORY1: 32, CATEGORY2: 32}),
 }
-"""Name → number of the field type, and what it packs with how many bits, lowest first."""
+"""Name → number of the field type, and the packed fields with their bits, lowest first."""
 
 _WIDE = (
     "CycleWeight DiskSizeInBytes Duration DurationOnCPU DurationWaiting EventsPerSecond FramesPerSecond "
@@ -130,7 +130,7 @@ class Table:
     # Descriptions -----------------------------------------------------------------------------------------
 
     def spec(self) -> Object:
-        """Return what identifies the table: its schema and attributes."""
+        """Return the identity of the table: its schema and attributes."""
         return Object(
             "XRAnalysisCoreTableSpec",
             {

@@ -1,4 +1,4 @@
-"""What the rows of a run refer to: strings, arrays of integers, engineering types, each stored once."""
+"""The interned values of a run: strings, arrays of integers, engineering types, each stored once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import struct
 from keyed_archive import Mutable, Object, archive
 
 BLOCK_SIZE = 0x100000
-"""What Instruments uses; a smaller one makes several blocks out of little data."""
+"""The size that Instruments uses; a smaller one makes several blocks out of little data."""
 
 _FIRST_STRINGS = (
     "",

@@ -1,6 +1,6 @@
-"""What may stand in a cell of a bundle's table, and how it becomes an integer of the row.
+"""The values of a cell of a bundle's table, and their encoding as an integer of the row.
 
-A value decides its own form and a column's type only the width, so that a test can put anything anywhere:
+A value decides its own encoding and a column's type only the width, so that a test can put anything anywhere:
 
     int, bool        as they are                      float         fixed point, as percentages and rates are
     str              index into the run's strings     None          no value: all bits set
@@ -24,7 +24,7 @@ NO_VALUE_32 = 0xFFFFFFFF
 NO_VALUE_64 = 0xFFFFFFFFFFFFFFFF
 FIXED_POINT_ZERO = 2**63 - 1
 DEVICE_SESSION = "TODO"
-"""What real recordings name every session of a device."""
+"""The name of every session of a device in real recordings."""
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,13 @@ class ThreadName:
 
 @dataclass(frozen=True)
 class Raw:
-    """An integer that is stored as it stands."""
+    """An integer that is stored unchanged."""
 
     value: int
 
 
 def encode(value: Any, bits: int, to: Uniquing) -> int:
-    """Return the integer that stands for a value in `bits` bits, after storing what it refers to."""
+    """Return the integer that encodes a value in `bits` bits, after storing the values that it refers to."""
     match value:
         case None:
             return (1 << bits) - 1

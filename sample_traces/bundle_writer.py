@@ -93,7 +93,7 @@ class Issue:
 
 
 class RunWriter:
-    """One run: its tables, and what they refer to."""
+    """One run: its tables, and the values that they refer to."""
 
     def __init__(self, number: int, info: RunInfo, block_size: int) -> None:
         self.number = number
@@ -116,7 +116,7 @@ class RunWriter:
         return table
 
     def process_tables(self) -> None:
-        """Add process-info and thread-info with what is declared, as recordings since Xcode 16 begin."""
+        """Add process-info and thread-info with the declared names, as recordings since Xcode 16 begin."""
         self.table(
             "process-info",
             PROCESS_INFO,
@@ -239,7 +239,7 @@ _ISSUE_SCHEMA = """
     CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB);
 """
 _LIBRARY_VERSION = slice(96, 100)
-"""Where the header of a database names the SQLite that wrote it."""
+"""Position in a database's header of the version of SQLite that wrote it."""
 
 
 def issue_store(issues: list[Issue]) -> bytes:

@@ -1,6 +1,6 @@
-"""What Core ML and the engines below it do: loading, and predicting on the new and on the old path.
+"""The work of Core ML and of the engines below it: loading, and predicting on the new and on the old path.
 
-Symbols that public stacks show are spelt as there; what lies between them is made up to look alike.
+Symbols that public stacks show are written as there; the frames between them are made up to look alike.
 """
 # ruff: noqa: E501  a symbol is one line, however long
 
@@ -116,7 +116,7 @@ E5RT_QUEUE = f"""
     Espresso ?1
     Espresso E5RT::AsyncTask::SafeExecuteTask()
 """
-"""A worker of com.apple.e5rt.concurrentExecutionQueue: no prediction frame tells whose work it does."""
+"""A worker of com.apple.e5rt.concurrentExecutionQueue: no prediction frame shows the call it works for."""
 _E5_CALL = """
     CoreML -[MLModel predictionFromFeatures:error:]
     CoreML -[MLDelegateModel predictionFromFeatures:options:error:]
@@ -429,7 +429,7 @@ NN_ELEMENTWISE = work(
     role="caller",
 )
 
-# The thread that only says "this process opened the ANE" --------------------------------------------------
+# The thread that only shows that this process opened the ANE --------------------------------------------------
 
 
 def ane_services_thread(thread_start: str, run_loop: str) -> Work:

@@ -1,6 +1,6 @@
-"""What instruments beside the sampler report about a recording: spans, signposts, states.
+"""The reports of instruments beside the sampler about a recording: spans, signposts, states.
 
-All of it is taken from the timeline that was played. A `Span` keeps what its row shows and what it means.
+All of it is taken from the timeline that was played. A `Span` keeps the content of its row and its meaning.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Span:
     """Everything behind start and duration."""
     model: str = ""
     pid: int = -1
-    """As far as a reader can know it."""
+    """-1 where the table does not name a process."""
     depth: int = 0
-    own: bool = True
-    """Whether the app caused it; in the table of a system-wide instrument nothing says so."""
+    by_app: bool = True
+    """True for work of the app; the table of a system-wide instrument does not show it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Signpost:
 
 @dataclass(frozen=True)
 class ThreadState:
-    """What the scheduler did with a thread for a while."""
+    """A state of a thread in the scheduler, from a start to an end."""
 
     lane: Lane
     start_ns: int
@@ -98,7 +98,7 @@ def thread_states(recording: Recording, *lanes: Lane) -> list[ThreadState]:
     """Return when threads ran and when they were blocked, without gaps, exactly as they were played.
 
     A thread runs from before its sample at a tick until after it; a span of `Recording.span` that was
-    played as blocked lies inside one blocked state.
+    played as blocked is inside one blocked state.
     """
     states = [state for lane in lanes for state in _states(recording, lane)]
     return sorted(states, key=lambda state: (state.start_ns, state.lane.tid))

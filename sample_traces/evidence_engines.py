@@ -23,8 +23,8 @@ _PHASES = {"Prediction": "execute", "AneInference": "execute", "Compile": "compi
 # The Neural Engine ----------------------------------------------------------------------------------------
 
 
-def ane_span(table: str, span: tuple[int, int], model: str, label: str, *, own: bool = True) -> Span:
-    """Return a row whose label says what was done; the table is system-wide and knows no process."""
+def ane_span(table: str, span: tuple[int, int], model: str, label: str, *, by_app: bool = True) -> Span:
+    """Return a row whose label names the work; the table is system-wide and names no process."""
     phase = next(phase for word, phase in _PHASES.items() if label.endswith(word))
     cells = (
         named("ane-event-name", "Apple Neural Engine"),
@@ -33,13 +33,13 @@ def ane_span(table: str, span: tuple[int, int], model: str, label: str, *, own: 
         named("gpu-state", "Active"),
         number_cell("render-buffer-depth", 0),
     )
-    return Span(table, *span, "ANE", phase, cells, model, own=own)
+    return Span(table, *span, "ANE", phase, cells, model, by_app=by_app)
 
 
 def foreign_span(table: str, start_ns: int, about_ns: int) -> Span:
     """Return a row of a model that another process runs."""
     span = on_clock(start_ns), on_clock(start_ns + about_ns)
-    return ane_span(table, span, FOREIGN_MODEL, compiled_model(FOREIGN_MODEL, "Prediction"), own=False)
+    return ane_span(table, span, FOREIGN_MODEL, compiled_model(FOREIGN_MODEL, "Prediction"), by_app=False)
 
 
 def ane_spans(recording: Recording, table: str, label: Callable[[EngineWork], str]) -> list[Span]:
@@ -113,7 +113,7 @@ _MODEL = "org.example.fm.synthetic_300m"
 
 
 def loading_span(span: tuple[int, int], asset: str, before: str, after: str) -> Span:
-    """Return a row of a loading; its table has no target, so nothing says which process it was for."""
+    """Return a row of a loading; its table has no target and does not show the process it was for."""
     cells = (
         named("string", made_up_uuid(f"loading {asset} {before}")),
         named("string", f"{_MODEL}.{asset}"),
@@ -126,7 +126,7 @@ def loading_span(span: tuple[int, int], asset: str, before: str, after: str) -> 
 
 
 def answer_span(recording: Recording, span: tuple[int, int], turn: int, *, error: str = "") -> Span:
-    """Return a row of a model's turn: every text in it that a user could have written says SECRETPROMPT."""
+    """Return a row of a model's turn: every text that a user could have written contains SECRETPROMPT."""
     texts = (
         made_up_uuid(f"turn {turn}"),
         f"Request {turn}",

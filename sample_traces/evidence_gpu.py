@@ -26,7 +26,7 @@ _EXECUTABLE = 0x10F5A4470
 
 @dataclass
 class GpuTimeline:
-    """What the GPU did, taken from a recording; command buffers are numbered as they are used."""
+    """The work of the GPU in a recording; command buffers are numbered in order of use."""
 
     recording: Recording
     next_command_buffer: int = 0xA7_1000
@@ -49,8 +49,8 @@ class GpuTimeline:
     def _model(self, work: EngineWork, turn: int) -> list[Span]:
         """Return one command buffer: two graphs of MPS, two kicks of the GPU, one more nested in the first.
 
-        In every second call the kicks overlap; else a little time lies between them, into which the second
-        graph reaches.
+        In every second call the kicks overlap; otherwise there is a little time between them, into which the
+        second graph reaches.
         """
         length = work.end_ns - work.start_ns
         buffer = self._command_buffer()
@@ -141,7 +141,7 @@ class GpuTimeline:
             hex_cell("metal-command-buffer-id", buffer + 8),
             number_cell("uint64", submission),
         )
-        return Span(METAL, *span, *meaning, cells, pid=pid, depth=depth, own=client != _WINDOW_SERVER)
+        return Span(METAL, *span, *meaning, cells, pid=pid, depth=depth, by_app=client != _WINDOW_SERVER)
 
     def _command_buffer(self) -> int:
         self.next_command_buffer += 0x10

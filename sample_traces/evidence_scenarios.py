@@ -243,7 +243,7 @@ def counters_cumulative_macos26() -> Files:
 
 
 def foundation_models_macos27() -> Files:
-    """An app that asks the system's language model, which runs in another process: three turns, one fails."""
+    """An app that uses the system's language model in another process: three turns, one fails."""
     recording = Recording("foundation-models-macos27", p.XCODE_27_MACOS_27, pid=2207)
     main = recording.lane("Main Thread", app.MAIN_THREAD_26)
     asking = recording.lane(None, app.SERIAL_QUEUE)

@@ -1,6 +1,6 @@
 """The truth about a recording's tables of evidence, counted from the timeline that was played.
 
-README.md says what each field means.
+README.md explains each field.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _LEVELS = {"Nominal": 0, "Fair": 1, "Serious": 2, "Critical": 3, "Idle": 0, "Act
 
 
 class EvidenceTruth:
-    """What a reader of the tables of evidence must find, as further fields of a recording's truth."""
+    """The expected reading of the evidence tables, as further fields of a recording's truth."""
 
     def __init__(self, recording: Recording, evidence: Evidence) -> None:
         self._recording = recording
         self._evidence = evidence
         self._spans = in_order(evidence.spans)
         self._executed = [span for span in self._spans if span.phase == "execute" and span.depth == 0]
-        self._prepared = [span for span in self._spans if span.phase in {"load", "compile"} and span.own]
+        self._prepared = [span for span in self._spans if span.phase in {"load", "compile"} and span.by_app]
 
     def fields(self) -> JsonObject:
         evidence, fields = self._evidence, {}
@@ -59,8 +59,8 @@ class EvidenceTruth:
 
     def _measured(self, inference: Inference) -> JsonObject:
         engines = sorted({span.engine for span in self._executed})
-        own = [span for span in self._executed if span.own and span.model in {inference.label, ""}]
-        foreign = [span for span in self._executed if span.engine == "ANE" and not span.own]
+        app_spans = [span for span in self._executed if span.by_app and span.model in {inference.label, ""}]
+        foreign = [span for span in self._executed if span.engine == "ANE" and not span.by_app]
         work = sorted(
             (work.start_ns, work.engine)
             for work in self._recording.engine_work
@@ -68,7 +68,7 @@ class EvidenceTruth:
         )
         measured: JsonObject = {
             "busy_ns": {
-                engine: _inside(inference, [span for span in own if span.engine == engine])
+                engine: _inside(inference, [span for span in app_spans if span.engine == engine])
                 for engine in engines
             },
             "foreign_ns": _inside(inference, foreign),

@@ -47,7 +47,7 @@ def check(generated: dict[Path, bytes], out_dir: Path) -> int:
 def same(path: Path, content: bytes) -> bool:
     """Return whether a file has this content; databases are compared by their rows.
 
-    Each version of SQLite may lay out a database in its own way.
+    Versions of SQLite may lay out the same rows differently.
     """
     on_disk = path.read_bytes()
     if on_disk == content or path.suffix != ".storedata":

@@ -2,8 +2,8 @@
 
     {"$top": {"root": UID(1)}, "$objects": ["$null", {"NS.keys": [UID(2)], …, "$class": UID(4)}, …]}
 
-What stands in a collection is always an object of its own. A field of a class may hold a number directly, as
-`encodeInt:` writes it, or refer to one, as `encodeObject:` does; `Boxed` asks for the latter.
+An element of a collection is always an object of its own. A field of a class may hold a number directly, as
+`encodeInt:` writes it, or refer to one, as `encodeObject:` does; `Boxed` requests the latter.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Date:
 
 
 NULL = Object("NSNull")
-"""The value that says "nothing" inside a collection; None is a nil reference."""
+"""The null value inside a collection; None is a nil reference."""
 
 
 def int_keyed(entries: dict[int, Any]) -> Object:
@@ -103,7 +103,7 @@ class _Archiver:
         self._alive: list[Any] = []  # an id may come again once its object is gone
 
     def field(self, value: Any) -> Any:
-        """Return what stands in a field of a class: numbers directly, all else by reference."""
+        """Return the content of a field of a class: numbers directly, everything else by reference."""
         return value if isinstance(value, bool | int | float) else self.reference(value)
 
     def reference(self, value: Any) -> plistlib.UID:

@@ -1,6 +1,6 @@
-"""How a stack is written down here, and what it can prove.
+"""The notation of a stack in this folder, and the engine and phase that it proves.
 
-Calls stand in calling order, root first, as `Binary symbol`, because that reads as a story; an export lists
+Calls are in calling order, root first, as `Binary symbol`, because that reads as a story; an export lists
 them leaf first. `?1` is a function without a symbol, binary `-` an address in no known image,
 `@ File.swift:7` a source line, `[inlined]` a call that the compiler folded into its caller.
 
@@ -10,7 +10,7 @@ Engines and phases follow one convention:
 * kernels of BNNS, BLAS and Espresso on the CPU are `execute`;
 * binding, copying and casting is `copy` of the RUNTIME, waiting for a stream its `wait`;
   other Core ML frames are RUNTIME without a phase;
-* under `MLLoader` and `rebuildPlan:` all is `load`, of the engine whose marker stands next to the leaf;
+* under `MLLoader` and `rebuildPlan:` all is `load`, of the engine whose marker is next to the leaf;
 * Metal without an ML ancestor is GRAPHICS; the app and its user interface are OTHER.
 """
 

@@ -1,4 +1,4 @@
-"""Which Instruments wrote a recording, on which system: the differences between versions, in one place."""
+"""Versions of Instruments and systems: the differences between their recordings, in one place."""
 
 from __future__ import annotations
 

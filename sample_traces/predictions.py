@@ -1,4 +1,4 @@
-"""What an app does with a model: its calls around a prediction, and a prediction on each engine and path."""
+"""An app's use of a model: its calls around a prediction, and a prediction on each engine and path."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Inference:
 
 @dataclass(frozen=True)
 class EngineWork:
-    """What one engine did for a prediction call; of the CPU, the kernels that its thread ran."""
+    """The work of one engine for a prediction call; for the CPU, the kernels that its thread ran."""
 
     engine: Literal["ANE", "GPU", "CPU"]
     start_ns: int
@@ -88,7 +88,7 @@ class Lane:
         return self._root + self._prediction_call
 
     def on(self, work: Work, ticks: int = 1, *, weight_ms: int = 1) -> None:
-        """Run on the CPU and be seen at every tick; a heavier sample stands for ticks before it as well."""
+        """Run on the CPU, sampled at every tick; a heavier sample includes the ticks before it."""
         self.tick += weight_ms - 1
         for _ in range(ticks):
             self._recording.sample(self, work, self._stack(work), weight_ms)

@@ -239,7 +239,7 @@ def cpu_profile_ane_macos26() -> Files:
 
 
 def kperf_samples_macos26() -> Files:
-    """The raw samples of kperf: addresses without symbols, so no engine can be told."""
+    """The raw samples of kperf: addresses without symbols, so no engine can be determined."""
     recording = Recording("kperf-samples-macos26", p.XCODE_26_4_MACOS_26, table="time-sample", symbols=False)
     main = recording.lane("Main Thread", app.MAIN_THREAD_26)
     caller = recording.lane(None, app.SERIAL_QUEUE + TRANSCRIBER, encode("SpeechEncoder"))
@@ -281,7 +281,7 @@ def text_addresses_ios16() -> Files:
 
 
 def back_to_back_macos15() -> Files:
-    """A loop of short predictions: stacks alone cannot tell where one ends and the next begins."""
+    """A loop of short predictions: stacks alone do not separate one from the next."""
     recording = Recording("back-to-back-macos15", p.XCODE_16_4_MACOS_15, process="SampleTool", pid=1530)
     main = recording.lane("Main Thread", app.COMMAND_LINE, benchmark_step("SequenceTagger"))
     worker = recording.lane(None, ml.E5RT_QUEUE)

@@ -1,6 +1,6 @@
 """The columns of every table that is written, as (mnemonic, shown name, engineering type).
 
-README.md says which of them no public export confirms.
+README.md lists those that no public export confirms.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Contents:
         self._tables = list(_parse(tables, recording))
 
     def indexes(self, schema: str) -> list[int]:
-        """Return where the tables of a schema stand, counted from 1 as XPath does."""
+        """Return the positions of the tables of a schema, counted from 1 as XPath does."""
         return [index for index, table in enumerate(self._tables, 1) if table.schema == schema]
 
     def to_xml(self) -> str:
@@ -207,7 +207,7 @@ class Contents:
         )
 
     def _settings(self) -> Element:
-        """Return the recording settings under Apple's own misspelt tag; its free text says what this is."""
+        """Return the recording settings under Apple's misspelt tag; the free text marks it as synthetic."""
         key = _tag(
             "key", Element("value", text="Synthetic: written by a program, not recorded"), name="Notes"
         )

@@ -1,6 +1,6 @@
 """The truth about a recording, counted from the timeline that was played, never from the XML.
 
-README.md says what each field means and by which rule `stack_windows` are drawn.
+README.md explains each field, and the rule for `stack_windows`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ JsonObject = dict[str, "int | str | bool | JsonObject | list[JsonObject] | list[
 
 
 class Truth:
-    """What a reader of the recording must find."""
+    """The expected reading of the recording."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -57,7 +57,7 @@ class Truth:
         return {"samples": len(samples), "weight": weight}
 
     def _unique_stacks(self) -> int:
-        """Count distinct stacks by what tells their frames apart; without symbols, the address alone."""
+        """Count distinct stacks by the keys of their frames; without symbols, by the address alone."""
         keys = (lambda frame: frame.key) if self._recording.symbols else (lambda frame: frame.address)
         return len({tuple(map(keys, sample.frames)) for sample in self._samples if sample.frames})
 

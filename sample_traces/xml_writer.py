@@ -1,4 +1,4 @@
-"""How `xctrace export` spells a table: every value once with an `id`, afterwards as `<tag ref="…"/>`.
+"""Tables as `xctrace export` writes them: every value once with an `id`, afterwards as `<tag ref="…"/>`.
 
     <node xpath='//trace-toc[1]/run[1]/data[1]/table[11]'><schema name="time-profile">…</schema><row>…</row>
     <row><sample-time id="14" fmt="00:00.059.248">59248125</sample-time><thread ref="2"/>…</row>

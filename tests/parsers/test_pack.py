@@ -1,4 +1,4 @@
-"""Packs: what goes in comes out."""
+"""Packs: the tables that were written are read back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from pack_support import INFO, LOST, TABLE, assert_equal, held, packed, read_all
+from pack_support import INFO, LOST, TABLE, assert_equal, in_memory, packed, read_all
 
 from tracekit.analysis import analyze
 from tracekit.detect import open_source
@@ -34,32 +34,32 @@ def test_every_kind_of_cell_comes_back_as_it_was(tmp_path: Path) -> None:
     empty = replace(TABLE, rows=TABLE.rows.head(0))
     none = replace(TABLE, columns=(), rows=pd.DataFrame(index=pd.RangeIndex(2)), stacks=StackTable.empty())
     tables = [TABLE, empty, none]
-    for table, read_table in zip(tables, read_all(packed(tmp_path, held(*tables))), strict=True):
+    for table, read_table in zip(tables, read_all(packed(tmp_path, in_memory(*tables))), strict=True):
         assert_equal(table, read_table)
 
 
 def test_equal_composite_cells_stay_one_object(tmp_path: Path) -> None:
     twice = replace(TABLE, rows=TABLE.rows.iloc[[0, 0]].reset_index(drop=True))
-    (table,) = read_all(packed(tmp_path, held(twice)))
+    (table,) = read_all(packed(tmp_path, in_memory(twice)))
     assert table.rows["label"].iloc[0] is table.rows["label"].iloc[1]
 
 
-def test_what_is_listed_of_the_run_comes_back(tmp_path: Path) -> None:
-    source = open_source(packed(tmp_path, held(TABLE)))
+def test_run_info_is_read_back(tmp_path: Path) -> None:
+    source = open_source(packed(tmp_path, in_memory(TABLE)))
     (run,) = source.toc()
     assert run.info == replace(INFO, name="X.tracekit.zip", kind="pack")
-    assert run.tables == held(TABLE).runs[0].tables
+    assert run.tables == in_memory(TABLE).runs[0].tables
     assert run.pids == {1, 7}
     assert source.issues() == source.issues(1) == (LOST,)
     assert source.has_toc
 
 
 def test_the_same_tables_give_the_same_bytes() -> None:
-    assert write_pack(held(TABLE), "0.1") == write_pack(held(TABLE), "0.1")
+    assert write_pack(in_memory(TABLE), "0.1") == write_pack(in_memory(TABLE), "0.1")
 
 
 def test_stacks_that_tables_share_are_stored_once(tmp_path: Path) -> None:
-    path = packed(tmp_path, held(TABLE, replace(TABLE, schema="cpu-profile")))
+    path = packed(tmp_path, in_memory(TABLE, replace(TABLE, schema="cpu-profile")))
     first, second = read_all(path)
     assert first.stacks is second.stacks
     with zipfile.ZipFile(path) as archive:
@@ -70,10 +70,10 @@ def test_stacks_that_tables_share_are_stored_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: Path(path).parent.name + Path(path).name)
 def test_a_recording_and_its_pack_say_the_same(recording: str, tmp_path: Path) -> None:
     source = open_source(recording)
-    held_tables = read_into_memory(source)
-    path = packed(tmp_path, held_tables)
+    source_in_memory = read_into_memory(source)
+    path = packed(tmp_path, source_in_memory)
     pack = open_source(path)
-    for (run, schema), tables in held_tables.contents.items():
+    for (run, schema), tables in source_in_memory.contents.items():
         for table, read_table in zip(tables, pack.tables(schema, run), strict=True):
             assert_equal(table, read_table)
     documents = [to_dict(analyze(trace_of(source))) for source in (open_source(recording), open_source(path))]
@@ -85,13 +85,13 @@ def test_a_recording_and_its_pack_say_the_same(recording: str, tmp_path: Path) -
 
 
 def test_a_pack_of_a_pack_is_the_same_pack(tmp_path: Path) -> None:
-    path = packed(tmp_path, held(TABLE))
+    path = packed(tmp_path, in_memory(TABLE))
     assert write_pack(read_into_memory(open_source(path)), "0.1") == Path(path).read_bytes()
 
 
 def test_a_table_that_could_not_be_read_stays_an_error_and_an_issue(tmp_path: Path) -> None:
     broken = {(1, "time-sample"): Unreadable("'time-sample' cannot be read: bulkstore is cut off.", "Try X.")}
-    source = open_source(packed(tmp_path, held(TABLE, unreadable=broken)))
+    source = open_source(packed(tmp_path, in_memory(TABLE, unreadable=broken)))
     (issue,) = source.issues(1)[1:]
     assert (issue.code, issue.message) == (
         "table-unreadable",
@@ -99,14 +99,14 @@ def test_a_table_that_could_not_be_read_stays_an_error_and_an_issue(tmp_path: Pa
     )
     with pytest.raises(InputError, match=r"X.tracekit.zip: 'time-sample' cannot be read: .* Try X\."):
         list(source.tables("time-sample"))
-    assert source.issues(1) == (LOST,)  # whoever asked has been told
+    assert source.issues(1) == (LOST,)  # the error has reported it already
 
 
 class _Broken:
     name, has_toc = "X.trace", True
 
     def toc(self) -> tuple[RunInfo, ...]:
-        return held(TABLE, replace(TABLE, schema="cpu-profile")).runs
+        return in_memory(TABLE, replace(TABLE, schema="cpu-profile")).runs
 
     def tables(self, schema: str, run: int = 1) -> Any:
         if schema in self.broken:
@@ -120,13 +120,13 @@ class _Broken:
         self.broken = broken
 
 
-def test_what_can_be_read_is_held() -> None:
+def test_readable_tables_are_kept_in_memory() -> None:
     source = read_into_memory(_Broken("cpu-profile"))
     assert list(source.contents) == [(1, "time-profile")]
     assert source.unreadable == {(1, "cpu-profile"): Unreadable("'cpu-profile' is cut off.")}
 
 
-def test_nothing_that_can_be_read_is_the_first_error() -> None:
+def test_without_a_readable_table_the_first_error_is_raised() -> None:
     with pytest.raises(InputError, match="'time-profile' is cut off"):
         read_into_memory(_Broken("time-profile", "cpu-profile"))
 
@@ -134,9 +134,9 @@ def test_nothing_that_can_be_read_is_the_first_error() -> None:
 def test_tables_that_are_not_packed_are_not_here(tmp_path: Path) -> None:
     runs = (
         replace(
-            held(TABLE).runs[0],
+            in_memory(TABLE).runs[0],
             tables=(TableInfo("time-profile", row_count=3), TableInfo("odd", row_count=4)),
         ),
     )
-    source = read_into_memory(replace(held(TABLE), runs=runs))
+    source = read_into_memory(replace(in_memory(TABLE), runs=runs))
     assert [table.row_count for table in source.runs[0].tables] == [3, None]

@@ -1,4 +1,4 @@
-"""Packs that are damaged, or that a stranger made: nothing in one is trusted."""
+"""Packs that are damaged or hostile: nothing in one is trusted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pack_support import TABLE, changed, held, packed, read_all
+from pack_support import TABLE, changed, in_memory, packed, read_all
 
 from tracekit.detect import open_source
 from tracekit.errors import InputError, UsageError
@@ -19,7 +19,7 @@ from tracekit.parsers.pack.format import MANIFEST
 
 @pytest.fixture
 def pack(tmp_path: Path) -> str:
-    return packed(tmp_path, held(TABLE))
+    return packed(tmp_path, in_memory(TABLE))
 
 
 def refused(path: str) -> str:
@@ -51,7 +51,7 @@ def test_a_manifest_that_is_no_json(pack: str) -> None:
     assert "no object at manifest" in refused(changed(pack, **{MANIFEST: b"[]"}))
 
 
-def test_a_newer_format_says_to_update(pack: str) -> None:
+def test_a_newer_format_asks_for_an_update(pack: str) -> None:
     problem = refused(changed(pack, manifest=lambda m: m.update(format="tracekit-pack/2")))
     assert problem == "is a pack of version 2; this tracekit reads version 1: update tracekit."
 
@@ -148,7 +148,7 @@ REFERENCES: dict[str, tuple[Callable[[Any], Any], list[int], str]] = {
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_a_reference_to_what_is_not_there(name: str, pack: str) -> None:
+def test_an_invalid_reference(name: str, pack: str) -> None:
     find, values, problem = REFERENCES[name]
     assert problem in refused(with_array(pack, find, np.array(values, np.int32)))
 
@@ -168,7 +168,7 @@ def test_a_gigabyte_in_a_small_member_is_not_unpacked(pack: str) -> None:
     )
 
 
-def test_a_long_name_in_many_rows_is_not_spelt_out(pack: str) -> None:
+def test_a_long_name_in_many_rows_is_not_expanded(pack: str) -> None:
     rows = 1_000_000
     words = json.dumps(["x" * 100_000]).encode()
 

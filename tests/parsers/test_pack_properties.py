@@ -1,4 +1,4 @@
-"""Packs under chance: any table comes back, and no damage is more than one sentence."""
+"""Random packs: every table is read back, and every damage ends in one sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pack_support import TABLE, assert_equal, held, read_all
+from pack_support import TABLE, assert_equal, in_memory, read_all
 
 from tracekit.detect import open_source
 from tracekit.errors import TracekitError
@@ -24,7 +24,7 @@ from tracekit.parsers.pack.format import MANIFEST
 from tracekit.parsers.pack.write import write_pack
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-PACK = write_pack(held(TABLE), "0.1")
+PACK = write_pack(in_memory(TABLE), "0.1")
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 LEAVES = st.none() | WORDS | st.integers(-(2**63), 2**64 - 1)
 PARTS = st.recursive(
@@ -35,7 +35,7 @@ PARTS = st.recursive(
 
 
 def unreadable_or_read(path: Path) -> None:
-    """Read everything; whatever is wrong is a sentence of ours."""
+    """Read everything; every error is a ``TracekitError``."""
     try:
         source = open_source(str(path))
         source.issues()
@@ -73,7 +73,7 @@ def test_any_table_comes_back(tmp_path: Path, rows: list[tuple[Any, ...]]) -> No
     columns = tuple(Column(name, name, "any", kind) for name, kind in kinds.items())  # type: ignore[arg-type]
     table = Table("time-profile", columns, frame, TABLE.threads, TABLE.processes, StackTable.empty())
     path = tmp_path / "X.tracekit.zip"
-    path.write_bytes(write_pack(held(table), "0.1"))
+    path.write_bytes(write_pack(in_memory(table), "0.1"))
     (read,) = read_all(str(path))
     assert_equal(table, read)
 
@@ -98,7 +98,7 @@ def test_a_pack_that_ends_anywhere(tmp_path: Path, size: int) -> None:
 
 
 def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a document of JSON."""
+    """Return every path in a JSON document."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [place, *(path for key, child in inner for path in _places(child, (*place, key)))]
 
@@ -156,7 +156,7 @@ def test_a_manifest_that_a_stranger_wrote(tmp_path: Path, seed: int) -> None:
     unreadable_or_read(path)
 
 
-def test_most_of_what_chance_writes_is_refused(tmp_path: Path) -> None:
+def test_most_random_changes_are_refused(tmp_path: Path) -> None:
     refused = 0
     for seed in range(60):
         path = tmp_path / f"{seed}.tracekit.zip"

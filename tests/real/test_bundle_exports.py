@@ -81,7 +81,7 @@ def unordered(listed: list[dict[str, str]]) -> Counter[frozenset[tuple[str, str]
 
 @pytest.mark.parametrize(("bundle", "run"), [(UNIPROF, 1), (WEBKIT, 1), (WEBKIT, 2)])
 def test_lists_in_attributes_are_quoted_as_in_exports(shared: Path, bundle: str, run: int) -> None:
-    """No export of these runs has a table of contents; all seven of the collection write this table's so."""
+    """No export of these runs has a table of contents; all seven of the collection write categories so."""
     seen = re.findall(
         r'<table[^>]* category="(&quot;Hang Risk[^"]*)"',
         (BUNDLES / "robtaylor__apple-profiler/xml/hangs_toc.xml").read_text(),
@@ -112,7 +112,7 @@ def test_time_profile_equals_the_export(shared: Path) -> None:
             differences[uniprof_difference(frame, shown)] += 1
     assert differences == {
         "equal": 1045,
-        # The export does not say what is inlined; the archive of symbols does.
+        # The export does not mark inlined functions; the archive of symbols does.
         "inlined": 121,
         # Inlined as well; the export repeats the first line that it met in a function, the bundle has each's.
         "inlined, line 7 for 6": 394,

@@ -56,7 +56,7 @@ def test_gecko_profile_has_the_same_samples(
         compared += len(stacks)
         times = [sample.time_ns for sample in thread.samples]
         for before, sample in zip(times, thread.samples[1:], strict=False):
-            # an idle row stands one interval after the last sample before a gap
+            # an idle row is one interval after the last sample before a gap
             assert sample.stack is not None or sample.time_ns == before + 100_000
     assert compared == samples
     assert sum(stack is None for stacks in decoded.values() for _, stack in stacks) == without_stack
@@ -79,9 +79,9 @@ def test_gecko_profile_has_the_same_names(shared: Path, run: int, frames: int) -
 
 @pytest.mark.parametrize(("run", "frames"), [(1, 155_481), (2, 6971)])
 def test_gecko_profile_has_the_same_kinds_of_binaries(shared: Path, run: int, frames: int) -> None:
-    """The other tool sorts frames by where their binary lies, as it was where a thread first met the name.
+    """The other tool categorizes a frame by the path of its binary, where a thread first had that name.
 
-    It does not take signatures off addresses, and calls what it finds nowhere a framework.
+    It does not remove signatures from addresses, and calls an address in no binary a framework.
     """
     agreed = 0
     for thread in gecko(run):

@@ -1,4 +1,4 @@
-"""What a bundle says in several places, or what can only be one way, says the same natively."""
+"""Consistency of real bundles: facts that are stored twice, or that can be computed, agree."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_raw_samples_have_the_stacks_of_the_profile(
 ) -> None:
     """Instruments made each profile from the raw samples, which store stacks in another form.
 
-    A profile's leaf is the program counter plus 1; the link register, where it is a caller of its own, stands
+    A profile's leaf is the program counter plus 1; the link register, where it is a caller of its own, is
     second in the profile and is left out of raw stacks, as exports do.
     """
     stacks = dict(sampled(table(bundle, raw, run), "cp-user-callstack"))
@@ -86,7 +86,7 @@ def sampled(table: Table, stack: str) -> list[tuple[tuple[int, int], list[tuple[
 def test_frames_have_binaries_and_few_stay_bare(
     shared: Path, bundle: str, run: int, schema: str, frames: int, bare: dict[str, int]
 ) -> None:
-    """Bare ones lie in stripped binaries (Gecko profiles and exports show the same) or have no symbol stored."""
+    """Addresses without names are in stripped binaries (as in Gecko profiles and exports) or lack a stored symbol."""
     stacks = table(bundle, schema, run).stacks
     assert (len(stacks.frames), (stacks.frames["binary_id"] < 0).sum()) == (frames, 0)
     assert not (stacks.frames["symbol"] == "").any()
@@ -119,7 +119,7 @@ def test_the_model_holds_every_sample(shared: Path, bundle: str, run: int) -> No
     assert trace.weights.sum() == weights["weight" if "weight" in weights else "cycle-weight"].sum()
 
 
-def test_unfinished_recording_says_so(shared: Path) -> None:
+def test_an_unfinished_recording_is_reported(shared: Path) -> None:
     (issue,) = [issue for issue in opened(UNFINISHED).issues() if issue.code == "recording-unfinished"]
     assert issue.severity == "warning"
     assert "Document Missing Template Error" in issue.message
@@ -132,7 +132,7 @@ def test_finished_recordings_are_not_called_unfinished(shared: Path, bundle: str
     assert not [issue for issue in opened(bundle).issues() if issue.code == "recording-unfinished"]
 
 
-def test_system_load_stands_in_two_tables(shared: Path) -> None:
+def test_system_load_is_equal_in_two_tables(shared: Path) -> None:
     """activity-monitor-system is made from sysmon-system: intervals that end where its samples are."""
     shown, raw = table(UNFINISHED, "activity-monitor-system").rows, table(UNFINISHED, "sysmon-system").rows
     assert len(shown) == len(raw) == 1093

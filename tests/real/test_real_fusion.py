@@ -1,4 +1,4 @@
-"""Real exports through the whole analysis: what was measured, and what is empty, absent or unknown."""
+"""Real exports through the whole analysis: measured engines, and tables that are empty, absent or unknown."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Bundles of few bytes that spell many, and a process of bounded time and memory that reads one.
+"""Decompression bombs: small bundles that expand to many bytes, and a bounded process that reads one.
 
-python bundle_bombs.py NAME      reads the bomb and prints what came of it
+python bundle_bombs.py NAME      reads the bomb and prints the outcome
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from bundle_writer import BundleWriter, Files
 from tracekit.errors import TracekitError
 
 MEMORY_BYTES = 3 << 29
-"""What reading may take beside what the libraries do."""
+"""The limit for reading, beside the memory of the libraries."""
 CPU_SECONDS = 6
 ARCHIVE = f"symbols/stores/{BINARY}.symbolsarchive"
 LISTS = f"{UNIQUING}/arrayUniquer/integeruniquer.data"
@@ -212,7 +212,7 @@ BOMBS: dict[str, Callable[[], Files]] = {
 
 
 def outcome(files: Files) -> str:
-    """Return how many rows and issues there are, or the error."""
+    """Return the tables with their rows and the codes of the issues, or the error."""
     try:
         source = source_of(files)
         rows = [f"{t.schema} {sum(map(len, source.tables(t.schema)))}" for t in source.toc()[0].tables[2:]]
@@ -235,7 +235,7 @@ def main(name: str) -> None:
 
 
 def _address_space() -> int:
-    """Return how much this process has of it already: libraries map more than they use."""
+    """Return the address space that this process has already: libraries map more than they use."""
     import resource
 
     pages = Path("/proc/self/statm")

@@ -35,7 +35,7 @@ TEXT_AT = 0x1_0000_0000
 
 
 class InMemory:
-    """The files of a bundle as a reader wants them."""
+    """The files of a bundle in memory, as ``BundleFiles``."""
 
     name = "recording.trace"
     warnings: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ def symbols_of(table: Table, name: str = "value") -> list[list[str] | None]:
 
 
 def entities_of(table: Table, name: str = "value") -> list[tuple[Any, ...] | None]:
-    """Return a thread or process column as tuples of everything that is known."""
+    """Return a thread or process column as tuples of all their fields."""
     kind = next(column.kind for column in table.columns if column.mnemonic == name)
     frame = {"thread": table.threads, "process": table.processes}[kind]
     return [None if row < 0 else tuple(frame.iloc[row]) for row in table.rows[name].tolist()]
@@ -158,7 +158,7 @@ def codes(issues: Iterable[Issue]) -> list[str]:
 
 
 def changed(files: Files, name: str, change: Callable[[bytes], bytes]) -> Files:
-    """Return files of which one has another content, compressed as it was."""
+    """Return the files with another content of one, compressed as it was."""
     packed = name.startswith("corespace/run")
     content = change(zlib.decompress(files[name]) if packed else files[name])
     return {**files, name: zlib.compress(content) if packed else content}
@@ -169,7 +169,7 @@ def without(files: Files, *names: str) -> Files:
 
 
 def with_strings_changed(archive: bytes, strings: dict[str, Any]) -> bytes:
-    """Return a keyed archive in which some strings, of which each is stored once, are something else."""
+    """Return a keyed archive with some strings, each of which it stores once, replaced by other values."""
     document = plistlib.loads(archive)
     document["$objects"] = [
         strings.get(value, value) if isinstance(value, str) else value for value in document["$objects"]
@@ -183,7 +183,7 @@ def write_as(folder: Path, name: str, content: bytes) -> str:
     return str(path)
 
 
-# Names that spell gigabytes -------------------------------------------------------------------------------
+# Names that expand to gigabytes -------------------------------------------------------------------------------
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -43,7 +43,7 @@ def _thread(thread: dict, categories: list[str]) -> GeckoThread:  # type: ignore
     ]
     prefix, frame = at("stackTable", "prefix"), at("stackTable", "frame")
     stacks: list[tuple[tuple[str, str], ...]] = []
-    for row in thread["stackTable"]["data"]:  # a stack's callers stand before it
+    for row in thread["stackTable"]["data"]:  # a stack's callers precede it
         stacks.append((frames[row[frame]], *(stacks[row[prefix]] if row[prefix] is not None else ())))
     stack, time = at("samples", "stack"), at("samples", "time")
     samples = tuple(

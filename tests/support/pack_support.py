@@ -1,4 +1,4 @@
-"""A table with every kind of cell, packs of it, and packs that were tampered with."""
+"""A table with every kind of cell, packs of it, and packs with changed members."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ INFO = TraceInfo("X.trace", "trace-bundle", device="Mac", duration_ns=9, pid=7, 
 LOST = Issue("warning", "lost-events", "3 events were lost", 3)
 
 
-def held(*tables: Table, **more: Any) -> InMemorySource:
+def in_memory(*tables: Table, **more: Any) -> InMemorySource:
     listed = tuple(TableInfo(t.schema, 1, number, t.attributes, len(t)) for number, t in enumerate(tables, 1))
     runs = (RunInfo(INFO, (*listed, TableInfo("unknown", 1, 9, row_count=None)), frozenset([7, 1])),)
     by_place: dict[tuple[int, str], tuple[Table, ...]] = {}

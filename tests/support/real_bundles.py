@@ -32,7 +32,7 @@ ROWS = {
 
 ALL_ONES = 2**64 - 1
 PLAIN_NUMBERS = ("uint64", "address", "vnode", "kdebug-arg")
-"""Types whose exports show 2^64-1 as the number that it is: see ``test_all_ones_are_a_number``."""
+"""Types for which exports show 2^64-1 as a number: see ``test_all_ones_are_a_number``."""
 TEXTS = ("NarrativeText", "PrototypeString", "ThermalState", "ApplicationPeriod")
 """Types of composite cells that are stored as numbers of strings."""
 
@@ -62,7 +62,7 @@ def exported(file: str, schema: str) -> Table:
 
 
 def cells(table: Table, column: Column) -> list[Any]:
-    """A column with its references resolved; None for null."""
+    """Return a column with its references resolved; None for null."""
     values = table.rows[column.mnemonic]
     if column.kind in ("thread", "process"):
         frame = table.threads if column.kind == "thread" else table.processes
@@ -75,7 +75,7 @@ def cells(table: Table, column: Column) -> list[Any]:
 
 
 def frames_of(table: Table) -> list[list[tuple[Any, ...]]]:
-    """Each stack's frames, leaf first: (address, symbol, binary, source file, source line, inlined)."""
+    """Return each stack's frames, leaf first: (address, symbol, binary, file, line, inlined)."""
     binaries = [*table.stacks.binaries.itertuples(index=False, name=None), None]
     frames = [
         (address, symbol, binaries[binary_id], *source)

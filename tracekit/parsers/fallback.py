@@ -14,7 +14,7 @@ class FallbackSource:
     """Reads from ``first``; a table that it cannot read comes from ``open_second()``. Implements ``Source``.
 
     ``open_second`` is called on the first failure and not before; it returns None when there is no other
-    way, and the error stands. ``description`` names the second way in the issue.
+    way, and the error is raised. ``description`` names the second way in the issue.
     """
 
     def __init__(self, first: Source, open_second: Callable[[], Source | None], description: str) -> None:

@@ -1,4 +1,4 @@
-"""Where a bundle may be: a folder, a zip or tar of it, a folder around it; and what is passed over there."""
+"""The containers of a bundle: a folder, a zip or tar of it, a folder around it; and ignored files."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_tar_whose_last_file_is_a_zip(tmp_path: Path) -> None:
     check(opened(write_as(tmp_path, "x.tar", tar_of(below("recording.trace/", files)))), "recording.trace")
 
 
-def test_what_macos_adds_is_no_part_of_a_bundle(tmp_path: Path) -> None:
+def test_macos_metadata_is_ignored(tmp_path: Path) -> None:
     store = "corespace/run1/core/stores/indexed-store-9"
     added = {
         "__MACOSX/recording.trace/._form.template": b"x",
@@ -166,7 +166,7 @@ LAST = "symbols/stores/11111111-2222-3333-4444-555555555555.symbolsarchive"
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("size", [0, 300, 512, 700])
-def test_a_tar_that_is_cut_off_is_not_taken_for_a_whole_one(tmp_path: Path, size: int, packed: bool) -> None:
+def test_a_truncated_tar_is_refused(tmp_path: Path, size: int, packed: bool) -> None:
     """The last file is the symbols', whose header begins 512 bytes before it."""
     files = {**{name: FILES[name] for name in FILES if name != LAST}, LAST: FILES[LAST]}
     content = tar_of(below("a.trace/", files))
@@ -248,7 +248,7 @@ def test_a_link_to_a_bundle_is_followed(tmp_path: Path) -> None:
     check(opened(tmp_path / "link"), "x.trace")
 
 
-def test_a_linked_folder_is_not_followed_and_said_so(tmp_path: Path) -> None:
+def test_a_linked_folder_is_not_followed_and_reported(tmp_path: Path) -> None:
     folder = write_folder(FILES, tmp_path / "x.trace")
     (folder / "symbols").rename(tmp_path / "symbols")
     (folder / "symbols").symlink_to(tmp_path / "symbols")
@@ -303,14 +303,14 @@ def test_a_folder_that_holds_two_recordings(tmp_path: Path) -> None:
     )
 
 
-def test_what_macos_adds_beside_a_bundle(tmp_path: Path) -> None:
+def test_macos_metadata_beside_a_bundle(tmp_path: Path) -> None:
     write_folder(FILES, tmp_path / "recording.trace")
     (tmp_path / "._recording.trace").write_bytes(b"\x00\x05\x16\x07")
     check(opened(tmp_path), "recording.trace")
 
 
-def test_a_folder_of_a_bundle_and_exports_says_so(tmp_path: Path) -> None:
-    """They may be of one recording or of two: nothing tells."""
+def test_a_folder_of_a_bundle_and_exports_is_reported(tmp_path: Path) -> None:
+    """They may be of one recording or of two: nothing in them decides it."""
     write_folder(FILES, tmp_path / "recording.trace")
     write_as(
         tmp_path,
@@ -322,7 +322,7 @@ def test_a_folder_of_a_bundle_and_exports_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
-def test_a_folder_that_may_not_be_read_is_said_to_be_missing(tmp_path: Path) -> None:
+def test_an_unreadable_folder_is_reported(tmp_path: Path) -> None:
     folder = write_folder(FILES, tmp_path / "x.trace")
     closed = folder / "symbols"
     closed.chmod(0)
@@ -346,7 +346,7 @@ def test_an_archive_of_exports(tmp_path: Path) -> None:
 
 
 def test_a_tar_whose_unused_files_are_huge(tmp_path: Path) -> None:
-    """What is passed over has to be unpacked all the same."""
+    """Ignored files have to be unpacked all the same."""
     huge = {**below("recording.trace/"), "recording.trace/shared_data/x": bytes(300 << 20)}
     path = write_as(tmp_path, "x.tar.gz", gzip.compress(tar_of(huge), 1))
     with pytest.raises(InputError, match="unpacks to far more than a recording does"):

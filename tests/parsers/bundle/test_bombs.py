@@ -1,4 +1,7 @@
-"""Bundles of few bytes that spell many end in rows or in one sentence, in bounded time and memory."""
+"""Decompression bombs: small bundles that expand to many bytes end in rows or in one sentence.
+
+Each is read in a process of its own with bounded time and memory.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ def started(name: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def results(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[subprocess.CompletedProcess[str]]]]:
-    """Two at a time; only those that are going to be looked at."""
+    """Start the bombs of the selected tests, two at a time."""
     names = dict.fromkeys(
         item.callspec.params["name"]  # type: ignore[attr-defined]
         for item in request.session.items
@@ -79,6 +82,6 @@ def test_a_gigabyte_of_zeros_in_place_of_a_file(
         "integeruniquer.data",
         "integeruniquer.index",
         "open.creq",
-        "spec.plist",  # the list of tables says the same
+        "spec.plist",  # the list of tables has the same content
     ]
     assert "unpacks to more than" in ends["corespace/run1/core/uniquing/strings"]

@@ -143,7 +143,7 @@ def test_control_characters_are_not_sent_to_a_terminal(bundle: Path) -> None:
     assert "\x1b" not in run("tables", bundle, "--schema", "numbers").stdout
 
 
-def test_what_is_not_there(bundle: Path) -> None:
+def test_a_missing_path(bundle: Path) -> None:
     result = run("tables", bundle, "--schema", "nothing")
     assert (result.exit_code, result.stderr) == (
         2,

@@ -53,7 +53,7 @@ GARBAGE = random.Random(1).randbytes(3000)
 
 
 def damages(name: str) -> dict[str, Files]:
-    """Return what may have happened to one file, the whole bundle for each."""
+    """Return the bundle with each kind of damage to one file."""
     stored = GOOD[name]
     content = zlib.decompress(stored) if is_packed(name) else stored
     chance = random.Random(name)
@@ -118,10 +118,10 @@ def test_the_command_ends_in_an_analysis_or_in_one_sentence(tmp_path: Path, name
 
 
 def test_a_damaged_file_that_matters_is_never_passed_over() -> None:
-    """Without each of these the rows are other rows, so reading must say something."""
+    """Without each of these the rows are other rows, so reading must report an issue."""
     for name in GOOD:
         if name == "open.creq" or name.endswith(("MANIFEST.plist", "/TOC", "/spec.plist")):
-            continue  # the last says what the list of tables says
+            continue  # the list of tables has the content of the last one, too
         source = source_of({**GOOD, name: GARBAGE})
         try:
             (table,) = source.tables("time-profile")
@@ -148,7 +148,7 @@ def test_attributes_come_from_either_of_their_two_places() -> None:
 
 
 def error_of(files: Files) -> str:
-    """Return what reading the time profile ends with, an error or a table that is listed and not there."""
+    """Return the outcome of reading the time profile: an error, or a table that is listed and missing."""
     source = source_of(files)
     try:
         assert list(source.tables("time-profile")) == []
@@ -337,7 +337,7 @@ TYPE_KEY = "com.apple.dt.etype.XRThreadTypeID"
 
 
 @pytest.mark.parametrize("xml", LISTS_OF_OTHER_THINGS.values(), ids=LISTS_OF_OTHER_THINGS)
-def test_requirements_that_are_none_change_nothing(xml: str) -> None:
+def test_damaged_requirements_change_nothing(xml: str) -> None:
     assert len(read({**GOOD, "open.creq": xml.encode()}, "time-profile")) == 20
 
 

@@ -1,4 +1,4 @@
-"""Names of processes and threads: of the run's own tables, and of the document where there are none."""
+"""Names of processes and threads: from the run's own tables, or from the document where it has none."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_later_row_without_name_takes_none_away() -> None:
     assert read_threads(run, bundle, WORKER) == [(0x5A01, "decoder", 4711, "App")]
 
 
-def test_a_main_thread_is_called_so_whatever_its_name() -> None:
+def test_a_main_thread_is_named_main_thread() -> None:
     bundle = BundleWriter()
     run = bundle.run()
     run.table("process-info", PROCESS_INFO, [process(4711, "App")])

@@ -1,4 +1,4 @@
-"""Which binary lay at an address."""
+"""The binary at an address."""
 
 from __future__ import annotations
 

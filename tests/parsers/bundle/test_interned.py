@@ -1,4 +1,4 @@
-"""Strings and lists that rows refer to: several blocks, several runs, references to nowhere."""
+"""Interned strings and lists: several blocks, several runs, invalid references."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_lists_that_overlap_are_refused() -> None:
 
 @pytest.mark.parametrize("unprintable", ["\x00", "\x07", "\x1b", "\x1f"])
 def test_control_characters_in_strings(unprintable: str) -> None:
-    """Instruments writes them raw into XML that has none."""
+    """XML allows no control characters, yet Instruments writes them."""
     files = with_column("XRPrototypeStringTypeID", "a?b\ttab\nline").files()
     raw = changed(files, f"{UNIQUING}/strings", lambda xml: xml.replace(b"a?b", f"a{unprintable}b".encode()))
     assert column(read(raw), "value") == ["a\N{REPLACEMENT CHARACTER}b\ttab\nline"]

@@ -1,4 +1,4 @@
-"""Bundles of Instruments 7 to 10: rows of the old layouts are read, what is older is refused."""
+"""Bundles of Instruments 7 to 10: rows of the old layouts are read, older bundles are refused."""
 
 from __future__ import annotations
 

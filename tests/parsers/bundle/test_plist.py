@@ -68,7 +68,7 @@ SCALARS = (
         max_leaves=20,
     )
 )
-def test_whatever_python_writes_is_read(value: Any) -> None:
+def test_every_plist_that_python_writes_is_read(value: Any) -> None:
     assert decoded(dumped(value)) == value
 
 
@@ -114,7 +114,7 @@ def test_a_flipped_bit_ends_well(data: st.DataObject) -> None:
         (dumped({"$objects": ["$null"], "$top": [1]}), "is not a keyed archive"),
     ],
 )
-def test_what_is_no_archive(data: bytes, problem: str) -> None:
+def test_a_file_that_is_not_an_archive(data: bytes, problem: str) -> None:
     with pytest.raises(DamagedFileError, match=problem):
         KeyedArchive("x", data)
 
@@ -194,7 +194,7 @@ def test_following_by_name() -> None:
     assert opened.top("nothing") is None
 
 
-def test_what_refers_to_itself_or_doubles_is_refused() -> None:
+def test_circular_and_doubling_values_are_refused() -> None:
     loop = {"$objects": ["$null", {"NS.objects": [plistlib.UID(1)]}], "$top": {"root": plistlib.UID(1)}}
     wide = {
         "$objects": [

@@ -1,4 +1,4 @@
-"""What `form.template` and the recording's parameters tell of a run: literal in, literal out."""
+"""The facts of `form.template` and of the recording's parameters: literal in, literal out."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_pid_in_digits_of_another_script() -> None:
     assert info_of(files_of(RunInfo(more={"_targetProcessPid": "²"}))).pid is None
 
 
-def test_what_is_missing_stays_empty() -> None:
+def test_missing_fields_stay_empty() -> None:
     nothing = dict.fromkeys(["_targetName", "_templateName", "_endReason", "_rawStartTime", "_rawDuration"])
     info = info_of(files_of(RunInfo(process=None, pid=None, more=nothing)))
     assert (info.device, info.template, info.end_reason, info.start, info.process) == ("", "", "", "", "")
@@ -235,7 +235,7 @@ def test_without_a_document_the_parameters_tell_the_system(info: RunInfo, system
 
 
 @pytest.mark.parametrize("damaged", [b"", b"bplist00", b"\x78\x9c", b"x" * 1000])
-def test_damaged_parameters_tell_nothing(damaged: bytes) -> None:
+def test_damaged_parameters_are_ignored(damaged: bytes) -> None:
     actual = info_of(unfinished() | {PARAMETERS: damaged})
     assert (actual.os, actual.platform, actual.pid) == ("", "", None)
 

@@ -1,4 +1,4 @@
-"""What Instruments itself reported while recording."""
+"""Problems that Instruments itself reported while recording."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_issues_are_of_their_run() -> None:
     assert len(issues_of(source, "recording-issue")) == 2
 
 
-def test_no_store_and_an_empty_store_say_nothing() -> None:
+def test_no_store_and_an_empty_store_give_no_issue() -> None:
     files = files_of()
     assert source_of(files).issues() == ()
     del files[STORE]

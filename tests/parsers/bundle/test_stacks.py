@@ -156,7 +156,7 @@ def test_two_stack_columns_share_their_frames() -> None:
 # Tagged ---------------------------------------------------------------------------------------------------
 
 
-def test_tagged_backtraces_are_read_and_called_unconfirmed() -> None:
+def test_tagged_backtraces_are_read_and_reported_as_unconfirmed() -> None:
     first, second = app_stack([LEAF], [ROOT]), app_stack([MIDDLE])
     cells = Tagged(first), Tagged(second, 3), None, Tagged(first, 1)
     source = source_of(with_column("XRTaggedBacktraceTypeID", *cells, images=[LOADED]))
@@ -219,7 +219,7 @@ def test_kperf_of_another_layout_is_refused(values: tuple[int, ...]) -> None:
 
 
 def test_kperf_of_no_process() -> None:
-    no_callers = 0  # the first list of a run is its process, which stands for two callers here
+    no_callers = 0  # the first list of a run is its process, which serves as two callers here
     table = read(kperf(Array((no_callers, LEAF, 0xFFFFFFFF))))
     assert symbols_of(table)[0][:1] == [f"{LEAF:#x}"]
 

@@ -184,7 +184,7 @@ def test_a_display_name_is_shown_as_it_is() -> None:
 
 
 def test_functions_that_the_linker_folded_have_no_name() -> None:
-    """Flag 0x800 of a symbol; nobody knows which of the functions was called."""
+    """Flag 0x800 of a symbol; which of the functions was called is not recorded."""
     image = loaded(Symbol(0x1000, 0x100, "_one", "one"))
     files = with_stacks(app_stack([AT]), images=[image]).files()
     record = struct.pack("<3I", 0x1000, 0x100, 0x33490061)
@@ -291,7 +291,7 @@ def test_a_damaged_archive_leaves_addresses_and_an_issue(change: Any, problem: s
 
 
 def test_an_image_replaced_by_another_stays_an_address() -> None:
-    """Which of the two it was depends on the moment of the sample, and one stack stands for many moments."""
+    """Only the time of the sample could decide between the two, and one stack has many times."""
     first = Loaded(binary(Symbol(0x1000, 0x100, "_one", "one")), binary().at(TEXT_AT), (0, 1000))
     image = binary(Symbol(0x1000, 0x100, "_two", "two"), uuid=UUID(int=2))
     second = Loaded(image, image.at(TEXT_AT), (1000, 2**63 - 1))
@@ -316,7 +316,7 @@ def test_an_image_loaded_twice_at_two_places() -> None:
     assert table.stacks.binaries["load_address"].tolist() == [TEXT_AT, 2 * TEXT_AT]
 
 
-def test_a_process_whose_images_are_not_known() -> None:
+def test_a_process_without_a_list_of_images() -> None:
     bundle = BundleWriter()
     run = new_run(bundle)
     run.load_nothing(APP)

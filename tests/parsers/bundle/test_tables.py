@@ -1,4 +1,4 @@
-"""Every form in which a bundle stores values: literal rows in, the same rows out."""
+"""Every encoding in which a bundle stores values: literal rows in, the same rows out."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_an_unknown_type_is_its_raw_number_and_an_issue() -> None:
     ]
 
 
-def test_a_column_without_values_says_nothing_about_its_type() -> None:
+def test_a_column_without_values_reports_no_type() -> None:
     source = source_of(with_column("XRQuantumStateTypeID", None, None))
     assert column(read(source), "value") == [None, None]
     assert source.issues() == ()
@@ -171,13 +171,13 @@ def test_a_label_is_read_and_called_unconfirmed() -> None:
 
 
 def test_the_bundle_itself_names_its_types() -> None:
-    bundle = with_column("XRNewKindTypeID", "text of a type that nobody knew")
+    bundle = with_column("XRNewKindTypeID", "text of an unknown type")
     bundle.tags["XRNewKindTypeID"] = "string"
     source = source_of(bundle)
     table = read(source)
     assert (table.columns[1].engineering_type, column(table, "value")) == (
         "string",
-        ["text of a type that nobody knew"],
+        ["text of an unknown type"],
     )
     assert codes(source.issues()) == ["types-unconfirmed"]
 
@@ -192,7 +192,7 @@ def test_text_that_no_export_confirmed_is_no_text_by_chance(numbers: tuple[int, 
     assert codes(source.issues()) == ["types-unknown"]
 
 
-def test_text_that_no_export_confirmed_is_read_and_said_to_be() -> None:
+def test_unconfirmed_text_is_read_and_reported() -> None:
     source = source_of(with_column("XRCoreMLModelNameTypeID", "MyModel", None, "Other"))
     table = read(source)
     assert (table.columns[1].engineering_type, column(table, "value")) == (

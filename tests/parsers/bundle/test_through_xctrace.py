@@ -52,7 +52,7 @@ TABLE = document(
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The folder of the false xctrace."""
+    """The folder of the fake xctrace."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "toc.xml").write_text(TOC)
@@ -81,13 +81,13 @@ def damaged(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def unopened(tmp_path: Path) -> Path:
-    """A bundle of whose samples not even the columns can be read, as in an Xcode of tomorrow."""
+    """A bundle with unreadable columns of its samples, as a future Xcode may write it."""
     schema = SAMPLES.replace("bulkstore", "schema.xml")
     return write_folder(small_bundle().files() | {schema: b"garbage"}, tmp_path / "z.trace")
 
 
 def start(home: Path, *arguments: object, warnings: str = "ignore::ResourceWarning") -> subprocess.Popen[str]:
-    """Start tracekit where the only xctrace is ours and temporary files go to a folder of their own."""
+    """Start tracekit with the fake xctrace as the only one, and with a temporary folder of its own."""
     environment = {**os.environ, "PATH": str(home), "TMPDIR": str(home.parent / "tmp")}
     command = [sys.executable, "-W", warnings, "-m", "tracekit", *map(str, arguments)]
     return subprocess.Popen(
@@ -130,7 +130,7 @@ def test_a_whole_bundle_needs_no_xctrace(home: Path, bundle: Path) -> None:
     assert queries(home) == []
 
 
-def test_a_damaged_table_is_read_otherwise_and_said_so(home: Path, damaged: Path) -> None:
+def test_a_damaged_table_is_read_through_xctrace_and_reported(home: Path, damaged: Path) -> None:
     code, output, error = run(
         home, "tables", damaged, "--schema", "time-profile", "--columns", "time", "--format", "csv"
     )
@@ -183,7 +183,7 @@ def test_a_table_that_cannot_be_opened_is_read_otherwise(
         assert len(document["rows"]) == 1
 
 
-def test_without_xctrace_it_is_said_why_there_are_no_samples(
+def test_without_xctrace_the_error_explains_the_missing_samples(
     unopened: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
@@ -193,7 +193,7 @@ def test_without_xctrace_it_is_said_why_there_are_no_samples(
         assert "schema.xml is not well-formed XML; the table 'time-profile' cannot be read" in result.stderr
 
 
-def test_what_a_failing_xctrace_says(home: Path, bundle: Path) -> None:
+def test_the_message_of_a_failing_xctrace(home: Path, bundle: Path) -> None:
     install(home, FAILING)
     code, output, error = run(home, "analyze", bundle, "--via", "xctrace")
     assert (code, output, error.count("\n")) == (4, "", 1)
@@ -226,7 +226,7 @@ def test_one_table_that_xctrace_refuses_stops_nothing(home: Path, bundle: Path) 
         ("sys.stdout.flush(); os.kill(os.getpid(), 5)", "ended by SIGTRAP"),
     ],
 )
-def test_an_xctrace_that_writes_nothing_whole(home: Path, bundle: Path, behaviour: str, words: str) -> None:
+def test_an_xctrace_with_truncated_output(home: Path, bundle: Path, behaviour: str, words: str) -> None:
     install(home, behaviour)
     code, _, error = run(home, "analyze", bundle, "--via", "xctrace")
     assert (code, error.count("\n")) == (4, 1)

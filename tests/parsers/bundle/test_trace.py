@@ -1,4 +1,4 @@
-"""From a bundle to the model: what an analysis is given."""
+"""From a bundle to the model: the input of an analysis."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_counters_have_their_events_names() -> None:
     assert trace.weights.tolist() == [1_000_000, 1_000_000]
 
 
-def test_a_sample_without_counters_counts_0_and_is_said() -> None:
+def test_a_sample_without_counters_counts_0_and_is_reported() -> None:
     trace = trace_of(source_of(counted((40, 4770), None)))
     assert trace.counters.to_dict("list") == {"L1D_CACHE_MISS_LD": [40, 0], "INST_ALL": [4770, 0]}
     assert [issue.count for issue in trace.issues if issue.code == "null-counters"] == [1]
@@ -77,7 +77,7 @@ def test_samples_of_one_table_that_is_no_time_profile_are_the_raw_ones() -> None
 
 
 def test_rows_that_deflate_340_to_1_are_rows() -> None:
-    """A thread that never moves gives the same row for minutes: that is no bomb."""
+    """A thread that never moves repeats the same row for minutes, which is not a bomb."""
     bundle = BundleWriter()
     row = (5, MAIN, APP, 1, "Running", 1_000_000, None)
     new_run(bundle).table("time-profile", TIME_PROFILE, [row] * 600_000)

@@ -28,7 +28,7 @@ _JOURNAL_MODE = slice(18, 20)
 
 
 class IssueLog:
-    """Collects issues, each once, in order of occurrence; run 0 stands for all runs."""
+    """Collects issues, each once, in order of occurrence; run 0 means all runs."""
 
     def __init__(self) -> None:
         self._issues: dict[tuple[int, str, str], Issue] = {}

@@ -99,7 +99,7 @@ class Symbolicator:
         for pid in np.unique(distinct_pids).tolist():
             of_pid = np.flatnonzero(distinct_pids == pid)
             self._symbolicate(pid, distinct[of_pid], step[of_pid], of_pid, facts)
-        # A user process's backtrace may begin in the kernel, which lies in the upper half of all addresses.
+        # A user process's backtrace may begin in the kernel, which has the upper half of all addresses.
         upper = np.flatnonzero(
             (facts[:, _BINARY] < 0) & (distinct >= _UPPER_HALF) & (distinct_pids != KERNEL_PID)
         )
