@@ -46,12 +46,12 @@ def test_every_recording_that_states_measured_times_is_tried() -> None:
 def test_intervals(recording: str) -> None:
     frame = open_trace(SAMPLES / recording).intervals
     names = ["start_ns", "end_ns", "engine", "phase", "model", "pid", "source", "depth"]
-    found = [
+    busy = [
         {name: None if pd.isna(row[name]) else row[name] for name in names}
         for row in frame[names].astype(object).to_dict("records")
     ]
     order = lambda row: [str(row[name]) for name in names]  # noqa: E731
-    assert sorted(found, key=order) == sorted(TRUTHS[recording]["intervals"], key=order)
+    assert sorted(busy, key=order) == sorted(TRUTHS[recording]["intervals"], key=order)
 
 
 @pytest.mark.parametrize("recording", sorted(name for name, truth in TRUTHS.items() if "signposts" in truth))
@@ -68,16 +68,16 @@ def test_signposts(recording: str) -> None:
 def test_busy_time_of_each_inference(recording: str) -> None:
     analysis = calls_of(recording)
     rows = analysis.attribution_rows[analysis.attribution_rows["phase"] == "execute"]
-    found = [
+    shares = [
         {
             str(row["engine"]): int(row["busy_ns"])
-            for row in own.to_dict("records")
+            for row in window_rows.to_dict("records")
             if pd.notna(row["busy_ns"])
         }
-        for _, own in rows[rows["window_id"] >= 0].groupby("window_id")
+        for _, window_rows in rows[rows["window_id"] >= 0].groupby("window_id")
     ]
     # Core ML reports the CPU's part where there is one: without a row, nothing says that it was idle.
-    assert found == [
+    assert shares == [
         {engine: busy for engine, busy in measured["busy_ns"].items() if busy or engine != "CPU"}
         for _, measured in in_time_order(recording)
     ]
@@ -89,14 +89,14 @@ def test_busy_time_of_each_inference(recording: str) -> None:
 @pytest.mark.parametrize("recording", CALLS)
 def test_hand_offs_of_each_inference(recording: str) -> None:
     analysis = calls_of(recording)
-    found = [[str(engine) for engine in verdict.order] for verdict in analysis.verdicts]
-    assert found == [measured["handoffs"] for _, measured in in_time_order(recording)]
+    orders = [[str(engine) for engine in verdict.order] for verdict in analysis.verdicts]
+    assert orders == [measured["handoffs"] for _, measured in in_time_order(recording)]
 
 
 @pytest.mark.parametrize("recording", CALLS)
 def test_verdicts(recording: str) -> None:
-    found = [verdict.verdict for verdict in calls_of(recording).verdicts]
-    assert found == [inference["engine"] for inference, _ in in_time_order(recording)]
+    verdicts = [verdict.verdict for verdict in calls_of(recording).verdicts]
+    assert verdicts == [inference["engine"] for inference, _ in in_time_order(recording)]
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,13 @@ def test_verdicts(recording: str) -> None:
 def test_windows_are_the_calls(recording: str) -> None:
     windows = calls_of(recording).window_rows
     inferences = [inference for inference, _ in in_time_order(recording)]
-    assert windows["start_ns"].tolist() == [one["start_ns"] for one in inferences]
-    assert windows["end_ns"].tolist() == [one["end_ns"] for one in inferences]
+    assert windows["start_ns"].tolist() == [inference["start_ns"] for inference in inferences]
+    assert windows["end_ns"].tolist() == [inference["end_ns"] for inference in inferences]
     assert set(windows["basis"]) == {"measured"}
     if recording != "ane-intervals-macos26":
-        assert windows["model"].tolist() == [one["label"] for one in inferences]
-        firsts = {one["label"]: at for at, one in reversed(list(enumerate(inferences)))}
-        assert [at for at, first in enumerate(windows["first"]) if first] == sorted(firsts.values())
+        assert windows["model"].tolist() == [inference["label"] for inference in inferences]
+        firsts = {inference["label"]: index for index, inference in reversed(list(enumerate(inferences)))}
+        assert [index for index, first in enumerate(windows["first"]) if first] == sorted(firsts.values())
 
 
 def test_ane_intervals_make_a_window_per_call_that_used_the_ane() -> None:
@@ -129,11 +129,11 @@ def test_ane_intervals_make_a_window_per_call_that_used_the_ane() -> None:
 def test_waiting_of_the_calling_thread() -> None:
     """It is blocked inside E5RT, whose stack does not show for which engine; thread states measure it."""
     rows = calls_of("ane-intervals-macos26").attribution_rows
-    own = rows[(rows["engine"] == Engine.RUNTIME) & rows["waiting_ns"].notna() & (rows["window_id"] >= 0)]
-    assert set(own["waiting_basis"]) == {"measured"}
+    waits = rows[(rows["engine"] == Engine.RUNTIME) & rows["waiting_ns"].notna() & (rows["window_id"] >= 0)]
+    assert set(waits["waiting_basis"]) == {"measured"}
     truth = [measured["waiting_ns"] for measured in TRUTHS["ane-intervals-macos26"]["measured"]]
-    found = own.set_index("window_id")["waiting_ns"].to_dict()
-    assert [found.get(at, 0) for at in range(len(truth))] == truth
+    waiting_ns = waits.set_index("window_id")["waiting_ns"].to_dict()
+    assert [waiting_ns.get(index, 0) for index in range(len(truth))] == truth
 
 
 @pytest.mark.parametrize("recording", WITH_INTERVALS)
@@ -156,14 +156,14 @@ def test_counters_that_accumulate_per_core() -> None:
 def test_tracks(recording: str) -> None:
     trace = open_trace(SAMPLES / recording)
     end_ns = trace.info.duration_ns or 0
-    for name, held in TRUTHS[recording]["tracks"].items():
+    for name, expected in TRUTHS[recording]["tracks"].items():
         rows = trace.tracks[trace.tracks["name"] == name]
         lengths = [*rows["time_ns"].iloc[1:], end_ns] - rows["time_ns"]
-        found = lengths.groupby(rows["value"]).sum()
-        stated = {float(value): length for value, length in held.items()}
+        length_by_value = lengths.groupby(rows["value"]).sum()
+        stated = {float(value): length for value, length in expected.items()}
         assert {
             value: pytest.approx(length, abs=1_000_000) for value, length in stated.items()
-        } == found.to_dict()
+        } == length_by_value.to_dict()
 
 
 def test_prompts_never_show() -> None:

@@ -63,13 +63,13 @@ def covered(spans, start, end):
     spans = [(max(a, start), min(b, end)) for a, b in spans if a < end and b > start]
     edges = sorted({edge for span in spans for edge in span})
     pieces = pairwise(edges)
-    return sum(b - a for a, b in pieces if any(one <= a and b <= other for one, other in spans))
+    return sum(b - a for a, b in pieces if any(start <= a and b <= end for start, end in spans))
 
 
-def intervals_of(folder, **wanted):
+def intervals_of(folder, **fields):
     """Return the truth's intervals with these values."""
     rows = truth_of(folder)["intervals"]
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+    return [row for row in rows if all(row[key] == value for key, value in fields.items())]
 
 
 def spans(rows):
@@ -84,15 +84,18 @@ def test_every_interval_of_the_truth_is_a_row_and_every_row_an_interval(folder):
     paths = [path for path in folder.glob("*.xml") if path.stem in INTERVAL_TABLES]
     exported = [path for path in paths if path.stat().st_size > 65]
     assert ("intervals" in truth_of(folder)) == bool(exported)
-    found = Counter(
+    kinds = Counter(
         (path.stem, *span_of(row), number(row["event-depth"]) if "event-depth" in row else 0)
         for path in exported
         for row in rows_of(path)
     )
     stated = truth_of(folder).get("intervals", [])
     assert (
-        Counter((one["source"], *span, one["depth"]) for one, span in zip(stated, spans(stated), strict=True))
-        == found
+        Counter(
+            (interval["source"], *span, interval["depth"])
+            for interval, span in zip(stated, spans(stated), strict=True)
+        )
+        == kinds
     )
 
 
@@ -115,7 +118,7 @@ def test_a_row_may_be_there_twice():
 
 def test_core_ml_counts_the_copies_of_a_model():
     for name in ("fallback-midway-ios27", "concurrent-models-ios27"):
-        models = {one["label"] for one in truth_of(SAMPLES / name)["inferences"]}
+        models = {sample["label"] for sample in truth_of(SAMPLES / name)["inferences"]}
         rows = rows_of(SAMPLES / name / "coreml-os-signpost.xml")
         assert {row["model-name"].text for row in rows} == {f"{model}-1" for model in models}
         calls = Counter(span_of(row) for row in rows if row["event-label"].text == "Prediction")
@@ -138,8 +141,8 @@ def test_command_buffers_tell_the_model_from_pictures():
         of_model = number(row["cmdbuffer-id"]) in named
         assert stated[span_of(row)] == ("GPU" if of_model else "GRAPHICS")
         kinds[of_model, number(row["process"].find("pid")), row["channel-name"].text] += 1
-    assert {(who, kind) for model, who, kind in kinds if model} == {(4711, "Compute")}
-    assert {(who, kind) for model, who, kind in kinds if not model} >= {
+    assert {(pid, kind) for model, pid, kind in kinds if model} == {(4711, "Compute")}
+    assert {(pid, kind) for model, pid, kind in kinds if not model} >= {
         (4711, "Vertex"),
         (4711, "Fragment"),
         (181, "Compute"),
@@ -162,7 +165,7 @@ def test_intervals_nest_and_overlap():
 @pytest.mark.parametrize("folder", MEASURED, ids=name_of)
 def test_busy_time_is_the_union_of_the_models_intervals(folder):
     truth, own_pids = truth_of(folder), {-1, pid_of(folder)}
-    models = {one["label"] for one in truth["inferences"]}
+    models = {inference["label"] for inference in truth["inferences"]}
     executed = intervals_of(folder, phase="execute", depth=0)
     for inference, measured in zip(truth["inferences"], truth["measured"], strict=True):
         inside = inference["start_ns"], inference["end_ns"]
@@ -187,14 +190,16 @@ def test_loading_is_apart_from_predicting(folder):
     rows = [row for row in truth["intervals"] if row["phase"] in {"load", "compile"}]
     assert truth["load_ns"] == covered(spans(rows), 0, 1 << 62)
     if rows and truth["inferences"]:
-        assert max(row["end_ns"] for row in rows) < min(one["start_ns"] for one in truth["inferences"])
+        assert max(row["end_ns"] for row in rows) < min(
+            inference["start_ns"] for inference in truth["inferences"]
+        )
 
 
 def test_another_apps_model_is_on_the_ane_while_this_one_is_on_the_cpu():
     truth = truth_of(SAMPLES / "fallback-midway-ios27")
-    foreign = [at for at, one in enumerate(truth["measured"]) if one["foreign_ns"]]
-    assert [truth["inferences"][at]["engine"] for at in foreign] == ["CPU"]
-    assert [truth["measured"][at]["busy_ns"]["ANE"] for at in foreign] == [0]
+    foreign = [index for index, measured in enumerate(truth["measured"]) if measured["foreign_ns"]]
+    assert [truth["inferences"][index]["engine"] for index in foreign] == ["CPU"]
+    assert [truth["measured"][index]["busy_ns"]["ANE"] for index in foreign] == [0]
 
 
 def test_predictions_of_two_models_overlap():
@@ -213,7 +218,7 @@ def test_an_engine_keeps_no_sampler_rhythm(folder):
 
 def test_a_worker_is_off_the_cpu_while_the_ane_is_at_work():
     for folder in (folder for folder in MEASURED if "mpsgraph" not in folder.name):
-        models = {one["label"] for one in truth_of(folder)["inferences"]}
+        models = {inference["label"] for inference in truth_of(folder)["inferences"]}
         rows = intervals_of(folder, engine="ANE", phase="execute")
         stacks = {
             (number(row["time"]), tid_of(row["thread"])): ElementTree.tostring(row["stack"])
@@ -254,9 +259,9 @@ def test_threads_run_where_they_are_seen_and_wait_otherwise():
     for tid, rows in states.items():
         assert rows[0][0] == 0
         assert all(before[1] == after[0] for before, after in pairwise(rows))
-        held = truth["thread_states"][str(tid)]
-        assert held["Blocked"] == sum(end - start for start, end, core in rows if core is None)
-        assert sum(held.values()) == rows[-1][1]
+        expected = truth["thread_states"][str(tid)]
+        assert expected["Blocked"] == sum(end - start for start, end, core in rows if core is None)
+        assert sum(expected.values()) == rows[-1][1]
     for row in rows_of(folder / "time-profile.xml"):
         time, tid, core = number(row["time"]), tid_of(row["thread"]), number(row["core"])
         assert tid not in states or core in {on for start, end, on in states[tid] if start <= time < end}
@@ -276,13 +281,13 @@ def test_tracks_hold_their_values_for_as_long_as_stated(folder):
         "Thermal state": ("device-thermal-state-intervals", "thermal-state"),
         "GPU active": ("metal-gpu-state-intervals", "state"),
     }
-    found = {}
+    counts = {}
     for name, (schema, column) in tables.items():
         if (folder / f"{schema}.xml").exists():
-            found[name] = Counter()
+            counts[name] = Counter()
             for row in rows_of(folder / f"{schema}.xml"):
-                found[name][values[row[column].text]] += number(row["duration"])
-    assert truth_of(folder).get("tracks", {}) == found
+                counts[name][values[row[column].text]] += number(row["duration"])
+    assert truth_of(folder).get("tracks", {}) == counts
 
 
 def test_the_gpu_is_active_while_it_works():

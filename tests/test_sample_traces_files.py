@@ -45,7 +45,7 @@ def read(path):
 
 
 def frames_of(stack):
-    """Return a stack as (symbol, binary, address), leaf first; two shapes know addresses only."""
+    """Return a stack as (symbol, binary, address), leaf first; two shapes have addresses only."""
     if stack.tag == "kperf-bt":
         pc = int(stack.findtext("text-address"))
         addresses = list(map(int, stack.findtext("text-addresses").split()))
@@ -240,14 +240,14 @@ def test_a_bundle_is_the_recording_of_its_export(folder):
     """It has the same samples, and no other table of its export."""
     export = SAMPLES / folder.name.removesuffix("-bundle")
     assert export in RECORDINGS
-    own, exported = truth_of(folder), truth_of(export)
-    assert exported == exported | own
-    assert exported.keys() - own.keys() <= {"intervals", "measured", "load_ns", "tracks"}
+    native, exported = truth_of(folder), truth_of(export)
+    assert exported == exported | native
+    assert exported.keys() - native.keys() <= {"intervals", "measured", "load_ns", "tracks"}
 
 
 @pytest.mark.parametrize("folder", BUNDLES, ids=name_of)
 def test_a_bundle_says_that_it_is_synthetic(folder):
     strings = plistlib.loads((folder / "recording.trace" / "form.template").read_bytes())["$objects"]
     assert {"Synthetic Mac", f"--synthetic {folder.name.removesuffix('-bundle')}"} <= {
-        one for one in strings if isinstance(one, str)
+        string for string in strings if isinstance(string, str)
     }

@@ -24,12 +24,12 @@ def truth_of(recording: str) -> dict[str, Any]:
 
 def counts(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
     """Engine → phase → samples, with "none" for work that has no phase."""
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for row in rows.to_dict("records"):
         phase = "none" if pd.isna(row["phase"]) else str(row["phase"])
         if row["samples"]:
-            found.setdefault(str(row["engine"]), {})[phase] = int(row["samples"])
-    return found
+            counts.setdefault(str(row["engine"]), {})[phase] = int(row["samples"])
+    return counts
 
 
 def in_window(analysis: Analysis, window: int) -> dict[str, dict[str, int]]:
@@ -73,7 +73,7 @@ def test_engines_and_phases(recording: str) -> None:
 def test_windows_from_stacks(recording: str) -> None:
     truth, analysis = truth_of(recording), analyze(open_trace(SAMPLES / recording), windows="stacks")
     threads = analysis.trace.threads["tid"].to_numpy()
-    found = [
+    verdicts = [
         {
             "start_ns": row["start_ns"],
             "end_ns": row["end_ns"],
@@ -83,14 +83,14 @@ def test_windows_from_stacks(recording: str) -> None:
         for row in analysis.window_rows.to_dict("records")
         if row["source"] == "stacks"
     ]
-    assert found == [{key: window[key] for key in found[0]} for window in truth["stack_windows"]]
+    assert verdicts == [{key: window[key] for key in verdicts[0]} for window in truth["stack_windows"]]
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_verdicts_name_the_engine_that_the_model_ran_on(recording: str) -> None:
     truth, analysis = truth_of(recording), analyze(open_trace(SAMPLES / recording), windows="stacks")
     ran_on = [inference["engine"] for inference in truth["inferences"]]
-    expected = [{ran_on[at] for at in window["inference_indexes"]} for window in truth["stack_windows"]]
+    expected = [{ran_on[index] for index in window["inference_indexes"]} for window in truth["stack_windows"]]
     if expected:
         assert [{verdict.verdict} for verdict in analysis.verdicts] == expected
     else:
@@ -101,7 +101,8 @@ def test_verdicts_name_the_engine_that_the_model_ran_on(recording: str) -> None:
 def test_windows_that_the_user_gives_count_every_sample_in_them(recording: str) -> None:
     inferences = truth_of(recording)["inferences"]
     given = [
-        Window(i["start_ns"], i["end_ns"], str(at), "manual", Basis.GIVEN) for at, i in enumerate(inferences)
+        Window(i["start_ns"], i["end_ns"], str(index), "manual", Basis.GIVEN)
+        for index, i in enumerate(inferences)
     ]
     analysis = analyze(open_trace(SAMPLES / recording), windows=given)
     for row in analysis.window_rows.to_dict("records"):

@@ -36,11 +36,16 @@ def test_what_is_not_asked_for_does_not_tear_groups() -> None:
 
 def test_of_several_windows_a_sample_has_the_one_that_began_last() -> None:
     trace = trace_of([(1.0, "main", UI), (6.0, "main", UI), (9.0, "main", UI), (40.0, "main", UI)])
-    own = [window(0, 30, "outer"), window(5, 30, "long"), window(5, 8, "short")]
-    analysis = analyze(trace, windows=own)
+    windows = [window(0, 30, "outer"), window(5, 30, "long"), window(5, 8, "short")]
+    analysis = analyze(trace, windows=windows)
     labels = analysis.window_rows["label"].tolist()
-    found = window_of_samples(analysis).tolist()
-    assert [labels[at] if at >= 0 else None for at in found] == ["outer", "short", "long", None]
+    window_ids = window_of_samples(analysis).tolist()
+    assert [labels[window_id] if window_id >= 0 else None for window_id in window_ids] == [
+        "outer",
+        "short",
+        "long",
+        None,
+    ]
 
 
 @pytest.mark.parametrize("name", RECORDINGS)

@@ -90,11 +90,11 @@ def test_samples_have_engines_as_categories_and_phases_as_subcategories() -> Non
 def test_the_deciding_frame_and_what_it_calls_have_the_engine_and_its_callers_have_not() -> None:
     document = exported(two_windows())
     node = document["threads"][0]["samples"]["stack"][2]
-    found = []
+    rows = []
     while node is not None:
-        found.append((names_of(document, node)[0], category_of(document, node)[0]))
+        rows.append((names_of(document, node)[0], category_of(document, node)[0]))
         node = document["shared"]["stackTable"]["prefix"][node]
-    assert found == [
+    assert rows == [
         ("semaphore_wait_trap", "ANE"),
         ("H11ANEProgramProcessRequestDirect", "ANE"),
         ("Espresso::ANERuntimeEngine::compiler::__forward_segment(int)", "OTHER"),
@@ -116,33 +116,35 @@ def markers(document: Any) -> list[tuple[str, str, float, float | None, dict[str
 
 def test_windows_intervals_signposts_and_tracks_are_markers() -> None:
     trace = with_tracks(with_evidence(trace_of([(10.0, "main", ANE)]), [ane(10, 14)]), "power")
-    found = markers(exported(analyze(trace, windows=[window(10, 15, "a")])))
-    assert [(thread, name, start, end, data["type"]) for thread, name, start, end, data in found] == [
+    windows = markers(exported(analyze(trace, windows=[window(10, 15, "a")])))
+    assert [(thread, name, start, end, data["type"]) for thread, name, start, end, data in windows] == [
         ("main (0x1)", "power", 1.0, 3.0, "Signpost"),
         ("Inference windows", "window 0 a", 10.0, 15.0, "InferenceWindow"),
         ("ANE, ane-hw-intervals, measured", "Net_main__Op0_AneInference", 10.0, 14.0, "EngineInterval"),
         ("power", "power", 0.0, 5.0, "TrackValue"),
     ]
-    told = found[1][4]
-    assert (told["verdict"], told["basis"]) == ("ANE", "given")
-    assert "ANE busy_ns 4000000" in told["engines"]
+    data = windows[1][4]
+    assert (data["verdict"], data["basis"]) == ("ANE", "given")
+    assert "ANE busy_ns 4000000" in data["engines"]
 
 
 def test_a_windows_marker_stands_on_its_thread() -> None:
     document = exported(recording("ane-espresso-macos13"))
-    found = {thread for thread, _, _, _, data in markers(document) if data["type"] == "InferenceWindow"}
-    assert found <= {thread["name"] for thread in document["threads"] if thread["samples"]["length"]}
+    threads = {thread for thread, _, _, _, data in markers(document) if data["type"] == "InferenceWindow"}
+    assert threads <= {thread["name"] for thread in document["threads"] if thread["samples"]["length"]}
 
 
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_no_sample_is_lost_and_every_reference_resolves(name: str) -> None:
     analysis = awkward()[name] if name in AWKWARD else recording(name)
     document = exported(analysis)
-    found = samples(document)
+    written_samples = samples(document)
     factor = 1e6 if analysis.trace.weight_unit == "ns" else 1
-    assert len(found) == len(analysis.trace.samples)
-    assert sum(round(weight * factor) for _, _, weight, _, _ in found) == analysis.trace.weights.sum()
-    counted = Counter(category for _, _, _, category, _ in found)
+    assert len(written_samples) == len(analysis.trace.samples)
+    assert (
+        sum(round(weight * factor) for _, _, weight, _, _ in written_samples) == analysis.trace.weights.sum()
+    )
+    counted = Counter(category for _, _, _, category, _ in written_samples)
     labels = analysis.labels
     assert counted == Counter(
         (str(ENGINES[engine]), str(PHASES[phase]) if phase >= 0 else "Other")
@@ -152,11 +154,11 @@ def test_no_sample_is_lost_and_every_reference_resolves(name: str) -> None:
 
 
 def check_tables(document: Any) -> None:
-    """Columns as long as their table says; indexes within the table that they point into."""
+    """Columns have the length of their table; indexes stay within the table that they point into."""
     shared = document["shared"]
     tables = {name: table for name, table in shared.items() if name != "stringArray"}
-    tables |= {f"samples {at}": thread["samples"] for at, thread in enumerate(document["threads"])}
-    tables |= {f"markers {at}": thread["markers"] for at, thread in enumerate(document["threads"])}
+    tables |= {f"samples {index}": thread["samples"] for index, thread in enumerate(document["threads"])}
+    tables |= {f"markers {index}": thread["markers"] for index, thread in enumerate(document["threads"])}
     for name, table in tables.items():
         for key, column in table.items():
             assert key in ("length", "weightType") or len(column) == table["length"], (name, key)
@@ -178,9 +180,9 @@ def check_tables(document: Any) -> None:
         *((name, "stack", "stackTable") for name in tables if name.startswith("samples")),
     ]
     for table, key, into in points:
-        assert all(at is None or -1 <= at < lengths[into] for at in tables[table][key]), (table, key)
+        assert all(index is None or -1 <= index < lengths[into] for index in tables[table][key]), (table, key)
     prefixes = shared["stackTable"]["prefix"]
-    assert all(prefix is None or prefix < at for at, prefix in enumerate(prefixes))
+    assert all(prefix is None or prefix < index for index, prefix in enumerate(prefixes))
     schemas = {schema["name"] for schema in document["meta"]["markerSchema"]}
     assert {data["type"] for thread in document["threads"] for data in thread["markers"]["data"]} <= schemas
     greys = [category["name"] for category in document["meta"]["categories"] if category["color"] == "grey"]
@@ -197,8 +199,8 @@ def test_the_profilers_own_code_loads_it(name: str, tmp_path: Path) -> None:
     file.write_bytes(written(write_firefox, analysis))
 
     def cli(*arguments: str | Path) -> str:
-        told = output_of([program("node"), script, *arguments], PROFILER_CLI_SESSION_DIR=str(tmp_path))
-        return told.decode()
+        output = output_of([program("node"), script, *arguments], PROFILER_CLI_SESSION_DIR=str(tmp_path))
+        return output.decode()
 
     document = as_json(file.read_bytes())
 
@@ -215,23 +217,23 @@ def test_the_profilers_own_code_loads_it(name: str, tmp_path: Path) -> None:
     try:
         load()
         assert f"This profile contains {len(document['threads'])} threads" in cli("profile", "info")
-        for at, thread in enumerate(document["threads"]):
+        for thread_index, thread in enumerate(document["threads"]):
             if not thread["samples"]["length"]:
                 continue
-            told = cli("thread", "samples", "--include-idle", "--thread", f"t-{at}")
+            listing = cli("thread", "samples", "--include-idle", "--thread", f"t-{thread_index}")
             weights: Counter[str] = Counter()
             for _, _, weight, category, _ in samples({**document, "threads": [thread]}):
                 weights[category[0]] += round(weight * 1000)
-            found = dict(re.findall(r"^  ([A-Z]+) +[█▏▎▍▌▋▊▉ ]*([\d,.]+) +[\d.]+%$", told, re.MULTILINE))
+            shares = dict(re.findall(r"^  ([A-Z]+) +[█▏▎▍▌▋▊▉ ]*([\d,.]+) +[\d.]+%$", listing, re.MULTILINE))
             assert {
-                engine: round(float(n.replace(",", "")) * 1000) for engine, n in found.items()
+                engine: round(float(n.replace(",", "")) * 1000) for engine, n in shares.items()
             } == +weights
         if name == "fallback-midway-ios27":
-            at = next(
-                at
-                for at, t in enumerate(document["threads"])
+            thread_index = next(
+                index
+                for index, t in enumerate(document["threads"])
                 if t["name"] == "ANE, ane-hw-intervals, measured"
             )
-            assert "11" in cli("thread", "markers", "--thread", f"t-{at}")
+            assert "11" in cli("thread", "markers", "--thread", f"t-{thread_index}")
     finally:
         cli("stop")

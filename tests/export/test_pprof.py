@@ -27,11 +27,13 @@ def decoded(analysis: Analysis) -> Any:
 
 def samples(profile: Any) -> list[tuple[list[str], list[int], dict[str, str]]]:
     texts = profile.string_table
-    functions = {one.id: texts[one.name] for one in profile.function}
-    lines = {one.id: [functions[line.function_id] for line in one.line] for one in profile.location}
+    functions = {function.id: texts[function.name] for function in profile.function}
+    lines = {
+        location.id: [functions[line.function_id] for line in location.line] for location in profile.location
+    }
     return [
         (
-            [name for at in sample.location_id for name in lines[at]],
+            [name for location_id in sample.location_id for name in lines[location_id]],
             list(sample.value),
             {texts[label.key]: texts[label.str] for label in sample.label},
         )
@@ -80,11 +82,12 @@ def test_what_is_inlined_at_one_address_is_one_location() -> None:
     )
     frames = frames.assign(source_file=frames["source_file"].astype("str").where(frames.index != 0, "a.c"))
     profile = decoded(analyze(replace(trace, stacks=replace(trace.stacks, frames=frames)), windows="stacks"))
-    names = {one.id: profile.string_table[one.name] for one in profile.function}
-    found = [
-        (one.address, [(names[line.function_id], line.line) for line in one.line]) for one in profile.location
+    names = {function.id: profile.string_table[function.name] for function in profile.function}
+    locations = [
+        (location.address, [(names[line.function_id], line.line) for line in location.line])
+        for location in profile.location
     ]
-    assert found == [(16, [("inner", 5), ("outer", 6)]), (32, [("caller", 0)]), (48, [("main", 8)])]
+    assert locations == [(16, [("inner", 5), ("outer", 6)]), (32, [("caller", 0)]), (48, [("main", 8)])]
     (mapping,) = profile.mapping
     assert (mapping.has_inline_frames, mapping.has_filenames) == (True, True)
     assert samples(profile)[0][0] == ["inner", "outer", "caller", "main"]
@@ -102,24 +105,33 @@ def test_binaries_are_mappings_with_build_ids_and_the_program_is_the_first() -> 
     analysis = recording("fallback-midway-ios27")
     profile, stacks = decoded(analysis), analysis.trace.stacks
     texts = profile.string_table
-    found = {texts[one.filename]: (texts[one.build_id], one.memory_start) for one in profile.mapping}
+    mappings = {
+        texts[mapping.filename]: (texts[mapping.build_id], mapping.memory_start)
+        for mapping in profile.mapping
+    }
     rows = stacks.binaries.to_dict("records")
-    assert found == {row["path"]: (row["uuid"], row["load_address"]) for row in rows}
+    assert mappings == {row["path"]: (row["uuid"], row["load_address"]) for row in rows}
     assert texts[profile.mapping[0].filename].endswith("/SampleApp")
-    owner = {one.id: texts[one.filename] for one in profile.mapping}
-    names = {one.id: texts[one.name] for one in profile.function}
-    known = set(zip(stacks.symbols, (rows[at]["path"] for at in stacks.frames["binary_id"]), strict=True))
+    owner = {mapping.id: texts[mapping.filename] for mapping in profile.mapping}
+    names = {function.id: texts[function.name] for function in profile.function}
+    expected = set(
+        zip(
+            stacks.symbols, (rows[binary_id]["path"] for binary_id in stacks.frames["binary_id"]), strict=True
+        )
+    )
     assert {
-        (names[one.line[0].function_id], owner[one.mapping_id]) for one in profile.location if one.mapping_id
-    } <= known
+        (names[location.line[0].function_id], owner[location.mapping_id])
+        for location in profile.location
+        if location.mapping_id
+    } <= expected
 
 
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_no_sample_and_no_weight_is_lost(name: str) -> None:
     analysis = awkward()[name] if name in AWKWARD else recording(name)
-    found = samples(decoded(analysis))
-    assert sum(value[0] for _, value, _ in found) == len(analysis.trace.samples)
-    assert sum(value[1] for _, value, _ in found) == analysis.trace.weights.sum()
+    written_samples = samples(decoded(analysis))
+    assert sum(value[0] for _, value, _ in written_samples) == len(analysis.trace.samples)
+    assert sum(value[1] for _, value, _ in written_samples) == analysis.trace.weights.sum()
 
 
 def test_the_same_trace_gives_the_same_bytes() -> None:
@@ -134,8 +146,8 @@ def test_go_tool_pprof_counts_engines_as_we_do(name: str, tmp_path: Path) -> Non
     file.write_bytes(written(write_pprof, analysis))
     place = {"HOME": str(tmp_path), "PPROF_TMPDIR": str(tmp_path), "GOFLAGS": "-mod=mod"}
     unit = ["-unit=ns"] if analysis.trace.weight_unit == "ns" else []
-    told = output_of([go, "tool", "pprof", "-tags", *unit, file], **place).decode()
-    counted = re.search(r"^ *engine: Total [^\n]*\n(.*?)\n *\n", told, re.DOTALL | re.MULTILINE)
+    tags = output_of([go, "tool", "pprof", "-tags", *unit, file], **place).decode()
+    counted = re.search(r"^ *engine: Total [^\n]*\n(.*?)\n *\n", tags, re.DOTALL | re.MULTILINE)
     assert counted
     shares = dict(re.findall(r"\( *([\d.]+)%\): (\w+)", counted[1]))
     totals = analysis.totals.groupby("engine", observed=True)["weight"].sum()

@@ -26,7 +26,7 @@ from tracekit.export.speedscope import write_speedscope
 
 IMPORT = r"""
 const fs = require('fs'), path = require('path'), vm = require('vm');
-const [folder, file] = process.argv.slice(2);
+const [folder, ...files] = process.argv.slice(2);
 const bundle = fs.readdirSync(folder).find((name) => /^speedscope-.*\.js$/.test(name));
 let code = fs.readFileSync(path.join(folder, bundle), 'utf8');
 const importer = /Importing as speedscope json file"\),([\w$]+)\(/.exec(code)[1];
@@ -38,13 +38,16 @@ console.log = () => {};
 const inside = code.indexOf('{') + 1;
 code = `${code.slice(0, inside)}globalThis.importer = (...given) => ${importer}(...given);${code.slice(inside)}`;
 try { vm.runInThisContext(code); } catch { /* it wants a page to draw on, after all else is there */ }
-const group = globalThis.importer(JSON.parse(fs.readFileSync(file, 'utf8')));
-const profiles = group.profiles.map((profile) => ({
-  name: profile.getName(), unit: profile.getWeightUnit(), weight: profile.getTotalNonIdleWeight(),
-  length: profile.getTotalWeight(),
-  roots: Object.fromEntries(profile.getGroupedCalltreeRoot().children.map((c) => [c.frame.name, c.getTotalWeight()])),
-}));
-fs.writeSync(1, JSON.stringify({ shown: group.indexToView, profiles }));
+const read = (file) => {
+  const group = globalThis.importer(JSON.parse(fs.readFileSync(file, 'utf8')));
+  const profiles = group.profiles.map((profile) => ({
+    name: profile.getName(), unit: profile.getWeightUnit(), weight: profile.getTotalNonIdleWeight(),
+    length: profile.getTotalWeight(),
+    roots: Object.fromEntries(profile.getGroupedCalltreeRoot().children.map((c) => [c.frame.name, c.getTotalWeight()])),
+  }));
+  return { shown: group.indexToView, profiles };
+};
+fs.writeSync(1, JSON.stringify(files.map(read)));
 """
 """The importer is not exported by the package: it is cut out of the bundle by the words that it logs."""
 
@@ -55,10 +58,10 @@ def exported(analysis: Analysis, **options: Any) -> Any:
 
 def stacks(document: Any, profile: int) -> list[tuple[list[str], int]]:
     names = [frame["name"] for frame in document["shared"]["frames"]]
-    held = document["profiles"][profile]
+    samples_of = document["profiles"][profile]
     return [
-        ([names[at] for at in sample], weight)
-        for sample, weight in zip(held["samples"], held["weights"], strict=True)
+        ([names[frame] for frame in sample], weight)
+        for sample, weight in zip(samples_of["samples"], samples_of["weights"], strict=True)
     ]
 
 
@@ -94,17 +97,17 @@ def test_one_profile_per_thread_in_order_of_time_with_holes_left_free() -> None:
 
 
 def test_samples_that_come_a_little_late_leave_no_hole_until_half_a_weight_is_missing() -> None:
-    samples = [(at * 1.1, "main", UI) for at in range(4)] + [(14.4, "main", UI)]
-    found = stacks(exported(analyze(trace_of(samples), windows="stacks"), root=()), 0)
-    assert [weight for _, weight in found] == [MS] * 4 + [10_400_000, MS]
-    assert found[4][0] == []
+    samples = [(index * 1.1, "main", UI) for index in range(4)] + [(14.4, "main", UI)]
+    written_stacks = stacks(exported(analyze(trace_of(samples), windows="stacks"), root=()), 0)
+    assert [weight for _, weight in written_stacks] == [MS] * 4 + [10_400_000, MS]
+    assert written_stacks[4][0] == []
 
 
 def test_early_samples_never_make_time_run_backwards() -> None:
-    early = [(20 + at / 10, "main", UI) for at in range(10)]
+    early = [(20 + index / 10, "main", UI) for index in range(10)]
     samples = [(0.0, "main", UI), *early, (22.5, "main", UI), (60.0, "main", UI)]
-    found = stacks(exported(analyze(trace_of(samples), windows="stacks"), root=()), 0)
-    assert [weight for names, weight in found if not names] == [19 * MS, 29 * MS]
+    written_stacks = stacks(exported(analyze(trace_of(samples), windows="stacks"), root=()), 0)
+    assert [weight for names, weight in written_stacks if not names] == [19 * MS, 29 * MS]
 
 
 def test_a_function_is_one_frame_whatever_its_addresses() -> None:
@@ -144,19 +147,21 @@ def test_files_fit_the_schema_of_speedscope(name: str) -> None:
     jsonschema.Draft7Validator(schema).validate(document)
 
 
-@pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
-def test_speedscope_imports_every_weight(name: str, tmp_path: Path) -> None:
+def test_speedscope_imports_every_weight(tmp_path: Path) -> None:
+    """One process imports all files: speedscope's bundle takes longer to load than any file."""
     folder = npm_package("speedscope") / "dist/release"
-    analysis = awkward()[name] if name in AWKWARD else recording(name)
-    file = tmp_path / "x.json"
-    file.write_bytes(written(write_speedscope, analysis, root=("engine",)))
-    imported = as_json(node(tmp_path, IMPORT, folder, file))
-    totals = analysis.totals.groupby("engine", observed=True)["weight"].sum()
-    for engine, stated in totals.items():
-        assert sum(profile["roots"].get(f"[{engine}]", 0) for profile in imported["profiles"]) == nearly(
-            stated
-        )
-    assert sum(profile["weight"] for profile in imported["profiles"]) == nearly(analysis.trace.weights.sum())
+    analyses = {**{name: recording(name) for name in RECORDINGS}, **awkward()}
+    files = [tmp_path / f"{number}.json" for number in range(len(analyses))]
+    for file, analysis in zip(files, analyses.values(), strict=True):
+        file.write_bytes(written(write_speedscope, analysis, root=("engine",)))
+    imports = as_json(node(tmp_path, IMPORT, folder, *files))
+    for (name, analysis), imported in zip(analyses.items(), imports, strict=True):
+        profiles = imported["profiles"]
+        for engine, weight_ in analysis.totals.groupby("engine", observed=True)["weight"].sum().items():
+            assert sum(profile["roots"].get(f"[{engine}]", 0) for profile in profiles) == nearly(weight_), (
+                name
+            )
+        assert sum(profile["weight"] for profile in profiles) == nearly(analysis.trace.weights.sum()), name
 
 
 def nearly(weight: int) -> Any:

@@ -109,22 +109,22 @@ def nothing() -> Analysis:
 @functools.cache
 def awkward() -> dict[str, Analysis]:
     """Traces that a consumer could stumble over, by what is odd about them."""
-    own = [window(0, 30, HOSTILE)]
+    windows = [window(0, 30, HOSTILE)]
     base = trace_of([(0.0, "main", UI), (10.0, "main", ANE), (12.0, "b", None)])
     return {
         "nothing": nothing(),
         "no stacks": analyze(trace_of([(1.0, "main", None)])),
-        "hostile": analyze(with_tracks(with_names(base, HOSTILE), HOSTILE), windows=own),
+        "hostile": analyze(with_tracks(with_names(base, HOSTILE), HOSTILE), windows=windows),
         "empty names": analyze(with_names(base, ""), windows=[window(0, 30, "")]),
         "long names": analyze(with_names(base, "x" * 1_000_000), windows=[window(0, 30, "y" * 1_000_000)]),
         "cycles": analyze(
-            trace_of([(0.0, "main", ANE, 2**40), (1.0, "main", ANE, 1)], "cycles"), windows=own
+            trace_of([(0.0, "main", ANE, 2**40), (1.0, "main", ANE, 1)], "cycles"), windows=windows
         ),
-        "events": analyze(trace_of([(0.0, "main", ANE, 100)], "events"), windows=own),
+        "events": analyze(trace_of([(0.0, "main", ANE, 100)], "events"), windows=windows),
         "nearly 2^63": analyze(
-            trace_of([(0.0, "main", ANE, 2**62), (1.0, "main", ANE, 2**61)], "events"), windows=own
+            trace_of([(0.0, "main", ANE, 2**62), (1.0, "main", ANE, 2**61)], "events"), windows=windows
         ),
-        "no threads": analyze(_without_threads(base), windows=own),
+        "no threads": analyze(_without_threads(base), windows=windows),
         "overlapping windows": analyze(
             base, windows=[window(0, 30, "a"), window(5, 30, "b"), window(5, 20, "c")]
         ),
@@ -142,7 +142,7 @@ AWKWARD = tuple(awkward())
 
 
 def npm_package(name: str) -> Path:
-    """The folder of an npm package that somebody installed; the test is skipped where there is none."""
+    """Return the folder of an installed npm package, or skip the test."""
     folder = Path(os.environ.get("EXPORT_CONSUMERS", "/nowhere")) / name
     if not folder.is_dir() or not shutil.which("node"):
         pytest.skip(f"no npm package {name} in $EXPORT_CONSUMERS, or no node")
@@ -151,17 +151,17 @@ def npm_package(name: str) -> Path:
 
 def python_package(name: str) -> Path:
     """The folder of an installed Python package that tracekit does not need."""
-    found = importlib.util.find_spec(name)
-    if found is None or not found.origin or not shutil.which("node"):
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.origin or not shutil.which("node"):
         pytest.skip(f"no Python package {name}, or no node")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def program(name: str) -> str:
-    found = shutil.which(name)
-    if not found:
+    path = shutil.which(name)
+    if not path:
         pytest.skip(f"no {name} on the PATH")
-    return found
+    return path
 
 
 def output_of(command: Sequence[str | Path], data: bytes = b"", **environment: str) -> bytes:
@@ -178,7 +178,7 @@ def output_of(command: Sequence[str | Path], data: bytes = b"", **environment: s
 
 
 def node(folder: Path, script: str, *arguments: str | Path, data: bytes = b"") -> bytes:
-    """What a script writes that runs under node; it stands in ``folder``."""
+    """Return the output of a script that runs under node; the script is written to ``folder``."""
     path = folder / "script.cjs"
     path.write_text(script)
     return output_of(["node", path, *arguments], data)
