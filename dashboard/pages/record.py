@@ -129,7 +129,7 @@ def _check(check: Check) -> Node:
         [
             html.Th(check.name, scope="row"),
             html.Td(state),
-            html.Td([words.shown(check.found), *advice, command_lines]),
+            html.Td([words.shown(check.finding), *advice, command_lines]),
         ]
     )
 

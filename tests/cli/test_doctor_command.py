@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import sys
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from tracekit.record.doctor import Check
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-doctor-1.schema.json").read_text())
-elsewhere = pytest.mark.skipif(sys.platform == "darwin", reason="what a machine says that is no Mac")
+elsewhere = pytest.mark.skipif(sys.platform == "darwin", reason="for machines other than a Mac")
 
 
 def doctor(*arguments: str) -> Result:
@@ -27,17 +28,21 @@ def doctor(*arguments: str) -> Result:
 
 @pytest.fixture
 def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeXctrace:
-    stand_in = install(tmp_path / "mac")
-    monkeypatch.setenv("PATH", str(stand_in.folder))
-    return stand_in
+    fake = install(tmp_path / "mac")
+    monkeypatch.setenv("PATH", str(fake.folder))
+    return fake
 
 
 @elsewhere
-def test_where_there_is_no_mac_reading_works_and_that_is_no_failure() -> None:
+def test_reading_works_without_a_mac_which_is_no_failure() -> None:
     result = doctor()
     assert result.exit_code == 0
-    assert result.output.endswith("\nRecordings can be read here; recording needs a Mac.\n")
-    assert "–        xctrace          recording needs a Mac\n" in result.output
+    assert result.output.endswith("Reading, reports\nand the dashboard work here.\n")
+    assert f"\nRecording needs a Mac with Xcode; this is {platform.system()}." in result.output
+    assert "–        14 others  needs a Mac\n" in result.output
+    assert result.output.count("needs a Mac") == 2
+    checks = json.loads(doctor("--format", "json").output)["checks"]
+    assert len([check for check in checks if check["found"] == "needs a Mac"]) == 14
 
 
 @pytest.mark.parametrize("arguments", [[], ["--device", "no such device"]])
@@ -53,13 +58,13 @@ def test_the_json_validates(mac: FakeXctrace, arguments: list[str]) -> None:
 
 @elsewhere
 def test_a_problem_is_exit_code_4(mac: FakeXctrace) -> None:
-    named = ["--xctrace", str(mac.folder / "xctrace")]
-    assert doctor(*named).exit_code == 0
-    assert doctor(*named, "--device", "Test Mac").exit_code == 0
-    result = doctor(*named, "--device", "no such device")
+    xctrace = ["--xctrace", str(mac.folder / "xctrace")]
+    assert doctor(*xctrace).exit_code == 0
+    assert doctor(*xctrace, "--device", "Test Mac").exit_code == 0
+    result = doctor(*xctrace, "--device", "no such device")
     assert result.exit_code == 4
-    assert "\nPROBLEM  device           xctrace knows no device 'no such device'\n" in result.output
-    assert result.output.endswith("before what is marked PROBLEM is solved.\n")
+    assert "\nPROBLEM  device           xctrace lists no device 'no such device'\n" in result.output
+    assert result.output.endswith("until each PROBLEM is solved.\n")
 
 
 def test_a_wrong_path_is_wrong_usage() -> None:
@@ -81,7 +86,7 @@ def test_lines_fit_80_columns_and_commands_are_never_broken() -> None:
     assert lines[0].startswith("note     xctrace  a long finding")
 
 
-def test_what_devices_are_called_cannot_drive_the_terminal() -> None:
+def test_names_of_devices_cannot_drive_the_terminal() -> None:
     check = Check("xctrace", "warning", "iPhone \x1b[2J\u202e", "Do:\nuse \x1b]0;x\x07")
     text = _to_text([check])
     assert "iPhone \\x1b[2J\\u202e" in text

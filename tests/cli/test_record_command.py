@@ -1,4 +1,4 @@
-"""`tracekit record` as a user runs it, against a strict stand-in for xctrace: every way to fail, nothing lost."""
+"""`tracekit record` as a user runs it, against a strict fake xctrace: every way to fail, nothing lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracekit.cli import main
 # The first command of a user -------------------------------------------------------------------------------------
 
 
-def test_one_line_from_a_running_app_to_the_answer(mac: Mac) -> None:
+def test_one_command_from_a_running_app_to_its_verdict(mac: Mac) -> None:
     result = mac.record("--app", "SampleApp", "--time-limit", "100ms")
     assert result.code == 0
     assert result.output.startswith("Handed work to the GPU (6 samples); 12 of 12 windows alike;")
@@ -51,7 +51,7 @@ def test_a_dry_run_prints_what_would_run_ready_to_paste(mac: Mac) -> None:
     assert mac.files() == [] and mac.commands() == []
 
 
-def test_a_dry_run_names_the_places_that_a_real_one_would_use(mac: Mac) -> None:
+def test_a_dry_run_names_the_paths_that_a_real_one_would_use(mac: Mac) -> None:
     mac.record(*APP)
     forced = shlex.split(mac.record(*APP, "--force", "--dry-run").output)
     assert forced[forced.index("--output") + 1] == "x.new.trace"
@@ -74,11 +74,11 @@ def test_a_device_by_its_name_as_people_type_it(mac: Mac) -> None:
     assert f"--device {PHONE['udid']}" in result.output
 
 
-def test_an_xctrace_that_takes_long_to_answer_is_spoken_of(mac: Mac, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_xctrace_is_mentioned(mac: Mac, monkeypatch: pytest.MonkeyPatch) -> None:
     from tracekit.cli import record_terminal
 
-    monkeypatch.setattr(record_terminal, "_SILENT_SECONDS", 0.0)
-    assert "Asking xctrace what it offers …\n" in mac.record(*APP, "--dry-run").error
+    monkeypatch.setattr(record_terminal, "_PATIENCE_SECONDS", 0.0)
+    assert "Listing xctrace's templates and devices …\n" in mac.record(*APP, "--dry-run").error
 
 
 def test_a_dry_run_of_several_settings_prints_a_line_each(mac: Mac) -> None:
@@ -112,7 +112,7 @@ def test_the_journal_holds_commands_versions_and_times(mac: Mac) -> None:
 
 
 @pytest.mark.parametrize("recording", ["ane-intervals-macos26", "gpu-mpsgraph-macos15-bundle"])
-def test_what_cannot_be_read_natively_is_exported(mac: Mac, recording: str) -> None:
+def test_a_bundle_without_native_reading_is_exported(mac: Mac, recording: str) -> None:
     result = mac.record(*APP, recording=recording)
     assert result.code == 0
     exported = any(call[1:2] == ["export"] for call in mac.xctrace.calls("xctrace"))
@@ -122,7 +122,7 @@ def test_what_cannot_be_read_natively_is_exported(mac: Mac, recording: str) -> N
 
 @pytest.mark.parametrize("schemas", ["once", "changed"])
 def test_tables_of_several_schemas_by_one_export(mac: Mac, schemas: str) -> None:
-    """Whether xctrace repeats a schema after tables of another is not known: either must do."""
+    """xctrace may or may not repeat a schema after tables of another (unknown): both must work."""
     mac.record(*APP, "--no-analysis", recording="ane-intervals-macos26", export={"schemas": schemas})
     result = CliRunner().invoke(main, ["tables", "x.trace", "--schema", "os-signpost", "--format", "csv"])
     expected = CliRunner().invoke(main, ["tables", str(SAMPLE), "--schema", "os-signpost", "--format", "csv"])
@@ -139,7 +139,7 @@ def test_only_recording(mac: Mac) -> None:
     assert mac.files() == ["x.recording.json", "x.trace"]
 
 
-# Exit codes and complaints of xctrace decide nothing -------------------------------------------------------------
+# Exit codes and messages of xctrace decide nothing ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", [1, 2, 54, 133])
@@ -149,18 +149,18 @@ def test_a_good_bundle_is_good_whatever_the_exit_code(mac: Mac, code: int) -> No
     assert "12 GPU" in result.output
 
 
-def test_an_xctrace_that_says_nothing(mac: Mac) -> None:
+def test_an_xctrace_without_output(mac: Mac) -> None:
     assert mac.record(*APP, *FAST, prints=False).code == 0
 
 
-def test_issues_of_the_run_are_told_and_kept(mac: Mac) -> None:
+def test_issues_of_the_run_are_reported_and_kept(mac: Mac) -> None:
     result = mac.record(*APP, run_issues=["Failed to stop recording session: Failed stoping ktrace session."])
     assert result.code == 0
     assert "xctrace reports: Failed to stop recording session: Failed stoping ktrace session." in result.error
     assert mac.journal()["run_issues"] == ["Failed to stop recording session: Failed stoping ktrace session."]
 
 
-# Failures: each has its sentence and its way out -----------------------------------------------------------------
+# Failures: each has its message and its advice -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -171,11 +171,15 @@ def test_issues_of_the_run_are_told_and_kept(mac: Mac) -> None:
             "macOS refused to attach to this process",
             "com.apple.security.get-task-allow",
         ),
-        ({"attach": "restricted"}, "macOS does not let this process be traced", "--all-processes"),
-        ({"kperf": "busy"}, "Another recording is at work", "wait a minute"),
+        (
+            {"attach": "restricted"},
+            "System Integrity Protection does not allow this process to be traced",
+            "--all-processes",
+        ),
+        ({"kperf": "busy"}, "Another recording is running", "wait a minute"),
     ],
 )
-def test_what_keeps_xctrace_from_recording(
+def test_failures_before_the_recording_begins(
     mac: Mac, settings: dict[str, object], problem: str, advice: str
 ) -> None:
     result = mac.record(*APP, **settings)
@@ -185,11 +189,11 @@ def test_what_keeps_xctrace_from_recording(
     assert mac.files() == []
 
 
-def test_a_sandbox_records_no_sample(mac: Mac) -> None:
+def test_a_sandbox_records_no_samples(mac: Mac) -> None:
     result = mac.record(*APP, sandbox=True)
     assert result.code == 4
     assert (
-        "Error: x.trace holds no sample. The kernel refused to record: this shell runs in a sandbox"
+        "Error: x.trace has no samples. The kernel refused to record: this shell runs in a sandbox"
         in result.error
     )
     assert "Record from a Terminal of your own." in result.error
@@ -212,18 +216,18 @@ def test_a_full_disk_leaves_what_can_be_recovered(mac: Mac) -> None:
 def test_too_little_space_to_begin_with(mac: Mac) -> None:
     result = mac.record(*APP, "--min-free", "900TB")
     assert result.code == 4
-    assert "are free where x.trace goes, and recording needs 900000.0. Free some space" in result.error
+    assert "are free on the disk of x.trace, and recording needs 900000.0. Free some space" in result.error
     assert mac.commands() == []
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "message"),
     [
         ("locked", "Nothing was recorded. The device is locked. Unlock it"),
         ("developer-mode-off", "Nothing was recorded. Developer Mode is off on this device. Turn it on"),
     ],
 )
-def test_a_device_that_is_not_ready(mac: Mac, state: str, told: str) -> None:
+def test_a_device_that_is_not_ready(mac: Mac, state: str, message: str) -> None:
     process = {
         "pid": 9,
         "path": "/private/var/containers/Bundle/Application/A/SampleApp.app/SampleApp",
@@ -231,7 +235,7 @@ def test_a_device_that_is_not_ready(mac: Mac, state: str, told: str) -> None:
     }
     result = mac.record(*APP, "--device", "My Phone", devices=[PHONE], processes=[process], device=state)
     assert result.code == 4
-    assert told in result.error
+    assert message in result.error
 
 
 def test_a_device_that_goes_away_leaves_what_it_recorded(mac: Mac) -> None:
@@ -259,35 +263,32 @@ def test_a_process_that_is_not_found_at_first_is_tried_again(mac: Mac) -> None:
 def test_a_crash_while_recording(mac: Mac) -> None:
     result = mac.record("--app", "SampleApp", "--time-limit", "20s", "-o", "x.trace", dies=0.1)
     assert result.code == 4
-    assert (
-        "Error: x.trace was not finished: xctrace was ended by signal 9. This recovers what was"
-        in result.error
-    )
+    assert "Error: x.trace was not finished: xctrace was ended by signal 9. This command may" in result.error
     assert mac.journal()["state"] == "unfinished"
 
 
 @pytest.mark.parametrize(
-    ("hang", "told", "left"),
+    ("hang", "message", "files"),
     [
-        ("start", "Nothing was recorded: xctrace did not end by itself at its time limit.", []),
+        ("start", "Nothing was recorded: xctrace did not stop at its time limit.", []),
         (
             "saving",
-            "x.trace was not finished: xctrace gave no sign of life while it saved",
+            "x.trace was not finished: xctrace showed no activity while it was saving",
             ["x.recording.json", "x.trace"],
         ),
     ],
 )
-def test_an_xctrace_that_hangs_is_ended(mac: Mac, hang: str, told: str, left: list[str]) -> None:
+def test_an_xctrace_that_hangs_is_ended(mac: Mac, hang: str, message: str, files: list[str]) -> None:
     result = mac.record(*APP, *FAST, hang=hang)
     assert result.code == 4
-    assert told in result.error
-    assert mac.files() == left
+    assert message in result.error
+    assert mac.files() == files
 
 
 def test_an_xctrace_that_nothing_but_force_ends(mac: Mac) -> None:
     result = mac.record(*APP, *FAST, hang="saving-ignores-interrupt")
     assert result.code == 4
-    assert "gave no sign of life" in result.error
+    assert "showed no activity" in result.error
 
 
 def test_an_xctrace_that_overlooks_its_limit_is_stopped_and_nothing_is_lost(mac: Mac) -> None:
@@ -298,7 +299,7 @@ def test_an_xctrace_that_overlooks_its_limit_is_stopped_and_nothing_is_lost(mac:
 
 
 @pytest.mark.parametrize(
-    ("xcode", "told"),
+    ("xcode", "message"),
     [
         (
             "licence",
@@ -308,18 +309,18 @@ def test_an_xctrace_that_overlooks_its_limit_is_stopped_and_nothing_is_lost(mac:
         ("none", "xctrace was not found: it comes with Xcode, on a Mac."),
     ],
 )
-def test_no_xctrace_to_record_with(mac: Mac, xcode: str, told: str) -> None:
+def test_no_xctrace_to_record_with(mac: Mac, xcode: str, message: str) -> None:
     result = mac.record(*APP, xcode=xcode)
     assert result.code == 4
-    assert f"Error: {told}" in result.error
+    assert f"Error: {message}" in result.error
     assert mac.files() == []
 
 
 def test_another_xctrace_by_its_path(mac: Mac) -> None:
     result = mac.record(*APP, "--xctrace", str(mac.xctrace.folder / "xctrace"), xcode="command-line-tools")
     assert "Only the Command Line Tools" in result.error  # it belongs to the same Xcode
-    other = mac.record(*APP, "--xctrace", "nowhere")
-    assert (other.code, other.error) == (2, "Error: --xctrace nowhere: there is no such file.\n")
+    missing = mac.record(*APP, "--xctrace", "nowhere")
+    assert (missing.code, missing.error) == (2, "Error: --xctrace nowhere: there is no such file.\n")
 
 
 def test_two_recorders_at_once(mac: Mac) -> None:
@@ -329,6 +330,8 @@ def test_two_recorders_at_once(mac: Mac) -> None:
         mac.xctrace.configure()
         result = CliRunner().invoke(main, ["record", *APP])
     assert result.exit_code == 4
-    assert "Another tracekit records already (pid " in result.stderr
-    assert ", into other.trace): only one can profile this Mac or device at a time." in result.stderr
+    assert "Another tracekit is recording (pid " in result.stderr
+    assert (
+        ", into other.trace). Only one recording at a time can profile this Mac or device." in result.stderr
+    )
     assert mac.record(*APP).code == 0

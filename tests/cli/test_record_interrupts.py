@@ -217,7 +217,8 @@ def test_a_second_interrupt_asks_and_kills_nothing(tmp_path: Path) -> None:
     ended = end(tmp_path, process, xctrace)
     assert ended.code == 0
     assert (
-        "xctrace still saves; what is killed now can be lost. Once more within 15 s kills it" in ended.error
+        "xctrace is still saving; killing it now can lose the recording. Ctrl-C again within 15 s kills it"
+        in ended.error
     )
     assert "Saved x.trace" in ended.error
 
@@ -231,7 +232,8 @@ def test_who_insists_kills_and_is_told_what_is_left(tmp_path: Path) -> None:
     ended = end(tmp_path, process, xctrace)
     assert ended.code == 4
     assert (
-        "Error: x.trace was not finished: xctrace was killed while it saved, as you insisted." in ended.error
+        "Error: x.trace was not finished: xctrace was killed while it was saving, after a repeated stop request."
+        in ended.error
     )
     assert "import --input x.trace/Trace1.run/Attachments/trace-data.atrc" in ended.error
     assert json.loads((ended.folder / "x.recording.json").read_text())["runs"][0]["stopped_by"] == "insisted"

@@ -48,14 +48,14 @@ def test_force_spares_what_is_no_recording(mac: Mac) -> None:
     (mac.folder / "x.trace" / "thesis.tex").write_text("years of work")
     result = mac.record(*APP, "--force")
     assert result.code == 2
-    assert "x.trace is no recording, and will not be overwritten. Name another output." in result.error
+    assert "x.trace is not a recording and will not be overwritten. Choose another output." in result.error
     assert (mac.folder / "x.trace" / "thesis.tex").read_text() == "years of work"
 
 
 @pytest.mark.parametrize(
     ("output", "told"),
     [
-        ("x.xml", "x.xml names no recording: give a name that ends in .trace, or a folder."),
+        ("x.xml", "-o x.xml: give a name that ends in .trace, or a folder."),
         ("gone/x.trace", "gone/x.trace cannot be written: its folder does not exist."),
     ],
 )
@@ -71,7 +71,7 @@ def test_somebody_elses_file_in_the_journals_place(mac: Mac) -> None:
     result = mac.record(*APP)
     assert result.code == 2
     assert (
-        "x.recording.json, the record of x.trace, exists and will not be overwritten without --force."
+        "x.recording.json, the journal of x.trace, exists and will not be overwritten without --force."
         in result.error
     )
     assert journal.read_text() == "mine" and mac.commands() == []
@@ -122,7 +122,7 @@ def test_a_run_that_fails_leaves_the_earlier_ones_untouched(mac: Mac, settings: 
     result = mac.record(*APP, "--append-run", *FAST, **settings)
     assert result.code == 4
     assert snapshot(mac.folder / "x.trace") == before
-    assert ("Nothing was recorded; x.trace is as it was." in result.error) == ("attach" in settings)
+    assert ("Nothing was recorded; x.trace is unchanged." in result.error) == ("attach" in settings)
     left = [name for name in mac.files() if "appending" in name and name.endswith(".trace")]
     assert left == ([] if "attach" in settings else ["x.appending.trace"])
     assert ("x.appending.trace was not finished" in result.error) == bool(left)
@@ -131,9 +131,9 @@ def test_a_run_that_fails_leaves_the_earlier_ones_untouched(mac: Mac, settings: 
 
 def test_adding_to_nothing(mac: Mac) -> None:
     result = mac.record(*APP, "--append-run")
-    assert result.error == "Error: --append-run: x.trace is no recording that a run could be added to.\n"
+    assert result.error == "Error: --append-run: x.trace is not a recording, so no run can be added to it.\n"
     result = mac.record(*APP, "--append-run", "--preset", "minimal")
-    assert "--append-run records with the template of the recording that it adds to." in result.error
+    assert "--append-run uses the template of the existing recording" in result.error
 
 
 def test_a_report_of_the_recording(mac: Mac) -> None:
@@ -195,7 +195,7 @@ def test_settings_of_the_compute_units_end_with_a_table(mac: Mac) -> None:
 def test_all_of_several_recordings_are_tried_and_each_failure_told(mac: Mac) -> None:
     result = mac.record(*APP, "--count", "3", dies=0.05)
     assert result.code == 4
-    assert result.error.count("This recovers what was recorded (not tried by us):") == 3
+    assert result.error.count("This command may recover the raw data (untested):") == 3
     assert "x-2.trace/Trace1.run/Attachments/trace-data.atrc" in result.error
     assert result.error.endswith("Error: 3 of 3 recordings failed; see above.\n")
 

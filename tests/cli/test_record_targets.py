@@ -9,16 +9,19 @@ from record_support import APP, IN_SIMULATOR, SIMULATOR, Mac, program
 @pytest.mark.parametrize(
     ("app", "told"),
     [
-        ("Nobody", "Nothing called 'Nobody' runs, and no installed app has that name or bundle identifier."),
+        (
+            "Nobody",
+            "Nothing called 'Nobody' is running, and no installed app has that name or bundle identifier.",
+        ),
         ("SampelApp", "Running with a similar name: SampleApp."),
         ("99999", "There is no process 99999: it has ended. --app NAME finds it by name."),
-        ("-rf", "Nothing called '-rf' runs"),
+        ("-rf", "Nothing called '-rf' is running"),
         (
             "$(touch gone)`touch gone`; touch gone",
-            "Nothing called '$(touch gone)`touch gone`; touch gone' runs",
+            "Nothing called '$(touch gone)`touch gone`; touch gone' is running",
         ),
-        ("two\nlines \"'", "Nothing called 'two\\nlines \"'' runs"),
-        ("\x1b[2J", "Nothing called '\\x1b[2J' runs"),
+        ("two\nlines \"'", "Nothing called 'two\\nlines \"'' is running"),
+        ("\x1b[2J", "Nothing called '\\x1b[2J' is running"),
         ("no/such/thing.app", "--app no/such/thing.app: there is no such file."),
         ("", "--app: name a process, an app, a bundle identifier, a path or a pid."),
     ],
@@ -111,7 +114,9 @@ def test_the_programs_output_is_passed_on_and_not_kept(mac: Mac) -> None:
 def test_arguments_for_what_runs_already(mac: Mac) -> None:
     result = mac.record("--app", "SampleApp", "--", "--verbose")
     assert result.code == 2
-    assert "SampleApp runs already (pid 4215): arguments need a fresh start. Add --launch" in result.error
+    assert (
+        "SampleApp is already running (pid 4215): arguments need a fresh start. Add --launch" in result.error
+    )
 
 
 def test_everything(mac: Mac) -> None:
@@ -124,17 +129,17 @@ def test_everything(mac: Mac) -> None:
     [
         (
             (),
-            "What shall be recorded? Name it with --app, start it with --launch --, or give --all-processes.",
+            "No target: name it with --app, start it with --launch --, or give --all-processes.",
         ),
-        (("--launch",), "Nothing to record: name --app, a program after --launch --, or --all-processes."),
-        (("tool",), "'tool': name what to record with --app, or start a program with --launch --."),
+        (("--launch",), "No target: name --app, a program after --launch --, or --all-processes."),
+        (("tool",), "'tool': name the target with --app, or start a program with --launch --."),
         (("--app", "SampleApp", "--all-processes"), "Give --all-processes or one target, not both."),
         (
             ("--all-processes", "--env", "A=1"),
-            "--env, --stdin and --stdout are for a program that is started",
+            "--env, --stdin and --stdout are for a program that tracekit starts",
         ),
         (("--launch", "--", "no-such-tool"), "no-such-tool was not found. Name a program, or an app's .app."),
-        (("--app", "SampleApp", "--env", "A"), "--env A: give NAME=VALUE."),
+        (("--app", "SampleApp", "--env", "A"), "--env A: write NAME=VALUE."),
         (("--app", "SampleApp", "--time-limit", "10"), "'10' is no time such as 500ms, 10s, 5m or 1h"),
         (("--app", "SampleApp", "--min-free", "lots"), "'lots' is no size such as 500MB or 2GB"),
         (("--app", ""), "--app: name a process, an app, a bundle identifier, a path or a pid."),
@@ -156,7 +161,7 @@ def test_everything(mac: Mac) -> None:
             ("--app", "SampleApp", "--preset", "coreml", "--template", "Core ML"),
             "Give --preset or --template, not both",
         ),
-        (("--app", "SampleApp", "--device", "iPad"), "No device is called 'iPad'. xctrace knows:"),
+        (("--app", "SampleApp", "--device", "iPad"), "No device is called 'iPad'. xctrace lists:"),
         (
             ("--app", "SampleApp", "--compute-units", "gpu"),
             "'gpu' is none of all, cpuAndGPU, cpuAndNeuralEngine, cpuOnly",

@@ -1,10 +1,10 @@
-"""What xctrace says, as public projects quote it, and what that is taken for."""
+"""Messages of xctrace, as public projects quote them, and the failures they are recognised as."""
 
 from __future__ import annotations
 
 import pytest
 
-from tracekit.record.failures import explain, run_issues
+from tracekit.record.failures import known_failure, run_issues
 
 SUCCESS = [
     "Starting recording with the Time Profiler template. Attaching to: ProbeFixture (27364). Time limit: 5.0 s",
@@ -26,7 +26,7 @@ PARTLY = [
 
 
 @pytest.mark.parametrize(
-    ("said", "code"),
+    ("message", "code"),
     [
         ("Cannot find process matching name: NoSuchApp", "no-such-process"),
         ("Cannot find process for provided pid: 4999", "process-gone"),
@@ -49,8 +49,8 @@ PARTLY = [
         ("Failed to write: No space left on device", "disk-full"),
     ],
 )
-def test_every_known_failure_has_its_sentence_and_its_way_out(said: str, code: str) -> None:
-    failure = explain([*SUCCESS[:2], said])
+def test_every_known_failure_has_a_problem_and_advice(message: str, code: str) -> None:
+    failure = known_failure([*SUCCESS[:2], message])
     assert failure is not None
     assert failure.code == code
     assert failure.problem.endswith(".")
@@ -69,14 +69,14 @@ def test_every_known_failure_has_its_sentence_and_its_way_out(said: str, code: s
     ],
 )
 def test_the_way_out_fits_the_failure(code: str, way_out: str) -> None:
-    failure = explain([code])
+    failure = known_failure([code])
     assert failure is not None
     assert way_out in failure.advice
 
 
-@pytest.mark.parametrize("said", [[], SUCCESS, PARTLY, ["Target app exited, ending recording..."]])
-def test_what_is_no_failure_is_not_explained(said: list[str]) -> None:
-    assert explain(said) is None
+@pytest.mark.parametrize("output", [[], SUCCESS, PARTLY, ["Target app exited, ending recording..."]])
+def test_output_without_a_failure_is_not_explained(output: list[str]) -> None:
+    assert known_failure(output) is None
 
 
 def test_run_issues_are_what_xctrace_lists() -> None:

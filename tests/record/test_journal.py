@@ -15,17 +15,25 @@ from tracekit.record.journal import hide_environment_values, journal_path, write
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, XctraceRun
 from tracekit.record.result import RecordingResult
-from tracekit.record.session import RecordingAttempt, RecordSettings, record_command
+from tracekit.record.session import RecordingAttempt, RecordSettings, xctrace_command
 from tracekit.record.target import Target
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 
 TOOL = Xctrace("/Xcode.app/xctrace")
 VERSION = Version("16.0", (17, "F", 42, ""))
-PLAN = InstrumentPlan("Core ML", ("GPU",), (("Core ML", "why it"), ("GPU", "asked for")), ("a note",))
-SAID = ("Starting recording with the Blank template.", "password: hunter2", "Output file saved as: x.trace")
+PLAN = InstrumentPlan("Core ML", ("GPU",), (("Core ML", "why it"), ("GPU", "requested")), ("a note",))
+OUTPUT = ("Starting recording with the Blank template.", "password: hunter2", "Output file saved as: x.trace")
 RUN = XctraceRun(
-    ("xctrace", "record"), 54, SAID, "asked", False, 1_700_000_000.0, 1_700_000_001.5, None, 1_700_000_009.25
+    ("xctrace", "record"),
+    54,
+    OUTPUT,
+    "asked",
+    False,
+    1_700_000_000.0,
+    1_700_000_001.5,
+    None,
+    1_700_000_009.25,
 )
 SETTINGS = RecordSettings(PLAN, Target("attach", "MyApp", "501"), RecordLimits(10))
 
@@ -36,10 +44,10 @@ def recording(bundle: Path, *runs: XctraceRun, **more: Any) -> RecordingAttempt:
     )
 
 
-def written(one: RecordingAttempt) -> dict[str, Any]:
-    path = write_journal(one, TOOL, VERSION, "0.1.0")
-    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return found
+def written(attempt: RecordingAttempt) -> dict[str, Any]:
+    path = write_journal(attempt, TOOL, VERSION, "0.1.0")
+    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return content
 
 
 def test_the_journal_lies_beside_the_recording(tmp_path: Path) -> None:
@@ -47,18 +55,18 @@ def test_the_journal_lies_beside_the_recording(tmp_path: Path) -> None:
 
 
 def test_it_holds_commands_versions_and_times(tmp_path: Path) -> None:
-    found = written(recording(tmp_path / "x.trace"))
-    assert found["schema"] == "tracekit-recording/1"
-    assert (found["trace"], found["tracekit"], found["state"]) == ("x.trace", "0.1.0", "good")
-    assert found["xctrace"] == {"path": "/Xcode.app/xctrace", "version": "16.0", "build": "17F42"}
-    assert found["plan"] == {
+    journal = written(recording(tmp_path / "x.trace"))
+    assert journal["schema"] == "tracekit-recording/1"
+    assert (journal["trace"], journal["tracekit"], journal["state"]) == ("x.trace", "0.1.0", "good")
+    assert journal["xctrace"] == {"path": "/Xcode.app/xctrace", "version": "16.0", "build": "17F42"}
+    assert journal["plan"] == {
         "template": "Core ML",
         "instruments": ["GPU"],
-        "reasons": [["Core ML", "why it"], ["GPU", "asked for"]],
+        "reasons": [["Core ML", "why it"], ["GPU", "requested"]],
         "notes": ["a note"],
     }
-    assert found["target"] == {"kind": "attach", "name": "MyApp"}
-    assert found["runs"] == [
+    assert journal["target"] == {"kind": "attach", "name": "MyApp"}
+    assert journal["runs"] == [
         {
             "command": ["xctrace", "record"],
             "shell": "xctrace record",
@@ -69,15 +77,15 @@ def test_it_holds_commands_versions_and_times(tmp_path: Path) -> None:
             "recording_from": "2023-11-14T22:13:21.500+00:00",
             "saving_from": None,
             "ended": "2023-11-14T22:13:29.250+00:00",
-            "said": list(SAID),
+            "said": list(OUTPUT),
         }
     ]
 
 
-def test_a_failure_is_written_as_it_is_told(tmp_path: Path) -> None:
-    outcome = RecordingResult("unfinished", Failure("sandbox", "It failed.", "Do this."), ("an issue",))
-    found = written(replace(recording(tmp_path / "x.trace"), result=outcome))
-    assert (found["state"], found["failure"], found["run_issues"]) == (
+def test_a_failure_is_written_with_its_advice(tmp_path: Path) -> None:
+    result = RecordingResult("unfinished", Failure("sandbox", "It failed.", "Do this."), ("an issue",))
+    journal = written(replace(recording(tmp_path / "x.trace"), result=result))
+    assert (journal["state"], journal["failure"], journal["run_issues"]) == (
         "unfinished",
         "It failed. Do this.",
         ["an issue"],
@@ -85,13 +93,13 @@ def test_a_failure_is_written_as_it_is_told(tmp_path: Path) -> None:
 
 
 def test_what_the_target_printed_is_left_out(tmp_path: Path) -> None:
-    found = written(recording(tmp_path / "x.trace", target_output="-"))
-    assert found["runs"][0]["said"] == [SAID[0], SAID[2]]
+    journal = written(recording(tmp_path / "x.trace", target_output="-"))
+    assert journal["runs"][0]["said"] == [OUTPUT[0], OUTPUT[2]]
 
 
 def test_several_runs_of_xctrace_are_all_there(tmp_path: Path) -> None:
-    found = written(recording(tmp_path / "x.trace", replace(RUN, exit_code=21), RUN))
-    assert [run["exit_code"] for run in found["runs"]] == [21, 54]
+    journal = written(recording(tmp_path / "x.trace", replace(RUN, exit_code=21), RUN))
+    assert [run["exit_code"] for run in journal["runs"]] == [21, 54]
 
 
 # Secrets --------------------------------------------------------------------------------------------------
@@ -99,7 +107,7 @@ def test_several_runs_of_xctrace_are_all_there(tmp_path: Path) -> None:
 
 def command(**more: Any) -> list[str]:
     launched = Target("launch", "tool", "/bin/tool", ("--env", "KEY=shown", "--launch", "--env", "B=too"))
-    return record_command(TOOL, Path("x.trace"), replace(SETTINGS, **{"target": launched, **more}))
+    return xctrace_command(TOOL, Path("x.trace"), replace(SETTINGS, **{"target": launched, **more}))
 
 
 @pytest.mark.parametrize(
@@ -141,10 +149,12 @@ def test_other_words_that_look_like_options_uncover_nothing(more: dict[str, str]
 
 def test_no_value_reaches_the_file(tmp_path: Path) -> None:
     words = command(environment=(("TOKEN", "hunter2"),))
-    one = recording(
-        tmp_path / "x.trace", replace(RUN, command=tuple(words), said=()), environment=(("TOKEN", "hunter2"),)
+    attempt = recording(
+        tmp_path / "x.trace",
+        replace(RUN, command=tuple(words), output=()),
+        environment=(("TOKEN", "hunter2"),),
     )
-    assert "hunter2" not in write_journal(one, TOOL, VERSION, "0.1.0").read_text("utf-8")
+    assert "hunter2" not in write_journal(attempt, TOOL, VERSION, "0.1.0").read_text("utf-8")
 
 
 # Earlier journals -----------------------------------------------------------------------------------------
@@ -153,8 +163,8 @@ def test_no_value_reaches_the_file(tmp_path: Path) -> None:
 def test_an_added_run_keeps_the_earlier_ones(tmp_path: Path) -> None:
     written(recording(tmp_path / "x.trace", replace(RUN, exit_code=1)))
     written(recording(tmp_path / "x.trace", replace(RUN, exit_code=2), append=True))
-    found = written(recording(tmp_path / "x.trace", replace(RUN, exit_code=3), append=True))
-    assert [run["exit_code"] for run in found["runs"]] == [1, 2, 3]
+    journal = written(recording(tmp_path / "x.trace", replace(RUN, exit_code=3), append=True))
+    assert [run["exit_code"] for run in journal["runs"]] == [1, 2, 3]
 
 
 def test_a_fresh_recording_replaces_the_journal_of_an_earlier_one(tmp_path: Path) -> None:
@@ -194,5 +204,5 @@ def test_a_folder_in_the_journals_place_is_an_error_in_words(tmp_path: Path) -> 
 
 
 def test_text_that_is_no_unicode_is_written_all_the_same(tmp_path: Path) -> None:
-    found = written(recording(tmp_path / "x.trace", replace(RUN, said=("\udcff’",))))
-    assert found["runs"][0]["said"] == ["?’"]
+    journal = written(recording(tmp_path / "x.trace", replace(RUN, output=("\udcff’",))))
+    assert journal["runs"][0]["said"] == ["?’"]

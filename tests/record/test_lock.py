@@ -1,4 +1,4 @@
-"""One recorder at a time: a second process is refused, and nothing is left behind."""
+"""One recording at a time: a second process is refused, and nothing but an empty lock file is left behind."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ import pytest
 from tracekit.errors import XctraceError
 from tracekit.record.lock import recorder_lock
 
-pytest.importorskip("fcntl")
-
+NOTE, LOCK = (
+    f"tracekit-{os.getuid() if hasattr(os, 'getuid') else 0}-mac.{kind}" for kind in ("holder", "lock")
+)
 HOLDER = """
 import sys
 from pathlib import Path
@@ -34,6 +35,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     return tmp_path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 @contextmanager
@@ -56,12 +61,12 @@ def take(device: str = "") -> None:
         pass
 
 
-def test_a_second_recorder_is_refused_and_told_of_the_first() -> None:
+def test_a_second_recorder_is_refused_with_the_name_of_the_first() -> None:
     with holder() as first, pytest.raises(XctraceError) as caught:
         take()
     assert str(caught.value) == (
-        f"Another tracekit records already (pid {first.pid}, into first.trace): only one can profile this Mac or"
-        " device at a time. Wait until it ends, or stop it with Ctrl-C in its terminal."
+        f"Another tracekit is recording (pid {first.pid}, into first.trace). Only one recording at a time can"
+        " profile this Mac or device. Wait until it ends, or stop it with Ctrl-C in its terminal."
     )
 
 
@@ -76,7 +81,7 @@ def test_within_one_process_the_second_is_refused_too() -> None:
 def test_the_refused_one_does_not_take_the_lock_away() -> None:
     with holder():
         for _ in range(2):
-            with pytest.raises(XctraceError, match="records already"):
+            with pytest.raises(XctraceError, match="is recording"):
                 take()
 
 
@@ -87,33 +92,32 @@ def test_another_device_can_be_recorded_meanwhile() -> None:
 
 def test_nothing_is_left_when_it_is_done(folder: Path) -> None:
     with recorder_lock("", Path("a.trace")):
-        assert len(list(folder.iterdir())) == 1
-    assert list(folder.iterdir()) == []
+        assert names(folder) == [NOTE, LOCK]
+    assert names(folder) == [LOCK]
+    assert (folder / LOCK).stat().st_size == 0
     with pytest.raises(RuntimeError), recorder_lock("", Path("a.trace")):
         raise RuntimeError
-    assert list(folder.iterdir()) == []
+    assert names(folder) == [LOCK]
 
 
 def test_after_a_holder_was_killed_the_next_one_records(folder: Path) -> None:
     with holder() as first:
         first.send_signal(signal.SIGKILL)
         first.wait(20)
-        assert len(list(folder.iterdir())) == 1, "it could not clean up"
+        assert names(folder) == [NOTE, LOCK], "it could not clean up"
         take()
-    assert list(folder.iterdir()) == []
+    assert names(folder) == [LOCK]
 
 
-def test_a_note_longer_than_the_next_one_is_not_mixed_with_it(folder: Path) -> None:
-    with recorder_lock("", Path("a.trace")):
-        (path,) = folder.iterdir()
-    path.write_text(" (pid 1, into " + "x" * 3000 + ")")
+def test_a_stale_note_is_replaced(folder: Path) -> None:
+    (folder / NOTE).write_text(" (pid 1, into " + "x" * 3000 + ")")
     with recorder_lock("", Path("b.trace")), pytest.raises(XctraceError) as caught:
         take()
     assert "x" * 10 not in str(caught.value)
 
 
-def test_of_many_that_want_it_at_once_one_has_it(folder: Path) -> None:
-    """Each takes and leaves it many times; a counter shows whether two were ever inside together."""
+def test_of_many_that_try_at_once_one_has_it(folder: Path) -> None:
+    """Each takes and releases it many times; a file shows whether two were ever inside together."""
     code = """
 import os, sys
 from pathlib import Path
@@ -130,14 +134,19 @@ for _ in range(300):
 """
     command = [sys.executable, "-c", code, str(folder / "inside")]
     children = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    said = [child.communicate(timeout=60)[1] for child in children]
-    assert [child.returncode for child in children] == [0, 0, 0], said
+    errors = [child.communicate(timeout=60)[1] for child in children]
+    assert [child.returncode for child in children] == [0, 0, 0], errors
 
 
 def test_a_link_in_the_locks_place_is_not_followed(folder: Path) -> None:
-    with recorder_lock("", Path("a.trace")):
-        (path,) = folder.iterdir()
-    path.symlink_to(folder / "victim")
+    (folder / LOCK).symlink_to(folder / "victim")
     with pytest.raises(XctraceError):
+        take()
+    assert not (folder / "victim").exists()
+
+
+def test_a_link_in_the_notes_place_is_not_followed(folder: Path) -> None:
+    (folder / NOTE).symlink_to(folder / "victim")
+    with recorder_lock("", Path("a.trace")), pytest.raises(XctraceError, match=r"into a\.trace"):
         take()
     assert not (folder / "victim").exists()

@@ -1,4 +1,4 @@
-"""What is told about a finished recording, from literal runs and outcomes."""
+"""Messages about a finished recording, from literal runs and results."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from tracekit.record.failures import Failure
 from tracekit.record.messages import recording_error, saved_message, size_text
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
-from tracekit.record.result import RecordingResult, State
+from tracekit.record.result import RecordingResult, ResultState
 from tracekit.record.session import RecordingAttempt, RecordSettings
 from tracekit.record.target import ALL_PROCESSES
 from tracekit.xctrace.tool import Xctrace
 
 TOOL = Xctrace("/Applications/Xcode beta.app/xctrace")
-SAID = (
+OUTPUT = (
     "Starting recording with the Blank template.",
     "Ctrl-C to stop the recording",
     "Output file saved as: x",
 )
-RUN = XctraceRun(("xctrace",), 0, SAID, "", False, 100.0, 101.0, 111.0, 114.5)
+RUN = XctraceRun(("xctrace",), 0, OUTPUT, "", False, 100.0, 101.0, 111.0, 114.5)
 FAILURE = Failure("sandbox", "The kernel refused to record.", "Record from a Terminal of your own.")
 
 
-def recording(bundle: Path, outcome: RecordingResult, run: XctraceRun = RUN) -> RecordingAttempt:
+def recording(bundle: Path, result: RecordingResult, run: XctraceRun = RUN) -> RecordingAttempt:
     return RecordingAttempt(
         bundle,
         bundle,
-        outcome,
+        result,
         (run,),
         RecordSettings(InstrumentPlan(None, ("GPU",)), ALL_PROCESSES, RecordLimits(10)),
     )
@@ -69,16 +69,16 @@ def test_run_issues_are_told_and_many_are_counted(bundle: Path) -> None:
 
 
 def test_a_recording_cut_short_by_the_disk_says_so(bundle: Path) -> None:
-    text = saved_message(recording(bundle, RecordingResult("good"), replace(RUN, reason="disk")))
-    assert text.endswith("It is shorter than asked for: the disk was nearly full.")
+    text = saved_message(recording(bundle, RecordingResult("good"), replace(RUN, stop_reason="disk")))
+    assert text.endswith("It is shorter than requested: the disk was nearly full.")
 
 
 def test_a_recording_without_samples_says_why_as_far_as_is_known(bundle: Path) -> None:
     assert saved_message(recording(bundle, RecordingResult("empty"))).endswith(
-        "It holds no sample. The target may have been idle, or have ended at once."
+        "It has no samples. The target may have been idle, or have ended at once."
     )
     assert saved_message(recording(bundle, RecordingResult("empty", FAILURE))).endswith(
-        f"It holds no sample. {FAILURE}"
+        f"It has no samples. {FAILURE}"
     )
 
 
@@ -91,53 +91,59 @@ def test_a_known_failure_comes_with_its_way_out(tmp_path: Path) -> None:
 
 
 def test_an_unknown_failure_is_told_in_xctraces_words(tmp_path: Path) -> None:
-    run = replace(RUN, exit_code=1, said=(*SAID[:2], "Something new.", "  It went wrong."))
+    run = replace(RUN, exit_code=1, output=(*OUTPUT[:2], "Something new.", "  It went wrong."))
     error = recording_error(recording(tmp_path / "x.trace", RecordingResult("missing"), run), TOOL)
-    assert "xctrace said: Something new. " in str(error)
+    assert "xctrace reported: Something new. " in str(error)
     assert "It went wrong." in str(error)
     assert "Ctrl-C" not in str(error)
 
 
 def test_an_xctrace_that_said_nothing_is_told_by_its_exit_code(tmp_path: Path) -> None:
     error = recording_error(
-        recording(tmp_path / "x.trace", RecordingResult("missing"), replace(RUN, exit_code=21, said=())), TOOL
+        recording(tmp_path / "x.trace", RecordingResult("missing"), replace(RUN, exit_code=21, output=())),
+        TOOL,
     )
-    assert str(error) == "Nothing was recorded. xctrace said nothing (exit code 21)."
+    assert str(error) == "Nothing was recorded. xctrace wrote no message (exit code 21)."
 
 
-def test_an_added_run_that_failed_says_what_became_of_the_earlier_ones(tmp_path: Path) -> None:
-    one = recording(tmp_path / "x.appending.trace", RecordingResult("missing", FAILURE))
-    one = replace(one, final=tmp_path / "x.trace", settings=replace(one.settings, append=True))
-    assert f"Nothing was recorded; {tmp_path}/x.trace is as it was" in str(recording_error(one, TOOL))
+def test_an_added_run_that_failed_leaves_the_earlier_ones_unchanged(tmp_path: Path) -> None:
+    attempt = recording(tmp_path / "x.appending.trace", RecordingResult("missing", FAILURE))
+    attempt = replace(attempt, final=tmp_path / "x.trace", settings=replace(attempt.settings, append=True))
+    assert f"Nothing was recorded; {tmp_path}/x.trace is unchanged" in str(recording_error(attempt, TOOL))
 
 
 @pytest.mark.parametrize(
-    ("reason", "code", "began", "told"),
+    ("reason", "code", "began", "text"),
     [
-        ("insisted", -9, 101.0, "xctrace was killed while it saved, as you insisted"),
-        ("silent", -9, 101.0, "xctrace gave no sign of life while it saved (--save-timeout) and was ended"),
+        ("insisted", -9, 101.0, "xctrace was killed while it was saving, after a repeated stop request"),
+        (
+            "silent",
+            -9,
+            101.0,
+            "xctrace showed no activity while it was saving (--save-timeout) and was killed",
+        ),
         ("asked", 54, 101.0, "it was stopped, and xctrace did not save it"),
         ("asked", 54, None, "it was stopped before it began"),
-        ("overdue", 54, 101.0, "xctrace did not end by itself at its time limit"),
+        ("overdue", 54, 101.0, "xctrace did not stop at its time limit"),
         ("disk", 54, 101.0, "the disk was nearly full"),
         ("", -9, 101.0, "xctrace was ended by signal 9"),
     ],
 )
 def test_every_end_has_its_reason(
-    bundle: Path, reason: StopReason, code: int, began: float | None, told: str
+    bundle: Path, reason: StopReason, code: int, began: float | None, text: str
 ) -> None:
-    run = replace(RUN, reason=reason, exit_code=code, began=began)
+    run = replace(RUN, stop_reason=reason, exit_code=code, recording_from=began)
     error = str(recording_error(recording(bundle, RecordingResult("unfinished"), run), TOOL))
-    assert error.startswith(f"{bundle} was not finished: {told}.")
+    assert error.startswith(f"{bundle} was not finished: {text}.")
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
-    [("unreadable", "cannot be read"), ("unfinished", "was not finished"), ("empty", "holds no sample")],
+    ("state", "text"),
+    [("unreadable", "cannot be read"), ("unfinished", "was not finished"), ("empty", "has no samples")],
 )
-def test_every_state_has_its_words(bundle: Path, state: State, told: str) -> None:
+def test_every_state_has_its_words(bundle: Path, state: ResultState, text: str) -> None:
     assert str(recording_error(recording(bundle, RecordingResult(state, detail="Why.")), TOOL)).startswith(
-        f"{bundle} {told}."
+        f"{bundle} {text}."
     )
 
 
@@ -148,7 +154,7 @@ def test_an_unfinished_recording_with_raw_data_comes_with_the_command_that_recov
     error = recording_error(
         recording(bundle, RecordingResult("unfinished"), replace(RUN, exit_code=-9)), TOOL
     )
-    assert str(error).endswith("This recovers what was recorded (not tried by us):")
+    assert str(error).endswith("This command may recover the raw data (untested):")
     (command,) = error.lines
     recovered = str(bundle.with_name("x.recovered.trace"))
     assert shlex.split(command) == [

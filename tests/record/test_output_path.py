@@ -1,4 +1,4 @@
-"""Where a recording goes: whatever happens, an earlier one stays whole until the new one is there."""
+"""The path of a recording: whatever happens, an earlier one stays whole until the new one is there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tracekit.record.output_path import check_output_path, reserve_output_path
 
 
 def bundle(path: Path, content: str = "old", runs: int = 1) -> Path:
-    """A finished recording; ``content`` tells which."""
+    """Make a finished recording, identified by ``content``."""
     path.mkdir(parents=True)
     (path / "form.template").write_text(content)
     for number in range(1, runs + 1):
@@ -29,7 +29,7 @@ def add_run(path: Path, number: int, content: str) -> None:
 
 
 def content(path: Path) -> str:
-    """Which recording lies there; "" where it is not whole."""
+    """Return the content of the recording at ``path``; "" where it is not whole."""
     try:
         texts = {file.read_text() for file in (path / "form.template", path / "Trace1.run" / "data")}
     except OSError:
@@ -73,7 +73,7 @@ def test_force_replaces_nothing_but_recordings(tmp_path: Path) -> None:
     (tmp_path / "folder.trace" / "thesis.txt").write_text("mine")
     (tmp_path / "link.trace").symlink_to(bundle(tmp_path / "x.trace"))
     for name in ("file.trace", "folder.trace", "link.trace"):
-        assert "is no recording, and will not be overwritten" in refusal(tmp_path / name, replace=True)
+        assert "is not a recording and will not be overwritten" in refusal(tmp_path / name, replace=True)
 
 
 @pytest.mark.parametrize("inside", ["Trace1.run", "Attachments", "form.template", ""])
@@ -105,49 +105,49 @@ def test_a_run_is_added_to_recordings_only(tmp_path: Path, kind: str) -> None:
     elif kind == "folder":
         final.mkdir()
         (final / "thesis.txt").write_text("mine")
-    assert "is no recording that a run could be added to" in refusal(final, append=True)
+    assert "is not a recording, so no run can be added to it" in refusal(final, append=True)
 
 
-# Taking the place -----------------------------------------------------------------------------------------
+# Writing to it ---------------------------------------------------------------------------------------------
 
 
 def test_a_fresh_recording_is_written_in_place(tmp_path: Path) -> None:
-    place = reserve_output_path(tmp_path / "x.trace", append=False)
-    assert place.path == place.final
-    bundle(place.path, "new")
-    assert place.settle(good=True) == tmp_path / "x.trace"
+    output = reserve_output_path(tmp_path / "x.trace", append=False)
+    assert output.working == output.final
+    bundle(output.working, "new")
+    assert output.commit() == tmp_path / "x.trace"
     assert content(tmp_path / "x.trace") == "new"
 
 
 @pytest.mark.parametrize("good", [True, False])
 def test_a_bad_recording_without_predecessor_stays_where_it_is(tmp_path: Path, good: bool) -> None:
-    place = reserve_output_path(tmp_path / "x.trace", append=False)
-    bundle(place.path, "new")
-    assert content(place.settle(good)) == "new"
+    output = reserve_output_path(tmp_path / "x.trace", append=False)
+    bundle(output.working, "new")
+    assert content(output.commit() if good else output.rollback()) == "new"
     assert names(tmp_path) == ["x.trace"]
 
 
 def test_a_good_recording_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
-    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
-    bundle(place.path, "new")
-    assert content(place.final) == "old"
-    assert content(place.settle(good=True)) == "new"
+    output = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
+    bundle(output.working, "new")
+    assert content(output.final) == "old"
+    assert content(output.commit()) == "new"
     assert names(tmp_path) == ["x.trace"]
 
 
 def test_a_bad_recording_leaves_the_earlier_one_and_stays_beside_it(tmp_path: Path) -> None:
     """Both have a Trace1.run, and what the new one holds may be recovered: it is no copy of the old one."""
-    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
-    place.path.mkdir()
-    add_run(place.path, 1, "unfinished")
-    left = place.settle(good=False)
+    output = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
+    output.working.mkdir()
+    add_run(output.working, 1, "unfinished")
+    left = output.rollback()
     assert content(tmp_path / "x.trace") == "old"
     assert (left / "Trace1.run" / "data").read_text() == "unfinished"
 
 
 def test_a_recording_that_never_began_leaves_the_earlier_one_alone(tmp_path: Path) -> None:
-    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
-    place.settle(good=False)
+    output = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
+    output.rollback()
     assert names(tmp_path) == ["x.trace"]
     assert content(tmp_path / "x.trace") == "old"
 
@@ -155,48 +155,48 @@ def test_a_recording_that_never_began_leaves_the_earlier_one_alone(tmp_path: Pat
 def test_earlier_attempts_are_not_overwritten(tmp_path: Path) -> None:
     final = bundle(tmp_path / "x.trace")
     bundle(tmp_path / "x.new.trace", "earlier attempt")
-    place = reserve_output_path(final, append=False)
-    bundle(place.path, "new")
-    place.settle(good=True)
+    output = reserve_output_path(final, append=False)
+    bundle(output.working, "new")
+    output.commit()
     assert (content(final), content(tmp_path / "x.new.trace")) == ("new", "earlier attempt")
     assert names(tmp_path) == ["x.new.trace", "x.trace"]
 
 
-def test_an_earlier_recording_that_somebody_removed_meanwhile_is_no_hindrance(tmp_path: Path) -> None:
-    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
-    bundle(place.path, "new")
-    shutil.rmtree(place.final)
-    assert content(place.settle(good=True)) == "new"
+def test_an_earlier_recording_may_be_removed_meanwhile(tmp_path: Path) -> None:
+    output = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
+    bundle(output.working, "new")
+    shutil.rmtree(output.final)
+    assert content(output.commit()) == "new"
 
 
 # Adding a run ---------------------------------------------------------------------------------------------
 
 
 def test_a_run_is_added_to_a_copy_which_takes_the_originals_place(tmp_path: Path) -> None:
-    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
-    assert content(place.path) == "old"
-    add_run(place.path, 2, "second")
-    assert not (place.final / "Trace2.run").exists()
-    assert place.settle(good=True) == place.final
-    assert (place.final / "Trace2.run" / "data").read_text() == "second"
+    output = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
+    assert content(output.working) == "old"
+    add_run(output.working, 2, "second")
+    assert not (output.final / "Trace2.run").exists()
+    assert output.commit() == output.final
+    assert (output.final / "Trace2.run" / "data").read_text() == "second"
     assert names(tmp_path) == ["x.trace"]
 
 
 def test_a_copy_that_was_spoilt_before_a_run_was_added_is_removed(tmp_path: Path) -> None:
-    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
-    (place.path / "form.template").write_text("spoilt")
-    place.settle(good=False)
+    output = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
+    (output.working / "form.template").write_text("spoilt")
+    output.rollback()
     assert names(tmp_path) == ["x.trace"]
-    assert content(place.final) == "old"
+    assert content(output.final) == "old"
 
 
 def test_a_copy_with_a_bad_further_run_is_kept_beside_the_original(tmp_path: Path) -> None:
-    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
-    add_run(place.path, 2, "unfinished")
-    left = place.settle(good=False)
+    output = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
+    add_run(output.working, 2, "unfinished")
+    left = output.rollback()
     assert (left / "Trace2.run" / "data").read_text() == "unfinished"
-    assert content(place.final) == "old"
-    assert not (place.final / "Trace2.run").exists()
+    assert content(output.final) == "old"
+    assert not (output.final / "Trace2.run").exists()
 
 
 def test_a_run_added_through_a_link_leaves_nothing_beside_it(tmp_path: Path) -> None:
@@ -205,9 +205,9 @@ def test_a_run_added_through_a_link_leaves_nothing_beside_it(tmp_path: Path) -> 
     link = tmp_path / "here" / "x.trace"
     link.symlink_to(tmp_path / "elsewhere" / "x.trace")
     check_output_path(link, replace=False, append=True)
-    place = reserve_output_path(link, append=True)
-    add_run(place.path, 2, "second")
-    place.settle(good=True)
+    output = reserve_output_path(link, append=True)
+    add_run(output.working, 2, "second")
+    output.commit()
     assert (link / "Trace2.run" / "data").read_text() == "second"
     assert names(tmp_path / "here") == ["x.trace"]
     assert content(tmp_path / "elsewhere" / "x.trace") == "old"
@@ -216,7 +216,7 @@ def test_a_run_added_through_a_link_leaves_nothing_beside_it(tmp_path: Path) -> 
 def test_without_space_for_a_copy_no_run_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output_path_module, "free_bytes", lambda _folder: 3)
     monkeypatch.setattr(output_path_module.sys, "platform", "linux")  # on APFS a copy takes no space
-    with pytest.raises(UsageError, match="there is no space for one"):
+    with pytest.raises(UsageError, match="there is no space for a copy"):
         reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
     assert names(tmp_path) == ["x.trace"]
 
@@ -241,7 +241,7 @@ def test_a_copy_that_is_broken_off_is_removed(
 
 
 class Killed(BaseException):
-    """We are gone: nothing runs any more."""
+    """The process was killed: nothing runs any more."""
 
 
 @pytest.mark.parametrize("append", [False, True], ids=["force", "append"])
@@ -250,10 +250,10 @@ def test_killed_at_any_step_both_or_one_of_the_recordings_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, append: bool
 ) -> None:
     """Every rename and every removed file is a step; from the last on, nothing happens at all."""
-    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=append)
+    output = reserve_output_path(bundle(tmp_path / "x.trace"), append=append)
     if append:
-        shutil.rmtree(place.path)
-    bundle(place.path, "new", runs=2 if append else 1)
+        shutil.rmtree(output.working)
+    bundle(output.working, "new", runs=2 if append else 1)
     steps = 0
 
     def dies_at(name: str, owner: object) -> None:
@@ -272,7 +272,7 @@ def test_killed_at_any_step_both_or_one_of_the_recordings_is_whole(
     dies_at("unlink", os)
     dies_at("rmdir", os)
     with suppress(Killed):
-        place.settle(good=True)
+        output.commit()
     whole = {name: content(tmp_path / name) for name in names(tmp_path)}
     assert "new" in whole.values(), "the new recording was made, and is there"
     if whole.get("x.trace") != "new":
@@ -281,11 +281,11 @@ def test_killed_at_any_step_both_or_one_of_the_recordings_is_whole(
 
 def test_the_renames_are_the_first_two_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the test above would not die between them."""
-    place = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
-    bundle(place.path, "new")
+    output = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
+    bundle(output.working, "new")
     calls: list[str] = []
     real_rename, real_rmtree = Path.rename, shutil.rmtree
     monkeypatch.setattr(Path, "rename", lambda *a: calls.append("rename") or real_rename(*a))
     monkeypatch.setattr(shutil, "rmtree", lambda *a, **k: calls.append("rmtree") or real_rmtree(*a, **k))
-    place.settle(good=True)
+    output.commit()
     assert calls == ["rename", "rename", "rmtree"]

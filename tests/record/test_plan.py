@@ -1,4 +1,4 @@
-"""What to record: every preset against the lists of real Xcodes, copied literally."""
+"""Template and instruments: every preset against the lists of real Xcodes, copied literally."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def options(*words: str, template: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("preset", "offer", "expected"),
+    ("preset", "catalog", "expected"),
     [
         (
             "counters",
@@ -108,44 +108,46 @@ def options(*words: str, template: str = "") -> list[str]:
     ],
 )
 def test_a_preset_takes_what_this_xcode_offers(
-    preset: Preset, offer: InstrumentCatalog, expected: list[str]
+    preset: Preset, catalog: InstrumentCatalog, expected: list[str]
 ) -> None:
-    assert make_plan(offer, preset).options() == expected
+    assert make_plan(catalog, preset).options() == expected
 
 
-@pytest.mark.parametrize("offer", [XCODE_26, XCODE_27, BARE], ids=["26.3", "27.0", "no templates"])
+@pytest.mark.parametrize("catalog", [XCODE_26, XCODE_27, BARE], ids=["26.3", "27.0", "no templates"])
 @pytest.mark.parametrize("no_template", ["", HANGS])
 @pytest.mark.parametrize("preset", ["counters", "coreml"])
-def test_every_engine_is_recorded_once(offer: InstrumentCatalog, no_template: str, preset: Preset) -> None:
-    plan = make_plan(offer, preset, no_template=no_template)
+def test_every_engine_is_recorded_once(catalog: InstrumentCatalog, no_template: str, preset: Preset) -> None:
+    plan = make_plan(catalog, preset, no_template=no_template)
     bundled = BUNDLED[plan.template] if plan.template else set()
     assert bundled | set(plan.instruments) >= ENGINES | ({"CPU Counters"} if preset == "counters" else set())
     assert not bundled & set(plan.instruments)
     assert len(set(plan.instruments)) == len(plan.instruments)
 
 
-def test_counters_is_the_preset_that_nobody_named() -> None:
+def test_counters_is_the_default_preset() -> None:
     assert make_plan(XCODE_26) == make_plan(XCODE_26, "counters")
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("offer", [XCODE_26, XCODE_27, OLD, BARE])
-def test_every_word_of_the_command_line_has_a_reason(preset: Preset, offer: InstrumentCatalog) -> None:
-    plan = make_plan(offer, preset)
+@pytest.mark.parametrize("catalog", [XCODE_26, XCODE_27, OLD, BARE])
+def test_every_word_of_the_command_line_has_a_reason(preset: Preset, catalog: InstrumentCatalog) -> None:
+    plan = make_plan(catalog, preset)
     assert [name for name, _ in plan.reasons] == [w for w in plan.options() if not w.startswith("--")]
     assert all(why for _, why in plan.reasons)
 
 
-def test_xcode_27_without_the_core_ml_template_says_so() -> None:
-    assert make_plan(XCODE_27, "coreml").notes == ("This Xcode has no template Core ML: instruments alone.",)
+def test_a_missing_core_ml_template_is_noted() -> None:
+    assert make_plan(XCODE_27, "coreml").notes == (
+        "This Xcode has no template Core ML: the instruments are recorded without one.",
+    )
     assert make_plan(XCODE_27, "counters").notes == ()
 
 
 def test_without_counters_the_core_ml_template_is_taken_and_the_lack_is_noted() -> None:
-    offer = InstrumentCatalog(("Core ML",), tuple(name for name in INSTRUMENTS if name != "CPU Counters"))
-    plan = make_plan(offer, "counters")
+    catalog = InstrumentCatalog(("Core ML",), tuple(name for name in INSTRUMENTS if name != "CPU Counters"))
+    plan = make_plan(catalog, "counters")
     assert plan.template == "Core ML"
-    assert "This Xcode has no Counters template or instrument: no CPU counters." in plan.notes
+    assert "This Xcode has no Counters template or instrument. Not recorded: CPU counters." in plan.notes
 
 
 def test_a_counters_instrument_without_its_template_comes_beside_the_core_ml_template() -> None:
@@ -154,18 +156,17 @@ def test_a_counters_instrument_without_its_template_comes_beside_the_core_ml_tem
 
 
 def test_an_instrument_that_is_missing_is_left_out_and_noted() -> None:
-    offer = InstrumentCatalog(("CPU Counters",), ("CPU Counters", "Core ML", "GPU", "os_signpost"))
-    plan = make_plan(offer, "counters")
+    catalog = InstrumentCatalog(("CPU Counters",), ("CPU Counters", "Core ML", "GPU", "os_signpost"))
+    plan = make_plan(catalog, "counters")
     assert plan.instruments == ("Core ML", "GPU", "os_signpost")
     assert plan.notes == (
-        "This Xcode has no instrument Neural Engine: without it nothing tells when the Neural Engine was at work"
-        " (system-wide).",
+        "This Xcode has no instrument Neural Engine. Not recorded: busy times of the Neural Engine (system-wide).",
     )
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_an_xcode_without_anything_useful_is_an_error(preset: Preset) -> None:
-    with pytest.raises(XctraceError, match="offers none of the instruments that tracekit records with"):
+    with pytest.raises(XctraceError, match="has none of the instruments that tracekit records with"):
         make_plan(InstrumentCatalog((), ("Leaks",)), preset)
 
 
@@ -183,9 +184,9 @@ def test_an_xcode_without_anything_useful_is_an_error(preset: Preset) -> None:
     ],
 )
 def test_templates_hang_in_simulators_from_26_4_on(version: str, hangs: bool) -> None:
-    found = parse_version(f"xctrace version {version}")
-    assert found is not None
-    assert bool(template_hang(found)) is hangs
+    parsed = parse_version(f"xctrace version {version}")
+    assert parsed is not None
+    assert bool(template_hang(parsed)) is hangs
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -196,15 +197,15 @@ def test_a_preset_does_without_a_template_that_would_hang(preset: Preset) -> Non
 
 
 def test_a_template_that_would_hang_and_has_no_instrument_beside_it_leaves_a_note() -> None:
-    """The template's counters are gone with it: that is to be said."""
+    """The template's counters are lost with it, which a note must state."""
     plan = make_plan(
         InstrumentCatalog(("CPU Counters",), ("Time Profiler", "GPU")), "counters", no_template=HANGS
     )
     assert plan.instruments == ("Time Profiler", "GPU")
-    assert any("no CPU counters" in note for note in plan.notes)
+    assert any("Not recorded: CPU counters" in note for note in plan.notes)
 
 
-def test_a_template_that_somebody_named_is_used_in_a_simulator_with_a_warning() -> None:
+def test_a_named_template_is_used_in_a_simulator_with_a_warning() -> None:
     plan = make_plan(XCODE_26, None, "Core ML", no_template=HANGS).for_simulator(HANGS)
     assert plan.options() == ["--template", "Core ML"]
     assert plan.notes[-1] == f"{HANGS}: --instrument is safer than --template here."
@@ -218,12 +219,12 @@ def test_a_simulators_recording_says_nothing_about_a_device() -> None:
     )
 
 
-# What is named --------------------------------------------------------------------------------------------
+# Named templates and instruments --------------------------------------------------------------------------------------------
 
 
 def test_a_named_template_is_used_alone() -> None:
     assert make_plan(XCODE_26, None, "System Trace") == InstrumentPlan(
-        "System Trace", (), (("System Trace", "asked for"),)
+        "System Trace", (), (("System Trace", "requested"),)
     )
 
 
@@ -238,12 +239,12 @@ def test_instruments_come_beside_a_named_template() -> None:
 
 
 def test_instruments_come_on_top_of_a_preset_once() -> None:
-    asked = ["Hangs", "Time Profiler", "GPU", "Hangs"]
-    plan = make_plan(XCODE_26, "counters", None, asked)
+    named = ["Hangs", "Time Profiler", "GPU", "Hangs"]
+    plan = make_plan(XCODE_26, "counters", None, named)
     assert plan.options() == options(
         "Core ML", "Neural Engine", "GPU", "os_signpost", "Hangs", template="CPU Counters"
     )
-    assert plan.reasons[-1] == ("Hangs", "asked for")
+    assert plan.reasons[-1] == ("Hangs", "requested")
 
 
 def test_preset_and_template_exclude_each_other() -> None:
@@ -252,27 +253,27 @@ def test_preset_and_template_exclude_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "meant"),
+    ("name", "suggestion"),
     [("time profiler", "Time Profiler"), ("CORE ML", "Core ML"), ("Time Profilr", "Time Profiler")],
 )
-def test_a_typo_in_a_template_is_answered_with_what_was_meant(named: str, meant: str) -> None:
+def test_a_typo_in_a_template_gets_a_suggestion(name: str, suggestion: str) -> None:
     with pytest.raises(UsageError) as caught:
-        make_plan(XCODE_26, None, named)
-    assert f"This Xcode has no template called '{named}'. Did you mean {meant}" in str(caught.value)
+        make_plan(XCODE_26, None, name)
+    assert f"This Xcode has no template called '{name}'. Did you mean {suggestion}" in str(caught.value)
     assert "xcrun xctrace list templates" in str(caught.value)
 
 
-def test_a_typo_in_an_instrument_is_answered_with_what_was_meant() -> None:
+def test_a_typo_in_an_instrument_gets_a_suggestion() -> None:
     with pytest.raises(UsageError, match=r"no instrument called 'gpu'\. Did you mean GPU.* list instruments"):
         make_plan(XCODE_26, "coreml", None, ["gpu"])
 
 
 def test_the_core_ml_template_in_xcode_27_leads_to_the_preset() -> None:
-    with pytest.raises(UsageError, match="Xcode 27 has the instrument only: --preset coreml"):
+    with pytest.raises(UsageError, match="Xcode 27 has only the instrument: --preset coreml"):
         make_plan(XCODE_27, None, "Core ML")
 
 
-def test_a_list_that_xctrace_does_not_give_is_not_held_against_a_name() -> None:
+def test_without_a_list_from_xctrace_any_name_is_accepted() -> None:
     plan = make_plan(InstrumentCatalog((), ()), None, "Anything", ["Something"])
     assert plan.options() == options("Something", template="Anything")
 

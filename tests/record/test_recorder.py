@@ -1,4 +1,4 @@
-"""One run of xctrace, played by small scripts that note which signals reach them."""
+"""One run of xctrace, played by small scripts that log the signals they receive."""
 
 from __future__ import annotations
 
@@ -53,28 +53,31 @@ GENEROUS = RecordLimits(
 )
 
 
-class Ear:
-    """Notes what it is told, and does something about it. Implements ``recorder.RecordingListener``."""
+class LoggingListener:
+    """Logs the events, and reacts to them. Implements ``recorder.RecordingListener``."""
 
     def __init__(self, **reactions: Callable[[], object]) -> None:
-        self.told: list[str] = []
+        self.events: list[str] = []
         self._reactions = reactions
 
-    def _hear(self, event: str, text: str) -> None:
-        self.told.append(text)
+    def _log(self, event: str, text: str) -> None:
+        self.events.append(text)
         self._reactions.get(event, lambda: None)()
 
     def on_recording(self) -> None:
-        self._hear("began", "began")
+        self._log("recording", "recording")
 
     def on_saving(self, reason: StopReason) -> None:
-        self._hear("ending", f"ending {reason}".rstrip())
+        self._log("saving", f"saving {reason}".rstrip())
+
+    def on_no_output(self) -> None:
+        self._log("no_output", "no output")
 
     def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None:
-        self._reactions.get("passed", lambda: None)()
+        self._reactions.get("progress", lambda: None)()
 
     def on_stop_while_saving(self, seconds: float) -> None:
-        self._hear("asked_again", "asked again")
+        self._log("stop_while_saving", "stop while saving")
 
 
 class Bench:
@@ -84,15 +87,15 @@ class Bench:
         self.home = home
         self.bundle = home / "x.trace"
         self.requests = StopRequests()
-        self.ear = Ear()
+        self.listener = LoggingListener()
 
-    def hears(self, **reactions: Callable[[], object]) -> None:
-        self.ear = Ear(**reactions)
+    def react(self, **reactions: Callable[[], object]) -> None:
+        self.listener = LoggingListener(**reactions)
 
     def record(self, body: str, limits: RecordLimits = GENEROUS, **more: object) -> XctraceRun:
         (self.home / "xctrace.py").write_text(f"{SCRIPT}\n{body}\n", "utf-8")
         command = [sys.executable, "-I", "-S", str(self.home / "xctrace.py"), str(self.home)]
-        return Recorder(command, self.bundle, limits, self.requests, self.ear, **more).record()  # type: ignore[arg-type]
+        return Recorder(command, self.bundle, limits, self.requests, self.listener, **more).record()  # type: ignore[arg-type]
 
     @property
     def log(self) -> list[str]:
@@ -109,7 +112,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(recorder_module, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(recorder_module, "_PROGRESS_SECONDS", 0.05)
     bench = Bench(tmp_path)
     yield bench
     assert not (tmp_path / "pid").exists() or bench.is_gone, "xctrace never outlives record()"
@@ -118,60 +121,66 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 # How it ends by itself ------------------------------------------------------------------------------------
 
 
-def test_a_run_to_its_time_limit_is_told_step_by_step(bench: Bench) -> None:
+def test_a_run_to_its_time_limit_is_reported_step_by_step(bench: Bench) -> None:
     run = bench.record("begin(); say('Reached specified time limit, ending recording...'); save()")
-    assert (run.exit_code, run.reason, run.killed, bench.log) == (0, "", False, ["saved"])
-    assert bench.ear.told == ["began", "ending"]
-    assert run.said == (
+    assert (run.exit_code, run.stop_reason, run.killed, bench.log) == (0, "", False, ["saved"])
+    assert bench.listener.events == ["recording", "saving"]
+    assert run.output == (
         "Starting recording with the Blank template. Targeting All Processes.",
         "Ctrl-C to stop the recording",
         "Reached specified time limit, ending recording...",
         "Recording completed. Saving output file...",
         "Output file saved as: x.trace",
     )
-    assert run.began is not None
-    assert run.ending is not None
-    assert run.started <= run.began <= run.ending <= run.ended <= time.time() + 1
+    assert run.recording_from is not None
+    assert run.saving_from is not None
+    assert run.started <= run.recording_from <= run.saving_from <= run.ended <= time.time() + 1
 
 
-def test_an_xctrace_that_says_nothing_records_all_the_same(bench: Bench) -> None:
+def test_an_xctrace_without_output_records_all_the_same(bench: Bench) -> None:
     run = bench.record("note('saved')")
-    assert (run.exit_code, run.said, run.began, run.ending, run.reason) == (0, (), None, None, "")
+    assert (run.exit_code, run.output, run.recording_from, run.saving_from, run.stop_reason) == (
+        0,
+        (),
+        None,
+        None,
+        "",
+    )
 
 
-def test_what_it_says_on_standard_error_is_heard(bench: Bench) -> None:
+def test_standard_error_is_part_of_the_output(bench: Bench) -> None:
     run = bench.record("print('Cannot find process for provided pid: 4999', file=sys.stderr); sys.exit(21)")
-    assert (run.exit_code, run.said) == (21, ("Cannot find process for provided pid: 4999",))
+    assert (run.exit_code, run.output) == (21, ("Cannot find process for provided pid: 4999",))
 
 
 def test_a_death_by_signal_is_its_exit_code(bench: Bench) -> None:
     run = bench.record("begin(); os.kill(os.getpid(), signal.SIGKILL)")
-    assert (run.exit_code, run.killed, run.reason) == (-9, False, "")
+    assert (run.exit_code, run.killed, run.stop_reason) == (-9, False, "")
 
 
-def test_no_terminals_interrupt_reaches_it(bench: Bench) -> None:
+def test_a_terminals_interrupt_does_not_reach_it(bench: Bench) -> None:
     bench.record("note('own' if os.getsid(0) == os.getpid() else 'shared')")
     assert bench.log == ["own"]
 
 
-# Somebody asks --------------------------------------------------------------------------------------------
+# Stop requests --------------------------------------------------------------------------------------------
 
 
-def test_asked_once_it_is_interrupted_once_and_saves(bench: Bench) -> None:
-    bench.hears(began=bench.requests.request)
+def test_one_stop_request_is_one_interrupt(bench: Bench) -> None:
+    bench.react(recording=bench.requests.request)
     run = bench.record(UNTIL_INTERRUPTED)
     assert bench.log == ["INT", "saved"]
-    assert (run.exit_code, run.reason, run.killed) == (54, "asked", False)
-    assert bench.ear.told == ["began", "ending asked"]
+    assert (run.exit_code, run.stop_reason, run.killed) == (54, "asked", False)
+    assert bench.listener.events == ["recording", "saving asked"]
 
 
-def test_asked_several_times_at_once_it_is_interrupted_once(bench: Bench) -> None:
-    bench.hears(began=lambda: [bench.requests.request() for _ in range(5)])
-    assert bench.record(UNTIL_INTERRUPTED).reason == "asked"
+def test_several_stop_requests_at_once_are_one_interrupt(bench: Bench) -> None:
+    bench.react(recording=lambda: [bench.requests.request() for _ in range(5)])
+    assert bench.record(UNTIL_INTERRUPTED).stop_reason == "asked"
     assert bench.log == ["INT", "saved"]
 
 
-def test_asked_before_it_began_it_is_interrupted_too(bench: Bench) -> None:
+def test_a_stop_request_before_it_records_is_an_interrupt(bench: Bench) -> None:
     def ask_when_it_listens() -> None:
         while not (bench.home / "pid").exists():
             time.sleep(0.01)
@@ -179,58 +188,58 @@ def test_asked_before_it_began_it_is_interrupted_too(bench: Bench) -> None:
 
     threading.Thread(target=ask_when_it_listens).start()
     run = bench.record("wait_for('INT'); sys.exit(54)")
-    assert (bench.log, run.reason, run.began) == (["INT"], "asked", None)
+    assert (bench.log, run.stop_reason, run.recording_from) == (["INT"], "asked", None)
 
 
-def test_asked_before_it_was_started_it_does_not_record_to_the_end(bench: Bench) -> None:
+def test_a_stop_request_before_the_start_ends_it_early(bench: Bench) -> None:
     """The interrupt may reach a script that does not take it yet: then it is simply gone."""
     bench.requests.request()
-    began = time.monotonic()
-    assert bench.record(UNTIL_INTERRUPTED).reason == "asked"
-    assert time.monotonic() - began < 10
+    started = time.monotonic()
+    assert bench.record(UNTIL_INTERRUPTED).stop_reason == "asked"
+    assert time.monotonic() - started < 10
 
 
-def test_asked_while_it_saves_it_is_not_interrupted_but_somebody_is_warned(bench: Bench) -> None:
-    bench.hears(ending=bench.requests.request)
+def test_a_stop_request_while_it_saves_is_a_warning_and_no_interrupt(bench: Bench) -> None:
+    bench.react(saving=bench.requests.request)
     run = bench.record("begin(); save(0.4)")
-    assert (bench.log, run.reason, run.killed) == (["saved"], "", False)
-    assert bench.ear.told == ["began", "ending", "asked again"]
+    assert (bench.log, run.stop_reason, run.killed) == (["saved"], "", False)
+    assert bench.listener.events == ["recording", "saving", "stop while saving"]
 
 
-def test_who_insists_has_it_ended_and_then_killed(bench: Bench) -> None:
-    bench.hears(ending=bench.requests.request, asked_again=bench.requests.request)
+def test_a_repeated_request_while_it_saves_terminates_and_then_kills_it(bench: Bench) -> None:
+    bench.react(saving=bench.requests.request, stop_while_saving=bench.requests.request)
     run = bench.record(STUCK)
     assert bench.log == ["TERM"]
-    assert (run.exit_code, run.reason, run.killed) == (-signal.SIGKILL, "insisted", True)
+    assert (run.exit_code, run.stop_reason, run.killed) == (-signal.SIGKILL, "insisted", True)
 
 
-def test_who_insists_kills_nothing_that_heeds_the_milder_signal(bench: Bench) -> None:
-    bench.hears(ending=bench.requests.request, asked_again=bench.requests.request)
+def test_a_repeated_request_kills_nothing_that_ends_at_sigterm(bench: Bench) -> None:
+    bench.react(saving=bench.requests.request, stop_while_saving=bench.requests.request)
     run = bench.record("begin(); say('Stopping recording...'); wait_for('TERM'); sys.exit(7)")
-    assert (run.exit_code, run.reason, run.killed) == (7, "insisted", True)
+    assert (run.exit_code, run.stop_reason, run.killed) == (7, "insisted", True)
 
 
-def test_asking_again_much_later_is_a_warning_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "_INSIST_SECONDS", 0.1)
+def test_a_request_much_later_is_a_warning_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "_FORCE_SECONDS", 0.1)
 
     def ask_later() -> None:
-        if bench.ear.told.count("asked again") == 1:
+        if bench.listener.events.count("stop while saving") == 1:
             threading.Timer(0.3, bench.requests.request).start()
         else:
             (bench.home / "enough").touch()
 
-    bench.hears(ending=bench.requests.request, asked_again=ask_later)
+    bench.react(saving=bench.requests.request, stop_while_saving=ask_later)
     run = bench.record("begin(); say('Stopping recording...'); wait_for('enough'); save()")
-    assert bench.ear.told == ["began", "ending", "asked again", "asked again"]
+    assert bench.listener.events == ["recording", "saving", "stop while saving", "stop while saving"]
     assert (run.killed, bench.log) == (False, ["saved"])
 
 
-# What it does not end by itself ---------------------------------------------------------------------------
+# Runs that do not end by themselves -----------------------------------------------------------------------
 
 
 def test_one_that_is_silent_while_it_saves_is_ended(bench: Bench) -> None:
     run = bench.record(STUCK, RecordLimits(60, silence_seconds=0.3, term_seconds=0.4, min_free_bytes=1))
-    assert (bench.log, run.reason, run.killed) == (["TERM"], "silent", True)
+    assert (bench.log, run.stop_reason, run.killed) == (["TERM"], "silent", True)
 
 
 @pytest.mark.parametrize(
@@ -253,13 +262,13 @@ def test_silence_while_it_records_is_no_fault(bench: Bench) -> None:
 
 def test_one_that_goes_on_beyond_its_time_limit_is_stopped_and_saves(bench: Bench) -> None:
     run = bench.record(UNTIL_INTERRUPTED, RecordLimits(0.1, overdue_seconds=0.2, min_free_bytes=1))
-    assert (bench.log, run.reason, run.killed) == (["INT", "saved"], "overdue", False)
+    assert (bench.log, run.stop_reason, run.killed) == (["INT", "saved"], "overdue", False)
 
 
 def test_one_that_never_begins_is_stopped(bench: Bench) -> None:
     limits = RecordLimits(0.1, start_seconds=0.6, overdue_seconds=0.2, min_free_bytes=1)
     run = bench.record("wait_for('INT'); sys.exit(54)", limits)
-    assert (run.reason, run.began, run.exit_code) == ("overdue", None, 54)
+    assert (run.stop_reason, run.recording_from, run.exit_code) == ("overdue", None, 54)
 
 
 def test_one_that_never_begins_and_heeds_no_interrupt_is_killed(bench: Bench) -> None:
@@ -267,43 +276,43 @@ def test_one_that_never_begins_and_heeds_no_interrupt_is_killed(bench: Bench) ->
         0.1, silence_seconds=0.2, start_seconds=0.6, overdue_seconds=0.2, term_seconds=0.4, min_free_bytes=1
     )
     run = bench.record("wait_for('never')", limits)
-    assert (bench.log, run.reason, run.killed) == (["INT", "TERM"], "silent", True)
+    assert (bench.log, run.stop_reason, run.killed) == (["INT", "TERM"], "silent", True)
 
 
 def test_a_disk_that_fills_stops_it_early(bench: Bench) -> None:
-    asked: list[Path] = []
+    folders: list[Path] = []
 
     def falling(folder: Path) -> int:
-        asked.append(folder)
-        return 10**9 - len(asked)
+        folders.append(folder)
+        return 10**9 - len(folders)
 
-    run = bench.record(UNTIL_INTERRUPTED, RecordLimits(60, min_free_bytes=10**9 - 7), free=falling)
-    assert (bench.log, run.reason, run.killed) == (["INT", "saved"], "disk", False)
-    assert set(asked) == {bench.home, Path(tempfile.gettempdir())}
+    run = bench.record(UNTIL_INTERRUPTED, RecordLimits(60, min_free_bytes=10**9 - 7), free_space=falling)
+    assert (bench.log, run.stop_reason, run.killed) == (["INT", "saved"], "disk", False)
+    assert set(folders) == {bench.home, Path(tempfile.gettempdir())}
 
 
-def test_a_disk_that_cannot_be_asked_does_not_end_the_recording(bench: Bench) -> None:
+def test_a_disk_of_unknown_space_does_not_end_the_recording(bench: Bench) -> None:
     def gone(_folder: Path) -> int:
         raise FileNotFoundError("it was ejected")
 
-    run = bench.record("begin(); time.sleep(0.3); save()", free=gone)
+    run = bench.record("begin(); time.sleep(0.3); save()", free_space=gone)
     assert (bench.log, run.exit_code) == (["saved"], 0)
 
 
-# What comes out of it -------------------------------------------------------------------------------------
+# Output ---------------------------------------------------------------------------------------------------
 
 
 def test_one_that_closes_its_output_early_is_waited_for(bench: Bench) -> None:
     run = bench.record("begin(); os.close(1); os.close(2); time.sleep(0.4); note('saved')")
-    assert (bench.log, run.exit_code, len(run.said)) == (["saved"], 0, 2)
+    assert (bench.log, run.exit_code, len(run.output)) == (["saved"], 0, 2)
 
 
 def test_ten_megabytes_without_a_newline_hide_nothing(bench: Bench) -> None:
-    passed: list[bytes] = []
+    forwarded: list[bytes] = []
     body = "begin()\nfor _ in range(100):\n    os.write(1, b'x' * 100_000)\nsay('')\nsave()"
-    run = bench.record(body, pass_on=passed.append)
-    assert sum(map(len, passed)) == 10_000_001
-    assert run.said[-1] == "Output file saved as: x.trace"
+    run = bench.record(body, forward_output=forwarded.append)
+    assert sum(map(len, forwarded)) == 10_000_001
+    assert run.output[-1] == "Output file saved as: x.trace"
 
 
 def test_what_xctrace_says_at_the_end_is_kept_after_many_lines_of_the_target(bench: Bench) -> None:
@@ -311,8 +320,8 @@ def test_what_xctrace_says_at_the_end_is_kept_after_many_lines_of_the_target(ben
         "begin()\nos.write(1, b'chatter of the target\\n' * 5000)\n"
         "say('* [Error] Could not set the recording priority.')\nsave()"
     )
-    run = bench.record(body, pass_on=lambda _line: None)
-    assert run.said[-3:] == (
+    run = bench.record(body, forward_output=lambda _line: None)
+    assert run.output[-3:] == (
         "* [Error] Could not set the recording priority.",
         "Recording completed. Saving output file...",
         "Output file saved as: x.trace",
@@ -320,47 +329,48 @@ def test_what_xctrace_says_at_the_end_is_kept_after_many_lines_of_the_target(ben
 
 
 def test_bytes_that_are_no_text_are_no_error(bench: Bench) -> None:
-    passed: list[bytes] = []
-    run = bench.record(r"os.write(1, b'\xff\xfe a\n')", pass_on=passed.append)
-    assert run.said == ("\ufffd\ufffd a",)
-    assert passed == [b"\xff\xfe a\n"]
+    forwarded: list[bytes] = []
+    run = bench.record(r"os.write(1, b'\xff\xfe a\n')", forward_output=forwarded.append)
+    assert run.output == ("\ufffd\ufffd a",)
+    assert forwarded == [b"\xff\xfe a\n"]
 
 
 def test_the_targets_lines_are_passed_on_and_xctraces_are_not(bench: Bench) -> None:
-    passed: list[bytes] = []
+    forwarded: list[bytes] = []
     bench.record(
-        "begin(); say('hello'); say('  indented '); say('* [Error] x'); save()", pass_on=passed.append
+        "begin(); say('hello'); say('  indented '); say('* [Error] x'); save()",
+        forward_output=forwarded.append,
     )
-    assert passed == [b"hello\n", b"  indented \n"]
+    assert forwarded == [b"hello\n", b"  indented \n"]
 
 
-def test_a_grandchild_that_holds_the_pipe_open_does_not_hold_us(bench: Bench) -> None:
+def test_a_grandchild_that_holds_the_pipe_open_is_not_waited_for(bench: Bench) -> None:
     body = "child = subprocess.Popen(['sleep', '60'])\nnote(str(child.pid))\nsay('last words')"
-    began = time.monotonic()
+    started = time.monotonic()
     run = bench.record(body)
     with suppress(ProcessLookupError):
         os.kill(int(bench.log[0]), signal.SIGKILL)
-    assert time.monotonic() - began < 10
-    assert run.said == ("last words",)
+    assert time.monotonic() - started < 10
+    assert run.output == ("last words",)
 
 
 def test_it_reads_nothing_unless_it_is_given_something(bench: Bench, tmp_path: Path) -> None:
-    assert bench.record("say(repr(sys.stdin.read()))").said == ("''",)
+    assert bench.record("say(repr(sys.stdin.read()))").output == ("''",)
     (tmp_path / "input").write_text("given")
     with (tmp_path / "input").open("rb") as file:
-        assert bench.record("say(repr(sys.stdin.read()))", stdin=file).said == ("'given'",)
+        assert bench.record("say(repr(sys.stdin.read()))", stdin=file).output == ("'given'",)
 
 
-# What goes wrong here -------------------------------------------------------------------------------------
+# Failures of the caller -----------------------------------------------------------------------------------
 
 
 def fails() -> None:
     raise OSError("the terminal is gone")
 
 
-@pytest.mark.parametrize("event", ["began", "passed", "ending"])
+@pytest.mark.parametrize("event", ["recording", "progress", "saving"])
 def test_a_listener_that_fails_lets_xctrace_save(bench: Bench, event: str) -> None:
-    bench.hears(**{"began": bench.requests.request if event == "ending" else lambda: None, event: fails})
+    bench.react(**{"recording": bench.requests.request if event == "saving" else lambda: None, event: fails})
     limits = RecordLimits(60, start_seconds=60, overdue_seconds=3, term_seconds=0.4, min_free_bytes=1)
     with pytest.raises(OSError, match="the terminal is gone"):
         bench.record(UNTIL_INTERRUPTED, limits)
@@ -368,14 +378,14 @@ def test_a_listener_that_fails_lets_xctrace_save(bench: Bench, event: str) -> No
 
 
 def test_a_listener_that_fails_while_it_saves_lets_it_save(bench: Bench) -> None:
-    bench.hears(ending=fails)
+    bench.react(saving=fails)
     with pytest.raises(OSError, match="the terminal is gone"):
         bench.record("begin(); say('Stopping recording...'); save(0.3)")
     assert bench.log == ["saved"]
 
 
-def test_a_listener_that_fails_leaves_nothing_that_is_stuck(bench: Bench) -> None:
-    bench.hears(began=fails)
+def test_a_listener_that_fails_leaves_no_stuck_process(bench: Bench) -> None:
+    bench.react(recording=fails)
     limits = RecordLimits(60, overdue_seconds=0.2, term_seconds=0.4, min_free_bytes=1)
     with pytest.raises(OSError, match="the terminal is gone"):
         bench.record("begin(); wait_for('never')", limits)
@@ -385,13 +395,13 @@ def test_a_listener_that_fails_leaves_nothing_that_is_stuck(bench: Bench) -> Non
 @pytest.mark.parametrize("command", [["/no/such/xctrace"], ["/"], ["a\0b"]])
 def test_a_command_that_cannot_be_started_is_an_error(bench: Bench, command: list[str]) -> None:
     with pytest.raises(XctraceError, match="could not be started"):
-        Recorder(command, bench.bundle, GENEROUS, bench.requests, bench.ear).record()
+        Recorder(command, bench.bundle, GENEROUS, bench.requests, bench.listener).record()
 
 
-# RecordLimits ---------------------------------------------------------------------------------------------------
+# Limits ---------------------------------------------------------------------------------------------------
 
 
-def test_no_step_takes_longer_than_somebody_has_patience() -> None:
+def test_no_step_takes_longer_than_the_patience() -> None:
     limits = RecordLimits.within(10, 20, 5)
     steps = (limits.silence_seconds, limits.start_seconds, limits.overdue_seconds)
     assert (limits.time_limit_seconds, steps, limits.min_free_bytes) == (10, (20, 20, 20), 5)

@@ -1,4 +1,4 @@
-"""From a request to the recordings to make: what contradicts itself is refused before anything starts."""
+"""Planning the recordings of a request; contradictions are refused before anything starts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Host:
 
 @pytest.fixture(autouse=True)
 def offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What xctrace would list; the working folder is empty."""
+    """Set the lists of xctrace, and an empty working folder."""
     listed = ("CPU Counters", "Core ML", "Time Profiler")
     monkeypatch.setattr(request_module, "list_templates", lambda _tool: listed)
     monkeypatch.setattr(request_module, "list_instruments", lambda _tool: (*listed, "GPU", "Neural Engine"))
@@ -57,15 +57,15 @@ def offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def jobs(
-    host: Host | None = None, version: Version = XCODE_26_3, **asked: Any
+def plan(
+    host: Host | None = None, version: Version = XCODE_26_3, **options: Any
 ) -> tuple[PlannedRecording, ...]:
-    return plan_recordings(RecordRequest(**asked), TOOL, version, host or Host())
+    return plan_recordings(RecordRequest(**options), TOOL, version, host or Host())
 
 
-def refusal(version: Version = XCODE_26_3, **asked: Any) -> str:
+def refusal(version: Version = XCODE_26_3, **options: Any) -> str:
     with pytest.raises(UsageError) as caught:
-        jobs(version=version, **asked)
+        plan(version=version, **options)
     return str(caught.value)
 
 
@@ -80,7 +80,7 @@ def refusal(version: Version = XCODE_26_3, **asked: Any) -> str:
         (" CPUONLY , cpuandneuralengine", ("cpuOnly", "cpuAndNeuralEngine")),
     ],
 )
-def test_compute_units_are_spelt_as_core_ml_spells_them(text: str, units: tuple[str, ...]) -> None:
+def test_compute_units_are_written_as_core_ml_writes_them(text: str, units: tuple[str, ...]) -> None:
     assert parse_compute_units(text) == units
 
 
@@ -105,8 +105,8 @@ def test_variables_are_split_at_the_first_sign() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "A", "=1", "A=\0"])
-def test_what_is_no_variable_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="give NAME=VALUE"):
+def test_an_invalid_variable_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="write NAME=VALUE"):
         parse_environment([text])
 
 
@@ -114,25 +114,25 @@ def test_what_is_no_variable_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("options", "message"),
     [
-        ({}, "What shall be recorded?"),
+        ({}, "No target: name it with --app"),
         ({"app": "MyApp", "all_processes": True}, "--all-processes or one target, not both"),
         ({"launch": True, "all_processes": True}, "--all-processes or one target, not both"),
-        ({"arguments": ("MyApp",)}, "'MyApp': name what to record with --app"),
-        ({"all_processes": True, "environment": (("A", "1"),)}, "are for a program that is started"),
-        ({"all_processes": True, "target_output": "-"}, "are for a program that is started"),
-        ({"all_processes": True, "target_input": "x"}, "are for a program that is started"),
+        ({"arguments": ("MyApp",)}, "'MyApp': name the target with --app"),
+        ({"all_processes": True, "environment": (("A", "1"),)}, "are for a program that tracekit starts"),
+        ({"all_processes": True, "target_output": "-"}, "are for a program that tracekit starts"),
+        ({"all_processes": True, "target_input": "x"}, "are for a program that tracekit starts"),
         (
             {"app": "MyApp", "append": True, "output": "x.trace", "preset": "coreml"},
-            "--append-run records with",
+            "--append-run uses the template",
         ),
         (
             {"app": "MyApp", "append": True, "output": "x.trace", "instruments": ("GPU",)},
-            "--append-run records with",
+            "--append-run uses the template",
         ),
         ({"app": "MyApp", "append": True}, "name the recording to add to with -o"),
-        ({"app": "MyApp", "until_stopped": True, "target_input": "-"}, "both want standard input"),
+        ({"app": "MyApp", "until_stopped": True, "target_input": "-"}, "both read standard input"),
         (
             {"all_processes": True, "compute_units": ("all",)},
             "--compute-units starts the app once per setting",
@@ -141,29 +141,29 @@ def test_what_is_no_variable_is_refused(text: str) -> None:
         ({"app": "MyApp", "append": True, "compute_units": ("all",)}, "--compute-units starts the app once"),
         ({"app": "501", "compute_units": ("all",)}, "a running process cannot be launched"),
         ({"app": "501", "target_output": "-"}, "a running process cannot be launched"),
-        ({"app": "NoSuchApp"}, "Nothing called 'NoSuchApp' runs"),
+        ({"app": "NoSuchApp"}, "Nothing called 'NoSuchApp' is running"),
         ({"app": "MyApp", "device": "No Phone"}, "No device is called 'No Phone'"),
         ({"app": "MyApp", "preset": "coreml", "template": "Core ML"}, "--preset or --template, not both"),
         ({"app": "MyApp", "output": "no/such/x.trace"}, "its folder does not exist"),
-        ({"app": "MyApp", "output": "no-folder"}, "names no recording: give a name that ends in .trace"),
-        ({"app": "MyApp", "output": "a" * 5000}, "names no recording"),
+        ({"app": "MyApp", "output": "no-folder"}, "-o no-folder: give a name that ends in .trace"),
+        ({"app": "MyApp", "output": "a" * 5000}, "give a name that ends in .trace, or a folder."),
     ],
 )
-def test_a_contradiction_is_refused_in_words(asked: dict[str, Any], said: str) -> None:
-    assert said in refusal(**asked)
+def test_a_contradiction_is_refused_with_a_message(options: dict[str, Any], message: str) -> None:
+    assert message in refusal(**options)
 
 
 def test_a_runs_name_needs_xcode_26() -> None:
     assert "--run-name needs Xcode 26 or later; this is Xcode 16 (16F6)" in refusal(
         XCODE_16, app="MyApp", run_name="a"
     )
-    assert jobs(app="MyApp", run_name="a")[0].settings.run_name == "a"
+    assert plan(app="MyApp", run_name="a")[0].settings.run_name == "a"
 
 
 def test_an_existing_output_needs_force(tmp_path: Path) -> None:
     (tmp_path / "x.trace" / "Trace1.run").mkdir(parents=True)
     assert "will not be overwritten without --force" in refusal(app="MyApp", output="x.trace")
-    assert jobs(app="MyApp", output="x.trace", force=True)[0].final == Path("x.trace")
+    assert plan(app="MyApp", output="x.trace", force=True)[0].final == Path("x.trace")
 
 
 def test_one_of_several_outputs_that_exists_is_found_before_the_first_is_made(tmp_path: Path) -> None:
@@ -171,11 +171,11 @@ def test_one_of_several_outputs_that_exists_is_found_before_the_first_is_made(tm
     assert "x-2.trace exists" in refusal(app="MyApp", output="x.trace", count=3)
 
 
-# RecordLimits ---------------------------------------------------------------------------------------------------
+# Limits ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("asked", "seconds"),
+    ("options", "seconds"),
     [
         ({}, 10),
         ({"until_stopped": True}, 600),
@@ -183,24 +183,24 @@ def test_one_of_several_outputs_that_exists_is_found_before_the_first_is_made(tm
         ({"time_limit_seconds": 2.5, "until_stopped": True}, 2.5),
     ],
 )
-def test_there_is_always_a_time_limit(asked: dict[str, Any], seconds: float) -> None:
-    assert jobs(app="MyApp", **asked)[0].settings.limits.time_limit_seconds == seconds
+def test_there_is_always_a_time_limit(options: dict[str, Any], seconds: float) -> None:
+    assert plan(app="MyApp", **options)[0].settings.limits.time_limit_seconds == seconds
 
 
-def test_patience_and_disk_are_those_asked_for() -> None:
-    limits = jobs(app="MyApp", save_timeout_seconds=7, min_free_bytes=5)[0].settings.limits
+def test_patience_and_disk_space_are_those_of_the_request() -> None:
+    limits = plan(app="MyApp", save_timeout_seconds=7, min_free_bytes=5)[0].settings.limits
     assert (limits.silence_seconds, limits.min_free_bytes) == (7, 5)
 
 
 # Targets and devices --------------------------------------------------------------------------------------
 
 
-def test_what_runs_is_attached_to() -> None:
-    assert jobs(app="MyApp")[0].settings.target.options() == ["--attach", "501"]
+def test_a_running_process_is_attached_to() -> None:
+    assert plan(app="MyApp")[0].settings.target.options() == ["--attach", "501"]
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         {"environment": (("A", "1"),)},
         {"target_input": "x"},
@@ -209,27 +209,27 @@ def test_what_runs_is_attached_to() -> None:
         {"launch": True},
     ],
 )
-def test_what_only_a_fresh_program_can_have_starts_one(asked: dict[str, Any]) -> None:
+def test_options_that_need_a_fresh_start_start_the_program(options: dict[str, Any]) -> None:
     """xctrace refuses them with --attach (flamegraph-rs/flamegraph#393)."""
-    assert jobs(app="My App", **asked)[0].settings.target.options() == ["--launch", "--", APP.path]
+    assert plan(app="My App", **options)[0].settings.target.options() == ["--launch", "--", APP.path]
 
 
 def test_this_mac_by_name_is_no_device() -> None:
-    assert jobs(app="MyApp", device="MacBook Pro")[0].settings.device is None
-    assert jobs(app="MyApp", device="My iPhone")[0].settings.device == PHONE
+    assert plan(app="MyApp", device="MacBook Pro")[0].settings.device is None
+    assert plan(app="MyApp", device="My iPhone")[0].settings.device == PHONE
 
 
 @pytest.mark.parametrize(("version", "template"), [(XCODE_26_3, "CPU Counters"), (XCODE_26_5, None)])
 def test_a_simulator_is_recorded_without_template_where_that_can_hang(
     version: Version, template: str | None
 ) -> None:
-    plan = jobs(version=version, all_processes=True, device="iPhone 17")[0].settings.plan
-    assert plan.template == template
-    assert any("says nothing about a device's engines" in note for note in plan.notes)
+    chosen = plan(version=version, all_processes=True, device="iPhone 17")[0].settings.plan
+    assert chosen.template == template
+    assert any("says nothing about a device's engines" in note for note in chosen.notes)
 
 
 def test_this_macs_template_is_used_in_every_xcode() -> None:
-    assert jobs(version=XCODE_26_5, app="MyApp")[0].settings.plan.template == "CPU Counters"
+    assert plan(version=XCODE_26_5, app="MyApp")[0].settings.plan.template == "CPU Counters"
 
 
 # Outputs --------------------------------------------------------------------------------------------------
@@ -250,28 +250,28 @@ def test_this_macs_template_is_used_in_every_xcode() -> None:
     ],
 )
 def test_an_output_is_named_after_the_target_and_the_time(name: str, stem: str) -> None:
-    (job,) = jobs(Host(name), app=name)
-    assert job.final.parent == Path()
-    assert re.fullmatch(re.escape(stem) + r"-\d{8}-\d{6}\.trace", job.final.name)
+    (recording,) = plan(Host(name), app=name)
+    assert recording.final.parent == Path()
+    assert re.fullmatch(re.escape(stem) + r"-\d{8}-\d{6}\.trace", recording.final.name)
 
 
 @pytest.mark.parametrize(
     "name", ["a" * 200, "模" * 80, "🧠" * 60], ids=["ASCII", "three bytes", "four bytes"]
 )
 def test_an_outputs_name_is_one_that_file_systems_take(name: str) -> None:
-    for job in jobs(Host(name), app=name, count=2):
-        assert len(os.fsencode(job.final.with_suffix(".recording.json").name)) <= 255
+    for recording in plan(Host(name), app=name, count=2):
+        assert len(os.fsencode(recording.final.with_suffix(".recording.json").name)) <= 255
 
 
 def test_a_folder_takes_a_recording_of_that_name(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    (job,) = jobs(app="MyApp", output="out")
-    assert job.final.parent == Path("out")
+    (recording,) = plan(app="MyApp", output="out")
+    assert recording.final.parent == Path("out")
     assert "name the .trace in it" in refusal(app="MyApp", output="out", append=True)
 
 
 def test_repeated_recordings_are_numbered() -> None:
-    assert [job.final.name for job in jobs(app="MyApp", output="x.trace", count=3)] == [
+    assert [recording.final.name for recording in plan(app="MyApp", output="x.trace", count=3)] == [
         "x-1.trace",
         "x-2.trace",
         "x-3.trace",
@@ -280,15 +280,20 @@ def test_repeated_recordings_are_numbered() -> None:
 
 def test_repeated_runs_are_added_to_one_recording(tmp_path: Path) -> None:
     (tmp_path / "x.trace" / "Trace1.run").mkdir(parents=True)
-    found = jobs(app="MyApp", output="x.trace", append=True, count=2)
-    assert [job.final.name for job in found] == ["x.trace", "x.trace"]
-    assert found[0].settings.append
-    assert found[0].settings.plan.options() == []
+    planned = plan(app="MyApp", output="x.trace", append=True, count=2)
+    assert [recording.final.name for recording in planned] == ["x.trace", "x.trace"]
+    assert planned[0].settings.append
+    assert planned[0].settings.plan.options() == []
 
 
-def test_each_setting_of_the_compute_units_is_told_to_the_app() -> None:
-    found = jobs(app="My App", output="x.trace", compute_units=("all", "cpuOnly"), environment=(("A", "1"),))
-    assert [(job.final.name, job.compute_units, job.settings.environment) for job in found] == [
+def test_each_setting_of_the_compute_units_is_passed_to_the_app() -> None:
+    planned = plan(
+        app="My App", output="x.trace", compute_units=("all", "cpuOnly"), environment=(("A", "1"),)
+    )
+    assert [
+        (recording.final.name, recording.compute_units, recording.settings.environment)
+        for recording in planned
+    ] == [
         ("x-all.trace", "all", (("A", "1"), ("TRACEKIT_COMPUTE_UNITS", "all"))),
         ("x-cpuOnly.trace", "cpuOnly", (("A", "1"), ("TRACEKIT_COMPUTE_UNITS", "cpuOnly"))),
     ]

@@ -1,4 +1,4 @@
-"""The command line of a recording, word by word; and what is done around the run."""
+"""The command line of a recording, word by word, and the steps around the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tracekit.errors import UsageError, XctraceError
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
 from tracekit.record.result import judge_result
-from tracekit.record.session import RecordingAttempt, RecordSettings, as_limit, record, record_command
+from tracekit.record.session import RecordingAttempt, RecordSettings, format_time, record, xctrace_command
 from tracekit.record.signals import StopRequests, signals_request_stop
 from tracekit.record.target import ALL_PROCESSES, Target
 from tracekit.xctrace.host import App, Process
@@ -43,7 +43,7 @@ LAUNCH = replace(
 START = ["/Xcode.app/xctrace", "record", "--output", "x.trace", "--no-prompt"]
 
 
-# Words ----------------------------------------------------------------------------------------------------
+# Command line ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ START = ["/Xcode.app/xctrace", "record", "--output", "x.trace", "--no-prompt"]
     ids=["attach", "launch", "all", "append", "device and window", "variables", "input and output"],
 )
 def test_the_command_line_word_by_word(settings: RecordSettings, words: str) -> None:
-    assert record_command(TOOL, Path("x.trace"), settings) == [*START, *words.split("|")]
+    assert xctrace_command(TOOL, Path("x.trace"), settings) == [*START, *words.split("|")]
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_the_command_line_word_by_word(settings: RecordSettings, words: str) -> 
     ],
 )
 def test_a_limit_is_whole_seconds_or_milliseconds(seconds: float, text: str) -> None:
-    assert as_limit(seconds) == text
+    assert format_time(seconds) == text
 
 
-# What a recording came to ---------------------------------------------------------------------------------
+# The result ---------------------------------------------------------------------------------------------
 
 SAVED = ("Starting recording with the Blank template.", "Output file saved as: x.trace")
 RUN = XctraceRun(("xctrace",), 0, SAVED, "", False, 0.0, 0.0, 0.0, 0.0)
@@ -123,30 +123,29 @@ def test_a_bundle_without_its_template_is_unfinished(tmp_path: Path, no_xctrace:
     assert judge_result(tmp_path / "x.trace", RUN, no_xctrace).state == "unfinished"
 
 
-def test_a_bundle_that_neither_we_nor_xctrace_can_read_is_unreadable(
-    tmp_path: Path, no_xctrace: Xctrace
-) -> None:
+def test_a_bundle_that_neither_reader_can_read_is_unreadable(tmp_path: Path, no_xctrace: Xctrace) -> None:
     (tmp_path / "x.trace").mkdir()
     (tmp_path / "x.trace" / "form.template").touch()
-    outcome = judge_result(tmp_path / "x.trace", RUN, no_xctrace)
-    assert (outcome.state, outcome.usable, bool(outcome.detail)) == ("unreadable", False, True)
+    result = judge_result(tmp_path / "x.trace", RUN, no_xctrace)
+    assert (result.state, result.is_analyzable, bool(result.detail)) == ("unreadable", False, True)
 
 
 def test_issues_of_a_good_recording_are_notes_and_no_failure(no_xctrace: Xctrace) -> None:
-    outcome = judge_result(
-        SAMPLE, replace(RUN, said=("* [Error] Could not set the recording priority.", *SAVED)), no_xctrace
+    result = judge_result(
+        SAMPLE, replace(RUN, output=("* [Error] Could not set the recording priority.", *SAVED)), no_xctrace
     )
-    assert (outcome.state, outcome.failure) == ("good", None)
-    assert outcome.notes == ("Could not set the recording priority.",)
+    assert (result.state, result.failure) == ("good", None)
+    assert result.notes == ("Could not set the recording priority.",)
 
 
 # Around the run -------------------------------------------------------------------------------------------
 
 
 class Silent:
-    """Hears nothing. Implements ``recorder.RecordingListener``."""
+    """Does nothing. Implements ``recorder.RecordingListener``."""
 
     def on_recording(self) -> None: ...
+    def on_no_output(self) -> None: ...
     def on_saving(self, reason: StopReason) -> None: ...
     def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None: ...
     def on_stop_while_saving(self, seconds: float) -> None: ...
@@ -154,7 +153,7 @@ class Silent:
 
 @dataclass
 class Host:
-    """A Mac on which more runs each time it is asked. Implements ``host.Host``."""
+    """A Mac on which more processes run at each call. Implements ``host.Host``."""
 
     moments: list[tuple[Process, ...]] = field(default_factory=list)
 
@@ -172,11 +171,11 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield folder
-    assert list(folder.iterdir()) == []
+    assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == []
 
 
 def xctrace(tmp_path: Path, *lines: str) -> Xctrace:
-    """A script in xctrace's place; `$3` is where the recording goes."""
+    """A script in xctrace's place; `$3` is the path of the recording."""
     path = tmp_path / "xctrace"
     path.write_text("\n".join(("#!/bin/sh", f'echo "$@" >> {tmp_path}/calls', *lines)) + "\n")
     path.chmod(0o755)
@@ -187,7 +186,9 @@ def calls(tmp_path: Path) -> int:
     return len((tmp_path / "calls").read_text().splitlines()) if (tmp_path / "calls").exists() else 0
 
 
-def made(tool: Xctrace, final: Path, settings: RecordSettings = ATTACH, **more: object) -> RecordingAttempt:
+def record_with(
+    tool: Xctrace, final: Path, settings: RecordSettings = ATTACH, **more: object
+) -> RecordingAttempt:
     limits = replace(settings.limits, min_free_bytes=1, silence_seconds=0.3, term_seconds=0.2)
     requests = more.pop("requests", StopRequests())
     return record(tool, replace(settings, limits=limits), final, requests, Silent(), **more)  # type: ignore[arg-type]
@@ -196,34 +197,34 @@ def made(tool: Xctrace, final: Path, settings: RecordSettings = ATTACH, **more: 
 SAVE = (f'cp -R "{SAMPLE}" "$3"', 'echo "Output file saved as: $3"')
 
 
-def test_a_good_recording_lies_where_it_was_to_go(tmp_path: Path) -> None:
-    made_one = made(xctrace(tmp_path, *SAVE, "exit 54"), tmp_path / "x.trace")
-    assert (made_one.bundle, made_one.result.state) == (tmp_path / "x.trace", "good")
-    assert made_one.runs[0].exit_code == 54
+def test_a_good_recording_is_at_its_final_path(tmp_path: Path) -> None:
+    attempt = record_with(xctrace(tmp_path, *SAVE, "exit 54"), tmp_path / "x.trace")
+    assert (attempt.bundle, attempt.result.state) == (tmp_path / "x.trace", "good")
+    assert attempt.runs[0].exit_code == 54
 
 
 def test_a_pid_that_is_not_found_at_first_is_tried_once_more(tmp_path: Path) -> None:
     """The same command attaches a bit later (software-mansion/argent#333)."""
     gone = 'echo "Cannot find process for provided pid: 501" >&2; exit 21'
     first = f"[ $(wc -l < {tmp_path}/calls) = 1 ] && {{ {gone}; }}"
-    made_one = made(xctrace(tmp_path, first, *SAVE), tmp_path / "x.trace")
-    assert [run.exit_code for run in made_one.runs] == [21, 0]
-    assert made_one.result.state == "good"
+    attempt = record_with(xctrace(tmp_path, first, *SAVE), tmp_path / "x.trace")
+    assert [run.exit_code for run in attempt.runs] == [21, 0]
+    assert attempt.result.state == "good"
 
 
-def test_a_pid_that_is_never_found_is_not_tried_for_ever(tmp_path: Path) -> None:
+def test_a_pid_that_is_never_found_is_tried_twice_only(tmp_path: Path) -> None:
     tool = xctrace(tmp_path, 'echo "Cannot find process for provided pid: 501" >&2', "exit 21")
-    made_one = made(tool, tmp_path / "x.trace")
-    assert (made_one.result.state, len(made_one.runs)) == ("missing", 2)
-    assert made_one.result.failure is not None
-    assert made_one.result.failure.code == "process-gone"
+    attempt = record_with(tool, tmp_path / "x.trace")
+    assert (attempt.result.state, len(attempt.runs)) == ("missing", 2)
+    assert attempt.result.failure is not None
+    assert attempt.result.failure.code == "process-gone"
 
 
 def test_another_failure_is_not_tried_again(tmp_path: Path) -> None:
     tool = xctrace(
         tmp_path, 'echo "_lockKPerf: could not lock kperf. Likely another session just started."', "exit 2"
     )
-    assert len(made(tool, tmp_path / "x.trace").runs) == 1
+    assert len(record_with(tool, tmp_path / "x.trace").runs) == 1
 
 
 def test_without_space_nothing_is_started(tmp_path: Path) -> None:
@@ -235,7 +236,7 @@ def test_without_space_nothing_is_started(tmp_path: Path) -> None:
             tmp_path / "x.trace",
             StopRequests(),
             Silent(),
-            free=lambda _: 15 * 10**8,
+            free_space=lambda _: 15 * 10**8,
         )
     assert calls(tmp_path) == 0
 
@@ -243,7 +244,7 @@ def test_without_space_nothing_is_started(tmp_path: Path) -> None:
 def test_an_output_that_exists_is_found_before_anything_is_started(tmp_path: Path) -> None:
     shutil.copytree(SAMPLE, tmp_path / "x.trace")
     with pytest.raises(UsageError, match="without --force"):
-        made(xctrace(tmp_path), tmp_path / "x.trace")
+        record_with(xctrace(tmp_path), tmp_path / "x.trace")
     assert calls(tmp_path) == 0
 
 
@@ -252,50 +253,50 @@ def test_a_forced_recording_that_fails_leaves_the_earlier_one_and_itself(tmp_pat
     tool = xctrace(
         tmp_path, 'mkdir -p "$3/Trace1.run/Attachments"', 'echo raw > "$3/Trace1.run/Attachments/a.atrc"'
     )
-    made_one = made(tool, tmp_path / "x.trace", force=True)
-    assert (made_one.result.state, made_one.final) == ("unfinished", tmp_path / "x.trace")
-    assert (made_one.bundle / "Trace1.run" / "Attachments" / "a.atrc").exists()
+    attempt = record_with(tool, tmp_path / "x.trace", force=True)
+    assert (attempt.result.state, attempt.final) == ("unfinished", tmp_path / "x.trace")
+    assert (attempt.bundle / "Trace1.run" / "Attachments" / "a.atrc").exists()
     assert (tmp_path / "x.trace" / "form.template").exists()
 
 
-def test_what_a_killed_xctrace_launched_is_ended(tmp_path: Path) -> None:
-    """It cannot end it any more; what ran before, and other programs, stay."""
+def test_the_program_that_a_killed_xctrace_launched_is_ended(tmp_path: Path) -> None:
+    """xctrace can no longer end it; earlier processes and other programs stay."""
     sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
-    older, target, other = (subprocess.Popen(sleeper) for _ in range(3))
+    older, target, unrelated = (subprocess.Popen(sleeper) for _ in range(3))
     try:
-        before = (Process(older.pid, "/bin/t"), Process(other.pid, "/bin/other"))
+        before = (Process(older.pid, "/bin/t"), Process(unrelated.pid, "/bin/other"))
         host = Host([before, (*before, Process(target.pid, "/bin/t"))])
         stuck = xctrace(
             tmp_path, "trap '' TERM INT", "echo 'Reached specified time limit'", "sleep 60 & wait"
         )
-        made_one = made(stuck, tmp_path / "x.trace", LAUNCH, host=host)
-        assert (made_one.runs[-1].reason, made_one.runs[-1].killed) == ("silent", True)
+        attempt = record_with(stuck, tmp_path / "x.trace", LAUNCH, host=host)
+        assert (attempt.runs[-1].stop_reason, attempt.runs[-1].killed) == ("silent", True)
         assert target.wait(10) == -15
-        assert (older.poll(), other.poll()) == (None, None)
+        assert (older.poll(), unrelated.poll()) == (None, None)
     finally:
-        for child in (older, target, other):
+        for child in (older, target, unrelated):
             child.kill()
             child.wait()
 
 
-def test_what_a_killed_xctrace_started_itself_is_killed_with_it(tmp_path: Path) -> None:
+def test_processes_that_a_killed_xctrace_started_itself_are_killed_with_it(tmp_path: Path) -> None:
     beat = tmp_path / "beat"
     helper = f"for _ in $(seq 400); do echo x >> {beat}; sleep 0.05; done &"
     stuck = xctrace(tmp_path, "trap '' TERM INT", helper, "echo 'Reached specified time limit'", "wait")
-    assert made(stuck, tmp_path / "x.trace").runs[0].killed
+    assert record_with(stuck, tmp_path / "x.trace").runs[0].killed
     size = beat.stat().st_size
     time.sleep(0.3)
     assert beat.stat().st_size == size > 0
 
 
-def test_asked_before_it_started_it_is_not_recorded_to_its_end(tmp_path: Path) -> None:
+def test_a_stop_request_before_the_start_ends_the_recording_early(tmp_path: Path) -> None:
     requests = StopRequests()
     requests.request()
     tool = xctrace(tmp_path, "trap 'exit 54' INT", "echo 'Starting recording'", "while :; do sleep 0.1; done")
-    began = time.monotonic()
-    made_one = made(tool, tmp_path / "x.trace", requests=requests)
-    assert (made_one.runs[0].reason, len(made_one.runs)) == ("asked", 1)
-    assert time.monotonic() - began < 20
+    started = time.monotonic()
+    attempt = record_with(tool, tmp_path / "x.trace", requests=requests)
+    assert (attempt.runs[0].stop_reason, len(attempt.runs)) == ("asked", 1)
+    assert time.monotonic() - started < 20
 
 
 # Signals --------------------------------------------------------------------------------------------------

@@ -74,13 +74,13 @@ def write_program(path: Path) -> Path:
     "name", ["MyApp", "com.example.MyApp", "My App", "myapp", "MY APP", "COM.EXAMPLE.MYAPP"]
 )
 def test_a_running_app_is_attached_to_by_its_pid(name: str) -> None:
-    assert find_target(name, Host()) == Target("attach", "MyApp", "501", why="running, pid 501")
+    assert find_target(name, Host()) == Target("attach", "MyApp", "501", reason="running, pid 501")
 
 
 def test_a_name_in_its_own_case_goes_before_other_cases() -> None:
     host = Host((Process(1, "/bin/Tool"), Process(2, "/bin/tool")))
-    assert find_target("tool", host).word == "2"
-    assert find_target("Tool", host).word == "1"
+    assert find_target("tool", host).locator == "2"
+    assert find_target("Tool", host).locator == "1"
 
 
 def test_other_cases_that_are_several_are_listed() -> None:
@@ -117,7 +117,7 @@ def test_arguments_for_a_running_app_need_a_fresh_start() -> None:
 def test_an_app_that_does_not_run_is_started() -> None:
     target = find_target("com.example.MyApp", Host((), (APP,)), arguments=["--x", "1"])
     assert target == Target(
-        "launch", "My App", "/Applications/MyApp.app", ("--x", "1"), "an app; it does not run"
+        "launch", "My App", "/Applications/MyApp.app", ("--x", "1"), "an app; it is not running"
     )
 
 
@@ -134,20 +134,20 @@ def test_launch_starts_a_running_app_that_lies_in_no_folder_of_apps() -> None:
 
 
 def test_two_installed_apps_of_one_name_are_listed_with_their_paths() -> None:
-    other = App("/Users/me/MyApp.app", "com.example.MyApp", "My App", "MyApp")
-    error = refusal("com.example.MyApp", Host((), (APP, other)))
+    second_app = App("/Users/me/MyApp.app", "com.example.MyApp", "My App", "MyApp")
+    error = refusal("com.example.MyApp", Host((), (APP, second_app)))
     assert str(error) == "Several apps are called 'com.example.MyApp'. Name one by its path:"
     assert error.lines == ("/Applications/MyApp.app", "/Users/me/MyApp.app")
 
 
 def test_of_two_installed_apps_the_one_that_runs_is_attached_to() -> None:
-    other = App("/Users/me/MyApp.app", "com.example.MyApp", "My App", "MyApp")
-    assert find_target("MyApp", Host(apps=(APP, other))).word == "501"
+    second_app = App("/Users/me/MyApp.app", "com.example.MyApp", "My App", "MyApp")
+    assert find_target("MyApp", Host(apps=(APP, second_app))).locator == "501"
 
 
-def test_what_is_not_there_is_answered_with_similar_names() -> None:
+def test_an_unknown_name_gets_similar_names() -> None:
     error = str(refusal("MyAp"))
-    assert error.startswith("Nothing called 'MyAp' runs, and no installed app has that name")
+    assert error.startswith("Nothing called 'MyAp' is running, and no installed app has that name")
     assert "Running with a similar name: " in error
     assert "MyApp" in error.partition("similar name: ")[2]
 
@@ -161,14 +161,14 @@ def test_no_name_at_all_is_wrong_usage(name: str) -> None:
 
 
 def test_a_pid_is_attached_to() -> None:
-    assert find_target("502", Host()) == Target("attach", "helper", "502", why="running, pid 502")
+    assert find_target("502", Host()) == Target("attach", "helper", "502", reason="running, pid 502")
 
 
-def test_a_pid_that_is_gone_says_so() -> None:
+def test_a_pid_that_has_ended_is_an_error() -> None:
     assert str(refusal("4999")) == "There is no process 4999: it has ended. --app NAME finds it by name."
 
 
-def test_where_ps_tells_nothing_xctrace_looks_the_pid_up() -> None:
+def test_without_a_process_list_xctrace_looks_the_pid_up() -> None:
     assert find_target("501", Host(())).options() == ["--attach", "501"]
 
 
@@ -182,7 +182,7 @@ def test_a_pid_takes_no_arguments() -> None:
 
 @pytest.mark.parametrize("digits", ["٥٠١", "５０１"])
 def test_digits_of_other_scripts_are_a_name(digits: str) -> None:
-    assert find_target(digits, Host((Process(3, f"/opt/{digits}"),))).word == "3"
+    assert find_target(digits, Host((Process(3, f"/opt/{digits}"),))).locator == "3"
 
 
 # By path --------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def test_links_lead_to_what_they_name(tmp_path: Path) -> None:
     app = write_app(tmp_path / "real")
     link = tmp_path / "Link.app"
     link.symlink_to(app)
-    assert find_target(str(link), Host()).word == str(app)
+    assert find_target(str(link), Host()).locator == str(app)
     by_link = Process(32, f"{link}/Contents/MacOS/MyApp")
     assert find_target(str(app), Host((by_link,))).options() == ["--attach", "32"]
     assert find_target(str(link), Host((by_link,))).options() == ["--attach", "32"]
@@ -232,7 +232,7 @@ def test_links_lead_to_what_they_name(tmp_path: Path) -> None:
 def test_an_app_in_this_folder_needs_no_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = write_app(tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert find_target("MyApp.app", Host()).word == str(app)
+    assert find_target("MyApp.app", Host()).locator == str(app)
 
 
 def test_a_path_to_a_program_starts_it_or_attaches_to_it(tmp_path: Path) -> None:
@@ -245,23 +245,23 @@ def test_a_path_to_a_program_starts_it_or_attaches_to_it(tmp_path: Path) -> None
 def test_a_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     tool = write_program(tmp_path / "tool")
-    assert find_target("~/tool", Host()).word == str(tool)
+    assert find_target("~/tool", Host()).locator == str(tool)
 
 
 def test_a_folder_that_is_no_app_is_refused(tmp_path: Path) -> None:
     (tmp_path / "MyApp.app").mkdir()
-    assert "this folder is no app" in str(refusal(str(tmp_path / "MyApp.app")))
-    assert "this folder is no app" in str(refusal(f"{tmp_path}/"))
+    assert "this folder is not an app" in str(refusal(str(tmp_path / "MyApp.app")))
+    assert "this folder is not an app" in str(refusal(f"{tmp_path}/"))
 
 
 def test_a_file_that_cannot_be_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no program")
-    assert "this file is no program that can be run" in str(refusal(str(tmp_path / "text")))
+    assert "this file is not an executable program" in str(refusal(str(tmp_path / "text")))
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/no/such/tool", "./no-tool", "/" + "a" * 5000, "~nobody_of_that_name/tool", "/dev/null/tool"],
+    ["/no/such/tool", "./no-tool", "/" + "a" * 5000, "~no_such_user/tool", "/dev/null/tool"],
     ids=["absolute", "relative", "too long", "no such user", "below a file"],
 )
 def test_a_path_to_nothing_is_refused(path: str) -> None:
@@ -285,7 +285,7 @@ def test_without_app_the_first_argument_is_the_program(tmp_path: Path) -> None:
 def test_a_program_of_the_path_is_named_by_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool = write_program(tmp_path / "tool")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_target(None, Host(), arguments=["tool"]).word == str(tool)
+    assert find_target(None, Host(), arguments=["tool"]).locator == str(tool)
 
 
 def test_a_program_of_this_folder_is_named_by_its_whole_path(
@@ -294,7 +294,7 @@ def test_a_program_of_this_folder_is_named_by_its_whole_path(
     """xctrace may have another working folder than its caller."""
     tool = write_program(tmp_path / "tool")
     monkeypatch.chdir(tmp_path)
-    assert os.path.realpath(find_target(None, Host(), arguments=["./tool"]).word) == str(tool)
+    assert os.path.realpath(find_target(None, Host(), arguments=["./tool"]).locator) == str(tool)
 
 
 def test_an_app_may_be_the_program(tmp_path: Path) -> None:
@@ -314,11 +314,11 @@ def test_a_program_that_is_not_there_is_refused(word: str) -> None:
 
 def test_a_program_that_cannot_be_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no program")
-    assert "is no program that can be run" in str(refusal(None, arguments=[str(tmp_path / "text")]))
+    assert "is not an executable program" in str(refusal(None, arguments=[str(tmp_path / "text")]))
 
 
 def test_nothing_to_record_is_refused() -> None:
-    assert "Nothing to record: name --app" in str(refusal(None))
+    assert "No target: name --app" in str(refusal(None))
 
 
 def test_everything_is_a_target() -> None:
@@ -347,7 +347,7 @@ def test_what_runs_in_a_simulator_only_needs_the_simulator_named(name: str) -> N
 
 
 def test_the_app_on_this_mac_goes_before_one_in_a_simulator_that_was_not_named() -> None:
-    assert find_target("MyApp", Host((SIMULATED, RUNNING))).word == "501"
+    assert find_target("MyApp", Host((SIMULATED, RUNNING))).locator == "501"
 
 
 def test_a_pid_of_this_mac_is_none_of_the_simulator() -> None:
@@ -356,7 +356,7 @@ def test_a_pid_of_this_mac_is_none_of_the_simulator() -> None:
 
 @pytest.mark.parametrize("launch", [False, True])
 def test_an_app_of_this_mac_is_not_started_in_a_simulator(launch: bool) -> None:
-    """What lies in /Applications was built for macOS."""
+    """Apps in /Applications are built for macOS."""
     error = str(refusal("MyApp", Host((), (APP,)), SIMULATOR, launch=launch))
     assert "iPhone 17 Simulator" in error
 
@@ -369,7 +369,7 @@ def test_a_devices_app_is_looked_up_by_xctrace(name: str) -> None:
 def test_a_devices_app_is_started_by_its_identifier() -> None:
     target = find_target("com.example.MyApp", Host(), PHONE, launch=True, arguments=["-x"])
     assert target.options() == ["--launch", "--", "com.example.MyApp", "-x"]
-    assert find_target(None, Host(), PHONE, arguments=["com.example.MyApp"]).word == "com.example.MyApp"
+    assert find_target(None, Host(), PHONE, arguments=["com.example.MyApp"]).locator == "com.example.MyApp"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which tables are exported, by how many calls, and what becomes of those at which xctrace fails."""
+"""The tables that are exported, the calls that this takes, and tables at which xctrace fails."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_two_documents_of_one_recording_keep_their_own_ids(home: Path) -> None:
         "say('</nonsense>'); sys.exit(0)",
     ],
 )
-def test_a_table_at_which_it_crashes_takes_no_other_along(home: Path, crash: str) -> None:
-    """Table 1 came whole before; 2 and 3 are exported alone, and 2 crashes again."""
+def test_a_table_that_crashes_it_loses_no_other(home: Path, crash: str) -> None:
+    """Table 1 was complete before; 2 and 3 are exported alone, and 2 crashes again."""
     behaviour = f"""
 for table in tables:
     if table == 2:
@@ -102,21 +102,21 @@ def test_tables_are_not_trusted_where_a_closed_document_ends_in_a_failure(home: 
     assert (row_counts(source), source.issues()) == ([3, 3, 3], ())
 
 
-def test_a_table_that_did_not_come_back_is_asked_for_alone(home: Path) -> None:
+def test_a_table_that_was_not_exported_is_exported_alone(home: Path) -> None:
     source = open_source(home, "if len(tables) > 1: tables.remove(2)")
     assert (table_numbers(home), row_counts(source), source.issues()) == ([[1, 2, 3], [2]], [3, 3, 3], ())
 
 
-def test_a_table_that_never_comes_back_is_an_issue(home: Path) -> None:
+def test_a_table_that_is_never_exported_is_an_issue(home: Path) -> None:
     source = open_source(home, "if 2 in tables: tables.remove(2)")
     assert (table_numbers(home), row_counts(source)) == ([[1, 2, 3], [2]], [3, None, 3])
     (issue,) = source.issues(run=1)
     assert issue.message == (
-        "'table-2' could not be exported: xctrace lists it in x.trace and gives nothing back for it"
+        "'table-2' could not be exported: xctrace lists it in x.trace and exports nothing for it"
     )
 
 
-def test_what_nobody_asked_for_is_dropped(home: Path) -> None:
+def test_tables_that_were_not_requested_are_dropped(home: Path) -> None:
     source = open_source(home, "if len(tables) > 1: tables.append(3)", tables=(1, 2))
     assert row_counts(source) == [3, 3, None]
     assert [len(table) for table in source.tables("table-3")] == [3]
@@ -124,7 +124,7 @@ def test_what_nobody_asked_for_is_dropped(home: Path) -> None:
 
 
 def test_runs_are_those_of_the_table_of_contents(home: Path) -> None:
-    """Its second run is the only one left, and what comes back calls it the first."""
+    """Its second run is the only one left, and the export calls it the first."""
     contents = (home / "toc.xml").read_text().replace('number="1"', 'number="2"')
     (home / "toc.xml").write_text(contents)
     source = open_source(home)
@@ -134,7 +134,7 @@ def test_runs_are_those_of_the_table_of_contents(home: Path) -> None:
 
 
 def test_where_every_table_fails_the_first_failure_is_the_error(home: Path) -> None:
-    with pytest.raises(XctraceError, match=r"x\.trace: table 1 is bad\. It was"):
+    with pytest.raises(XctraceError, match=r"x\.trace: table 1 is bad\. The command was"):
         open_source(home, "sys.exit('table %s is bad' % ' and '.join(map(str, tables)))")
     assert table_numbers(home) == [[1, 2, 3], [1], [2], [3]]
 

@@ -188,8 +188,8 @@ def test_an_info_plist_beyond_reason_is_not_read(tmp_path: Path, monkeypatch: py
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that were asked; Spotlight finds `Found.app`, and `Apps` is the folder of apps."""
+def commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that ran; Spotlight finds `Found.app`, and `Apps` is the folder of apps."""
     commands: list[list[str]] = []
 
     def run_command(command: list[str], _seconds: float = 0) -> CommandResult:
@@ -205,37 +205,41 @@ def paths(apps: tuple[App, ...]) -> list[str]:
     return [Path(app.path).name for app in apps]
 
 
-def test_spotlight_is_asked_for_bundle_identifiers(tmp_path: Path, asked: list[list[str]]) -> None:
+def test_spotlight_searches_bundle_identifiers(tmp_path: Path, commands_run: list[list[str]]) -> None:
     mac_app(tmp_path, "Found")
     assert paths(Mac().installed("com.example.MyApp")) == ["Found.app"]
-    assert asked == [["mdfind", "kMDItemCFBundleIdentifier == 'com.example.MyApp'"]]
+    assert commands_run == [["mdfind", "kMDItemCFBundleIdentifier == 'com.example.MyApp'"]]
 
 
 @pytest.mark.parametrize(
     "name", ["My App", "' || kMDItemKind == '*", "com.example.*", "a.b'c", "a.b\n", "-x"]
 )
-def test_spotlight_is_not_asked_what_could_be_a_query(asked: list[list[str]], name: str) -> None:
+def test_names_with_query_characters_do_not_reach_spotlight(commands_run: list[list[str]], name: str) -> None:
     assert Mac().installed(name) == ()
-    assert asked == []
+    assert commands_run == []
 
 
-def test_what_spotlight_finds_by_mistake_is_left_out(tmp_path: Path, asked: list[list[str]]) -> None:
+def test_wrong_matches_of_spotlight_are_left_out(tmp_path: Path, commands_run: list[list[str]]) -> None:
     mac_app(tmp_path, "Found", CFBundleIdentifier="com.example.other")
     assert Mac().installed("com.example.MyApp") == ()
 
 
 @pytest.mark.parametrize("name", ["Shown", "MyApp", "com.example.MyApp"])
 def test_an_installed_app_is_found_by_all_its_names_once(
-    tmp_path: Path, asked: list[list[str]], name: str
+    tmp_path: Path, commands_run: list[list[str]], name: str
 ) -> None:
     app = mac_app(tmp_path / "Apps", "MyApp", CFBundleDisplayName="Shown")
     (tmp_path / "Found.app").symlink_to("nowhere")
     assert Mac().installed(name) == (App(str(app), "com.example.MyApp", "Shown", "MyApp"),)
 
 
-def test_the_processes_are_those_of_ps(asked: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_processes_are_those_of_ps(
+    commands_run: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
-        host_module, "run_command", lambda command: asked.append(command) or CommandResult(0, "7 /bin/sh\n")
+        host_module,
+        "run_command",
+        lambda command: commands_run.append(command) or CommandResult(0, "7 /bin/sh\n"),
     )
     assert Mac().processes() == (Process(7, "/bin/sh"),)
-    assert asked == [["ps", "-axww", "-o", "pid=,comm="]]
+    assert commands_run == [["ps", "-axww", "-o", "pid=,comm="]]

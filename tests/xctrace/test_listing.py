@@ -1,4 +1,4 @@
-"""What `xctrace list` prints, from literal texts."""
+"""The lists of `xctrace list`, from literal texts."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_list_that_fails_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("name", "expected"),
     [
         (PHONE_UDID, PHONE),
         (PHONE_UDID.lower(), PHONE),
@@ -133,11 +133,11 @@ def test_a_list_that_fails_is_an_error(tmp_path: Path) -> None:
         ("MacBook Pro", MAC),
     ],
 )
-def test_a_device_is_found_by_identifier_name_or_name_with_system(wanted: str, expected: Device) -> None:
-    assert find_device(wanted, ALL) == expected
+def test_a_device_is_found_by_identifier_name_or_name_with_system(name: str, expected: Device) -> None:
+    assert find_device(name, ALL) == expected
 
 
-def test_an_unknown_device_is_answered_with_all_that_there_are() -> None:
+def test_an_unknown_device_is_an_error_that_lists_all() -> None:
     with pytest.raises(UsageError, match="No device is called 'iPhone 12'") as caught:
         find_device("iPhone 12", ALL)
     assert caught.value.lines == (
@@ -149,19 +149,19 @@ def test_an_unknown_device_is_answered_with_all_that_there_are() -> None:
 
 
 def test_without_any_device_the_doctor_is_named() -> None:
-    with pytest.raises(UsageError, match="lists no device at all: tracekit doctor"):
+    with pytest.raises(UsageError, match="lists no device at all: run tracekit doctor"):
         find_device("iPhone", ())
 
 
 def test_two_of_one_name_are_listed_not_guessed() -> None:
-    other = Device("iPhone 17 Simulator", "26.4", OTHER_SIM_UDID, "simulator")
+    namesake = Device("iPhone 17 Simulator", "26.4", OTHER_SIM_UDID, "simulator")
     with pytest.raises(UsageError, match="Several devices are called 'iPhone 17'") as caught:
-        find_device("iPhone 17", (*ALL, other))
+        find_device("iPhone 17", (*ALL, namesake))
     assert caught.value.lines == (
         f"iPhone 17 Simulator (26.2) {SIM_UDID}",
         f"iPhone 17 Simulator (26.4) {OTHER_SIM_UDID}",
     )
-    assert find_device("iPhone 17 (26.4)", (*ALL, other)) == other
+    assert find_device("iPhone 17 (26.4)", (*ALL, namesake)) == namesake
 
 
 def test_a_device_listed_below_both_of_two_headings_is_one() -> None:

@@ -24,13 +24,13 @@ PIPE_BYTES = 1 << 16
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The folder of the false xctrace, with three tables in its recording."""
+    """The folder of the scripted xctrace, with three tables in its recording."""
     return three_tables(tmp_path)
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits that are long enough to be seen and short enough for a test."""
+    """Shorten the wait for an exporter to stop."""
     monkeypatch.setattr(export, "_STOP_SECONDS", 0.3)
 
 
@@ -45,7 +45,7 @@ def read(home: Path, behaviour: str, progress: Callable[[int, int | None], None]
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(home: Path) -> Iterator[None]:
-    """Whatever happens: no process, no thread."""
+    """Check that no process and no thread is left."""
     yield
     assert not (home / "pid").exists() or is_gone(home)
     assert no_thread_is_left()
@@ -80,14 +80,14 @@ end()
     assert len(parsed.nodes[0].cells) == 20_001
 
 
-def test_progress_is_told_while_the_export_goes_on(home: Path) -> None:
+def test_progress_is_reported_while_the_export_goes_on(home: Path) -> None:
     seen: list[tuple[int, int | None]] = []
 
     def progress(done: int, total: int | None) -> None:
         seen.append((done, total))
-        (home / "told").touch()
+        (home / "progress").touch()
 
-    rows = read(home, "wait_for('told')", progress)
+    rows = read(home, "wait_for('progress')", progress)
     assert rows == 3
     assert seen[0] == (len('<?xml version="1.0"?><trace-query-result>'), None)
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
@@ -108,8 +108,8 @@ def test_a_busy_parser_does_not_hold_up_the_exporter(home: Path) -> None:
         assert sum(map(len, chunks)) > 19 * PIPE_BYTES
 
 
-def test_what_waits_for_the_parser_is_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_WAITING_PIECES", 2)
+def test_the_queue_before_the_parser_is_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "_MAX_QUEUED_PIECES", 2)
     tool = install(
         home,
         f"node(1, {20 * PIPE_BYTES // 38}); say('</trace-query-result>'); (home / 'done').touch(); sys.exit()",
@@ -121,7 +121,7 @@ def test_what_waits_for_the_parser_is_bounded(home: Path, monkeypatch: pytest.Mo
     assert (home / "done").exists()
 
 
-def test_a_talkative_exporter_is_not_stuck_and_its_last_lines_are_kept(home: Path) -> None:
+def test_many_error_messages_do_not_block_and_the_last_are_kept(home: Path) -> None:
     loud = (
         "sys.stderr.write('line\\n' * 100_000 + 'one\\ntwo\\nExport failed: three.\\n'); sys.stderr.flush()\n"
     )
@@ -129,7 +129,7 @@ def test_a_talkative_exporter_is_not_stuck_and_its_last_lines_are_kept(home: Pat
     with pytest.raises(XctraceError) as caught:
         read(home, f"{loud}sys.exit(9)")
     assert str(caught.value) == (
-        "xctrace could not export x.trace: one two Export failed: three. It was: "
+        "xctrace could not export x.trace: one two Export failed: three. The command was: "
         f"{home}/xctrace export --input x.trace --xpath '/trace-toc/run[@number=\"1\"]/data/table[1]'"
     )
 
@@ -152,26 +152,29 @@ def test_a_talkative_exporter_is_not_stuck_and_its_last_lines_are_kept(home: Pat
         ("say('</nonsense>'); os.write(2, b'It broke.'); sys.exit(4)", ": It broke."),
     ],
 )
-def test_every_end_that_is_not_a_good_one(home: Path, behaviour: str, words: str) -> None:
+def test_every_end_that_is_a_failure(home: Path, behaviour: str, words: str) -> None:
     with pytest.raises(XctraceError) as caught:
         read(home, behaviour)
-    assert str(caught.value).startswith(f"xctrace could not export x.trace{words} It was: {home}/xctrace ")
+    assert str(caught.value).startswith(
+        f"xctrace could not export x.trace{words} The command was: {home}/xctrace "
+    )
 
 
 def test_an_exporter_that_writes_nothing(home: Path) -> None:
     (home / "toc.xml").write_text("")
     with pytest.raises(
-        XctraceError, match=r"it wrote nothing, with exit code 0\. It was: .* export --input x\.trace --toc"
+        XctraceError,
+        match=r"it wrote nothing, with exit code 0\. The command was: .* export --input x\.trace --toc",
     ):
         open_source(home)
 
 
-def test_a_failure_that_is_told_in_the_place_of_the_export(home: Path) -> None:
+def test_a_failure_message_on_standard_output(home: Path) -> None:
     tool = Xctrace(str(home / "xctrace"))
     install(home)
     (home / "xctrace").write_text("#!/bin/sh\necho 'Export failed: no such run'\nexit 10\n")
     with (
-        pytest.raises(XctraceError, match=r"x\.trace: Export failed: no such run\. It was"),
+        pytest.raises(XctraceError, match=r"x\.trace: Export failed: no such run\. The command was"),
         exported_chunks(tool, "x.trace", ["--toc"]) as chunks,
     ):
         Documents("x.trace").read(chunks)
@@ -179,20 +182,20 @@ def test_a_failure_that_is_told_in_the_place_of_the_export(home: Path) -> None:
 
 def test_an_xctrace_that_cannot_be_started(home: Path) -> None:
     with pytest.raises(
-        XctraceError, match=r"could not be started: .*No such file.* It was: /nonexistent/x export"
+        XctraceError, match=r"could not be started: .*No such file.* The command was: /nonexistent/x export"
     ):
         XctraceSource(Xctrace("/nonexistent/x"), "x.trace", "x.trace")
 
 
 def test_it_has_no_input_to_wait_for(home: Path) -> None:
-    """A question, such as that of a licence, gets an end of file for an answer, whatever our own input is."""
-    kept, (reading, writing) = os.dup(0), os.pipe()
+    """A question, such as that of a licence, reads the end of input, whatever tracekit's own input is."""
+    original, (reading, writing) = os.dup(0), os.pipe()
     os.dup2(reading, 0)
     try:
         assert read(home, "assert os.fstat(0).st_rdev == os.stat(os.devnull).st_rdev") == 3
     finally:
-        os.dup2(kept, 0)
-        for descriptor in (kept, reading, writing):
+        os.dup2(original, 0)
+        for descriptor in (original, reading, writing):
             os.close(descriptor)
 
 
@@ -202,7 +205,7 @@ def test_it_has_no_input_to_wait_for(home: Path) -> None:
 def test_whatever_stops_the_reader_stops_the_exporter(
     home: Path, stubborn: str, error: type[BaseException] | BaseException
 ) -> None:
-    """It goes on writing for ever, so the pipe is full and the exporter busy."""
+    """It writes without end, so the pipe is full and the exporter busy."""
     behaviour = stubborn + "\nwhile True: say('<!-- -->' * 10_000)"
     kind = type(error) if isinstance(error, BaseException) else error
     with (
@@ -242,7 +245,7 @@ def test_a_second_interruption_kills_at_once(home: Path, monkeypatch: pytest.Mon
 
 
 def test_it_runs_in_a_session_of_its_own(home: Path) -> None:
-    """Ctrl-C in a terminal reaches it through us alone, once."""
+    """Ctrl-C in a terminal reaches it through tracekit alone, once."""
     assert read(home, "assert os.getsid(0) == os.getpid()") == 3
 
 

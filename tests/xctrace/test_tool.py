@@ -60,7 +60,7 @@ def test_a_command_that_does_not_end_is_stopped_in_time() -> None:
     began = time.monotonic()
     answer = run_command([sys.executable, "-c", "import time; time.sleep(60)"], 0.3)
     assert answer.code is None
-    assert answer.gist == f"{sys.executable} did not answer within 0.3 s"
+    assert answer.last_lines == f"{sys.executable} did not answer within 0.3 s"
     assert time.monotonic() - began < 10
 
 
@@ -82,15 +82,15 @@ def test_a_command_that_cannot_be_started_is_an_answer_without_code(command: lis
 
 
 @pytest.mark.parametrize(
-    ("answer", "gist"),
+    ("answer", "last_lines"),
     [
         (CommandResult(1, "", "one\n\ntwo\n  three.\n"), "two three"),
         (CommandResult(1, "said on stdout\n"), "said on stdout"),
         (CommandResult(7), "exit code 7"),
     ],
 )
-def test_the_gist_is_the_last_that_was_said(answer: CommandResult, gist: str) -> None:
-    assert answer.gist == gist
+def test_the_last_lines_are_those_of_the_messages(answer: CommandResult, last_lines: str) -> None:
+    assert answer.last_lines == last_lines
 
 
 # Finding --------------------------------------------------------------------------------------------------
@@ -99,19 +99,19 @@ def test_the_gist_is_the_last_that_was_said(answer: CommandResult, gist: str) ->
 def test_the_selected_xcodes_xctrace_is_found(mac: Path, tmp_path: Path) -> None:
     script(mac, "xcode-select", "echo /Applications/Xcode.app/Contents/Developer")
     script(mac, "xcrun", f'[ "$*" = "--find xctrace" ] && echo "{tmp_path}/xctrace"')
-    found = find_xctrace()
-    assert found is not None
-    assert found.path == str(tmp_path / "xctrace")
+    tool = find_xctrace()
+    assert tool is not None
+    assert tool.path == str(tmp_path / "xctrace")
 
 
-def test_xcrun_is_not_asked_where_no_developer_folder_is_selected(mac: Path, tmp_path: Path) -> None:
+def test_xcrun_does_not_run_where_no_developer_folder_is_selected(mac: Path, tmp_path: Path) -> None:
     """It would open macOS's dialog that offers to install the Command Line Tools."""
     script(mac, "xcode-select", f"echo '{NO_DIRECTORY.replace('`', '')}' >&2", "exit 2")
-    script(mac, "xcrun", f": > {tmp_path}/asked")
+    script(mac, "xcrun", f": > {tmp_path}/xcrun-ran")
     assert find_xctrace() is None
     with pytest.raises(XctraceError, match=r"Install Xcode and select it"):
         require_xctrace()
-    assert not (tmp_path / "asked").exists()
+    assert not (tmp_path / "xcrun-ran").exists()
 
 
 def test_developer_dir_selects_where_nothing_else_is_selected(
@@ -120,21 +120,21 @@ def test_developer_dir_selects_where_nothing_else_is_selected(
     script(mac, "xcode-select", "exit 2")
     script(mac, "xcrun", '[ "$DEVELOPER_DIR" = /Beta.app ] && ' + f'echo "{tmp_path}/xctrace"')
     monkeypatch.setenv("DEVELOPER_DIR", "/Beta.app")
-    found = find_xctrace()
-    assert found is not None
-    assert found.path == str(tmp_path / "xctrace")
+    tool = find_xctrace()
+    assert tool is not None
+    assert tool.path == str(tmp_path / "xctrace")
 
 
-def test_what_xcrun_names_must_be_there(mac: Path) -> None:
+def test_a_path_from_xcrun_must_exist(mac: Path) -> None:
     script(mac, "xcrun", "echo /no/such/xctrace")
     assert find_xctrace() is None
 
 
 def test_an_xctrace_in_the_path_is_taken_where_there_is_no_xcrun(mac: Path) -> None:
-    own = script(mac, "xctrace", "exit 0")
-    found = find_xctrace()
-    assert found is not None
-    assert found.path == str(own)
+    program = script(mac, "xctrace", "exit 0")
+    tool = find_xctrace()
+    assert tool is not None
+    assert tool.path == str(program)
 
 
 def test_a_named_xctrace_is_used_whatever_is_selected(
@@ -152,14 +152,14 @@ def test_a_named_xctrace_that_is_not_there_is_wrong_usage(tmp_path: Path) -> Non
 
 def test_a_named_file_that_cannot_be_run_is_no_xctrace(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no program")
-    with pytest.raises(XctraceError, match=r"text is no program that can be run\. Name the xctrace"):
+    with pytest.raises(XctraceError, match=r"text is not an executable program\. Name the xctrace"):
         require_xctrace(str(tmp_path / "text"))
 
 
 def test_a_named_folder_is_no_xctrace(tmp_path: Path) -> None:
     """Folders have the mode of execution, too: `--xctrace /Applications/Xcode.app`."""
     (tmp_path / "Xcode.app").mkdir()
-    with pytest.raises(XctraceError, match=r"Xcode\.app is no program that can be run"):
+    with pytest.raises(XctraceError, match=r"Xcode\.app is not an executable program"):
         require_xctrace(str(tmp_path / "Xcode.app"))
 
 
@@ -169,7 +169,7 @@ def test_without_any_tool_of_xcode_the_error_says_to_install_it(mac: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "expected"),
+    ("message", "code", "expected"),
     [
         (NO_UTILITY, 72, "Only the Command Line Tools are selected"),
         (NEEDS_XCODE, 1, "Only the Command Line Tools are selected"),
@@ -177,15 +177,15 @@ def test_without_any_tool_of_xcode_the_error_says_to_install_it(mac: Path) -> No
         ("xcrun: error: something new", 1, "xctrace does not work: xcrun: error: something new. Select"),
     ],
 )
-def test_what_xcrun_refuses_is_explained(mac: Path, said: str, code: int, expected: str) -> None:
-    script(mac, "xcrun", f"cat <<'END' >&2\n{said}\nEND", f"exit {code}")
+def test_what_xcrun_refuses_is_explained(mac: Path, message: str, code: int, expected: str) -> None:
+    script(mac, "xcrun", f"cat <<'END' >&2\n{message}\nEND", f"exit {code}")
     (mac / "cat").symlink_to("/bin/cat")
     with pytest.raises(XctraceError) as caught:
         require_xctrace()
     assert expected in str(caught.value)
 
 
-def test_an_xctrace_that_does_not_answer_leads_to_the_doctor() -> None:
+def test_an_xctrace_that_does_not_answer_points_to_the_doctor() -> None:
     assert failure_reason(CommandResult(None, error="/x/xctrace did not answer within 60 s")) == (
-        "xctrace does not work: /x/xctrace did not answer within 60 s. tracekit doctor may tell why."
+        "xctrace does not work: /x/xctrace did not answer within 60 s. Run tracekit doctor to check the installation."
     )

@@ -29,16 +29,16 @@ RELEASES = [
 
 
 def version(text: str) -> Version:
-    found = parse_version(f"xctrace version {text}\n")
-    assert found is not None
-    return found
+    parsed = parse_version(f"xctrace version {text}\n")
+    assert parsed is not None
+    return parsed
 
 
 @pytest.mark.parametrize(("text", "xcode"), RELEASES)
 def test_a_version_is_read_and_written_as_xctrace_writes_it(text: str, xcode: str) -> None:
-    found = version(text)
-    assert (str(found), found.xcode) == (text, xcode)
-    assert found.build == text.partition("(")[2].rstrip(")")
+    parsed = version(text)
+    assert (str(parsed), parsed.xcode) == (text, xcode)
+    assert parsed.build == text.partition("(")[2].rstrip(")")
 
 
 def test_builds_grow_although_version_numbers_go_back() -> None:
@@ -90,9 +90,7 @@ def test_a_program_that_is_no_xctrace_is_named(tmp_path: Path) -> None:
     tool = program(tmp_path, "echo 'GNU coreutils 9.4'")
     with pytest.raises(XctraceError) as caught:
         read_version(tool)
-    assert str(caught.value) == (
-        f"{tool.path} gives no version that tracekit can read: 'GNU coreutils 9.4'. Is it xctrace?"
-    )
+    assert str(caught.value) == (f"{tool.path} prints no version: 'GNU coreutils 9.4'. Is it xctrace?")
 
 
 def test_an_xctrace_without_licence_says_so(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``tracekit doctor``: can this machine record, and if not, what to do."""
+"""``tracekit doctor``: check whether this machine can record, with advice for each problem."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tracekit.errors import XctraceError
 from tracekit.text import printable
 
 if TYPE_CHECKING:
-    from tracekit.record.doctor import Check, State
+    from tracekit.record.doctor import Check, CheckState
 
 SCHEMA = "tracekit-doctor/1"
 _FORMATS = {".json": "json", ".txt": "text"}
 _WIDTH = 80
-_SIGNS: dict[State, str] = {"ok": "ok", "warning": "note", "problem": "PROBLEM", "skipped": "–"}
+_SIGNS: dict[CheckState, str] = {"ok": "ok", "warning": "note", "problem": "PROBLEM", "skipped": "–"}
 
 
-@click.command("doctor", context_settings=HELP, short_help="Can this machine record, and if not, why?")
-@click.option("--xctrace", metavar="PATH", help="Examine this xctrace instead of the selected Xcode's.")
-@click.option("--device", metavar="NAME|UDID", help="Examine this device or simulator too.")
+@click.command("doctor", context_settings=HELP, short_help="Check whether this machine can record.")
+@click.option("--xctrace", metavar="PATH", help="Check this xctrace instead of the selected Xcode's.")
+@click.option("--device", metavar="NAME|UDID", help="Also check this device or simulator.")
 @click.option(
     "--format",
     "format_",
@@ -36,11 +36,11 @@ _SIGNS: dict[State, str] = {"ok": "ok", "warning": "note", "problem": "PROBLEM",
 def doctor_command(
     xctrace: str | None, device: str | None, format_: str | None, output: str, force: bool
 ) -> None:
-    """Look at everything that a recording needs: Xcode, xctrace, templates, devices, disk space.
+    """Check everything that a recording needs: Xcode, xctrace, templates, devices, disk space.
 
-    One line each: ok, note (it may hinder), PROBLEM (nothing can be recorded before it is solved), or – for
-    what could not be checked, and what to do below it. Nothing is changed. Devices that do not answer
-    make it wait, up to a minute.
+    One line for each check: ok, note (a possible cause of trouble), PROBLEM (recording fails until it is
+    solved), or – (not checked). Advice follows on the next lines. Nothing is changed. Devices that do not
+    answer can delay the result by up to a minute.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def doctor_command(
       tracekit doctor --device 'My iPhone'
       tracekit doctor --format json
 
-    Exit codes: 0 if there is no problem for what this machine can do (reading, where it is no Mac), 4 if
+    Exit codes: 0 without a problem (on other systems than macOS, only reading is expected to work), 4 if
     recording cannot work here.
     """
     check_output(output, force)
@@ -63,26 +63,31 @@ def doctor_command(
 
 
 def _to_json(checks: Sequence[Check]) -> str:
-    from dataclasses import asdict
-
     document = {
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
-        "checks": [asdict(check) for check in checks],
+        "checks": [check.to_json() for check in checks],
     }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def _to_text(checks: Sequence[Check]) -> str:
-    width = max(len(check.name) for check in checks)
-    lines = [line for check in checks for line in _lines(check, width)]
-    return "\n".join([*lines, "", _conclusion(checks), ""])
+    from tracekit.record.doctor import NEEDS_MAC, Check
+
+    # One row for all that need a Mac: the same sentence in every second line hides the other lines.
+    need_mac = [check for check in checks if check.finding == NEEDS_MAC]
+    rows = [check for check in checks if check.finding != NEEDS_MAC]
+    if need_mac:
+        rows.append(Check(f"{len(need_mac)} others", "skipped", NEEDS_MAC))
+    width = max(len(check.name) for check in rows)
+    lines = [line for check in rows for line in _lines(check, width)]
+    return "\n".join([*lines, "", *_wrap(_conclusion(checks), "", ""), ""])
 
 
 def _lines(check: Check, width: int) -> list[str]:
-    """Return a check's lines; a command is never broken, so that it can be pasted."""
+    """Return the lines of a check; a command is never broken, so that it can be pasted."""
     head = f"{_SIGNS[check.state]:<7}  {check.name:<{width}}  "
-    lines = _wrap(check.found, head, " " * len(head))
+    lines = _wrap(check.finding, head, " " * len(head))
     if check.advice:
         sentence, *commands = check.advice.split("\n")
         lines += _wrap(sentence, " " * 4, " " * 4)
@@ -90,12 +95,12 @@ def _lines(check: Check, width: int) -> list[str]:
     return lines
 
 
-def _wrap(text: str, first: str, rest: str) -> list[str]:
+def _wrap(text: str, first_indent: str, indent: str) -> list[str]:
     return textwrap.wrap(
         printable(text),
         _WIDTH,
-        initial_indent=first,
-        subsequent_indent=rest,
+        initial_indent=first_indent,
+        subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -104,7 +109,11 @@ def _wrap(text: str, first: str, rest: str) -> list[str]:
 def _conclusion(checks: Sequence[Check]) -> str:
     states = {check.name: check.state for check in checks}
     if "problem" in states.values():
-        return "Recording cannot work here before what is marked PROBLEM is solved."
+        return "Recording cannot work here until each PROBLEM is solved."
     if states["xctrace"] == "skipped":
-        return "Recordings can be read here; recording needs a Mac."
-    return "Nothing was found that keeps a recording from working."
+        system = next((check.finding for check in checks if check.name == "system"), "another system")
+        return (
+            f"Recording needs a Mac with Xcode; this is {system}. Reading, reports and the dashboard work"
+            " here."
+        )
+    return "No problem found: recording should work here."

@@ -1,4 +1,4 @@
-"""What xctrace says when a recording goes wrong, and the way out of it."""
+"""Known failures of xctrace, recognised by its messages, with the way out of each."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 _SAVED = "Output file saved as: "
 _NAMING = ("Starting recording", _SAVED)
-"""Lines that hold names, which may be anything: an app may be called Ambiguous."""
+"""Lines with names, which are not searched: an app may be called Ambiguous."""
 _ISSUE = re.compile(r"\* \[(Error|Warning)\] (.+)")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A known failure: ``code`` for programs, a sentence, and what to do about it."""
+    """A known failure: ``code`` for programs, the problem as a sentence, and the advice."""
 
     code: str
     problem: str
@@ -24,94 +24,94 @@ class Failure:
         return f"{self.problem} {self.advice}"
 
 
-def _known(code: str, pattern: str, problem: str, advice: str) -> tuple[re.Pattern[str], Failure]:
+def _entry(code: str, pattern: str, problem: str, advice: str) -> tuple[re.Pattern[str], Failure]:
     return re.compile(pattern, re.IGNORECASE), Failure(code, problem, advice)
 
 
-# The wordings are quoted by public projects: software-mansion/argent, sforteln/xctrace-query-mcp-server,
-# cmyr/cargo-instruments, callstack/agent-device, flamegraph-rs; none was seen on a Mac of ours.
-_KNOWN = (
-    _known(
+# The messages are quoted by public projects: software-mansion/argent, sforteln/xctrace-query-mcp-server,
+# cmyr/cargo-instruments, callstack/agent-device, flamegraph-rs; none was seen on a Mac by this project.
+_FAILURES = (
+    _entry(
         "licence",
         r"not agreed to the Xcode license",
         "The licence of Xcode was not accepted.",
         "Read and accept it with sudo xcodebuild -license, then record again.",
     ),
-    _known(
+    _entry(
         "process-gone",
         r"Cannot find process for provided pid",
-        "xctrace finds no process of that pid: it has ended, or runs on another device.",
-        "Start it again; for a simulator's or device's process name the device with --device.",
+        "xctrace finds no process with that pid: it has ended, or runs on another device.",
+        "Start it again. For a process on a simulator or device, name the device with --device.",
     ),
-    _known(
+    _entry(
         "no-such-process",
         r"Cannot find process matching name",
-        "xctrace finds no process of that name: it does not run, or was suspended.",
-        "Start the app and bring it to the front, then record again, by its pid if you can: Xcode 26.5 looks"
-        " for display names, earlier ones for names of executables.",
+        "xctrace finds no process with that name: it is not running, or is suspended.",
+        "Start the app, bring it to the front and record again, by its pid if possible: Xcode 26.5 matches"
+        " display names, earlier versions match executables.",
     ),
-    _known(
+    _entry(
         "restricted",
         r"marked restricted|System Integrity Protection",
-        "macOS does not let this process be traced: it is protected by System Integrity Protection.",
+        "System Integrity Protection does not allow this process to be traced.",
         "Record a process of your own, or everything with --all-processes.",
     ),
-    _known(
+    _entry(
         "attach-refused",
         r"Failed to attach to target|not allowed to attach",
-        "macOS refused to attach to this process, as it does to hardened ones.",
+        "macOS refused to attach to this process, as it does for hardened apps.",
         "Sign the app with the entitlement com.apple.security.get-task-allow (a debug build has it), or"
         " record everything with --all-processes.",
     ),
-    _known(
+    _entry(
         "recorder-busy",
         r"could not lock kperf|another session just started",
-        "Another recording is at work: only one can profile this Mac or device at a time.",
+        "Another recording is running: only one at a time can profile this Mac or device.",
         "Stop the other xctrace or Instruments (tracekit doctor lists them), wait a minute and record again.",
     ),
-    _known(
+    _entry(
         "sandbox",
         r"Could not set the recording priority",
-        "The kernel refused to record: this shell runs in a sandbox (an editor's, an agent's or a CI's).",
+        "The kernel refused to record: this shell runs in a sandbox (of an editor, an agent or a CI).",
         "Record from a Terminal of your own.",
     ),
-    _known(
+    _entry(
         "device-locked",
         r"device is locked|could not be,? unlocked|while your device is locked",
         "The device is locked.",
         "Unlock it, keep it awake, and record again.",
     ),
-    _known(
+    _entry(
         "developer-mode",
         r"Developer Mode is disabled",
         "Developer Mode is off on this device.",
         "Turn it on in Settings > Privacy & Security > Developer Mode, and record again.",
     ),
-    _known(
+    _entry(
         "device-gone",
         r"(device|connection)[^.]{0,60}(disconnected|was lost|went away|interrupted|reset)|lost connection",
-        "The device went away while it was recorded.",
+        "The device was disconnected during the recording.",
         "Connect it by cable, keep it unlocked, and record again.",
     ),
-    _known(
+    _entry(
         "ambiguous",
         r"\bambiguous\b",
-        "xctrace finds several things of that name.",
+        "Several processes or devices have that name.",
         "Name the process by its pid, the device by its identifier (xcrun xctrace list devices).",
     ),
-    _known(
+    _entry(
         "disk-full",
         r"No space left on device|disk (is )?full|not enough (free )?(disk )?space",
         "The disk is full.",
         "Free some space, then record again, for a shorter time or with --preset minimal.",
     ),
-    _known(
+    _entry(
         "all-processes",
         r"cannot handle a target type of 'All Processes'",
         "An instrument cannot record all processes.",
         "Name one with --app, or leave that instrument out.",
     ),
-    _known(
+    _entry(
         "not-for-platform",
         r"is not supported in the Simulator|does not support the .{1,20} platform|does not have a CPU that",
         "An instrument does not work on this device.",
@@ -120,19 +120,19 @@ _KNOWN = (
 )
 
 
-def explain(said: Sequence[str]) -> Failure | None:
-    """Return the known failure in what xctrace said, None where it said nothing known."""
-    text = "\n".join(line for line in said if not line.startswith(_NAMING))
-    return next((failure for pattern, failure in _KNOWN if pattern.search(text)), None)
+def known_failure(output: Sequence[str]) -> Failure | None:
+    """Return the known failure that xctrace's output shows; None if it shows none."""
+    text = "\n".join(line for line in output if not line.startswith(_NAMING))
+    return next((failure for pattern, failure in _FAILURES if pattern.search(text)), None)
 
 
-def saved_path(said: Sequence[str]) -> str | None:
-    """Return where xctrace says it saved the recording; the last such line counts."""
-    saved = [line.split(_SAVED, 1)[1].strip() for line in said if _SAVED in line]
-    return saved[-1] if saved else None
+def saved_path(output: Sequence[str]) -> str | None:
+    """Return the path of the saved recording that xctrace reports; the last such line counts."""
+    paths = [line.split(_SAVED, 1)[1].strip() for line in output if _SAVED in line]
+    return paths[-1] if paths else None
 
 
-def run_issues(said: Sequence[str]) -> tuple[str, ...]:
-    """Return the problems of the recording that xctrace lists, as it words them."""
-    found = (_ISSUE.search(line) for line in said)
-    return tuple(match[2].strip() for match in found if match)
+def run_issues(output: Sequence[str]) -> tuple[str, ...]:
+    """Return the problems of the recording that xctrace lists, in its own words."""
+    matches = (_ISSUE.search(line) for line in output)
+    return tuple(match[2].strip() for match in matches if match)

@@ -1,4 +1,4 @@
-"""``X.recording.json`` beside ``X.trace``: the commands, versions and times of a recording."""
+"""The journal ``X.recording.json`` beside ``X.trace``: commands, versions and times of a recording."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from typing import Any
 
 from tracekit.errors import UsageError
 from tracekit.record.output_path import journal_path
-from tracekit.record.recorder import CHATTER, XctraceRun
+from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
 from tracekit.record.session import FLAGS, RecordingAttempt
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 
 SCHEMA = "tracekit-recording/1"
-_LONGEST_COMMAND = 4000
-_MOST_COMMANDS = 20
+_MAX_COMMAND_LENGTH = 4000
+_MAX_COMMANDS = 20
 COMPUTE_UNITS_VARIABLE = "TRACEKIT_COMPUTE_UNITS"
-"""The variable through which an app is told which compute units to ask Core ML for."""
+"""The environment variable that passes the compute units to the app, which requests them from Core ML."""
 
 
 def write_journal(
     recording: RecordingAttempt, tool: Xctrace, version: Version, tracekit_version: str
 ) -> Path:
-    """Write the journal, whole or not at all; it replaces that of an earlier recording of that name.
+    """Write the journal, whole or not at all, and return its path; it replaces one of that name.
 
-    The values of ``--env`` are left out, as they may be secrets; only the compute units stay.
+    The values of ``--env`` are left out, because they may be secrets; only the compute units stay.
     """
     path = journal_path(recording.bundle)
     earlier = _runs_of(path) if recording.settings.append else []
@@ -58,9 +58,9 @@ def write_journal(
 
 
 def recorded_commands(bundle: Path) -> tuple[str, ...]:
-    """Return the commands that recorded a bundle, as its journal tells them; none without a journal."""
-    shown = (run.get("shell") for run in _runs_of(journal_path(bundle)) if isinstance(run, dict))
-    return tuple(text[:_LONGEST_COMMAND] for text in shown if isinstance(text, str))[:_MOST_COMMANDS]
+    """Return the commands that recorded a bundle, from its journal; none without a journal."""
+    commands = (run.get("shell") for run in _runs_of(journal_path(bundle)) if isinstance(run, dict))
+    return tuple(text[:_MAX_COMMAND_LENGTH] for text in commands if isinstance(text, str))[:_MAX_COMMANDS]
 
 
 def _plan(recording: RecordingAttempt) -> dict[str, Any]:
@@ -73,32 +73,33 @@ def _plan(recording: RecordingAttempt) -> dict[str, Any]:
     }
 
 
-def _run(run: XctraceRun, with_target: bool) -> dict[str, Any]:
-    """Return one run; where the target's output came with xctrace's, only the latter's known lines."""
+def _run(run: XctraceRun, shares_output: bool) -> dict[str, Any]:
+    """Return one run; where the target shares xctrace's output, with xctrace's own lines only."""
     command = hide_environment_values(run.command)
     return {
         "command": command,
         "shell": shlex.join(command),
         "exit_code": run.exit_code,
-        "stopped_by": run.reason or None,
+        "stopped_by": run.stop_reason or None,
         "killed": run.killed,
         "started": _iso(run.started),
-        "recording_from": _iso(run.began),
-        "saving_from": _iso(run.ending),
+        "recording_from": _iso(run.recording_from),
+        "saving_from": _iso(run.saving_from),
         "ended": _iso(run.ended),
-        "said": [line for line in run.said if not with_target or line.startswith(CHATTER)],
+        "said": [line for line in run.output if not shares_output or line.startswith(XCTRACE_LINES)],
     }
 
 
 def hide_environment_values(command: Sequence[str]) -> list[str]:
     """Return a command without the values of ``--env``, which may be secrets."""
     words = list(command)
-    at = 2  # behind "xctrace record"
-    while at < len(words) and words[at] != "--launch":
-        if words[at] == "--env" and at + 1 < len(words):
-            name, _, _ = words[at + 1].partition("=")
-            words[at + 1] = words[at + 1] if name == COMPUTE_UNITS_VARIABLE else f"{name}=<hidden>"
-        at += 1 if words[at] in FLAGS else 2  # every other option has a value, whatever that looks like
+    index = 2  # after "xctrace record"
+    # Word by word, because a value may look like an option; the target's words after --launch are not ours.
+    while index < len(words) and words[index] != "--launch":
+        if words[index] == "--env" and index + 1 < len(words):
+            name, _, _ = words[index + 1].partition("=")
+            words[index + 1] = words[index + 1] if name == COMPUTE_UNITS_VARIABLE else f"{name}=<hidden>"
+        index += 1 if words[index] in FLAGS else 2  # every other option has a value
     return words
 
 

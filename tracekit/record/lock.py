@@ -1,4 +1,4 @@
-"""One recorder at a time: only one can profile a Mac, or a device (the kernel's kperf is not shared)."""
+"""One recording at a time: the kernel's profiler (kperf) serves one client per Mac or device."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from tracekit.errors import XctraceError
 
@@ -18,44 +20,48 @@ _NOTE_BYTES = 4096
 def recorder_lock(device: str, output: Path) -> Iterator[None]:
     """Hold the right to record a device ("" is this Mac) while the block runs.
 
-    Raises ``XctraceError`` when another tracekit of this user holds it. Other programs are not held back:
-    xctrace tells when they are in the way.
+    Raises ``XctraceError`` when another tracekit of this user holds it. Other programs take no part in this
+    lock: xctrace itself reports when they are in the way.
+
+    The operating system releases the lock when its process ends in whatever way, so a stale file is harmless.
+    The empty lock file stays: removing it would let a third process lock a new file of that name while a
+    second one still waits for the old.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows, where there is nothing to record
-        yield
-        return
     name = hashlib.sha256(device.encode()).hexdigest()[:12] if device else "mac"
-    path = Path(tempfile.gettempdir()) / f"tracekit-{os.getuid()}-{name}.lock"
-    while True:
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise XctraceError(f"{path} cannot be locked: {error.strerror or error}. Remove it.") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            note = os.pread(descriptor, _NOTE_BYTES, 0).decode("utf-8", "replace")
-            os.close(descriptor)
-            raise XctraceError(
-                f"Another tracekit records already{note}: only one can profile this Mac or device at a time."
-                " Wait until it ends, or stop it with Ctrl-C in its terminal."
-            ) from None
-        if _is_still_there(descriptor, path):
-            break
-        os.close(descriptor)  # its holder removed it between our opening and locking it
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    path = Path(tempfile.gettempdir()) / f"tracekit-{user}-{name}.lock"
+    note = path.with_suffix(".holder")
+    lock = FileLock(path, mode=0o600)
     try:
-        os.truncate(descriptor, 0)
-        os.pwrite(descriptor, os.fsencode(f" (pid {os.getpid()}, into {output})"), 0)
+        lock.acquire(blocking=False)
+    except Timeout:  # before OSError, which it is, too
+        raise XctraceError(
+            f"Another tracekit is recording{_read_note(note)}. Only one recording at a time can profile this"
+            " Mac or device. Wait until it ends, or stop it with Ctrl-C in its terminal."
+        ) from None
+    except OSError as error:
+        raise XctraceError(f"{path} cannot be locked: {error.strerror or error}. Remove it.") from error
+    try:
+        _write_note(note, f" (pid {os.getpid()}, into {output})")
         yield
     finally:
+        note.unlink(missing_ok=True)
+        lock.release()
+
+
+def _write_note(path: Path, text: str) -> None:
+    """Name the holder for those that are refused; a note that cannot be written is no reason to fail."""
+    # Made anew: in a shared /tmp, a link of that name could lead to another file.
+    with suppress(OSError):
         path.unlink(missing_ok=True)
-        os.close(descriptor)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(os.fsencode(text))
 
 
-def _is_still_there(descriptor: int, path: Path) -> bool:
+def _read_note(path: Path) -> str:
     try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
+        with path.open("rb") as file:
+            return file.read(_NOTE_BYTES).decode("utf-8", "replace")
+    except OSError:  # its holder has the lock and has not written it yet
+        return ""

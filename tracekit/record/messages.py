@@ -1,4 +1,4 @@
-"""What to tell about a finished recording: what it came to, what is left of it, and the way out."""
+"""Messages about a finished recording: success with its notes, or the failure and the way out."""
 
 from __future__ import annotations
 
@@ -6,75 +6,77 @@ from collections.abc import Sequence
 
 from tracekit.errors import XctraceError
 from tracekit.record.output_path import journal_path
-from tracekit.record.recorder import CHATTER, XctraceRun
-from tracekit.record.result import State, recovery_command
+from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
+from tracekit.record.result import ResultState, recovery_command
 from tracekit.record.session import RecordingAttempt
 from tracekit.xctrace.tool import Xctrace
 
-_MOST_NOTES = 5
+_MAX_NOTES = 5
 _LAST_LINES = 3
-_LONGEST_LINE = 300
+_MAX_LINE_LENGTH = 300
 
 
 def size_text(size_bytes: int) -> str:
-    """Return a size as people read it."""
+    """Return a size in megabytes or gigabytes."""
     return f"{size_bytes / 1e6:,.1f} MB" if size_bytes < 10**9 else f"{size_bytes / 1e9:,.2f} GB"
 
 
 def saved_message(recording: RecordingAttempt) -> str:
-    """Return lines on a recording that can be analysed, and what xctrace noted about it."""
+    """Return the lines about a recording that can be analysed, with xctrace's notes."""
     run = recording.runs[-1]
-    seconds = run.ended - (run.ending or run.ended)
+    seconds = run.ended - (run.saving_from or run.ended)
     size = sum(path.lstat().st_size for path in recording.bundle.rglob("*") if path.is_file())
     lines = [f"Saved {recording.bundle} ({size_text(size)}) in {seconds:.1f} s"]
     notes = recording.result.notes
-    lines += [f"xctrace reports: {note}" for note in notes[:_MOST_NOTES]]
-    if len(notes) > _MOST_NOTES:
-        lines.append(f"xctrace reports {len(notes) - _MOST_NOTES} more: see {journal_path(recording.bundle)}")
-    if run.reason == "disk":
-        lines.append("It is shorter than asked for: the disk was nearly full.")
+    lines += [f"xctrace reports: {note}" for note in notes[:_MAX_NOTES]]
+    if len(notes) > _MAX_NOTES:
+        lines.append(f"xctrace reports {len(notes) - _MAX_NOTES} more: see {journal_path(recording.bundle)}")
+    if run.stop_reason == "disk":
+        lines.append("It is shorter than requested: the disk was nearly full.")
     if recording.result.state == "empty":
-        why = recording.result.failure or "The target may have been idle, or have ended at once."
-        lines.append(f"It holds no sample. {why}")
+        cause = recording.result.failure or "The target may have been idle, or have ended at once."
+        lines.append(f"It has no samples. {cause}")
     return "\n".join(lines)
 
 
 def recording_error(recording: RecordingAttempt, tool: Xctrace) -> XctraceError:
-    """Return the error of a recording that cannot be used."""
-    run, outcome = recording.runs[-1], recording.result
-    why = _why(run)
-    told = f"{_state(recording, outcome.state)}: {why}." if why else f"{_state(recording, outcome.state)}."
-    said = str(outcome.failure) if outcome.failure else _said(run.said, run.exit_code)
-    parts = [told, said, outcome.detail]
-    command = recovery_command(recording.bundle, tool) if outcome.state == "unfinished" else ""
-    if outcome.state == "unfinished":
-        parts.append("This recovers what was recorded (not tried by us):" if command else "Record again.")
+    """Return the error for a recording that cannot be used."""
+    run, result = recording.runs[-1], recording.result
+    cause = _stop_cause(run)
+    state = _describe_state(recording, result.state)
+    failure = str(result.failure) if result.failure else _describe_output(run.output, run.exit_code)
+    parts = [f"{state}: {cause}." if cause else f"{state}.", failure, result.detail]
+    command = recovery_command(recording.bundle, tool) if result.state == "unfinished" else ""
+    if result.state == "unfinished":
+        parts.append("This command may recover the raw data (untested):" if command else "Record again.")
     return XctraceError(" ".join(part for part in parts if part), *([command] if command else []))
 
 
-def _state(recording: RecordingAttempt, state: State) -> str:
+def _describe_state(recording: RecordingAttempt, state: ResultState) -> str:
     if state == "missing":
-        kept = f"; {recording.final} is as it was" if recording.settings.append else ""
-        return f"Nothing was recorded{kept}"
-    told = {"unreadable": "cannot be read", "empty": "holds no sample"}.get(state, "was not finished")
-    return f"{recording.bundle} {told}"
+        unchanged = f"; {recording.final} is unchanged" if recording.settings.append else ""
+        return f"Nothing was recorded{unchanged}"
+    description = {"unreadable": "cannot be read", "empty": "has no samples"}.get(state, "was not finished")
+    return f"{recording.bundle} {description}"
 
 
-def _why(run: XctraceRun) -> str:
-    began = run.began is not None
+def _stop_cause(run: XctraceRun) -> str:
+    """Return the reason why the run was ended, "" where xctrace ended it by itself."""
+    began = run.recording_from is not None
     return {
-        "insisted": "xctrace was killed while it saved, as you insisted",
-        "silent": "xctrace gave no sign of life while it saved (--save-timeout) and was ended",
+        "insisted": "xctrace was killed while it was saving, after a repeated stop request",
+        "silent": "xctrace showed no activity while it was saving (--save-timeout) and was killed",
         "asked": "it was stopped, and xctrace did not save it" if began else "it was stopped before it began",
-        "overdue": "xctrace did not end by itself at its time limit",
+        "overdue": "xctrace did not stop at its time limit",
         "disk": "the disk was nearly full",
         "": f"xctrace was ended by signal {-run.exit_code}" if run.exit_code < 0 else "",
-    }[run.reason]
+    }[run.stop_reason]
 
 
-def _said(said: Sequence[str], code: int) -> str:
-    telling = [line for line in said if not line.startswith(CHATTER)]
-    if telling:
-        said_last = " ".join(line[:_LONGEST_LINE] for line in telling[-_LAST_LINES:])
-        return f"xctrace said: {said_last.rstrip('.')}."
-    return "" if said else f"xctrace said nothing (exit code {code})."
+def _describe_output(output: Sequence[str], exit_code: int) -> str:
+    """Return the last lines of xctrace that are more than its usual progress."""
+    unusual = [line for line in output if not line.startswith(XCTRACE_LINES)]
+    if unusual:
+        message = " ".join(line[:_MAX_LINE_LENGTH] for line in unusual[-_LAST_LINES:])
+        return f"xctrace reported: {message.rstrip('.')}."
+    return "" if output else f"xctrace wrote no message (exit code {exit_code})."

@@ -1,4 +1,4 @@
-"""Where a recording goes, so that an earlier one is never lost: it is replaced when the new one is good."""
+"""The path of a recording: an earlier recording there is replaced only once the new one is good."""
 
 from __future__ import annotations
 
@@ -18,53 +18,66 @@ _COPY_SECONDS = 3600
 
 @dataclass(frozen=True)
 class OutputPath:
-    """``path`` is where xctrace writes; ``final`` is where a good recording ends up.
+    """``working`` is where xctrace writes; ``final`` is where a good recording ends up.
 
-    ``is_copy`` is True where what was in ``final`` was copied to ``path`` first.
+    ``is_copy`` is True where the content of ``final`` was copied to ``working`` first.
     """
 
     final: Path
-    path: Path
+    working: Path
     is_copy: bool = False
 
-    def settle(self, good: bool) -> Path:
-        """Put a good recording in its place, leave another where it is; return where it lies now.
+    def commit(self) -> Path:
+        """Move the good recording to ``final`` and return that path.
 
-        A copy to which no run was added is removed: there is nothing in it that is not in the original.
+        Killed at any step, it leaves both recordings whole, or the new one::
+
+            x.trace (old)      x.new.trace
+            x.old.trace (old)  x.new.trace        after the first rename
+            x.old.trace (old)  x.trace (new)      after the second
+                               x.trace (new)      after the removal
         """
-        if not good and self.is_copy and _runs(self.path) <= _runs(self.final):
-            shutil.rmtree(self.path, ignore_errors=True)
-            return self.path
-        if self.path == self.final or not good:
-            return self.path
+        if self.working == self.final:
+            return self.final
         old = unused_path(self.final, "old")
-        with suppress(FileNotFoundError):  # somebody removed it meanwhile
-            self.final.rename(old)  # nothing is lost if we are killed between these two
-        self.path.rename(self.final)
+        with suppress(FileNotFoundError):  # the user removed it meanwhile
+            self.final.rename(old)
+        self.working.rename(self.final)
         shutil.rmtree(old, ignore_errors=True)
         return self.final
 
+    def rollback(self) -> Path:
+        """Leave ``final`` as it was, and the failed recording in ``working``; return that path.
+
+        A copy to which no run was added is removed: the original holds all of it.
+        """
+        if self.is_copy and _run_folders(self.working) <= _run_folders(self.final):
+            shutil.rmtree(self.working, ignore_errors=True)
+        return self.working
+
 
 def journal_path(bundle: Path) -> Path:
-    """Return where the record of a recording lies: ``X.recording.json`` beside ``X.trace``."""
+    """Return the path of a recording's journal: ``X.recording.json`` beside ``X.trace``."""
     return bundle.with_name(f"{bundle.stem}.recording.json")
 
 
 def check_output_path(final: Path, *, replace: bool, append: bool) -> None:
-    """Raise ``UsageError`` where a recording could not be written, before anything is recorded."""
+    """Raise ``UsageError`` if no recording can be written to ``final``, before anything is recorded."""
     if append:
         if not final.is_dir() or not any(final.glob("*.run")):
-            raise UsageError(f"--append-run: {final} is no recording that a run could be added to.")
+            raise UsageError(f"--append-run: {final} is not a recording, so no run can be added to it.")
     elif os.path.lexists(final):
         if not replace:
             raise UsageError(f"{final} exists and will not be overwritten without --force.")
         if not final.is_dir() or final.is_symlink() or not _is_recording(final):
-            raise UsageError(f"{final} is no recording, and will not be overwritten. Name another output.")
+            raise UsageError(
+                f"{final} is not a recording and will not be overwritten. Choose another output."
+            )
     journal = journal_path(final)
     if os.path.lexists(journal) and not (append or (replace and journal.is_file())):
         advice = "" if replace else " without --force"
         raise UsageError(
-            f"{journal}, the record of {final.name}, exists and will not be overwritten{advice}."
+            f"{journal}, the journal of {final.name}, exists and will not be overwritten{advice}."
         )
     folder = final.absolute().parent
     if not folder.is_dir():
@@ -74,45 +87,50 @@ def check_output_path(final: Path, *, replace: bool, append: bool) -> None:
 
 
 def choose_output_path(final: Path, *, append: bool) -> OutputPath:
-    """Return where to write. A run is added to a copy: a recording that fails may spoil what it touches."""
+    """Return the paths to write to; nothing is created.
+
+    A run is added to a copy, because an xctrace that fails may damage the bundle that it writes to.
+    """
     if append:
-        final = final.resolve()  # a link stays, what it leads to gets the run
+        final = final.resolve()  # a link stays a link; the recording behind it gets the run
         return OutputPath(final, unused_path(final, "appending"), is_copy=True)
     return OutputPath(final, unused_path(final, "new") if final.exists() else final)
 
 
 def reserve_output_path(final: Path, *, append: bool) -> OutputPath:
-    """Return where to write, the copy made; raise ``UsageError`` when there is no space for it."""
-    place = choose_output_path(final, append=append)
-    if place.is_copy:
-        _copy(place.final, place.path)
-    return place
+    """Return the paths to write to, with the copy made; raise ``UsageError`` if it has no space."""
+    output = choose_output_path(final, append=append)
+    if output.is_copy:
+        _copy(output.final, output.working)
+    return output
 
 
-def copy_command(place: OutputPath) -> list[str]:
+def copy_command(output: OutputPath) -> list[str]:
     """Return the words that make the copy on a Mac: a clone on APFS, at once and without space (man cp)."""
-    return ["cp", "-cRp", str(place.final), str(place.path)]
+    return ["cp", "-cRp", str(output.final), str(output.working)]
+
+
+def unused_path(final: Path, word: str) -> Path:
+    """Return ``X.word.trace`` beside ``X.trace``, numbered if that exists."""
+    for number in range(1, 1000):
+        path = final.with_name(f"{final.stem}.{word}{'' if number == 1 else number}.trace")
+        if not os.path.lexists(path):
+            return path
+    raise UsageError(
+        f"{final.parent} holds too many earlier attempts ({final.stem}.{word}*.trace). Remove them."
+    )
 
 
 def _is_recording(path: Path) -> bool:
-    """True for what xctrace writes, an unfinished one and an empty folder included."""
-    names = [one.name for one in path.iterdir()]
+    """Return True for bundles that xctrace writes, unfinished ones and an empty folder included."""
+    names = [entry.name for entry in path.iterdir()]
     return not names or any(
         name.endswith(".run") or name in {"form.template", "Attachments"} for name in names
     )
 
 
-def _runs(bundle: Path) -> set[str]:
+def _run_folders(bundle: Path) -> set[str]:
     return {path.name for path in bundle.glob("*.run")}
-
-
-def unused_path(final: Path, word: str) -> Path:
-    """Return ``X.word.trace`` beside ``X.trace``, with a number where that is taken."""
-    for number in range(1, 1000):
-        path = final.with_name(f"{final.stem}.{word}{'' if number == 1 else number}.trace")
-        if not os.path.lexists(path):
-            return path
-    raise UsageError(f"{final.parent} is full of earlier attempts ({final.stem}.{word}*.trace): remove them.")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -122,7 +140,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.rmtree(target, ignore_errors=True)
     size = sum(path.lstat().st_size for path in source.rglob("*"))
     if size > free_bytes(source.absolute().parent):
-        raise UsageError(f"--append-run works on a copy of {source}, and there is no space for one.")
+        raise UsageError(f"--append-run works on a copy, and there is no space for a copy of {source}.")
     try:
         shutil.copytree(source, target, symlinks=True)
     except BaseException as error:

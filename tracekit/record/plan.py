@@ -1,4 +1,4 @@
-"""What to record: which template and instruments, from what this Xcode offers."""
+"""The template and instruments of a recording, chosen from what this Xcode has."""
 
 from __future__ import annotations
 
@@ -16,32 +16,46 @@ PRESETS: tuple[Preset, ...] = ("counters", "coreml", "minimal")
 
 _COUNTERS = ("Counters", "CPU Counters")
 """The template's name in Xcode up to 15, and later; the instrument has the same names."""
-_ALWAYS = {
-    "Time Profiler": "samples with stacks: who called which engine, and what ran on the CPU",
-    "Core ML": "predictions, loading and compiling, model by model",
-    "Neural Engine": "when the Neural Engine was at work (system-wide)",
-    "GPU": "when the GPU was at work, and for which process",
+_ENGINE_INSTRUMENTS = {
+    "Time Profiler": "samples with stacks: calls into each engine, and work on the CPU",
+    "Core ML": "predictions, loading and compiling, by model",
+    "Neural Engine": "busy times of the Neural Engine (system-wide)",
+    "GPU": "busy times of the GPU, by process",
     "os_signpost": "your app's own intervals, for --window-signpost",
     "Points of Interest": "your app's points of interest",
 }
-_WHY = {**_ALWAYS, **dict.fromkeys(_COUNTERS, "the CPU's counters: cycles, instructions, bottlenecks")}
-_MINIMAL = ("Time Profiler",)
+_PURPOSES = {
+    **_ENGINE_INSTRUMENTS,
+    **dict.fromkeys(_COUNTERS, "the CPU's counters: cycles, instructions, bottlenecks"),
+}
+_PRESET_INSTRUMENTS: dict[Preset, tuple[str, ...]] = {
+    "counters": tuple(_ENGINE_INSTRUMENTS),
+    "coreml": tuple(_ENGINE_INSTRUMENTS),
+    "minimal": ("Time Profiler",),
+}
+_PRESET_TEMPLATES: dict[Preset, tuple[str, ...]] = {
+    "counters": (*_COUNTERS, "Core ML"),
+    "coreml": ("Core ML",),
+    "minimal": ("Time Profiler",),
+}
+"""The templates of each preset; the first that this Xcode has is used."""
 _SIMULATOR = (
     "A simulator runs models on this Mac's CPU and GPU: its recording says nothing about a device's engines."
 )
-_HOLDS = {
+_TEMPLATE_INSTRUMENTS = {
     # Decoded from the templates of an Xcode 27 beta (sforteln/xctrace-query-mcp-server).
     # That earlier ones hold the same is assumed: an instrument that comes twice records everything twice.
     "CPU Counters": ("CPU Counters", "Points of Interest", "Thread Activity", "Time Profiler"),
-    "Counters": ("Counters", "Points of Interest"),  # a guess: no such template was at hand
+    "Counters": ("Counters", "Points of Interest"),  # a guess: no such template was available
     "Core ML": ("Core ML", "GPU", "Metal Application", "Neural Engine", "Time Profiler"),
     "Time Profiler": ("Hangs", "Points of Interest", "Thermal State", "Time Profiler"),
 }
+_REQUESTED = "requested"
 
 
 @dataclass(frozen=True)
 class InstrumentCatalog:
-    """What this Xcode has: names of templates and instruments."""
+    """Names of the templates and instruments that this Xcode has."""
 
     templates: tuple[str, ...]
     instruments: tuple[str, ...]
@@ -49,9 +63,9 @@ class InstrumentCatalog:
 
 @dataclass(frozen=True)
 class InstrumentPlan:
-    """The template (None: instruments alone, which xctrace calls Blank), the instruments beside it, and why.
+    """The template and the instruments beside it; None is no template, which xctrace calls Blank.
 
-    ``reasons`` are (name, why) in the order of the command line; ``notes`` say what is left out, and why.
+    ``reasons`` are pairs (name, reason) in the order of the command line; ``notes`` name what is left out.
     """
 
     template: str | None
@@ -59,11 +73,11 @@ class InstrumentPlan:
     reasons: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
-    def for_simulator(self, template_hang: str) -> InstrumentPlan:
-        """Return the plan with what a simulator's recording cannot show among its notes."""
+    def for_simulator(self, hang: str) -> InstrumentPlan:
+        """Return the plan with notes on what a simulator's recording cannot show."""
         notes = [*self.notes, _SIMULATOR]
-        if self.template and template_hang:
-            notes.append(f"{template_hang}: --instrument is safer than --template here.")
+        if self.template and hang:
+            notes.append(f"{hang}: --instrument is safer than --template here.")
         return replace(self, notes=tuple(notes))
 
     def options(self) -> list[str]:
@@ -73,33 +87,35 @@ class InstrumentPlan:
 
 
 def make_plan(
-    offer: InstrumentCatalog,
+    catalog: InstrumentCatalog,
     preset: Preset | None = None,
     template: str | None = None,
     instruments: Sequence[str] = (),
     *,
     no_template: str = "",
 ) -> InstrumentPlan:
-    """Choose from ``offer``: a preset ("counters" by default), or exactly what is named.
+    """Choose from ``catalog``: a preset ("counters" by default), or the named template and instruments.
 
-    ``instruments`` come on top of a preset or a template that is named, and stand alone without either.
-    ``no_template`` is the reason, if any, why a preset must do without a template. Raises ``UsageError`` for
-    a name that this Xcode does not know, ``XctraceError`` if it has nothing that a preset needs.
+    ``instruments`` are added to a named preset or template, and stand alone without either. ``no_template``
+    is the reason, if any, why a preset must do without a template. Raises ``UsageError`` for a name that
+    this Xcode does not have, ``XctraceError`` if it has nothing that a preset needs.
     """
     if preset and template is not None:
         raise UsageError("Give --preset or --template, not both: a preset chooses the template.")
     if template is not None:
-        _require_template(template, offer)
+        _require_template(template, catalog)
     for name in instruments:
-        _require(name, offer.instruments, "instrument")
+        _require(name, catalog.instruments, "instrument")
     if template is not None or (instruments and not preset):
-        named = (template, *instruments)
-        return InstrumentPlan(template, _once(instruments), tuple((one, "asked for") for one in named if one))
-    return _with(_preset(preset or "counters", offer, no_template), instruments)
+        names = (template, *instruments)
+        return InstrumentPlan(
+            template, _unique(instruments), tuple((name, _REQUESTED) for name in names if name)
+        )
+    return _add_instruments(_plan_preset(preset or "counters", catalog, no_template), instruments)
 
 
 def template_hang(version: Version) -> str:
-    """Say why a simulator should not be recorded with a template, "" where nothing speaks against it.
+    """Return why a simulator should not be recorded with a template, "" if no reason is known.
 
     From Xcode 26.4 on such recordings hung when they were saved (software-mansion/argent#330, #350); whether
     a later 27 mends it is not known.
@@ -109,80 +125,78 @@ def template_hang(version: Version) -> str:
     )
 
 
-def _preset(preset: Preset, offer: InstrumentCatalog, no_template: str) -> InstrumentPlan:
-    wanted = list(_MINIMAL if preset == "minimal" else _ALWAYS)
+def _plan_preset(preset: Preset, catalog: InstrumentCatalog, no_template: str) -> InstrumentPlan:
+    available = next((name for name in _PRESET_TEMPLATES[preset] if name in catalog.templates), None)
+    template = None if no_template else available
     notes = []
-    base = {"minimal": ("Time Profiler",), "coreml": ("Core ML",), "counters": (*_COUNTERS, "Core ML")}[
-        preset
-    ]
-    template = next((name for name in base if name in offer.templates), None)
-    if preset == "counters":
-        counters = next((name for name in _COUNTERS if name in offer.instruments), None)
-        if counters is None and (template not in _COUNTERS or no_template):
-            lack = (
-                "Counters instrument beside its template"
-                if template in _COUNTERS
-                else "Counters template or instrument"
-            )
-            notes.append(f"This Xcode has no {lack}: no CPU counters.")
-        elif template not in _COUNTERS or no_template:
-            wanted.insert(0, counters or "")
-    if template and no_template:
-        notes.append(f"The template {template} is not used, only its instruments: {no_template}.")
-        template = None
-    elif template is None and preset != "minimal":
-        notes.append(f"This Xcode has no template {' or '.join(base)}: instruments alone.")
-    held = _HOLDS.get(template or "", ())
-    missing = [name for name in wanted if name and name not in offer.instruments and name not in held]
-    notes += [
-        f"This Xcode has no instrument {name}: without it nothing tells {_WHY[name]}." for name in missing
-    ]
-    instruments = tuple(one for one in wanted if one and one not in held and one not in missing)
+    requested = _PRESET_INSTRUMENTS[preset]
+    if preset == "counters" and template not in _COUNTERS:
+        # Without its template, the instrument alone records counters.
+        counters = next((name for name in _COUNTERS if name in catalog.instruments), None)
+        if counters:
+            requested = (counters, *requested)
+        else:
+            notes.append(_no_counters(has_template=available in _COUNTERS))
+    if available and no_template:
+        notes.append(f"The template {available} is not used, only its instruments: {no_template}.")
+    elif available is None and preset != "minimal":
+        names = " or ".join(_PRESET_TEMPLATES[preset])
+        notes.append(f"This Xcode has no template {names}: the instruments are recorded without one.")
+
+    bundled = _TEMPLATE_INSTRUMENTS.get(template or "", ())
+    added = [name for name in requested if name not in bundled]
+    missing = [name for name in added if name not in catalog.instruments]
+    notes += [f"This Xcode has no instrument {name}. Not recorded: {_PURPOSES[name]}." for name in missing]
+    instruments = tuple(name for name in added if name not in missing)
     if template is None and not instruments:
         raise XctraceError(
-            "This Xcode offers none of the instruments that tracekit records with. tracekit doctor says what"
-            " it has; --template and --instrument choose others."
+            "This Xcode has none of the instruments that tracekit records with. Run tracekit doctor to see"
+            " what it has. --template and --instrument choose others."
         )
     reasons = [(template, _template_reason(template))] if template else []
-    return InstrumentPlan(
-        template, instruments, (*reasons, *((one, _WHY[one]) for one in instruments)), tuple(notes)
-    )
+    reasons += [(name, _PURPOSES[name]) for name in instruments]
+    return InstrumentPlan(template, instruments, tuple(reasons), tuple(notes))
+
+
+def _no_counters(has_template: bool) -> str:
+    lacking = "Counters instrument beside its template" if has_template else "Counters template or instrument"
+    return f"This Xcode has no {lacking}. Not recorded: CPU counters."
 
 
 def _template_reason(template: str) -> str:
-    held = [name for name in _HOLDS[template] if name in _WHY]
-    return f"holds {', '.join(held)}: {_WHY[template]}"
+    names = [name for name in _TEMPLATE_INSTRUMENTS[template] if name in _PURPOSES]
+    return f"holds {', '.join(names)}: {_PURPOSES[template]}"
 
 
-def _with(plan: InstrumentPlan, instruments: Sequence[str]) -> InstrumentPlan:
-    held = _HOLDS.get(plan.template or "", ())
-    more = tuple(one for one in _once(instruments) if one not in plan.instruments and one not in held)
-    reasons = (*plan.reasons, *((one, "asked for") for one in more))
-    return InstrumentPlan(plan.template, (*plan.instruments, *more), reasons, plan.notes)
+def _add_instruments(plan: InstrumentPlan, instruments: Sequence[str]) -> InstrumentPlan:
+    bundled = _TEMPLATE_INSTRUMENTS.get(plan.template or "", ())
+    added = [name for name in _unique(instruments) if name not in {*plan.instruments, *bundled}]
+    reasons = (*plan.reasons, *((name, _REQUESTED) for name in added))
+    return InstrumentPlan(plan.template, (*plan.instruments, *added), reasons, plan.notes)
 
 
-def _once(names: Sequence[str]) -> tuple[str, ...]:
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _require_template(name: str, offer: InstrumentCatalog) -> None:
-    """Take a template by its name, or a file of one."""
+def _require_template(name: str, catalog: InstrumentCatalog) -> None:
+    """Accept a template's name, or the path of a template file."""
     if name.endswith(".tracetemplate") or "/" in name:
         if not os.path.exists(name):  # noqa: PTH110 - pathlib raises for a name that is too long
             raise UsageError(f"--template {name}: there is no such file.")
         return
-    _require(name, offer.templates, "template")
+    _require(name, catalog.templates, "template")
 
 
-def _require(name: str, offered: Sequence[str], what: str) -> None:
-    if name in offered or not offered:  # a list that xctrace does not give cannot be held against a name
+def _require(name: str, available: Sequence[str], kind: str) -> None:
+    if name in available or not available:  # an empty list: xctrace did not list them, and may have the name
         return
-    close = difflib.get_close_matches(name, offered, n=3, cutoff=0.5)
-    folded = [one for one in offered if one.casefold() == name.casefold()]
-    meant = f" Did you mean {' or '.join(folded or close)}?" if folded or close else ""
+    close = difflib.get_close_matches(name, available, n=3, cutoff=0.5)
+    same_letters = [candidate for candidate in available if candidate.casefold() == name.casefold()]
+    suggestion = f" Did you mean {' or '.join(same_letters or close)}?" if same_letters or close else ""
     hint = ""
-    if what == "template" and name == "Core ML":
-        hint = " Xcode 27 has the instrument only: --preset coreml takes what there is."
+    if kind == "template" and name == "Core ML":
+        hint = " Xcode 27 has only the instrument: --preset coreml uses it."
     raise UsageError(
-        f"This Xcode has no {what} called '{name}'.{meant}{hint} All of them: xcrun xctrace list {what}s"
+        f"This Xcode has no {kind} called '{name}'.{suggestion}{hint} List all: xcrun xctrace list {kind}s"
     )

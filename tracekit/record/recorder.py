@@ -1,10 +1,19 @@
-"""One run of ``xctrace record``, watched from its start until its recording is saved.
+"""One run of ``xctrace record``, supervised from its start until its recording is saved.
 
 xctrace saves when it reaches its time limit, when its target ends, or at an interrupt (SIGINT). A second
 interrupt, SIGTERM or SIGKILL while it saves leaves a recording without its template, which nothing of Apple's
 opens ("Document Missing Template Error"; cmyr/cargo-instruments#99, software-mansion/argent#330). So it runs
 in a session of its own, where no terminal's Ctrl-C reaches it, is interrupted once and never again, and is
-killed only when somebody insists or when it shows no sign of life.
+killed only when the user insists or when it shows no sign of life::
+
+    starting ──"Starting recording"──► recording ──"Reached specified …", "Stopping …"──► saving ──► ended
+       │                                   │                                                │
+       │ stop request, overdue,            │ stop request, overdue,                         │ second request
+       │ disk nearly full                  │ disk nearly full                               │ in time, silence
+       └────────────── SIGINT ─────────────┴───────────────► saving            SIGTERM, then SIGKILL ► ended
+
+Two threads take part: one reads the pipe into a bounded queue, the other (the caller's) empties the queue,
+polls the process, and alone changes the state.
 """
 
 from __future__ import annotations
@@ -28,35 +37,34 @@ from tracekit.record.signals import StopRequests
 from tracekit.xctrace.tool import run_command
 
 StopReason: TypeAlias = Literal["", "asked", "disk", "overdue", "silent", "insisted"]
-"""Why the recording was ended by us: "" when xctrace ended it (time limit, or the target ended)."""
+"""Why tracekit ended the recording; "" if xctrace did (time limit, or its target ended).
+
+The values are written to the journal (``stopped_by``). "insisted" is a repeated request that killed xctrace.
+"""
 
 _BEGUN = ("Starting recording", "Ctrl-C to stop the recording")
-_ENDING = (
-    "Reached specified time limit",
-    "Stopping recording",
-    "Target app exited",
-    "Recording completed",
-    "Recording failed",
-)
-CHATTER = (*_BEGUN, *_ENDING, "Output file saved as", "Run issues were detected", "* [")
-"""How the lines begin that xctrace itself writes while it records."""
+_TIME_LIMIT = "Reached specified time limit"
+_TARGET_EXITED = "Target app exited"
+_ENDING = (_TIME_LIMIT, "Stopping recording", _TARGET_EXITED, "Recording completed", "Recording failed")
+XCTRACE_LINES = (*_BEGUN, *_ENDING, "Output file saved as", "Run issues were detected", "* [")
+"""Beginnings of the lines that xctrace itself writes while it records."""
 _POLL_SECONDS = 0.05
-_LOOK_SECONDS = 0.5
-_INSIST_SECONDS = 15
+_PROGRESS_SECONDS = 0.5
+_FORCE_SECONDS = 15
 _LAST_OUTPUT_SECONDS = 1.0
-_MOST_SAID = 2000
-_MOST_WAITING = 500
+_MAX_OUTPUT_LINES = 2000
+_MAX_QUEUED_LINES = 500
 _LINE_BYTES = 1 << 16
-_SILENT_SECONDS = 5.0
+_NO_OUTPUT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class RecordLimits:
-    """How long each step may take, and how much disk must stay free."""
+    """Limits on the duration of each step, and on the disk space that must stay free."""
 
     time_limit_seconds: float
     silence_seconds: float = 600
-    """How long saving may go on without a word of xctrace's and without the bundle's growth."""
+    """How long saving may go on without output from xctrace and without growth of the bundle."""
     start_seconds: float = 90
     overdue_seconds: float = 30
     term_seconds: float = 5
@@ -76,46 +84,46 @@ class RecordLimits:
 
 
 class RecordingListener(Protocol):
-    """Told what goes on; called from the thread that records."""
+    """Callbacks on the progress of a recording, called from the thread that records."""
 
     def on_recording(self) -> None:
-        """xctrace records now."""
+        """xctrace has begun to record."""
 
     def on_saving(self, reason: StopReason) -> None:
-        """The recording ends, xctrace begins to save it."""
+        """The recording ends; xctrace begins to save it."""
 
     def on_no_output(self) -> None:
-        """xctrace was started a while ago and has not said a word."""
+        """xctrace was started a while ago and has written nothing yet."""
 
     def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None:
-        """Some time passed: of the recording, or of saving; the bundle has grown to that size."""
+        """Recording or saving has gone on for ``seconds``; the bundle has grown to that size."""
 
     def on_stop_while_saving(self, seconds: float) -> None:
-        """Somebody asked to stop while xctrace saves; once more within ``seconds`` kills it."""
+        """A stop was requested while xctrace saves; a further one within ``seconds`` kills it."""
 
 
 @dataclass(frozen=True)
 class XctraceRun:
-    """What one ``xctrace record`` did. Times are seconds since the epoch."""
+    """One finished ``xctrace record``. Times are seconds since the epoch."""
 
     command: tuple[str, ...]
     exit_code: int
-    said: tuple[str, ...]
-    reason: StopReason
+    output: tuple[str, ...]
+    stop_reason: StopReason
     killed: bool
     started: float
-    began: float | None
-    ending: float | None
+    recording_from: float | None
+    saving_from: float | None
     ended: float
 
 
 def free_bytes(folder: Path) -> int:
-    """Return the free space of the disk that a folder lies on."""
+    """Return the free space of the disk that holds a folder."""
     return shutil.disk_usage(folder).free
 
 
 class Recorder:
-    """Runs one command; ``record`` may be called once."""
+    """Supervisor of one command; ``record`` may be called once."""
 
     def __init__(
         self,
@@ -126,14 +134,14 @@ class Recorder:
         listener: RecordingListener,
         *,
         stdin: IO[bytes] | None = None,
-        pass_on: Callable[[bytes], None] | None = None,
-        free: Callable[[Path], int] = free_bytes,
+        forward_output: Callable[[bytes], None] | None = None,
+        free_space: Callable[[Path], int] = free_bytes,
     ) -> None:
         """Prepare a run of ``command``, which writes ``bundle``.
 
-        Requests to stop that came before it began count as well. ``stdin`` is what xctrace reads (nothing by
-        default); ``pass_on`` gets the lines of its output that are not its own: those of a target whose
-        output xctrace was told to pass.
+        Stop requests made before it began count as well. ``stdin`` is xctrace's input (nothing by default);
+        ``forward_output`` gets those lines of its output that are not its own: the output of a target that
+        xctrace was told to pass on.
         """
         self._command = tuple(command)
         self._bundle = bundle
@@ -141,23 +149,24 @@ class Recorder:
         self._requests = requests
         self._listener = listener
         self._stdin = stdin
-        self._pass_on = pass_on
-        self._free = free
-        # Bounded, so that a target that never stops talking waits like one before any full pipe.
-        self._lines: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)
-        self._said: deque[str] = deque(maxlen=_MOST_SAID)
-        self._silent = False  # the pipe of its output was closed
-        self._began: float | None = None
-        self._ending: float | None = None
-        self._reason: StopReason = ""
+        self._forward_output = forward_output
+        self._free_space = free_space
+        # Bounded: a target that writes without end is held up by a full pipe, not by our memory.
+        self._lines: queue.Queue[bytes | None] = queue.Queue(_MAX_QUEUED_LINES)
+        self._output: deque[str] = deque(maxlen=_MAX_OUTPUT_LINES)
+        self._output_closed = False
+        # Monotonic times; None until that state is reached.
+        self._recording_from: float | None = None
+        self._saving_from: float | None = None
+        self._stop_reason: StopReason = ""
         self._interrupted = False
-        self._told_silence = False
+        self._reported_no_output = False
         self._cpu_time = ""
-        self._heeded = 0
-        self._insisting_until = 0.0
+        self._requests_handled = 0
+        self._force_deadline = 0.0
         self._size_bytes = 0
         self._epoch = time.time() - time.monotonic()
-        self._sign_of_life = self._looked = self._started = time.monotonic()
+        self._last_sign_of_life = self._last_progress = self._started = time.monotonic()
 
     def record(self) -> XctraceRun:
         """Run to the end; xctrace never outlives this call. Raises ``XctraceError`` if it cannot start."""
@@ -165,21 +174,21 @@ class Recorder:
         killed = False
         try:
             while child.poll() is None:
-                self._listen(_POLL_SECONDS)
-                killed = self._look_after(child) or killed
+                self._process_output(_POLL_SECONDS)
+                killed = self._poll(child) or killed
         finally:
             if child.poll() is None:
                 self._end(child)
-        self._listen_to_the_end()
+        self._process_remaining_output()
         return XctraceRun(
             self._command,
             child.returncode,
-            tuple(self._said),
-            self._reason,
+            tuple(self._output),
+            self._stop_reason,
             killed,
             self._started + self._epoch,
-            None if self._began is None else self._began + self._epoch,
-            None if self._ending is None else self._ending + self._epoch,
+            None if self._recording_from is None else self._recording_from + self._epoch,
+            None if self._saving_from is None else self._saving_from + self._epoch,
             time.time(),
         )
 
@@ -198,7 +207,7 @@ class Recorder:
         threading.Thread(target=self._read, args=(child.stdout,), daemon=True).start()
         return child
 
-    # What xctrace says -------------------------------------------------------------------------------------
+    # Output of xctrace -------------------------------------------------------------------------------------
 
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe:
@@ -206,136 +215,146 @@ class Recorder:
                 self._lines.put(line)
         self._lines.put(None)
 
-    def _listen(self, seconds: float) -> None:
-        """Take what was said, waiting for a first line; not for ever, for there is other work."""
+    def _process_output(self, seconds: float) -> None:
+        """Process the queued lines, waiting up to ``seconds`` for the first.
+
+        No more than a queue full at a time: with a target that writes without end, the queue is never empty.
+        """
         try:
-            self._hear(self._lines.get(timeout=seconds))
-            for _ in range(_MOST_WAITING):
-                self._hear(self._lines.get_nowait())
+            self._on_line(self._lines.get(timeout=seconds))
+            for _ in range(_MAX_QUEUED_LINES):
+                self._on_line(self._lines.get_nowait())
         except queue.Empty:
             return
 
-    def _listen_to_the_end(self) -> None:
-        """Take the last lines; a target that lives on may hold the pipe open, so not for ever."""
-        until = time.monotonic() + _LAST_OUTPUT_SECONDS
-        while not self._silent and time.monotonic() < until:
-            self._listen(_POLL_SECONDS)
+    def _process_remaining_output(self) -> None:
+        """Process the last lines, for a limited time: a target that lives on may hold the pipe open."""
+        deadline = time.monotonic() + _LAST_OUTPUT_SECONDS
+        while not self._output_closed and time.monotonic() < deadline:
+            self._process_output(_POLL_SECONDS)
 
-    def _hear(self, line: bytes | None) -> None:
+    def _on_line(self, line: bytes | None) -> None:
         if line is None:
-            self._silent = True
+            self._output_closed = True
             return
         text = line.decode("utf-8", "replace").rstrip()
-        self._sign_of_life = time.monotonic()
-        begins, ends = text.startswith(_BEGUN), text.startswith(_ENDING) and self._may_end(text)
-        if self._pass_on and not text.startswith(CHATTER):
-            self._pass_on(line)
+        self._last_sign_of_life = time.monotonic()
+        begins = text.startswith(_BEGUN)
+        ends = text.startswith(_ENDING) and self._is_credible_end(text)
+        if self._forward_output and not text.startswith(XCTRACE_LINES):
+            self._forward_output(line)
         if text:
-            self._said.append(text)
-        if begins and self._began is None:
-            self._began = time.monotonic()
+            self._output.append(text)
+        if begins and self._recording_from is None:
+            self._recording_from = time.monotonic()
             self._listener.on_recording()
         if ends:
-            self._ends("")
+            self._begin_saving("")
 
-    def _may_end(self, text: str) -> bool:
-        """Return False for what may be the target's own words, where those and xctrace's come by one pipe."""
-        if self._pass_on is None or self._ending is not None:
+    def _is_credible_end(self, text: str) -> bool:
+        """Return False for an ending that the target may have printed itself.
+
+        Where the target's output shares the pipe with xctrace's, "Stopping recording" proves nothing; a time
+        limit counts only when the time has nearly passed.
+        """
+        if self._forward_output is None or self._saving_from is not None:
             return True
-        passed = time.monotonic() - (self._began or self._started)
-        at_limit = text.startswith(_ENDING[0]) and passed > 0.9 * self._limits.time_limit_seconds
-        return at_limit or text.startswith("Target app exited")
+        elapsed = time.monotonic() - (self._recording_from or self._started)
+        at_limit = text.startswith(_TIME_LIMIT) and elapsed > 0.9 * self._limits.time_limit_seconds
+        return at_limit or text.startswith(_TARGET_EXITED)
 
-    def _ends(self, reason: StopReason) -> None:
-        if self._ending is None:
-            self._ending = self._sign_of_life = time.monotonic()
-            self._reason = reason
+    def _begin_saving(self, reason: StopReason) -> None:
+        if self._saving_from is None:
+            self._saving_from = self._last_sign_of_life = time.monotonic()
+            self._stop_reason = reason
             self._listener.on_saving(reason)
 
-    # What is done about it ---------------------------------------------------------------------------------
+    # Supervision -------------------------------------------------------------------------------------------
 
-    def _look_after(self, child: subprocess.Popen[bytes]) -> bool:
-        """End the recording where it is time; return True when xctrace had to be killed."""
+    def _poll(self, child: subprocess.Popen[bytes]) -> bool:
+        """End the recording when it is time; return True if xctrace had to be killed."""
         now = time.monotonic()
-        if now - self._looked >= _LOOK_SECONDS:
-            self._looked = now
-            self._look(now)
-        asked = self._requests.count > self._heeded
-        if self._ending is None:
-            reason = self._reason_to_stop(now, asked)
+        if now - self._last_progress >= _PROGRESS_SECONDS:
+            self._last_progress = now
+            self._sample_progress(now)
+        requested = self._requests.count > self._requests_handled
+        if self._saving_from is None:
+            reason = self._reason_to_stop(now, requested)
             if reason:
-                self._heeded = self._requests.count
-                self._interrupt(child)  # first of all: a listener may fail, and its terminal be gone
-                self._ends(reason)
+                # All requests so far ask for this one interrupt, however many Ctrl-C they were.
+                self._requests_handled = self._requests.count
+                self._interrupt(child)  # before the listener, which may fail: its terminal may be gone
+                self._begin_saving(reason)
             return False
-        if asked:
-            self._heeded = self._requests.count
-            if now < self._insisting_until:
+        if requested:
+            self._requests_handled = self._requests.count
+            if now < self._force_deadline:
                 return self._kill(child, "insisted")
-            self._insisting_until = now + _INSIST_SECONDS
-            self._listener.on_stop_while_saving(_INSIST_SECONDS)
-        if now - self._sign_of_life > self._limits.silence_seconds and not self._works(child, now):
+            self._force_deadline = now + _FORCE_SECONDS
+            self._listener.on_stop_while_saving(_FORCE_SECONDS)
+        silent = now - self._last_sign_of_life > self._limits.silence_seconds
+        if silent and not self._used_cpu(child, now):
             return self._kill(child, "silent")
         return False
 
-    def _works(self, child: subprocess.Popen[bytes], now: float) -> bool:
-        """Return whether xctrace has used the CPU since this was last asked: it may save out of our sight."""
-        before, self._cpu_time = (
-            self._cpu_time,
-            run_command(["ps", "-o", "time=", "-p", str(child.pid)]).output.strip(),
-        )
-        if self._cpu_time in ("", before):
+    def _used_cpu(self, child: subprocess.Popen[bytes], now: float) -> bool:
+        """Return True if xctrace used the CPU since the last call: it may save to files not watched here."""
+        previous = self._cpu_time
+        self._cpu_time = run_command(["ps", "-o", "time=", "-p", str(child.pid)]).output.strip()
+        if self._cpu_time in ("", previous):
             return False
-        self._sign_of_life = now
+        self._last_sign_of_life = now
         return True
 
-    def _look(self, now: float) -> None:
+    def _sample_progress(self, now: float) -> None:
         size = _size_bytes(self._bundle)
         if size != self._size_bytes:
-            self._size_bytes, self._sign_of_life = size, now
-        if not self._told_silence and self._began is None and now - self._started > _SILENT_SECONDS:
-            self._told_silence = True
+            self._size_bytes, self._last_sign_of_life = size, now
+        overdue = now - self._started > _NO_OUTPUT_SECONDS
+        if overdue and self._recording_from is None and not self._reported_no_output:
+            self._reported_no_output = True
             self._listener.on_no_output()
-        since = self._ending or self._began
+        since = self._saving_from or self._recording_from
         if since is not None:
-            self._listener.on_progress(self._ending is not None, now - since, size)
+            self._listener.on_progress(self._saving_from is not None, now - since, size)
 
-    def _reason_to_stop(self, now: float, asked: bool) -> StopReason:
-        if asked:
+    def _reason_to_stop(self, now: float, requested: bool) -> StopReason:
+        if requested:
             return "asked"
         limits = self._limits
-        began = self._began or self._started + limits.start_seconds
-        if now > began + limits.time_limit_seconds + limits.overdue_seconds:
+        recording_from = self._recording_from or self._started + limits.start_seconds
+        if now > recording_from + limits.time_limit_seconds + limits.overdue_seconds:
             return "overdue"
-        # Instruments records into the temporary folder, and moves what it saved to its place.
+        # Instruments records into the temporary folder, and moves the saved bundle to its path.
         folders = (self._bundle.absolute().parent, Path(tempfile.gettempdir()))
-        return "disk" if self._looked == now and any(map(self._is_nearly_full, folders)) else ""
+        return "disk" if self._last_progress == now and any(map(self._is_nearly_full, folders)) else ""
 
     def _is_nearly_full(self, folder: Path) -> bool:
         try:
-            return self._free(folder) < self._limits.min_free_bytes
-        except OSError:  # it was ejected, or moved: xctrace will notice
+            return self._free_space(folder) < self._limits.min_free_bytes
+        except OSError:  # the disk was ejected, or the folder moved: xctrace will notice
             return False
 
     def _interrupt(self, child: subprocess.Popen[bytes]) -> None:
-        """Let xctrace stop and save; never twice."""
+        """Make xctrace stop and save; never twice."""
         if not self._interrupted:
             self._interrupted = True
             child.send_signal(signal.SIGINT)
 
     def _kill(self, child: subprocess.Popen[bytes], reason: StopReason) -> bool:
-        self._reason = reason
+        self._stop_reason = reason
         child.terminate()
         try:
             child.wait(self._limits.term_seconds)
         except subprocess.TimeoutExpired:
+            # The whole group: xctrace leads a session of its own, with its helpers in it.
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
         return True
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
-        """Leave nothing behind when this process fails: let xctrace save, within reason."""
-        if self._ending is None:
+        """Leave no process behind when this one fails; xctrace gets a limited time to save."""
+        if self._saving_from is None:
             self._interrupt(child)
         try:
             child.wait(self._limits.overdue_seconds)
@@ -350,5 +369,5 @@ def _size_bytes(bundle: Path) -> int:
             try:
                 total += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
             except OSError:
-                continue  # it was moved meanwhile
+                continue  # xctrace moved it meanwhile
     return total

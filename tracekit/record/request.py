@@ -1,4 +1,4 @@
-"""From what somebody asks for to the recordings to make: nothing is started here but questions."""
+"""The step from a request to the recordings to make; nothing is started but short questions to xctrace."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
@@ -24,14 +25,17 @@ from tracekit.xctrace.version import Version
 
 _DEFAULT_SECONDS = 10.0
 _UNTIL_STOPPED_SECONDS = 600.0
-"""A recording always has a limit: one that nobody stops would fill the disk."""
-_UNSAFE = re.compile(r"[^\w.-]+")
-_LONGEST_NAME_BYTES = 120
+"""A recording always has a limit: one that is never stopped would fill the disk."""
+_UNSAFE_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
+_MAX_NAME_BYTES = 120
+
+_Rules: TypeAlias = Sequence[tuple[bool, str]]
+"""Pairs of a condition and the message of the error that it is."""
 
 
 @dataclass(frozen=True)
 class RecordRequest:
-    """What to record, how, and where to; see ``tracekit record --help`` for each."""
+    """Options of a recording; ``tracekit record --help`` describes each."""
 
     app: str | None = None
     launch: bool = False
@@ -59,7 +63,7 @@ class RecordRequest:
 
 @dataclass(frozen=True)
 class PlannedRecording:
-    """One recording to make: where it goes, and under which setting of the compute units ("" for none)."""
+    """One recording to make: its path, and its setting of the compute units ("" for none)."""
 
     final: Path
     settings: RecordSettings
@@ -69,18 +73,18 @@ class PlannedRecording:
 def plan_recordings(
     request: RecordRequest, tool: Xctrace, version: Version, host: Host
 ) -> tuple[PlannedRecording, ...]:
-    """Find the target and the device, choose what to record, and name the outputs.
+    """Find the target and the device, choose template and instruments, and name the outputs.
 
-    Raises ``UsageError`` for what contradicts itself, is ambiguous, is not there, or could not be written;
-    ``XctraceError`` when xctrace does not answer.
+    Raises ``UsageError`` for options that contradict each other, for names that are ambiguous or not found,
+    and for outputs that cannot be written; ``XctraceError`` when xctrace does not work.
     """
-    _check(request, version)
-    device = None if request.device is None else _device(tool, request.device)
-    target = _target(request, host, device)
-    plan = _plan(request, tool, version, device)
-    limit = _UNTIL_STOPPED_SECONDS if request.until_stopped else _DEFAULT_SECONDS
+    _check_request(request, version)
+    device = None if request.device is None else _find_device(tool, request.device)
+    target = _find_target(request, host, device)
+    plan = _make_plan(request, tool, version, device)
+    default_seconds = _UNTIL_STOPPED_SECONDS if request.until_stopped else _DEFAULT_SECONDS
     limits = RecordLimits.within(
-        request.time_limit_seconds or limit, request.save_timeout_seconds, request.min_free_bytes
+        request.time_limit_seconds or default_seconds, request.save_timeout_seconds, request.min_free_bytes
     )
     settings = RecordSettings(
         plan,
@@ -94,20 +98,20 @@ def plan_recordings(
         request.append,
         request.run_name,
     )
-    jobs = _jobs(request, settings)
-    for job in jobs:
-        check_output_path(job.final, replace=request.force, append=request.append)
-    return jobs
+    planned = _split(request, settings)
+    for recording in planned:
+        check_output_path(recording.final, replace=request.force, append=request.append)
+    return planned
 
 
 def parse_compute_units(text: str) -> tuple[str, ...]:
-    """Return the settings that a list such as ``all,cpuOnly`` names; raise ``UsageError`` for another."""
-    folded = {one.casefold(): one for one in COMPUTE_UNITS}
+    """Return the settings in a list such as ``all,cpuOnly``; raise ``UsageError`` for an unknown one."""
+    by_folded_name = {name.casefold(): name for name in COMPUTE_UNITS}
     words = [word.strip() for word in text.split(",")]
     for word in words:
-        if word.casefold() not in folded:
+        if word.casefold() not in by_folded_name:
             raise UsageError(f"--compute-units: '{word}' is none of {', '.join(COMPUTE_UNITS)}.")
-    units = tuple(folded[word.casefold()] for word in words)
+    units = tuple(by_folded_name[word.casefold()] for word in words)
     if len(set(units)) < len(units):
         raise UsageError(f"--compute-units names a setting twice: {text}.")
     return units
@@ -117,93 +121,136 @@ def parse_environment(variables: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return variables written NAME=VALUE; raise ``UsageError`` for anything else."""
     for text in variables:
         if not text.partition("=")[0] or "=" not in text or "\0" in text:
-            raise UsageError(f"--env {text}: give NAME=VALUE.")
+            raise UsageError(f"--env {text}: write NAME=VALUE.")
     return tuple((name, value) for name, _, value in (text.partition("=") for text in variables))
 
 
-def _check(request: RecordRequest, version: Version) -> None:
-    """Refuse what contradicts itself."""
+def _check_request(request: RecordRequest, version: Version) -> None:
+    """Raise ``UsageError`` for the first rule that the request breaks."""
+    for is_broken, message in (
+        *_target_rules(request),
+        *_program_rules(request),
+        *_duration_rules(request, version),
+    ):
+        if is_broken:
+            raise UsageError(message)
+
+
+def _target_rules(request: RecordRequest) -> _Rules:
     named = request.app is not None or request.launch or bool(request.arguments)
-    if request.all_processes and named:
-        raise UsageError("Give --all-processes or one target, not both.")
-    if request.arguments and request.app is None and not request.launch:
-        first = request.arguments[0]
-        raise UsageError(f"'{first}': name what to record with --app, or start a program with --launch --.")
-    if not (request.all_processes or named):
-        raise UsageError(
-            "What shall be recorded? Name it with --app, start it with --launch --, or give --all-processes."
-        )
-    if request.all_processes and (request.environment or request.target_input or request.target_output):
-        raise UsageError("--env, --stdin and --stdout are for a program that is started: name it.")
-    if request.append and (request.template or request.preset or request.instruments):
-        raise UsageError("--append-run records with the template of the recording that it adds to.")
-    if request.target_input == "-" and (request.count > 1 or request.compute_units):
-        raise UsageError("--stdin - can be read once: with several recordings, name a file.")
-    written = request.target_output
-    if written not in ("", "-") and os.path.lexists(written) and not request.force:
-        raise UsageError(f"--stdout {written}: the file exists and will not be overwritten without --force.")
-    if request.until_stopped and request.target_input == "-":
-        raise UsageError("--until-enter and --stdin - both want standard input.")
-    if request.compute_units and (request.all_processes or request.count > 1 or request.append):
-        raise UsageError(
-            "--compute-units starts the app once per setting: leave out --all-processes, --count and"
-            " --append-run."
-        )
-    limit = request.time_limit_seconds or _DEFAULT_SECONDS
-    if request.window_seconds and not request.until_stopped and request.window_seconds > limit:
-        raise UsageError("--window keeps the end of a recording: it cannot be longer than --time-limit.")
-    if request.run_name and not version.since("17A"):
-        raise UsageError(f"--run-name needs Xcode 26 or later; this is {version.xcode} ({version.build}).")
-
-
-def _device(tool: Xctrace, wanted: str) -> Device | None:
-    """Return the device of that name or identifier; None is this Mac."""
-    device = find_device(wanted, list_devices(tool))
-    return None if device.kind == "mac" else device
-
-
-def _target(request: RecordRequest, host: Host, device: Device | None) -> Target:
-    if request.all_processes:
-        return ALL_PROCESSES
-    fresh = request.environment or request.target_input or request.target_output or request.compute_units
-    return find_target(
-        request.app, host, device, launch=request.launch or bool(fresh), arguments=request.arguments
+    stray_argument = request.arguments[0] if request.arguments else ""
+    return (
+        (request.all_processes and named, "Give --all-processes or one target, not both."),
+        (
+            bool(request.arguments) and request.app is None and not request.launch,
+            f"'{stray_argument}': name the target with --app, or start a program with --launch --.",
+        ),
+        (
+            not (request.all_processes or named),
+            "No target: name it with --app, start it with --launch --, or give --all-processes.",
+        ),
     )
 
 
-def _plan(request: RecordRequest, tool: Xctrace, version: Version, device: Device | None) -> InstrumentPlan:
+def _program_rules(request: RecordRequest) -> _Rules:
+    """Return the rules about a program to start, its files, and several recordings of it."""
+    needs_program = bool(request.environment or request.target_input or request.target_output)
+    reads_stdin = request.target_input == "-"
+    several = request.count > 1 or bool(request.compute_units)
+    output = request.target_output
+    output_exists = output not in {"", "-"} and os.path.lexists(output)
+    return (
+        (
+            request.all_processes and needs_program,
+            "--env, --stdin and --stdout are for a program that tracekit starts: name it.",
+        ),
+        (
+            request.append and bool(request.template or request.preset or request.instruments),
+            "--append-run uses the template of the existing recording: leave out --preset, --template and"
+            " --instrument.",
+        ),
+        (reads_stdin and several, "--stdin - can be read once: for several recordings, name a file."),
+        (
+            output_exists and not request.force,
+            f"--stdout {output}: the file exists and will not be overwritten without --force.",
+        ),
+        (request.until_stopped and reads_stdin, "--until-enter and --stdin - both read standard input."),
+        (
+            bool(request.compute_units) and (request.all_processes or request.count > 1 or request.append),
+            "--compute-units starts the app once per setting: leave out --all-processes, --count and"
+            " --append-run.",
+        ),
+    )
+
+
+def _duration_rules(request: RecordRequest, version: Version) -> _Rules:
+    limit = request.time_limit_seconds or _DEFAULT_SECONDS
+    return (
+        (
+            not request.until_stopped and (request.window_seconds or 0) > limit,
+            "--window keeps the end of a recording: it cannot be longer than --time-limit.",
+        ),
+        (
+            bool(request.run_name) and not version.since("17A"),
+            f"--run-name needs Xcode 26 or later; this is {version.xcode} ({version.build}).",
+        ),
+    )
+
+
+def _find_device(tool: Xctrace, name: str) -> Device | None:
+    """Return the device with that name or identifier; None is this Mac."""
+    device = find_device(name, list_devices(tool))
+    return None if device.kind == "mac" else device
+
+
+def _find_target(request: RecordRequest, host: Host, device: Device | None) -> Target:
+    if request.all_processes:
+        return ALL_PROCESSES
+    # A running process can no longer be given variables or files: these need a fresh start.
+    needs_start = (
+        request.environment or request.target_input or request.target_output or request.compute_units
+    )
+    return find_target(
+        request.app, host, device, launch=request.launch or bool(needs_start), arguments=request.arguments
+    )
+
+
+def _make_plan(
+    request: RecordRequest, tool: Xctrace, version: Version, device: Device | None
+) -> InstrumentPlan:
     if request.append:
         return InstrumentPlan(None, (), notes=("The run is recorded with the template of the earlier ones.",))
-    simulated = device is not None and device.kind == "simulator"
-    why_not = template_hang(version) if simulated else ""
-    offer = InstrumentCatalog(list_templates(tool), list_instruments(tool))
-    plan = make_plan(offer, request.preset, request.template, request.instruments, no_template=why_not)
-    return plan.for_simulator(why_not) if simulated else plan
+    is_simulator = device is not None and device.kind == "simulator"
+    hang = template_hang(version) if is_simulator else ""
+    catalog = InstrumentCatalog(list_templates(tool), list_instruments(tool))
+    plan = make_plan(catalog, request.preset, request.template, request.instruments, no_template=hang)
+    return plan.for_simulator(hang) if is_simulator else plan
 
 
-def _jobs(request: RecordRequest, settings: RecordSettings) -> tuple[PlannedRecording, ...]:
-    final = _final(request, settings.target.name)
+def _split(request: RecordRequest, settings: RecordSettings) -> tuple[PlannedRecording, ...]:
+    """Return one recording per setting of the compute units, or ``count`` equal ones."""
+    final = _final_path(request, settings.target.name)
     if request.compute_units:
         return tuple(
-            PlannedRecording(_suffixed(final, unit), _with_units(settings, unit), unit)
-            for unit in request.compute_units
+            PlannedRecording(_with_suffix(final, units), _with_compute_units(settings, units), units)
+            for units in request.compute_units
         )
     if request.count == 1 or request.append:
         return (PlannedRecording(final, settings),) * request.count
     return tuple(
-        PlannedRecording(_suffixed(final, str(number)), settings) for number in range(1, request.count + 1)
+        PlannedRecording(_with_suffix(final, str(number)), settings) for number in range(1, request.count + 1)
     )
 
 
-def _with_units(settings: RecordSettings, unit: str) -> RecordSettings:
-    return replace(settings, environment=(*settings.environment, (COMPUTE_UNITS_VARIABLE, unit)))
+def _with_compute_units(settings: RecordSettings, units: str) -> RecordSettings:
+    return replace(settings, environment=(*settings.environment, (COMPUTE_UNITS_VARIABLE, units)))
 
 
-def _suffixed(path: Path, word: str) -> Path:
+def _with_suffix(path: Path, word: str) -> Path:
     return path.with_name(f"{path.stem}-{word}.trace")
 
 
-def _final(request: RecordRequest, name: str) -> Path:
+def _final_path(request: RecordRequest, target_name: str) -> Path:
     if request.append and not request.output:
         raise UsageError("--append-run: name the recording to add to with -o.")
     if request.output == "":
@@ -212,9 +259,9 @@ def _final(request: RecordRequest, name: str) -> Path:
     if path.suffix == ".trace":
         return path
     if not os.path.isdir(path):  # noqa: PTH112 - pathlib raises for a name that is too long
-        raise UsageError(f"{path} names no recording: give a name that ends in .trace, or a folder.")
+        raise UsageError(f"-o {path}: give a name that ends in .trace, or a folder.")
     if request.append:
         raise UsageError(f"--append-run: {path} is a folder; name the .trace in it.")
-    plain = _UNSAFE.sub("-", name).encode("utf-8", "replace")[:_LONGEST_NAME_BYTES].decode("utf-8", "ignore")
-    stem = plain.strip("-.") or "recording"
+    safe = _UNSAFE_IN_FILE_NAMES.sub("-", target_name).encode("utf-8", "replace")[:_MAX_NAME_BYTES]
+    stem = safe.decode("utf-8", "ignore").strip("-.") or "recording"
     return path / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}.trace"

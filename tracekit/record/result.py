@@ -1,4 +1,4 @@
-"""What a recording came to: the bundle decides, not xctrace's exit code.
+"""The result of a recording, judged by its bundle and not by xctrace's exit code.
 
 xctrace returns 54 or its target's status with a good recording saved, and 0 with an empty one
 (flamegraph-rs, CharlesWiltgen/Axiom; reported by several projects, documented by none).
@@ -16,35 +16,36 @@ from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.model.trace import RunInfo
 from tracekit.parsers.bundle.container import open_bundle_files
 from tracekit.parsers.bundle.source import BundleSource
-from tracekit.record.failures import Failure, explain, run_issues, saved_path
+from tracekit.record.failures import Failure, known_failure, run_issues, saved_path
 from tracekit.record.output_path import unused_path
 from tracekit.record.recorder import XctraceRun
 from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.tool import Xctrace
 
-State: TypeAlias = Literal["good", "empty", "unfinished", "unreadable", "missing"]
+ResultState: TypeAlias = Literal["good", "empty", "unfinished", "unreadable", "missing"]
+"""Written to the journal."""
 
 _TEMPLATE = "form.template"
-"""Written when a recording is saved; without it nothing of Apple's opens the bundle."""
+"""Written last, when a recording is saved; without it nothing of Apple's opens the bundle."""
 
 
 @dataclass(frozen=True)
 class RecordingResult:
-    """A recording's state, the failure that explains it if one is known, and what xctrace noted."""
+    """The state of a recording, the failure that explains it if one is known, and xctrace's own notes."""
 
-    state: State
+    state: ResultState
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
     detail: str = ""
 
     @property
-    def usable(self) -> bool:
-        """True when there is something to analyse."""
-        return self.state in {"good", "empty"}
+    def is_analyzable(self) -> bool:
+        """True when the bundle can be analysed; an empty one only if no known failure emptied it."""
+        return self.state == "good" or (self.state == "empty" and self.failure is None)
 
 
 def run_numbers(bundle: Path, tool: Xctrace) -> frozenset[int]:
-    """Return the numbers of the runs that a bundle holds, none where it cannot be read."""
+    """Return the numbers of the runs in a bundle; none if it cannot be read."""
     try:
         return frozenset(run.info.run for run in _toc(bundle, tool))
     except (InputError, XctraceError):
@@ -52,35 +53,39 @@ def run_numbers(bundle: Path, tool: Xctrace) -> frozenset[int]:
 
 
 def judge_result(
-    bundle: Path, run: XctraceRun, tool: Xctrace, earlier: frozenset[int] = frozenset()
+    bundle: Path, run: XctraceRun, tool: Xctrace, earlier_runs: frozenset[int] = frozenset()
 ) -> RecordingResult:
-    """Look at what was saved, and at what xctrace said; ``earlier`` are runs that were there before."""
-    state, detail = _state(bundle, tool, earlier)
-    unsaid = bool(run.said) and saved_path(run.said) is None
-    if earlier and state in {"good", "empty"} and unsaid:
-        state = "unfinished"  # what it holds may be the earlier runs', and the new one half-written
-    failure = explain(run.said) if state != "good" else None
-    return RecordingResult(state, failure, run_issues(run.said), detail)
+    """Return the result from the saved bundle and xctrace's output.
+
+    ``earlier_runs`` are the runs that the bundle held before.
+    """
+    state, detail = _state(bundle, tool, earlier_runs)
+    not_reported_as_saved = bool(run.output) and saved_path(run.output) is None
+    if earlier_runs and state in {"good", "empty"} and not_reported_as_saved:
+        state = "unfinished"  # its template may be that of the earlier runs, and the new run half-written
+    failure = known_failure(run.output) if state != "good" else None
+    return RecordingResult(state, failure, run_issues(run.output), detail)
 
 
-def _state(bundle: Path, tool: Xctrace, earlier: frozenset[int]) -> tuple[State, str]:
+def _state(bundle: Path, tool: Xctrace, earlier_runs: frozenset[int]) -> tuple[ResultState, str]:
     if not bundle.is_dir():
         return "missing", ""
     if not (bundle / _TEMPLATE).exists():
         return "unfinished", ""
     try:
-        runs = [run for run in _toc(bundle, tool) if run.info.run not in earlier]
+        runs = [run for run in _toc(bundle, tool) if run.info.run not in earlier_runs]
     except (InputError, XctraceError) as error:
         return ("unfinished" if "Missing Template" in str(error) else "unreadable"), str(error)
     if not runs:
-        begun = len(list(bundle.glob("*.run"))) > len(earlier)
+        begun = len(list(bundle.glob("*.run"))) > len(earlier_runs)
         return ("unfinished" if begun else "missing"), ""
-    sampled = [table.row_count for table in runs[-1].tables if table.schema in SAMPLE_TABLES]
-    return ("empty" if sampled and all(rows == 0 for rows in sampled) else "good"), ""
+    # An unknown count (None) is not an empty table.
+    sample_counts = [table.row_count for table in runs[-1].tables if table.schema in SAMPLE_TABLES]
+    return ("empty" if sample_counts and all(count == 0 for count in sample_counts) else "good"), ""
 
 
 def _toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
-    """Return the table of contents, natively and, where that fails, as xctrace exports it."""
+    """Return the table of contents, read natively or, where that fails, exported by xctrace."""
     try:
         return BundleSource(open_bundle_files(str(bundle), bundle.name), str(bundle)).toc()
     except InputError:
@@ -88,19 +93,11 @@ def _toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
 
 
 def recovery_command(bundle: Path, tool: Xctrace) -> str:
-    """Return the command that makes a recording of an unfinished bundle's raw data, "" if it holds none."""
-    raw = sorted(path for path in bundle.glob("*.run/Attachments/*.atrc") if path.is_file())
-    if not raw:
+    """Return the command that imports the raw data of an unfinished bundle; "" if it holds none."""
+    raw_files = sorted(path for path in bundle.glob("*.run/Attachments/*.atrc") if path.is_file())
+    if not raw_files:
         return ""
     output = unused_path(bundle, "recovered")
-    words = [
-        tool.path,
-        "import",
-        "--input",
-        str(raw[0]),
-        "--template",
-        "Time Profiler",
-        "--output",
-        str(output),
-    ]
-    return shlex.join(words)
+    command = [tool.path, "import", "--input", str(raw_files[0])]
+    command += ["--template", "Time Profiler", "--output", str(output)]
+    return shlex.join(command)

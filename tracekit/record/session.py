@@ -1,4 +1,4 @@
-"""A recording from the request to the judged bundle: the command, the run, the retry, the record of it."""
+"""One recording, from its settings to the judged bundle: command, run, retry, result."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from tracekit.xctrace.host import Host
 from tracekit.xctrace.listing import Device
 from tracekit.xctrace.tool import Xctrace
 
-_MOST_TRIES = 2
-_BEFORE_RETRY_SECONDS = 1.0
+_MAX_TRIES = 2
+_RETRY_DELAY_SECONDS = 1.0
 FLAGS = ("--no-prompt", "--append-run", "--all-processes")
-"""Those of the options in a command that stand alone."""
+"""The options of an xctrace command that have no value."""
 
 
 @dataclass(frozen=True)
 class RecordSettings:
-    """What one ``xctrace record`` is asked for; ``target_input`` and ``target_output`` are files or "-"."""
+    """Settings of one ``xctrace record``; ``target_input`` and ``target_output`` are files or "-"."""
 
     plan: InstrumentPlan
     target: Target
@@ -47,9 +47,10 @@ class RecordSettings:
 
 @dataclass(frozen=True)
 class RecordingAttempt:
-    """A finished attempt: where the bundle lies, what it came to, and every run of xctrace that it took.
+    """A finished attempt: the path of its bundle, the result, and every run of xctrace that it took.
 
-    ``final`` is where it was to go; a recording that is not good does not take an earlier one's place.
+    ``final`` is the intended path; a recording that is not good does not replace an earlier one there.
+    ``journal_problem`` is the reason why its journal could not be written, "" if it was.
     """
 
     bundle: Path
@@ -57,16 +58,17 @@ class RecordingAttempt:
     result: RecordingResult
     runs: tuple[XctraceRun, ...]
     settings: RecordSettings
+    journal_problem: str = ""
 
 
-def record_command(tool: Xctrace, output: Path, settings: RecordSettings) -> list[str]:
+def xctrace_command(tool: Xctrace, output: Path, settings: RecordSettings) -> list[str]:
     """Return the words of the command line; the target comes last."""
     words = [tool.path, "record", "--output", str(output), "--no-prompt"]
     words += ["--append-run"] if settings.append else settings.plan.options()
     words += ["--run-name", settings.run_name] if settings.run_name else []
     words += ["--device", settings.device.udid] if settings.device else []
-    words += ["--time-limit", as_limit(settings.limits.time_limit_seconds)]
-    words += ["--window", as_limit(settings.window_seconds)] if settings.window_seconds else []
+    words += ["--time-limit", format_time(settings.limits.time_limit_seconds)]
+    words += ["--window", format_time(settings.window_seconds)] if settings.window_seconds else []
     for name, value in settings.environment:
         words += ["--env", f"{name}={value}"]
     words += ["--target-stdin", settings.target_input] if settings.target_input else []
@@ -74,8 +76,8 @@ def record_command(tool: Xctrace, output: Path, settings: RecordSettings) -> lis
     return words + settings.target.options()
 
 
-def as_limit(seconds: float) -> str:
-    """Return a time as xctrace takes it: whole seconds, or whole milliseconds."""
+def format_time(seconds: float) -> str:
+    """Return a time in xctrace's notation: whole seconds, or whole milliseconds."""
     milliseconds = round(seconds * 1000)
     return f"{milliseconds // 1000}s" if milliseconds % 1000 == 0 else f"{milliseconds}ms"
 
@@ -90,74 +92,81 @@ def record(
     force: bool = False,
     host: Host | None = None,
     stdin: IO[bytes] | None = None,
-    pass_on: Callable[[bytes], None] | None = None,
-    free: Callable[[Path], int] = free_bytes,
+    forward_output: Callable[[bytes], None] | None = None,
+    free_space: Callable[[Path], int] = free_bytes,
 ) -> RecordingAttempt:
-    """Record into ``final`` and judge what came of it.
+    """Record into ``final`` and judge the result.
 
     Raises ``UsageError`` or ``XctraceError`` before anything is recorded: an output that cannot be written,
-    no space, another recorder at work. What goes wrong later is the ``Recording``'s outcome.
+    no space, another recorder at work. Later failures are the attempt's result.
     """
     check_output_path(final, replace=force, append=settings.append)
-    _check_space(final, settings.limits, free)
+    _check_space(final, settings.limits, free_space)
     with recorder_lock(settings.device.udid if settings.device else "", final):
-        place = reserve_output_path(final, append=settings.append)
-        earlier = run_numbers(place.path, tool) if settings.append else frozenset()
-        before = _running(host, settings.target)
+        output = reserve_output_path(final, append=settings.append)
+        earlier_runs = run_numbers(output.working, tool) if settings.append else frozenset()
+        earlier_processes = _launched_processes(host, settings.target)
         runs: list[XctraceRun] = []
         good = False
         try:
             while True:
-                command = record_command(tool, place.path, settings)
                 recorder = Recorder(
-                    command,
-                    place.path,
+                    xctrace_command(tool, output.working, settings),
+                    output.working,
                     settings.limits,
                     requests,
                     listener,
                     stdin=stdin,
-                    pass_on=pass_on,
-                    free=free,
+                    forward_output=forward_output,
+                    free_space=free_space,
                 )
                 runs.append(recorder.record())
-                outcome = judge_result(place.path, runs[-1], tool, earlier)
-                if not _is_worth_another_try(outcome, runs, requests):
+                result = judge_result(output.working, runs[-1], tool, earlier_runs)
+                if not _should_retry(result, runs, requests):
                     break
-                time.sleep(_BEFORE_RETRY_SECONDS)
-            good = outcome.state == "good"
+                time.sleep(_RETRY_DELAY_SECONDS)
+            good = result.state == "good"
         finally:
+            # Also when the listener fails: then no run was added, and xctrace was ended by the recorder.
             if not runs or runs[-1].killed:
-                _end(_running(host, settings.target) - before)
-            lies = place.settle(good)
-        return RecordingAttempt(lies, final, outcome, tuple(runs), settings)
+                _terminate(_launched_processes(host, settings.target) - earlier_processes)
+            bundle = output.commit() if good else output.rollback()
+        return RecordingAttempt(bundle, final, result, tuple(runs), settings)
 
 
-def _is_worth_another_try(outcome: RecordingResult, runs: list[XctraceRun], requests: StopRequests) -> bool:
-    """A pid that is there is now and then not found; the same command attaches a bit later (argent#333)."""
-    gone = outcome.failure is not None and outcome.failure.code == "process-gone"
-    return gone and outcome.state == "missing" and len(runs) < _MOST_TRIES and not requests.count
+def _should_retry(result: RecordingResult, runs: list[XctraceRun], requests: StopRequests) -> bool:
+    """Return True if xctrace did not find a pid at the first try.
+
+    Now and then it does not find a running process; the same command attaches a bit later (argent#333).
+    """
+    not_found = result.failure is not None and result.failure.code == "process-gone"
+    return not_found and result.state == "missing" and len(runs) < _MAX_TRIES and not requests.count
 
 
-def _check_space(final: Path, limits: RecordLimits, free: Callable[[Path], int]) -> None:
-    there = free(final.absolute().parent)
-    if there < limits.min_free_bytes:
+def _check_space(final: Path, limits: RecordLimits, free_space: Callable[[Path], int]) -> None:
+    free = free_space(final.absolute().parent)
+    if free < limits.min_free_bytes:
         raise XctraceError(
-            f"Only {there / 1e9:.1f} GB are free where {final} goes, and recording needs"
-            f" {limits.min_free_bytes / 1e9:.1f}. Free some space, name another place with -o, or lower"
+            f"Only {free / 1e9:.1f} GB are free on the disk of {final}, and recording needs"
+            f" {limits.min_free_bytes / 1e9:.1f}. Free some space, choose another output with -o, or lower"
             " --min-free."
         )
 
 
-def _running(host: Host | None, target: Target) -> set[int]:
-    """Return the processes of the program that is to be launched."""
+def _launched_processes(host: Host | None, target: Target) -> set[int]:
+    """Return the pids of the program to launch, which may have run before."""
     if host is None or target.kind != "launch":
         return set()
-    inside = f"{target.word}/"
-    return {one.pid for one in host.processes() if one.path == target.word or one.path.startswith(inside)}
+    in_bundle = f"{target.locator}/"
+    return {
+        process.pid
+        for process in host.processes()
+        if process.path == target.locator or process.path.startswith(in_bundle)
+    }
 
 
-def _end(pids: set[int]) -> None:
-    """End what a killed xctrace launched and cannot end any more."""
+def _terminate(pids: set[int]) -> None:
+    """Terminate the processes that a killed xctrace launched and can no longer end."""
     for pid in pids:
         with suppress(OSError):
             os.kill(pid, signal.SIGTERM)

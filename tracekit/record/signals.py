@@ -1,4 +1,4 @@
-"""Requests to stop a recording: signals, the Enter key, another thread's word."""
+"""Requests to stop a recording: from signals, the Enter key or another thread."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+# SIGHUP is the end of the terminal; Windows has neither it nor anything to record.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class StopRequests:
-    """Counts how often somebody asked to stop; may be asked from any thread."""
+    """A count of requests to stop; any thread or signal handler may add one."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a signal may interrupt a request
+        # Reentrant: a signal handler runs in the main thread, perhaps in the middle of a request there.
+        self._lock = threading.RLock()
         self._count = 0
         self.signal = 0
-        """The last signal that asked; 0 where none did."""
+        """The last signal that requested it; 0 if none did."""
 
     @property
     def count(self) -> int:
@@ -27,7 +29,7 @@ class StopRequests:
         return self._count
 
     def request(self, signal_number: int = 0) -> None:
-        """Ask to stop."""
+        """Request to stop, because of ``signal_number`` if it is not 0."""
         with self._lock:
             self._count += 1
             self.signal = signal_number or self.signal
@@ -35,30 +37,31 @@ class StopRequests:
 
 @contextmanager
 def signals_request_stop(requests: StopRequests) -> Iterator[None]:
-    """While the block runs, an interrupt, a kill or a closed terminal is a request, and ends nothing else.
+    """Turn an interrupt, a kill or a closed terminal into a request while the block runs.
 
-    Signals can be taken in the main thread only; elsewhere they keep their meaning.
+    None of them ends the process. Python handles signals in the main thread only; in another thread this
+    changes nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def ask(number: int, _frame: FrameType | None) -> None:
+    def request_stop(number: int, _frame: FrameType | None) -> None:
         requests.request(number)
 
-    before = {number: signal.signal(number, ask) for number in _SIGNALS}
+    previous = {number: signal.signal(number, request_stop) for number in _SIGNALS}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
-def call_on_each_line(ask: Callable[[], None]) -> None:
-    """Call ``ask`` at every line on standard input, from a thread of its own; its end asks for nothing."""
+def call_on_each_line(callback: Callable[[], None]) -> None:
+    """Call ``callback`` for every line on standard input, from a thread of its own."""
 
-    def wait() -> None:
+    def read_lines() -> None:
         while sys.stdin is not None and sys.stdin.readline():
-            ask()
+            callback()
 
-    threading.Thread(target=wait, name="tracekit-enter", daemon=True).start()
+    threading.Thread(target=read_lines, name="tracekit-enter", daemon=True).start()

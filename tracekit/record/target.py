@@ -1,4 +1,4 @@
-"""What to record: a running process, a program to start, or everything; found, never guessed."""
+"""The target of a recording: a running process, a program to start, or all processes; never guessed."""
 
 from __future__ import annotations
 
@@ -14,33 +14,34 @@ from tracekit.errors import UsageError
 from tracekit.xctrace.host import App, Host, Process, main_executable, read_app
 from tracekit.xctrace.listing import Device
 
-_MOST_LISTED = 8
+_MAX_LISTED = 8
+_NOT_RUNNING = "it is not running"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What xctrace is told to record.
+    """A target in xctrace's terms.
 
-    ``word`` is the pid or name to attach to, or the program, app or bundle identifier to start. ``name`` is
-    for people and file names, ``why`` says in a few words how the target was found.
+    ``locator`` is the pid or name to attach to, or the program, app or bundle identifier to start. ``name``
+    is for people and file names, ``reason`` states in a few words how the target was found.
     """
 
     kind: Literal["attach", "launch", "all"]
     name: str = ""
-    word: str = ""
+    locator: str = ""
     arguments: tuple[str, ...] = ()
-    why: str = ""
+    reason: str = ""
 
     def options(self) -> list[str]:
         """Return the words of xctrace's command line; they come last, as ``--launch`` must."""
         if self.kind == "attach":
-            return ["--attach", self.word]
+            return ["--attach", self.locator]
         if self.kind == "launch":
-            return ["--launch", "--", self.word, *self.arguments]
+            return ["--launch", "--", self.locator, *self.arguments]
         return ["--all-processes"]
 
 
-ALL_PROCESSES = Target("all", "all-processes", why="--all-processes")
+ALL_PROCESSES = Target("all", "all-processes", reason="--all-processes")
 
 
 def find_target(
@@ -51,11 +52,11 @@ def find_target(
     launch: bool = False,
     arguments: Sequence[str] = (),
 ) -> Target:
-    """Find what ``--app`` names: a pid, a process's name, a bundle identifier, a display name, or a path.
+    """Find the target that ``--app`` names: a pid, a process, a bundle identifier, a display name, or a path.
 
-    What runs is attached to, by its pid, unless ``launch`` asks for a fresh start; what does not run is
-    started. Without ``app`` the first of ``arguments`` is the program. Raises ``UsageError`` where nothing
-    has that name, or several things have it: they are listed.
+    A running process is attached to, by its pid, unless ``launch`` asks for a fresh start; otherwise the app
+    is started. Without ``app`` the first of ``arguments`` is the program. Raises ``UsageError`` if nothing
+    has that name, or if several processes or apps have it: they are listed.
     """
     if app is None:
         return _program(arguments, device)
@@ -65,179 +66,203 @@ def find_target(
         return _on_device(app, device, launch, tuple(arguments))
     if app.isdecimal() and app.isascii():
         if launch or arguments:
-            what = "launched" if launch else "given arguments"
-            raise UsageError(f"--app {app} is a pid: a running process cannot be {what}.")
-        return _pid(int(app), host, device)
+            action = "launched" if launch else "given arguments"
+            raise UsageError(f"--app {app} is a pid: a running process cannot be {action}.")
+        return _by_pid(int(app), host, device)
     if "/" in app or (app.endswith(".app") and os.path.lexists(app)):
-        return _path(app, host, device, launch, tuple(arguments))
-    return _name(app, host, device, launch, tuple(arguments))
+        return _by_path(app, host, device, launch, tuple(arguments))
+    return _by_name(app, host, device, launch, tuple(arguments))
 
 
 # By name ---------------------------------------------------------------------------------------------------
 
 
-def _name(name: str, host: Host, device: Device | None, launch: bool, arguments: tuple[str, ...]) -> Target:
+def _by_name(
+    name: str, host: Host, device: Device | None, launch: bool, arguments: tuple[str, ...]
+) -> Target:
     processes = host.processes()
-    matching = [one for one in processes if one.matches_name(name)]
-    matching = matching or [one for one in processes if _folded(one, name)]
-    running = [one for one in matching if _is_on(one, device)]
-    if not launch and running:
-        return _attach(name, running, arguments)
-    if not launch and matching and device is None:
-        raise UsageError(_in_simulators(name, matching))
-    # An app that Xcode built lies in no folder of apps; one that lies there was not built for a simulator.
-    apps = [one.app for one in running if one.app] + (list(host.installed(name)) if device is None else [])
-    installed = list({one.path: one for one in apps}.values())
-    if len(installed) > 1:
+    matches = _processes_named(name, processes)
+    running = [process for process in matches if _runs_on(process, device)]
+    if not launch:
+        if running:
+            return _attach(name, running, arguments)
+        if matches and device is None:
+            raise UsageError(_runs_in_simulator(name, matches))
+    apps = _apps_to_start(name, running, host, device)
+    if len(apps) > 1:
         raise UsageError(
             f"Several apps are called '{name}'. Name one by its path:",
-            *(one.path for one in installed[:_MOST_LISTED]),
+            *(app.path for app in apps[:_MAX_LISTED]),
         )
-    if installed:
-        return _launch(installed[0], arguments, "it does not run" if not launch else "--launch")
-    raise UsageError(_nothing(name, processes, device))
+    if apps:
+        return _launch(apps[0], arguments, "--launch" if launch else _NOT_RUNNING)
+    raise UsageError(_not_found(name, processes, device))
+
+
+def _processes_named(name: str, processes: Sequence[Process]) -> list[Process]:
+    """Return the processes of exactly that name, else those that differ from it in case only."""
+    exact = [process for process in processes if process.matches_name(name)]
+    return exact or [process for process in processes if _matches_ignoring_case(process, name)]
+
+
+def _apps_to_start(
+    name: str, running: Sequence[Process], host: Host, device: Device | None
+) -> tuple[App, ...]:
+    """Return the apps of that name: of running processes, and installed on this Mac.
+
+    An app that Xcode built is in no folder of apps, so only its process leads to it. An app that is in such
+    a folder was not built for a simulator.
+    """
+    apps = [process.app for process in running if process.app]
+    if device is None:
+        apps += host.installed(name)
+    return tuple({app.path: app for app in apps}.values())
 
 
 def _attach(name: str, running: Sequence[Process], arguments: tuple[str, ...]) -> Target:
     if len(running) > 1:
-        listed = [f"{one.pid}  {one.path}" for one in running[:_MOST_LISTED]]
-        more = [f"and {len(running) - _MOST_LISTED} more"] if len(running) > _MOST_LISTED else []
+        listed = [f"{process.pid}  {process.path}" for process in running[:_MAX_LISTED]]
+        more = [f"and {len(running) - _MAX_LISTED} more"] if len(running) > _MAX_LISTED else []
         raise UsageError(f"Several processes are called '{name}'. Name one by its pid:", *listed, *more)
-    one = running[0]
+    process = running[0]
     if arguments:
         raise UsageError(
-            f"{one.name} runs already (pid {one.pid}): arguments need a fresh start. Add --launch, or leave"
-            " them out."
+            f"{process.name} is already running (pid {process.pid}): arguments need a fresh start. Add"
+            " --launch, or leave them out."
         )
-    return Target("attach", one.name, str(one.pid), why=f"running, pid {one.pid}")
+    return Target("attach", process.name, str(process.pid), reason=f"running, pid {process.pid}")
 
 
-def _folded(process: Process, name: str) -> bool:
+def _matches_ignoring_case(process: Process, name: str) -> bool:
     names = [process.name]
     if process.app:
         names += [process.app.identifier, process.app.display_name, Path(process.app.path).stem]
-    return name.casefold() in (one.casefold() for one in names if one)
+    return name.casefold() in (candidate.casefold() for candidate in names if candidate)
 
 
-def _is_on(process: Process, device: Device | None) -> bool:
+def _runs_on(process: Process, device: Device | None) -> bool:
     return process.simulator.upper() == (device.udid.upper() if device else "")
 
 
-def _in_simulators(name: str, matching: Sequence[Process]) -> str:
-    simulators = " or ".join(dict.fromkeys(f"--device {one.simulator}" for one in matching))
+def _runs_in_simulator(name: str, matches: Sequence[Process]) -> str:
+    simulators = " or ".join(dict.fromkeys(f"--device {process.simulator}" for process in matches))
     return f"'{name}' runs in a simulator, not on this Mac. Name the simulator: {simulators}."
 
 
-def _nothing(name: str, processes: Sequence[Process], device: Device | None) -> str:
-    known = {shown for one in processes if _is_on(one, device) for shown in _names_of(one)}
-    close = difflib.get_close_matches(name, sorted(known), n=4, cutoff=0.6)
+def _not_found(name: str, processes: Sequence[Process], device: Device | None) -> str:
+    running = {shown for process in processes if _runs_on(process, device) for shown in _shown_names(process)}
+    close = difflib.get_close_matches(name, sorted(running), n=4, cutoff=0.6)
     similar = f" Running with a similar name: {', '.join(close)}." if close else ""
-    place = f" on {device.name}" if device else ""
     if device:
         return (
-            f"Nothing called '{name}' runs{place}.{similar} Start the app there, or give the path of its"
-            " .app, built for the simulator."
+            f"Nothing called '{name}' is running on {device.name}.{similar} Start the app there, or give the"
+            " path of its .app, built for the simulator."
         )
     return (
-        f"Nothing called '{name}' runs{place}, and no installed app has that name or bundle"
+        f"Nothing called '{name}' is running, and no installed app has that name or bundle"
         f" identifier.{similar} Start the app first, or give the path of its .app or binary."
     )
 
 
-def _names_of(process: Process) -> list[str]:
-    shown = [process.name]
+def _shown_names(process: Process) -> list[str]:
+    names = [process.name]
     if process.app and process.app.display_name:
-        shown.append(process.app.display_name)
-    return shown
+        names.append(process.app.display_name)
+    return names
 
 
 # By pid, by path -------------------------------------------------------------------------------------------
 
 
-def _pid(pid: int, host: Host, device: Device | None) -> Target:
+def _by_pid(pid: int, host: Host, device: Device | None) -> Target:
     processes = host.processes()
-    for one in processes:
-        if one.pid == pid:
-            if not _is_on(one, device):
-                if device is None:
-                    raise UsageError(_in_simulators(str(pid), [one]))
-                raise UsageError(f"The process {pid} ({one.name}) does not run on {device.name}.")
-            return Target("attach", one.name, str(pid), why=f"running, pid {pid}")
-    if not processes:  # ps told nothing: xctrace will say
-        return Target("attach", f"pid-{pid}", str(pid), why=f"pid {pid}")
-    raise UsageError(f"There is no process {pid}: it has ended. --app NAME finds it by name.")
+    if not processes:  # ps gave no list: xctrace will report a pid that does not exist
+        return Target("attach", f"pid-{pid}", str(pid), reason=f"pid {pid}")
+    process = next((process for process in processes if process.pid == pid), None)
+    if process is None:
+        raise UsageError(f"There is no process {pid}: it has ended. --app NAME finds it by name.")
+    if not _runs_on(process, device):
+        if device is None:
+            raise UsageError(_runs_in_simulator(str(pid), [process]))
+        raise UsageError(f"The process {pid} ({process.name}) does not run on {device.name}.")
+    return Target("attach", process.name, str(pid), reason=f"running, pid {pid}")
 
 
-def _path(path: str, host: Host, device: Device | None, launch: bool, arguments: tuple[str, ...]) -> Target:
-    # os.path, because pathlib raises for a name that is too long and for ~somebody who is not there.
+def _by_path(
+    path: str, host: Host, device: Device | None, launch: bool, arguments: tuple[str, ...]
+) -> Target:
+    # os.path, because pathlib raises for a name that is too long and for ~user of a user that does not exist.
     expanded = os.path.expanduser(path)  # noqa: PTH111
     if not os.path.exists(expanded):  # noqa: PTH110
         raise UsageError(f"--app {path}: there is no such file.")
-    place = Path(expanded).resolve()
-    if place.is_dir():
-        app = read_app(place)
+    file = Path(expanded).resolve()
+    if file.is_dir():
+        app = read_app(file)
         if app is None or not app.executable:
             raise UsageError(
-                f"--app {path}: this folder is no app (it has no Info.plist with an executable)."
+                f"--app {path}: this folder is not an app (it has no Info.plist with an executable)."
             )
         program = main_executable(app).resolve()
-        started = _launch(app, arguments, "--launch" if launch else "it does not run")
+        fresh_start = _launch(app, arguments, "--launch" if launch else _NOT_RUNNING)
     else:
-        if not os.access(place, os.X_OK):
-            raise UsageError(f"--app {path}: this file is no program that can be run.")
-        program = place
-        started = Target("launch", place.name, str(place), arguments, "a program")
+        if not os.access(file, os.X_OK):
+            raise UsageError(f"--app {path}: this file is not an executable program.")
+        program = file
+        fresh_start = Target("launch", file.name, str(file), arguments, "a program")
     if launch:
-        return started
-    running = [one for one in host.processes() if _is_on(one, device) and _same_file(one.path, program)]
-    return _attach(program.name, running, arguments) if running else started
+        return fresh_start
+    processes = host.processes()
+    running = [
+        process for process in processes if _runs_on(process, device) and _is_same_file(process.path, program)
+    ]
+    return _attach(program.name, running, arguments) if running else fresh_start
 
 
-def _same_file(path: str, program: Path) -> bool:
+def _is_same_file(path: str, program: Path) -> bool:
     return path == str(program) or os.path.realpath(path) == str(program)
 
 
-def _launch(app: App, arguments: tuple[str, ...], why: str) -> Target:
+def _launch(app: App, arguments: tuple[str, ...], reason: str) -> Target:
     name = app.display_name or Path(app.path).stem
-    return Target("launch", name, app.path, arguments, f"an app; {why}")
+    return Target("launch", name, app.path, arguments, f"an app; {reason}")
 
 
 def _program(arguments: Sequence[str], device: Device | None) -> Target:
     if not arguments:
-        raise UsageError("Nothing to record: name --app, a program after --launch --, or --all-processes.")
-    word, *rest = arguments
+        raise UsageError("No target: name --app, a program after --launch --, or --all-processes.")
+    word, *remaining = arguments
     if device is not None and device.kind == "device":
-        return Target(
-            "launch", word.rpartition("/")[2], _plain(word), tuple(rest), f"started on {device.name}"
-        )
+        name = word.rpartition("/")[2]
+        return Target("launch", name, _not_an_option(word), tuple(remaining), f"started on {device.name}")
     if word.endswith(".app") and Path(word).is_dir():
-        app = read_app(Path(word).resolve())
-        return Target(
-            "launch", app.display_name if app else word, str(Path(word).resolve()), tuple(rest), "an app"
-        )
-    found = shutil.which(word)
-    if found is None:
-        problem = "is no program that can be run" if Path(word).exists() else "was not found"
+        path = Path(word).resolve()
+        app = read_app(path)
+        return Target("launch", app.display_name if app else word, str(path), tuple(remaining), "an app")
+    program = shutil.which(word)
+    if program is None:
+        problem = "is not an executable program" if Path(word).exists() else "was not found"
         raise UsageError(f"{word} {problem}. Name a program, or an app's .app.")
-    return Target("launch", Path(found).name, str(Path(found).absolute()), tuple(rest), "a program")
+    return Target("launch", Path(program).name, str(Path(program).absolute()), tuple(remaining), "a program")
 
 
 # On a device -----------------------------------------------------------------------------------------------
 
 
 def _on_device(app: str, device: Device, launch: bool, arguments: tuple[str, ...]) -> Target:
-    """Nothing on this Mac knows a device's processes: xctrace looks the name up (not tried on a device)."""
-    word = _plain(app)
+    """Return the target on a device, whose processes are not listed on this Mac.
+
+    xctrace looks the name up (not tried on a device).
+    """
+    locator = _not_an_option(app)
     last = app.rstrip("/").rpartition("/")[2]
-    name = (
-        last.removesuffix(".app") if "/" in app or last.endswith(".app") else last.rpartition(".")[2] or app
-    )
+    is_path = "/" in app or last.endswith(".app")
+    name = last.removesuffix(".app") if is_path else last.rpartition(".")[2] or app
     if launch or arguments:
-        return Target("launch", name, word, arguments, f"started on {device.name}")
-    return Target("attach", name, word, why=f"looked up on {device.name}")
+        return Target("launch", name, locator, arguments, f"started on {device.name}")
+    return Target("attach", name, locator, reason=f"looked up on {device.name}")
 
 
-def _plain(word: str) -> str:
+def _not_an_option(word: str) -> str:
     if word.startswith("-"):
         raise UsageError(f"'{word}': xctrace would take this name for an option. Give the pid.")
     return word

@@ -1,4 +1,4 @@
-"""The processes and apps of this Mac, as far as finding a target needs them."""
+"""Processes and apps of this Mac, to find the target of a recording."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class App:
     executable: str = ""
 
     def matches_name(self, name: str) -> bool:
-        """Return whether somebody may call the app so."""
+        """Return True if ``name`` is the app's identifier, display name or file name."""
         return bool(name) and name in (self.identifier, self.display_name, PurePosixPath(self.path).stem)
 
 
 @dataclass(frozen=True)
 class Process:
-    """A running process: its executable, the app that it is the main program of, its simulator."""
+    """A running process: its executable, and the app if it is the main program of one."""
 
     pid: int
     path: str
@@ -54,22 +54,22 @@ class Process:
         return match[1] if match else ""
 
     def matches_name(self, name: str) -> bool:
-        """Return whether somebody may call the process so."""
+        """Return True if ``name`` is the executable's name, or matches its app."""
         return name == self.name or (self.app is not None and self.app.matches_name(name))
 
 
 class Host(Protocol):
-    """What is there to record."""
+    """The processes and apps that can be recorded."""
 
     def processes(self) -> tuple[Process, ...]:
         """Return every running process."""
 
     def installed(self, name: str) -> tuple[App, ...]:
-        """Return the installed apps of that bundle identifier, display name or file name."""
+        """Return the installed apps with that bundle identifier, display name or file name."""
 
 
 class Mac:
-    """This Mac: asks ``ps`` and Spotlight, and looks into the folders that apps lie in."""
+    """This Mac, through ``ps``, Spotlight and the usual folders of apps."""
 
     def processes(self) -> tuple[Process, ...]:
         """See ``Host.processes``; on macOS ``comm`` is the executable's whole path (man ps)."""
@@ -78,8 +78,8 @@ class Mac:
 
     def installed(self, name: str) -> tuple[App, ...]:
         """See ``Host.installed``."""
-        paths = [found for folder in _APP_FOLDERS for found in _apps_in(Path(folder).expanduser())]
-        if _IDENTIFIER.match(name):  # nothing that Spotlight's query language could take for its own
+        paths = [path for folder in _APP_FOLDERS for path in _apps_in(Path(folder).expanduser())]
+        if _IDENTIFIER.match(name):  # no character that has a meaning in Spotlight's query language
             answer = run_command(["mdfind", f"kMDItemCFBundleIdentifier == '{name}'"], _SEARCH_SECONDS)
             paths += [Path(line) for line in answer.output.splitlines() if line.endswith(".app")]
         apps = {str(path): read_app(path) for path in paths}
@@ -87,17 +87,17 @@ class Mac:
 
 
 def parse_processes(text: str) -> tuple[Process, ...]:
-    """Return the processes that ``ps -axww -o pid=,comm=`` prints."""
-    found = []
+    """Return the processes in the output of ``ps -axww -o pid=,comm=``."""
+    processes = []
     for line in text.splitlines():
         pid, _, path = line.strip().partition(" ")
         if pid.isdecimal() and path.strip():
-            found.append(Process(int(pid), path.strip(), app_of_executable(path.strip())))
-    return tuple(found)
+            processes.append(Process(int(pid), path.strip(), app_of_executable(path.strip())))
+    return tuple(processes)
 
 
 def app_of_executable(executable: str) -> App | None:
-    """Return the app whose main program this is; None for a helper, a service or a bare binary."""
+    """Return the app of a main program; None for a helper, a service or a bare binary."""
     for folder in PurePosixPath(executable).parents:
         if folder.suffix in _BUNDLES:
             app = read_app(Path(folder)) if folder.suffix == ".app" else None
@@ -116,16 +116,18 @@ def read_app(path: Path) -> App | None:
         if info:
             names = [info.get(key, "") for key in ("CFBundleIdentifier", "CFBundleExecutable")]
             shown = info.get("CFBundleDisplayName") or info.get("CFBundleName") or ""
-            identifier, executable, display = (one if isinstance(one, str) else "" for one in [*names, shown])
+            identifier, executable, display = (
+                name if isinstance(name, str) else "" for name in [*names, shown]
+            )
             return App(str(path), identifier, display, executable)
     return None
 
 
 def main_executable(app: App) -> Path:
-    """Return where an app's main program lies."""
+    """Return the path of an app's main program, the app's own path if it is not found."""
     path = Path(app.path)
-    places = [path / "Contents" / "MacOS", path, path / "WrappedBundle"]
-    return next((one / app.executable for one in places if (one / app.executable).is_file()), path)
+    folders = [path / "Contents" / "MacOS", path, path / "WrappedBundle"]
+    return next((folder / app.executable for folder in folders if (folder / app.executable).is_file()), path)
 
 
 def _read_info(path: Path) -> dict[str, object]:
@@ -140,6 +142,6 @@ def _read_info(path: Path) -> dict[str, object]:
 
 def _apps_in(folder: Path) -> Iterator[Path]:
     try:
-        yield from sorted(one for one in folder.iterdir() if one.suffix == ".app")
+        yield from sorted(path for path in folder.iterdir() if path.suffix == ".app")
     except OSError:
         return

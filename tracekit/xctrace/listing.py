@@ -1,4 +1,4 @@
-"""What this Xcode offers: templates, instruments and devices, from ``xctrace list``."""
+"""Templates, instruments and devices of this Xcode, from ``xctrace list``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _HEADING = re.compile(r"==\s*(.+?)\s*==\Z")
 _DEVICE = re.compile(r"(.+?)\s+(?:\((\d+\.[\w.]+)\)\s+)?\(([0-9A-Fa-f-]{8,})\)\Z")
 """A name, which may hold brackets, the system's version (this Mac has none), the identifier."""
 
-_MOST_LISTED = 20
-_NO_DEVICE = "xctrace lists no device at all: tracekit doctor may tell why."
+_MAX_LISTED = 20
+_NO_DEVICE = "xctrace lists no device at all: run tracekit doctor to check the installation."
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Device:
 
 
 def parse_names(text: str) -> tuple[str, ...]:
-    """Return the names that ``xctrace list templates`` or ``instruments`` prints, without its headings."""
+    """Return the names in the output of ``xctrace list templates`` or ``instruments``, without headings."""
     lines = [line.strip() for line in text.splitlines()]
     return tuple(dict.fromkeys(line for line in lines if line and not _HEADING.match(line)))
 
 
 def parse_devices(text: str) -> tuple[Device, ...]:
-    """Return the devices that ``xctrace list devices`` prints, this Mac among them.
+    """Return the devices in the output of ``xctrace list devices``, this Mac among them.
 
-    A heading may come twice. A line that is no device is passed over.
+    A heading may come twice. A line that is not a device is skipped.
     """
     heading = ""
     devices = []
@@ -59,50 +59,52 @@ def parse_devices(text: str) -> tuple[Device, ...]:
 
 
 def list_templates(tool: Xctrace) -> tuple[str, ...]:
-    """Return the names of the templates; raise ``XctraceError`` when xctrace does not tell."""
+    """Return the names of the templates; raise ``XctraceError`` if xctrace does not list them."""
     return parse_names(_list(tool, "templates"))
 
 
 def list_instruments(tool: Xctrace) -> tuple[str, ...]:
-    """Return the names of the instruments; raise ``XctraceError`` when xctrace does not tell."""
+    """Return the names of the instruments; raise ``XctraceError`` if xctrace does not list them."""
     return parse_names(_list(tool, "instruments"))
 
 
 def list_devices(tool: Xctrace) -> tuple[Device, ...]:
-    """Return the devices; raise ``XctraceError`` when xctrace does not tell."""
+    """Return the devices; raise ``XctraceError`` if xctrace does not list them."""
     return parse_devices(_list(tool, "devices"))
 
 
-def find_device(wanted: str, devices: Sequence[Device]) -> Device:
-    """Return the device of that identifier or name ("iPhone 17", or with its system "iPhone 17 (26.2)").
+def find_device(name: str, devices: Sequence[Device]) -> Device:
+    """Return the device with that identifier or name ("iPhone 17", or with its system "iPhone 17 (26.2)").
 
-    Raises ``UsageError`` for none, for several, and for one that is offline.
+    Raises ``UsageError`` if none or several match, and if the device is offline.
     """
-    found = [one for one in devices if wanted.casefold() == one.udid.casefold()]
-    for spelt in (_spelt, lambda name: _spelt(name).casefold()):
-        found = found or [one for one in devices if spelt(wanted) in map(spelt, _names(one))]
-    found = [one for one in found if one.online] or found
-    found = list({one.udid: one for one in found}.values())  # a heading may come twice
-    if not found:
-        listed = [f"{one}{'' if one.online else ' (offline)'}" for one in devices[:_MOST_LISTED]]
+    # From the strictest match to the loosest: identifier, name as typed, name in any case.
+    matches = [device for device in devices if name.casefold() == device.udid.casefold()]
+    for normalize in (_as_typed, lambda text: _as_typed(text).casefold()):
+        matches = matches or [
+            device for device in devices if normalize(name) in map(normalize, _names(device))
+        ]
+    matches = [device for device in matches if device.online] or matches
+    matches = list({device.udid: device for device in matches}.values())  # a heading may come twice
+    if not matches:
+        listed = [f"{device}{'' if device.online else ' (offline)'}" for device in devices[:_MAX_LISTED]]
+        raise UsageError(f"No device is called '{name}'. xctrace lists:" if devices else _NO_DEVICE, *listed)
+    if len(matches) > 1:
         raise UsageError(
-            f"No device is called '{wanted}'. xctrace knows:" if devices else _NO_DEVICE, *listed
+            f"Several devices are called '{name}'. Name one by its identifier:",
+            *(str(device) for device in matches[:_MAX_LISTED]),
         )
-    if len(found) > 1:
+    device = matches[0]
+    if not device.online:
         raise UsageError(
-            f"Several devices are called '{wanted}'. Name one by its identifier:",
-            *(str(one) for one in found[:_MOST_LISTED]),
+            f"{device.name} is offline. Connect it by cable, unlock it, trust this Mac; this can wake it:",
+            f"xcrun devicectl device info details --device {device.udid}",
         )
-    if not found[0].online:
-        raise UsageError(
-            f"{found[0].name} is offline. Connect it by cable, unlock it, trust this Mac; this can wake it:",
-            f"xcrun devicectl device info details --device {found[0].udid}",
-        )
-    return found[0]
+    return device
 
 
-def _spelt(name: str) -> str:
-    """Return a name as people type it: Apple's own hold curly apostrophes and no-break blanks."""
+def _as_typed(name: str) -> str:
+    """Return a name as people type it: Apple's own have curly apostrophes and no-break spaces."""
     return name.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -111,8 +113,8 @@ def _names(device: Device) -> tuple[str, ...]:
     return tuple(f"{name}{os}" for name in (device.name, plain) for os in ("", f" ({device.os})"))
 
 
-def _list(tool: Xctrace, what: str) -> str:
-    answer = run_command([tool.path, "list", what])
+def _list(tool: Xctrace, kind: str) -> str:
+    answer = run_command([tool.path, "list", kind])
     if not answer.ok:
         raise XctraceError(failure_reason(answer))
     # Xcode 12 to 14 printed these lists to standard error (unconfirmed: some scripts read both).

@@ -1,4 +1,4 @@
-"""A bundle read through ``xctrace export``: slower than the native reader, and Apple's own word."""
+"""A bundle read through ``xctrace export``: slower than the native reader, and Apple's own reading."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tracekit.parsers.xml.value_store import QueryResult
 from tracekit.xctrace.export import exported_chunks
 from tracekit.xctrace.tool import Xctrace
 
-_Place: TypeAlias = tuple[int, int]
-"""Run and position in its table of contents."""
+_TableKey: TypeAlias = tuple[int, int]
+"""Number of the run, and index of the table in its table of contents."""
 
 
 class XctraceSource:
-    """Exports a table when it is asked for, and parses it meanwhile. Implements ``parsers.source.Source``."""
+    """A source that exports a table when it is requested. Implements ``parsers.source.Source``."""
 
     has_toc = True
 
@@ -36,8 +36,8 @@ class XctraceSource:
     ) -> None:
         """Export the table of contents, and at once the tables of ``schemas``.
 
-        One of these that xctrace does not export is an issue. Raises ``XctraceError`` when it exports none of
-        them, or no table of contents, ``InputError`` when it writes something else.
+        A table that xctrace does not export is an issue. Raises ``XctraceError`` if it exports none of them,
+        or no table of contents; ``InputError`` if it writes something else.
         """
         self.name = name
         self._tool = tool
@@ -45,8 +45,8 @@ class XctraceSource:
         self._progress = progress
         with exported_chunks(tool, bundle, ["--toc"], progress) as chunks:
             self._files = [XmlFile(name, documents=Documents(name).read(chunks))]
-        self._exported: set[_Place] = set()
-        self._refused: dict[_Place, tuple[str, InputError | XctraceError]] = {}
+        self._exported: set[_TableKey] = set()
+        self._refused: dict[_TableKey, tuple[str, InputError | XctraceError]] = {}
         self._source = self._reread()
         self._recorded = self._source.toc()
         for run in self._recorded:
@@ -59,12 +59,12 @@ class XctraceSource:
         return self._source.toc()
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
-        """See ``Source.tables``; raises what went wrong when none of them could be exported."""
-        for one in self._recorded:
-            if one.info.run == run:
-                places = self._export(one, [schema])
-                if places and self._refused.keys() >= places:
-                    raise self._first_error(places)
+        """See ``Source.tables``; raises the first error if none of them could be exported."""
+        for recorded in self._recorded:
+            if recorded.info.run == run:
+                keys = self._export(recorded, [schema])
+                if keys and self._refused.keys() >= keys:
+                    raise self._first_error(keys)
         return self._source.tables(schema, run)
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
@@ -76,60 +76,61 @@ class XctraceSource:
         ]
         return (*self._source.issues(run), *refused)
 
-    def _first_error(self, places: Collection[_Place]) -> InputError | XctraceError:
-        return self._refused[min(places)][1]
+    def _first_error(self, keys: Collection[_TableKey]) -> InputError | XctraceError:
+        return self._refused[min(keys)][1]
 
-    def _export(self, run: RunInfo, schemas: Collection[str]) -> set[_Place]:
-        """Export what was not tried before: all in one call, since each opens the recording anew.
+    def _export(self, run: RunInfo, schemas: Collection[str]) -> set[_TableKey]:
+        """Export the tables of ``schemas`` that were not tried before; return the keys of all of them.
 
-        What does not come back by that is exported alone, for one table at which xctrace crashes takes the
-        others along. Returns the places of all tables of ``schemas``.
+        All are exported in one call, because each call opens the recording anew. Tables that it does not
+        return are exported one by one: a table that crashes xctrace loses the others of its call.
         """
-        wanted = {(run.info.run, table.index): table for table in run.tables if table.schema in schemas}
-        fresh = {at: table for at, table in wanted.items() if at not in self._exported | self._refused.keys()}
-        if len(fresh) > 1:
-            self._try(run, list(fresh.values()))
-        for place, table in fresh.items():
-            if place not in self._exported:
+        requested = {(run.info.run, table.index): table for table in run.tables if table.schema in schemas}
+        tried = self._exported | self._refused.keys()
+        untried = {key: table for key, table in requested.items() if key not in tried}
+        if len(untried) > 1:
+            self._try(run, list(untried.values()))
+        for key, table in untried.items():
+            if key not in self._exported:
                 error = self._try(run, [table])
-                if place not in self._exported:
-                    self._refused[place] = (table.schema, error or self._nothing_came())
-        if fresh:
+                if key not in self._exported:
+                    self._refused[key] = (table.schema, error or self._no_table_error())
+        if untried:
             self._source = self._reread()
-        return set(wanted)
+        return set(requested)
 
     def _try(self, run: RunInfo, tables: Sequence[TableInfo]) -> InputError | XctraceError | None:
-        """Export tables of a run by one call and keep what came; return what went wrong.
+        """Export tables of a run in one call and keep them; return the error, None if there was none.
 
-        Of several, those that came whole before something went wrong are kept, too.
+        Of several, those that were complete before the error are kept, too.
         """
         query = " | ".join(f'/trace-toc/run[@number="{run.info.run}"]/data/table[{t.index}]' for t in tables)
         documents = Documents(self.name, {table.index: table.schema for table in tables})
         try:
             with exported_chunks(self._tool, self._bundle, ["--xpath", query], self._progress) as chunks:
-                came = documents.read(chunks)
+                parsed = documents.read(chunks)
         except (InputError, XctraceError) as error:
             if len(tables) > 1:
                 self._keep(run, tables, [documents.whole_tables()])
-            # Where it came from leads to all that was parsed; the error is kept, that is not.
+            # The error is kept; its traceback would keep everything that was parsed alive.
             error.__traceback__ = error.__cause__ = error.__context__ = None
             return error
-        self._keep(run, tables, came)
+        self._keep(run, tables, parsed)
         return None
 
     def _keep(self, run: RunInfo, tables: Sequence[TableInfo], documents: Sequence[Parsed]) -> None:
         number = run.info.run
-        wanted = {table.index for table in tables}
+        requested = {table.index for table in tables}
         for document in documents:
             if isinstance(document, QueryResult):
-                # The query named the run by its number; what comes back may count positions.
-                nodes = tuple(replace(node, run=number) for node in document.nodes if node.index in wanted)
+                # The query names the run by its number; the answer may count positions instead.
+                nodes = tuple(replace(node, run=number) for node in document.nodes if node.index in requested)
                 if nodes:
                     self._files.append(XmlFile(self.name, documents=[replace(document, nodes=nodes)]))
                     self._exported.update((number, node.index) for node in nodes)
 
-    def _nothing_came(self) -> XctraceError:
-        return XctraceError(f"xctrace lists it in {self._bundle} and gives nothing back for it.")
+    def _no_table_error(self) -> XctraceError:
+        return XctraceError(f"xctrace lists it in {self._bundle} and exports nothing for it.")
 
     def _reread(self) -> XmlSource:
         return XmlSource(self.name, self._files, parse_now=False)

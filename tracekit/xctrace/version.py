@@ -1,4 +1,4 @@
-"""Which xctrace this is, by its build.
+"""The version of xctrace, by its build.
 
 The version number is no guide: it is 16.0 in Xcode 16.2 to 16.4 and 16.0 again in Xcode 26.4 to 26.6. The
 build grows throughout: 16F6 is Xcode 16.4, 17C529 is 26.3, 17F42 is 26.5, 27A266a is 27.0.
@@ -31,11 +31,11 @@ class Version:
 
     @property
     def xcode(self) -> str:
-        """The Xcode that it belongs to, as far as the build tells."""
+        """The Xcode that it belongs to, from the build's first number."""
         return f"Xcode {_XCODE_MAJOR.get(self.key[0], self.key[0])}"
 
     def since(self, family: str) -> bool:
-        """Return whether this is of a family such as "17E", or later."""
+        """Return True for builds of a family such as "17E", and later ones."""
         match = re.fullmatch(r"(\d+)([A-Z])", family)
         assert match is not None
         return self.key[:2] >= (int(match[1]), match[2])
@@ -45,21 +45,21 @@ class Version:
 
 
 def parse_version(text: str) -> Version | None:
-    """Return the version in what ``xctrace version`` prints, None where there is none."""
+    """Return the version in the output of ``xctrace version``, None if there is none."""
     match = _VERSION.search(text)
     return Version(match[1], (int(match[2]), match[3], int(match[4]), match[5])) if match else None
 
 
 def read_version(tool: Xctrace) -> Version:
-    """Ask an xctrace for its version; raise ``XctraceError`` when it does not work."""
+    """Return the version of an xctrace; raise ``XctraceError`` if it does not work."""
     answer = run_command([tool.path, "version"])
     version = parse_version(answer.output)
     if version is None:
-        raise XctraceError(_no_version(answer, tool))
+        raise XctraceError(_no_version_reason(answer, tool))
     return version
 
 
-def _no_version(answer: CommandResult, tool: Xctrace) -> str:
+def _no_version_reason(answer: CommandResult, tool: Xctrace) -> str:
     if answer.ok:
-        return f"{tool.path} gives no version that tracekit can read: '{answer.gist}'. Is it xctrace?"
+        return f"{tool.path} prints no version: '{answer.last_lines}'. Is it xctrace?"
     return failure_reason(answer)

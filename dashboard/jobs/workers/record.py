@@ -114,8 +114,7 @@ class Attempt:
         if recording.bundle.exists():
             with suppress(TracekitError):  # the recording is what matters
                 write_journal(recording, tool, version, tracekit.__version__)
-        result = recording.result
-        if result.usable and not (result.state == "empty" and result.failure):
+        if recording.result.is_analyzable:
             made = Made(recording.bundle.name, job.compute_units, _note(recording))
             self._update(made=(*self._state.made, made))
             return

@@ -250,7 +250,7 @@ def test_two_tabs_that_start_at_once(desk: Attempts, xctrace: FakeXctrace) -> No
 def test_another_recorder_is_at_work(desk: Attempts, xctrace: FakeXctrace) -> None:
     xctrace.configure(kperf="busy")
     state = until(desk, desk.start(APP), "failed")
-    assert "Another recording is at work" in state.message
+    assert "Another recording is running" in state.message
 
 
 # What goes wrong ------------------------------------------------------------------------------------------
@@ -329,7 +329,10 @@ def test_who_insists_kills_and_not_before(desk: Attempts, xctrace: FakeXctrace) 
     wait_for(lambda: state_of(desk, attempt).insist_until > time.time())
     assert xctrace.running() != []
     desk.stop(attempt)
-    assert "xctrace was killed while it saved, as you insisted" in until(desk, attempt, "failed").message
+    assert (
+        "xctrace was killed while it was saving, after a repeated stop request"
+        in until(desk, attempt, "failed").message
+    )
 
 
 def test_a_server_that_ends_after_somebody_asked_to_stop_kills_nothing(

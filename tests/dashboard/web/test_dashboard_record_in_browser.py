@@ -268,7 +268,9 @@ def test_who_insists_is_warned_first(running: Running, tab: Any, xctrace: FakeXc
     tab.get_by_text("killing it now can lose the recording").wait_for(timeout=PATIENCE_MS)
     pictures(tab, "record-insist")
     tab.get_by_role("button", name="Kill xctrace").click()
-    tab.get_by_text("xctrace was killed while it saved, as you insisted").wait_for(timeout=PATIENCE_MS)
+    tab.get_by_text("xctrace was killed while it was saving, after a repeated stop request").wait_for(
+        timeout=PATIENCE_MS
+    )
     pictures(tab, "record-unfinished")
     command = tab.locator("#record-failed pre")
     assert command.evaluate("one => one.scrollWidth <= one.clientWidth")

@@ -198,7 +198,7 @@ def test_the_message_of_a_failing_xctrace(home: Path, bundle: Path) -> None:
     code, output, error = run(home, "analyze", bundle, "--via", "xctrace")
     assert (code, output, error.count("\n")) == (4, "", 1)
     assert error.startswith(
-        f"Error: xctrace could not export {bundle}: Export failed: Document Missing Template Error. It was: {home}/xctrace export"
+        f"Error: xctrace could not export {bundle}: Export failed: Document Missing Template Error. The command was: {home}/xctrace export"
     )
 
 
@@ -231,7 +231,8 @@ def test_an_xctrace_with_truncated_output(home: Path, bundle: Path, behaviour: s
     code, _, error = run(home, "analyze", bundle, "--via", "xctrace")
     assert (code, error.count("\n")) == (4, 1)
     assert (
-        f"could not export {bundle}: {words}. It was: {home}/xctrace export --input {bundle} --toc" in error
+        f"could not export {bundle}: {words}. The command was: {home}/xctrace export --input {bundle} --toc"
+        in error
     )
 
 

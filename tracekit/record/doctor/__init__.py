@@ -1,4 +1,4 @@
-"""Can this machine record, and if not, why? Looks only: nothing is changed, nothing asks for a password."""
+"""Checks of everything that a recording needs; nothing is changed, and no password is requested."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import platform
 import sys
 from dataclasses import replace
 
-from tracekit.record.doctor.check import Check, State, skip
-from tracekit.record.doctor.machine_checks import MACHINE, MachineProbe, check_machine
-from tracekit.record.doctor.selection_checks import SELECTION, check_selection, is_any_selected
-from tracekit.record.doctor.xctrace_checks import OFFER, check_offer
+from tracekit.record.doctor.check import Check, CheckState, skip
+from tracekit.record.doctor.machine_checks import MACHINE_CHECKS, MachineProbe, check_machine
+from tracekit.record.doctor.selection_checks import SELECTION_CHECKS, check_selection, is_any_selected
+from tracekit.record.doctor.xctrace_checks import XCTRACE_CHECKS, check_xctrace
 
-__all__ = ["Check", "State", "examine", "readers"]
+__all__ = ["NEEDS_MAC", "Check", "CheckState", "examine", "readers"]
 
-NEEDS_MAC = "recording needs a Mac"
+NEEDS_MAC = "needs a Mac"
+"""The finding of every check that is skipped on another system."""
 
 
 def examine(
@@ -24,10 +25,10 @@ def examine(
     system: str = sys.platform,
     machine: MachineProbe | None = None,
 ) -> tuple[Check, ...]:
-    """Return every check, in the order in which to read them; ``version`` is tracekit's.
+    """Return all checks in reading order; ``version`` is tracekit's.
 
-    ``xctrace`` names another than the selected one, and has it examined on any system. ``device`` is a name
-    or identifier. Raises ``UsageError`` where ``xctrace`` is not there.
+    ``xctrace`` is the path of another xctrace than the selected one, which is examined on any system.
+    ``device`` is a name or identifier. Raises ``UsageError`` if ``xctrace`` does not exist.
     """
     is_mac = system == "darwin"
     checks = (
@@ -35,25 +36,26 @@ def examine(
         Check("readers", "ok", "; ".join(readers())),
         _system(is_mac),
     )
-    offer = OFFER if device is None else (*OFFER, "device")
+    xctrace_names = XCTRACE_CHECKS if device is None else (*XCTRACE_CHECKS, "device")
     if not is_mac and xctrace is None:
-        return (*checks, *skip((*SELECTION, *offer, *MACHINE), NEEDS_MAC))
-    selection = check_selection() if is_mac else skip(SELECTION, NEEDS_MAC)
-    offered = check_offer(xctrace, device, is_any_selected(selection))
-    if any(check.name == "xctrace" and check.state == "ok" for check in offered):
+        return (*checks, *skip((*SELECTION_CHECKS, *xctrace_names, *MACHINE_CHECKS), NEEDS_MAC))
+    selection = check_selection() if is_mac else skip(SELECTION_CHECKS, NEEDS_MAC)
+    xctrace_checks = check_xctrace(xctrace, device, is_any_selected(selection))
+    if any(check.name == "xctrace" and check.state == "ok" for check in xctrace_checks):
+        # With a working xctrace, a wrong selection prevents nothing.
         selection = tuple(
-            replace(one, state="warning") if one.state == "problem" else one for one in selection
+            replace(check, state="warning") if check.state == "problem" else check for check in selection
         )
     return (
         *checks,
         *selection,
-        *offered,
-        *(check_machine(machine or MachineProbe()) if is_mac else skip(MACHINE, NEEDS_MAC)),
+        *xctrace_checks,
+        *(check_machine(machine or MachineProbe()) if is_mac else skip(MACHINE_CHECKS, NEEDS_MAC)),
     )
 
 
 def readers() -> tuple[str, ...]:
-    """Return what reads each kind of recording here."""
+    """Return the reader of each kind of recording on this machine."""
     from lxml import etree
 
     from tracekit.parsers.xml.accelerator import reader_in_use
@@ -70,4 +72,4 @@ def readers() -> tuple[str, ...]:
 def _system(is_mac: bool) -> Check:
     if is_mac:
         return Check("system", "ok", f"macOS {platform.mac_ver()[0] or 'of unknown version'}")
-    return Check("system", "ok", f"{platform.system()}: {NEEDS_MAC}; reading works here")
+    return Check("system", "ok", platform.system())

@@ -1,4 +1,4 @@
-"""One line of what the doctor says."""
+"""A check of the doctor: the finding, and the advice that goes with it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-State: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
-"""A problem keeps recordings from working here; skipped is what could not be checked, which is never ok."""
+CheckState: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
+"""A problem prevents recording; a skipped check could not be made, which is never ok."""
 
 SELECT_XCODE = "Install Xcode and select it:\nsudo xcode-select --switch /Applications/Xcode.app"
 
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at, what was found, and what to do.
+    """The name of the check, its state, the finding, and the advice.
 
     ``advice`` is a sentence; each further line of it is a command, ready to paste.
     """
 
     name: str
-    state: State
-    found: str
+    state: CheckState
+    finding: str
     advice: str = ""
 
+    def to_json(self) -> dict[str, str]:
+        """Return the check with the keys of ``tracekit-doctor/1``."""
+        return {"name": self.name, "state": self.state, "found": self.finding, "advice": self.advice}
 
-def skip(names: Sequence[str], why: str) -> tuple[Check, ...]:
-    """Return checks that were not made, and why."""
-    return tuple(Check(name, "skipped", why) for name in names)
+
+def skip(names: Sequence[str], reason: str) -> tuple[Check, ...]:
+    """Return checks that were not made, with the reason."""
+    return tuple(Check(name, "skipped", reason) for name in names)

@@ -1,4 +1,4 @@
-"""What may hinder a recording on this Mac besides Xcode: other recorders, disk space, rights."""
+"""Checks of this Mac besides Xcode: other recorders, disk space, permissions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from tracekit.record.doctor.check import Check
 from tracekit.xctrace.tool import run_command
 
-MACHINE = (
+MACHINE_CHECKS = (
     "other recorders",
     "sandbox",
     "debugging",
@@ -32,27 +32,27 @@ def _free_bytes(folder: str) -> int:
 
 
 def _is_sandboxed() -> bool | None:
-    """Ask the kernel whether a sandbox holds this process, None where it does not say.
+    """Return True if this process runs in a sandbox, None if the kernel does not report it.
 
-    ``sandbox_check(pid, NULL, 0)`` is what WebKit and Chromium (``Seatbelt::IsSandboxed``) ask.
+    WebKit and Chromium (``Seatbelt::IsSandboxed``) call ``sandbox_check(pid, NULL, 0)``, too.
     """
     try:
-        answer = ctypes.CDLL(_SYSTEM_LIBRARY).sandbox_check(os.getpid(), None, 0)
+        result = ctypes.CDLL(_SYSTEM_LIBRARY).sandbox_check(os.getpid(), None, 0)
     except (OSError, AttributeError):
         return None
-    return {0: False, 1: True}.get(answer)
+    return {0: False, 1: True}.get(result)
 
 
 @dataclass(frozen=True)
 class MachineProbe:
-    """What is asked of the machine without running a command."""
+    """Properties of the machine that need no command; tests replace them."""
 
     free_bytes: Callable[[str], int] = _free_bytes
     is_sandboxed: Callable[[], bool | None] = _is_sandboxed
 
 
 def check_machine(machine: MachineProbe) -> tuple[Check, ...]:
-    """Look for whatever is known to stop a recording."""
+    """Check everything on this Mac that is known to prevent a recording."""
     return (
         _other_recorders(),
         _sandbox(machine),
@@ -66,42 +66,44 @@ def check_machine(machine: MachineProbe) -> tuple[Check, ...]:
 def _other_recorders() -> Check:
     answer = run_command(["ps", "-axww", "-o", "pid=,comm="])
     if not answer.ok:
-        return Check("other recorders", "skipped", answer.gist)
+        return Check("other recorders", "skipped", answer.last_lines)
     rows = [line.strip().partition(" ") for line in answer.output.splitlines()]
     names = [(PurePosixPath(path.strip()).name, pid) for pid, _, path in rows]
     running = [f"{name} (pid {pid})" for name, pid in names if name in _RECORDERS]
     if not running:
         return Check("other recorders", "ok", "none")
-    advice = "Only one can record this Mac at a time: end what it records, or wait for it."
+    advice = "Only one at a time can record this Mac: end the other recording, or wait for it."
     return Check("other recorders", "warning", ", ".join(running), advice)
 
 
 def _sandbox(machine: MachineProbe) -> Check:
-    inside = machine.is_sandboxed()
-    if inside is None:
-        return Check("sandbox", "skipped", "macOS does not say whether a sandbox holds this shell")
-    if not inside:
+    sandboxed = machine.is_sandboxed()
+    if sandboxed is None:
+        return Check("sandbox", "skipped", "unknown: macOS gives no answer")
+    if not sandboxed:
         return Check("sandbox", "ok", "none")
-    advice = "It may forbid to record, and the trace is then saved without rows: use a Terminal of your own."
-    return Check("sandbox", "warning", "this shell runs in one (an editor's, an agent's or a CI's)", advice)
+    advice = "A sandbox may forbid recording: the trace is saved without rows. Use a Terminal of your own."
+    return Check(
+        "sandbox", "warning", "this shell runs in a sandbox (of an editor, an agent or a CI)", advice
+    )
 
 
 def _debugging() -> Check:
     answer = run_command(["DevToolsSecurity", "-status"])
-    said = answer.output + answer.error
+    status = answer.output + answer.error
     # "Developer mode is currently enabled." or "… disabled.", as public scripts look for it.
-    if "currently enabled" in said:
+    if "currently enabled" in status:
         return Check("debugging", "ok", "allowed without a password")
-    if "currently disabled" in said:
-        advice = "Where nobody can type it, as on a CI, allow it once:\nsudo DevToolsSecurity -enable"
+    if "currently disabled" in status:
+        advice = "On a machine without a user, such as a CI, allow it once:\nsudo DevToolsSecurity -enable"
         return Check("debugging", "warning", "macOS asks for a password before it attaches to an app", advice)
-    return Check("debugging", "skipped", "DevToolsSecurity does not tell whether it is allowed")
+    return Check("debugging", "skipped", "unknown: DevToolsSecurity gives no answer")
 
 
 def _output_folder() -> Check:
     if os.access(".", os.W_OK):
         return Check("output folder", "ok", "the current folder can be written to")
-    advice = "Go to another folder, or name the output with its folder."
+    advice = "Change to another folder, or name the output with its folder."
     return Check("output folder", "warning", "the current folder cannot be written to", advice)
 
 
@@ -109,9 +111,11 @@ def _space(machine: MachineProbe, name: str, folder: Callable[[], str | Path]) -
     try:
         free = machine.free_bytes(str(folder()))
     except OSError as error:
-        return Check(name, "skipped", f"the disk does not tell: {error.strerror or error}")
-    found = f"{free / 1e9:.1f} GB free"
+        return Check(name, "skipped", f"unknown: {error.strerror or error}")
+    finding = f"{free / 1e9:.1f} GB free"
     if free >= _LOW_BYTES:
-        return Check(name, "ok", found)
-    advice = "Free some: a recording takes up to several GB, and lies in the temporary folder first."
-    return Check(name, "problem" if free < _FULL_BYTES else "warning", found, advice)
+        return Check(name, "ok", finding)
+    advice = (
+        "Free some space: a recording takes up to several GB, and is written to the temporary folder first."
+    )
+    return Check(name, "problem" if free < _FULL_BYTES else "warning", finding, advice)

@@ -1,4 +1,4 @@
-"""Which Xcode is selected: ``xcode-select``, and ``DEVELOPER_DIR``, which wins over it."""
+"""Checks of the selected Xcode: ``xcode-select``, and ``DEVELOPER_DIR``, which overrides it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 from tracekit.record.doctor.check import SELECT_XCODE, Check
 from tracekit.xctrace.tool import CommandResult, run_command
 
-SELECTION = ("xcode-select", "DEVELOPER_DIR")
+SELECTION_CHECKS = ("xcode-select", "DEVELOPER_DIR")
 _NONE = "no Xcode is selected"
 _CONTENTS = Path("Contents/Developer")
 _CHOOSE = "Unset it, or name an Xcode:\nunset DEVELOPER_DIR\nexport DEVELOPER_DIR=/Applications/Xcode.app"
 
 
 def check_selection() -> tuple[Check, ...]:
-    """Look at both."""
+    """Check both selections."""
     override = os.environ.get("DEVELOPER_DIR", "")
-    # xcode-select heeds DEVELOPER_DIR too (man xcode-select): without it, it tells what other shells get.
+    # xcode-select obeys DEVELOPER_DIR, too (man xcode-select): without it, it prints what other shells get.
     answer = run_command(["/usr/bin/env", "-u", "DEVELOPER_DIR", "xcode-select", "-p"])
     return (
         _selected(answer),
@@ -26,38 +26,38 @@ def check_selection() -> tuple[Check, ...]:
 
 
 def is_any_selected(checks: tuple[Check, ...]) -> bool:
-    """Return whether xcrun may be asked: where nothing is selected, macOS opens a dialog to install tools."""
-    return bool(os.environ.get("DEVELOPER_DIR")) or not checks[0].found.startswith(_NONE)
+    """Return True if xcrun may run: where nothing is selected, macOS opens a dialog to install tools."""
+    return bool(os.environ.get("DEVELOPER_DIR")) or not checks[0].finding.startswith(_NONE)
 
 
 def _selected(answer: CommandResult) -> Check:
-    name = SELECTION[0]
+    name = SELECTION_CHECKS[0]
     folder = answer.output.strip()
     if answer.code is None:
-        return Check(name, "skipped", answer.gist)
+        return Check(name, "skipped", answer.last_lines)
     if not answer.ok or not folder:
-        return Check(name, "problem", f"{_NONE}: {answer.gist}", SELECT_XCODE)
+        return Check(name, "problem", f"{_NONE}: {answer.last_lines}", SELECT_XCODE)
     if Path(folder).name == "CommandLineTools":
         return Check(name, "problem", "the Command Line Tools, which have no xctrace", SELECT_XCODE)
     return Check(name, "ok", folder)
 
 
 def _override(value: str, selected: str) -> Check:
-    name = SELECTION[1]
+    name = SELECTION_CHECKS[1]
     if not value:
         return Check(name, "ok", "not set")
     folder = _developer_folder(value)
     if not folder.is_dir():
-        return Check(name, "problem", f"leads nowhere: {value}", _CHOOSE)
+        return Check(name, "problem", f"does not exist: {value}", _CHOOSE)
     if not (folder / "usr/bin/xctrace").exists():
-        return Check(name, "problem", f"holds no xctrace: {value}", _CHOOSE)
+        return Check(name, "problem", f"has no xctrace: {value}", _CHOOSE)
     if selected and folder.resolve() != _developer_folder(selected).resolve():
-        advice = "Where that is not meant:\nunset DEVELOPER_DIR"
-        return Check(name, "warning", f"{value} is used, not what xcode-select says", advice)
+        advice = "If that is not intended:\nunset DEVELOPER_DIR"
+        return Check(name, "warning", f"{value} overrides the Xcode of xcode-select", advice)
     return Check(name, "ok", value)
 
 
 def _developer_folder(path: str) -> Path:
-    """Return what is meant: the tools take an Xcode.app as well (man xcode-select)."""
+    """Return the developer folder of a path, which may be an Xcode.app (man xcode-select)."""
     inside = Path(path) / _CONTENTS
     return inside if inside.is_dir() else Path(path)

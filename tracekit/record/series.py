@@ -1,0 +1,91 @@
+"""Several recordings, one after the other, each with its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import IO
+
+from tracekit.errors import UsageError
+from tracekit.record.journal import write_journal
+from tracekit.record.recorder import RecordingListener
+from tracekit.record.request import PlannedRecording
+from tracekit.record.session import RecordingAttempt, record
+from tracekit.record.signals import StopRequests, signals_request_stop
+from tracekit.xctrace.host import Host
+from tracekit.xctrace.tool import Xctrace
+from tracekit.xctrace.version import Version
+
+
+class RecordingSeries:
+    """The recordings of one request.
+
+    Iterate over them and call ``record`` for each. A stop request ends the current recording; a signal ends
+    the series as well, after the current recording is saved.
+    """
+
+    def __init__(
+        self,
+        planned: Sequence[PlannedRecording],
+        tool: Xctrace,
+        version: Version,
+        tracekit_version: str,
+        host: Host,
+        *,
+        force: bool = False,
+    ) -> None:
+        self._planned = planned
+        self._tool, self._version, self._tracekit_version = tool, version, tracekit_version
+        self._host, self._force = host, force
+        self._requests = StopRequests()
+        self.skipped = 0
+        """The number of recordings that were not begun because of a signal."""
+
+    def __iter__(self) -> Iterator[PlannedRecording]:
+        for number, planned in enumerate(self._planned, 1):
+            if number > 1:
+                self._requests = StopRequests()
+            yield planned
+            if self.signal:
+                self.skipped = len(self._planned) - number
+                return
+
+    @property
+    def signal(self) -> int:
+        """The signal that stopped the current recording; 0 if none did."""
+        return self._requests.signal
+
+    def request_stop(self) -> None:
+        """Request to stop the current recording; may be called from any thread."""
+        self._requests.request()
+
+    def record(
+        self,
+        planned: PlannedRecording,
+        listener: RecordingListener,
+        *,
+        stdin: IO[bytes] | None = None,
+        forward_output: Callable[[bytes], None] | None = None,
+    ) -> RecordingAttempt:
+        """Record and write the journal; raise what ``session.record`` raises.
+
+        A journal that cannot be written does not fail the recording.
+        """
+        with signals_request_stop(self._requests):
+            attempt = record(
+                self._tool,
+                planned.settings,
+                planned.final,
+                self._requests,
+                listener,
+                force=self._force,
+                host=self._host,
+                stdin=stdin,
+                forward_output=forward_output,
+            )
+            if attempt.bundle.exists():
+                try:
+                    write_journal(attempt, self._tool, self._version, self._tracekit_version)
+                except UsageError as error:
+                    return replace(attempt, journal_problem=str(error))
+        return attempt
