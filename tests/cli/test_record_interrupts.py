@@ -33,7 +33,7 @@ class Ended:
         return sorted(path.name for path in self.folder.iterdir())
 
     def nothing_is_left(self) -> bool:
-        return self.xctrace.running() == [] and list((self.xctrace.folder / "tmp").iterdir()) == []
+        return self.xctrace.running() == [] and self.xctrace.temporary_files() == []
 
 
 def start(

@@ -1,4 +1,4 @@
-"""Running the stand-in for xctrace from outside, for the tests of its own contract."""
+"""Run the fake xctrace from outside, for the tests of its contract."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ WORK = (sys.executable, "-c", "import time; time.sleep(60)")
 
 
 class Mac:
-    """A stand-in, and a folder to run it in."""
+    """A fake xctrace, and a folder to run it in."""
 
     def __init__(self, folder: Path) -> None:
-        self.here = folder / "here"
-        self.here.mkdir()
-        self.stand_in = install(folder / "mac", start_seconds=0, save_seconds=0)
+        self.work = folder / "work"
+        self.work.mkdir()
+        self.fake = install(folder / "mac", start_seconds=0, save_seconds=0)
 
     def run(self, *arguments: str, program: str = "xctrace", **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [self.stand_in.folder / program, *arguments],
-            cwd=self.here,
-            env=self.stand_in.environment(**more),
+            [self.fake.folder / program, *arguments],
+            cwd=self.work,
+            env=self.fake.environment(**more),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -53,19 +53,19 @@ class Mac:
         )
 
     def start(self, *arguments: str, **settings: object) -> subprocess.Popen[str]:
-        self.stand_in.configure(**settings)
+        self.fake.configure(**settings)
         return subprocess.Popen(
-            [self.stand_in.folder / "xctrace", *arguments],
-            cwd=self.here,
-            env=self.stand_in.environment(),
+            [self.fake.folder / "xctrace", *arguments],
+            cwd=self.work,
+            env=self.fake.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
 
     def error(self, *arguments: str, program: str = "xctrace", **settings: object) -> tuple[int, str]:
-        """Return exit code and first line of what is refused, which says nothing on stdout."""
-        self.stand_in.configure(**settings)
+        """Return the exit code and first line of a refused call, which prints nothing to stdout."""
+        self.fake.configure(**settings)
         done = self.run(*arguments, program=program)
         assert not done.stdout
         return done.returncode, done.stderr.splitlines()[0]
@@ -76,14 +76,14 @@ class Mac:
         return done.stdout
 
     def finished(self, trace: str = "a.trace") -> bool:
-        return (self.here / trace / "form.template").exists()
+        return (self.work / trace / "form.template").exists()
 
 
 @pytest.fixture
 def mac(tmp_path: Path) -> Iterator[Mac]:
-    one = Mac(tmp_path)
-    yield one
-    left = one.stand_in.running()
+    mac = Mac(tmp_path)
+    yield mac
+    left = mac.fake.running()
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert not left
@@ -97,11 +97,11 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def ended(child: subprocess.Popen[str]) -> tuple[int, str]:
-    said, _ = child.communicate(timeout=10)
-    return child.returncode, said
+    output, _ = child.communicate(timeout=10)
+    return child.returncode, output
 
 
-def saying(child: subprocess.Popen[str], text: str) -> None:
+def wait_for_line(child: subprocess.Popen[str], text: str) -> None:
     """Read up to a line that begins with the text."""
     assert child.stdout
     while not child.stdout.readline().startswith(text):

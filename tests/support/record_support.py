@@ -1,4 +1,4 @@
-"""A Mac of one test, with a strict stand-in for xctrace."""
+"""A Mac for one test, with a strict fake xctrace."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Result:
 
 
 class Mac:
-    """A Mac of one test: a folder to work in, and xctrace as it is told to behave."""
+    """A Mac for one test: a folder to work in, and a fake xctrace."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
@@ -50,16 +50,16 @@ class Mac:
         result = CliRunner().invoke(main, ["record", *arguments])
         assert not isinstance(result.exception, Exception), result.exception
         assert self.xctrace.running() == []
-        assert list((self.xctrace.folder / "tmp").iterdir()) == []
+        assert self.xctrace.temporary_files() == []
         return Result(result.exit_code, result.stdout, result.stderr)
 
     def journal(self, name: str = "x") -> dict[str, object]:
-        found = json.loads((self.folder / f"{name}.recording.json").read_text())
-        assert isinstance(found, dict)
-        return found
+        journal = json.loads((self.folder / f"{name}.recording.json").read_text())
+        assert isinstance(journal, dict)
+        return journal
 
     def commands(self) -> list[list[str]]:
-        """What xctrace was asked to record so far."""
+        """Return the `xctrace record` commands so far."""
         return [call for call in self.xctrace.calls("xctrace") if call[1:2] == ["record"]]
 
     def files(self) -> list[str]:
@@ -78,7 +78,7 @@ def program(mac: Mac, text: str) -> Path:
 
 
 def forgetful(mac: Mac, setting: str = "") -> Path:
-    """An xctrace that does not find the process at the first time, or never under one setting."""
+    """Return an xctrace that fails to find the process once, or always under one setting."""
     path = mac.xctrace.folder / "forgetful"
     condition = (
         f'case "$*" in *TRACEKIT_COMPUTE_UNITS={setting}\\ *) true;; *) false;; esac'

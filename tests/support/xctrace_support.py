@@ -1,10 +1,10 @@
-"""What tests use to run tracekit on a machine that seems to have Xcode.
+"""Set up a fake xctrace, so that tests run tracekit on a machine that seems to have Xcode.
 
-    stand_in = install(tmp_path / "mac", devices=[…])
-    subprocess.run([sys.executable, "-m", "tracekit", "record", …], env=stand_in.environment())
-    assert stand_in.calls("xctrace") == [["xctrace", "record", …]]
+    fake = install(tmp_path / "mac", devices=[…])
+    subprocess.run([sys.executable, "-m", "tracekit", "record", …], env=fake.environment())
+    assert fake.calls("xctrace") == [["xctrace", "record", …]]
 
-What each setting means stands in `fake_xctrace/README.md`.
+`fake_xctrace/README.md` documents the settings.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PROGRAMS = ("xctrace", "xcrun", "xcode-select", "ps", "mdfind")
 
 @dataclass(frozen=True)
 class FakeXctrace:
-    """Executables in a folder, and what they were told and did."""
+    """Fake executables in a folder, with their settings and the log of their calls."""
 
     folder: Path
 
     def configure(self, **settings: object) -> None:
-        """Change settings; a program that runs already keeps those that it started with."""
+        """Change settings; a running program keeps those that it started with."""
         write_settings(self.folder, {**read_settings(self.folder), **settings})
 
     def calls(self, program: str | None = None) -> list[list[str]]:
@@ -41,24 +41,33 @@ class FakeXctrace:
         return _lines(self.folder / "calls.jsonl")
 
     def running(self) -> list[int]:
-        """Return the pids of stand-in processes and of the targets they launched that still run."""
-        known = _lines(self.folder / "calls.jsonl") + _lines(self.folder / "targets.jsonl")
-        alive = {one["pid"] for one in known if one["born"] and birth(one["pid"]) == one["born"]}
+        """Return the pids of fake programs, and of the targets they launched, that still run."""
+        processes = _lines(self.folder / "calls.jsonl") + _lines(self.folder / "targets.jsonl")
+        # A pid may be in use again: the same process has the same time of birth.
+        alive = {
+            process["pid"]
+            for process in processes
+            if process["born"] and birth(process["pid"]) == process["born"]
+        }
         return sorted(alive)
 
+    def temporary_files(self) -> list[str]:
+        """Return the names in the folder of temporary files, without the lock files, which stay."""
+        return [path.name for path in (self.folder / "tmp").iterdir() if path.suffix != ".lock"]
+
     def environment(self, **extra: str) -> dict[str, str]:
-        """Return an environment in which nothing but the stand-in is in PATH."""
-        own = {
+        """Return an environment with nothing but the fake programs in PATH."""
+        variables = {
             "PATH": str(self.folder),
             "TMPDIR": str(self.folder / "tmp"),
             "HOME": str(self.folder / "home"),
         }
         inherited = {name: value for name, value in os.environ.items() if name != "DEVELOPER_DIR"}
-        return {**inherited, **own, **extra}
+        return {**inherited, **variables, **extra}
 
 
 def install(folder: Path, **settings: object) -> FakeXctrace:
-    """Write the executables into a folder, which is made if need be."""
+    """Write the executables into a folder, which is created if it does not exist."""
     for name in ("tmp", "home"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for name in PROGRAMS:
@@ -68,9 +77,9 @@ def install(folder: Path, **settings: object) -> FakeXctrace:
             "utf-8",
         )
         program.chmod(0o755)
-    stand_in = FakeXctrace(folder)
-    stand_in.configure(**settings)
-    return stand_in
+    fake = FakeXctrace(folder)
+    fake.configure(**settings)
+    return fake
 
 
 _TESTS = str(Path(__file__).resolve().parents[1])

@@ -15,26 +15,26 @@ __all__ = ["mac"]
 
 
 def test_version_is_printed_as_xctrace_does(mac: Mac) -> None:
-    mac.stand_in.configure(version="16.0", build="17E202")
+    mac.fake.configure(version="16.0", build="17E202")
     assert mac.run("version").stdout == "xctrace version 16.0 (17E202)\n"
 
 
 def test_xcrun_runs_and_finds_xctrace_and_both_are_logged(mac: Mac) -> None:
     assert mac.run("xctrace", "version", program="xcrun").stdout == "xctrace version 26.0 (17C529)\n"
-    assert mac.run("--find", "xctrace", program="xcrun").stdout == f"{mac.stand_in.folder}/xctrace\n"
-    assert mac.stand_in.calls() == [
+    assert mac.run("--find", "xctrace", program="xcrun").stdout == f"{mac.fake.folder}/xctrace\n"
+    assert mac.fake.calls() == [
         ["xcrun", "xctrace", "version"],
         ["xctrace", "version"],
         ["xcrun", "--find", "xctrace"],
     ]
-    assert mac.stand_in.calls("xctrace") == [["xctrace", "version"]]
+    assert mac.fake.calls("xctrace") == [["xctrace", "version"]]
 
 
 def test_calls_say_where_and_with_which_xcode(mac: Mac) -> None:
     mac.run("version", DEVELOPER_DIR="/Applications/Other.app/Contents/Developer")
-    (call,) = mac.stand_in.log()
+    (call,) = mac.fake.log()
     assert (call["cwd"], call["DEVELOPER_DIR"]) == (
-        str(mac.here.resolve()),
+        str(mac.work.resolve()),
         "/Applications/Other.app/Contents/Developer",
     )
 
@@ -52,7 +52,7 @@ def test_without_xcode_each_tool_says_so_in_its_own_words(mac: Mac) -> None:
 
 
 def test_developer_dir_goes_before_the_selection(mac: Mac) -> None:
-    mac.stand_in.configure(xcode="command-line-tools")
+    mac.fake.configure(xcode="command-line-tools")
     chosen = {"DEVELOPER_DIR": "/Applications/Xcode.app/Contents/Developer"}
     assert mac.run("-p", program="xcode-select", **chosen).stdout == f"{chosen['DEVELOPER_DIR']}\n"
     assert mac.run("xctrace", "version", program="xcrun", **chosen).returncode == 0
@@ -60,7 +60,7 @@ def test_developer_dir_goes_before_the_selection(mac: Mac) -> None:
 
 
 def test_devices_are_listed_in_sections_with_the_host_among_them(mac: Mac) -> None:
-    mac.stand_in.configure(devices=[HOST, PHONE], offline=[{**PHONE, "name": "iPhone (2)"}])
+    mac.fake.configure(devices=[HOST, PHONE], offline=[{**PHONE, "name": "iPhone (2)"}])
     assert mac.run("list", "devices").stdout == (
         "== Devices ==\n"
         "Test Mac (D283C622-DE11-5668-8E1F-E6234E85E6C8)\n"
@@ -75,7 +75,7 @@ def test_devices_are_listed_in_sections_with_the_host_among_them(mac: Mac) -> No
 
 
 def test_devicectl_wakes_a_phone(mac: Mac) -> None:
-    mac.stand_in.configure(offline=[PHONE])
+    mac.fake.configure(offline=[PHONE])
     assert mac.error(*SHORT, "--all-processes", "--device", PHONE["udid"])[1].startswith(
         "No devices found matching"
     )
@@ -90,7 +90,7 @@ def test_devicectl_wakes_a_phone(mac: Mac) -> None:
     [("17C529", "Core ML", "Core AI"), ("17F42", "Tailspin", "Core AI"), ("27A266a", "Core AI", "Core ML")],
 )
 def test_templates_follow_the_build(mac: Mac, build: str, only_here: str, not_here: str) -> None:
-    mac.stand_in.configure(build=build, user_templates=["Mine"])
+    mac.fake.configure(build=build, user_templates=["Mine"])
     lines = mac.run("list", "templates").stdout.splitlines()
     assert lines[0] == "== Standard Templates ==" and lines[-3:] == ["", "== User Templates ==", "Mine"]
     assert len(lines) == 1 + 25 + 3
@@ -103,7 +103,7 @@ def test_instruments_are_listed_plainly(mac: Mac) -> None:
 
 
 def test_ps_and_mdfind_answer_exactly_one_question_each(mac: Mac) -> None:
-    mac.stand_in.configure(apps={"com.example.app": "/Applications/SampleApp.app"})
+    mac.fake.configure(apps={"com.example.app": "/Applications/SampleApp.app"})
     found = mac.run("-axww", "-o", "pid=,comm=", program="ps").stdout
     assert found == " 4215 /Applications/SampleApp.app/Contents/MacOS/SampleApp\n"
     assert mac.run("aux", program="ps").returncode == 1
@@ -116,9 +116,9 @@ def test_ps_and_mdfind_answer_exactly_one_question_each(mac: Mac) -> None:
 
 def test_unknown_settings_are_refused(mac: Mac) -> None:
     with pytest.raises(TypeError, match="no setting 'hangs'"):
-        mac.stand_in.configure(hangs="start")
+        mac.fake.configure(hangs="start")
     with pytest.raises(ValueError, match="'hang' is one of"):
-        mac.stand_in.configure(hang="stop")
+        mac.fake.configure(hang="stop")
 
 
 # Options --------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_unknown_settings_are_refused(mac: Mac) -> None:
 )  # fmt: skip
 def test_a_wrong_command_line_is_refused(mac: Mac, arguments: tuple[str, ...], message: str) -> None:
     assert mac.error(*arguments) == (1, message)
-    assert not list(mac.here.iterdir())
+    assert not list(mac.work.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_wrong_command_line_is_refused(mac: Mac, arguments: tuple[str, ...], m
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_refused(mac: Mac, more: tuple[str, ...], code: int, message: str) -> None:
-    mac.stand_in.configure(
+    mac.fake.configure(
         templates=["Twice", "Time Profiler"],
         user_templates=["Twice"],
         devices=[HOST, {"name": "Twin", "os": "1", "udid": "A"}, {"name": "Twin", "os": "2", "udid": "B"}],
@@ -189,7 +189,7 @@ def test_what_is_not_there_is_refused(mac: Mac, more: tuple[str, ...], code: int
         ],
     )
     assert mac.error("record", *more) == (code, message)
-    assert not list(mac.here.iterdir())
+    assert not list(mac.work.iterdir())
 
 
 def test_a_device_that_is_unknown_gets_the_list_of_those_that_are_there(mac: Mac) -> None:
@@ -199,11 +199,11 @@ def test_a_device_that_is_unknown_gets_the_list_of_those_that_are_there(mac: Mac
 
 
 def test_recording_options_need_xcode_27_and_the_whole_set_of_keys(mac: Mac) -> None:
-    mac.stand_in.configure(build="27A266a")
+    mac.fake.configure(build="27A266a")
     shown = mac.run("record", "--template", "CPU Profiler", "--show-recording-options").stdout
     assert '"recordKernelCallstacks": false' in shown and '"hangsThreshold": 250' in shown
-    assert not list(mac.here.iterdir())
-    options = mac.here / "options.json"
+    assert not list(mac.work.iterdir())
+    options = mac.work / "options.json"
     arguments = (
         "record",
         "--template",
@@ -231,25 +231,25 @@ def test_run_name_came_with_xcode_26(mac: Mac) -> None:
         == "Unrecognized argument: --run-name"
     )
     assert "--run-name" not in mac.run("help", "record").stdout
-    mac.stand_in.configure(build="17A400")
+    mac.fake.configure(build="17A400")
     assert "--run-name <name>" in mac.run("help", "record").stdout
     assert mac.run(*SHORT, "--run-name", "x", "--all-processes").returncode == 0
 
 
 def test_a_simulators_app_is_found_together_with_the_device(mac: Mac) -> None:
     app = {"pid": 99, "path": "/Sim/MyApp.app/MyApp", "display": "My App", "device": SIMULATOR}
-    mac.stand_in.configure(processes=[app])
+    mac.fake.configure(processes=[app])
     on = ("--device", SIMULATOR)
     assert mac.run(*SHORT, "--attach", "99").returncode == 21
     assert mac.run(*SHORT, "--attach", "99", *on).returncode == 0
     assert mac.run(*SHORT, "--attach", "MyApp", *on).returncode == 0
-    mac.stand_in.configure(build="17F42")
+    mac.fake.configure(build="17F42")
     assert mac.run(*SHORT, "--attach", "MyApp", *on).returncode == 19
     assert mac.run(*SHORT, "--attach", "My App", *on).returncode == 0
 
 
 def test_starting_is_quick_because_little_is_imported(mac: Mac) -> None:
-    script = (mac.stand_in.folder / "xctrace").read_text().replace("sys.exit(main", "print(main")
+    script = (mac.fake.folder / "xctrace").read_text().replace("sys.exit(main", "print(main")
     program = f"{script}\nprint(sorted(sys.modules.keys() & {{'lxml', 'subprocess', 'dataclasses', 'json'}}))"
     done = subprocess.run(
         [sys.executable, "-I", "-c", program, "version"], capture_output=True, text=True, check=True

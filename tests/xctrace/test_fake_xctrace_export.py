@@ -49,7 +49,7 @@ def recorded(mac: Mac, tmp_path: Path) -> Mac:
     folder.mkdir()
     for name, content in EXPORTS.items():
         (folder / name).write_text(content)
-    mac.stand_in.configure(recording=str(folder))
+    mac.fake.configure(recording=str(folder))
     mac.run(*ATTACH)
     return mac
 
@@ -89,7 +89,7 @@ def test_several_tables_have_one_numbering_and_each_schema_once(recorded: Mac) -
 
 
 def test_a_schema_may_be_repeated_after_another(recorded: Mac) -> None:
-    recorded.stand_in.configure(export={"schemas": "changed"})
+    recorded.fake.configure(export={"schemas": "changed"})
     answer = etree.fromstring(recorded.export("//table[1] | //table[2] | //table[3]").encode())
     assert answer.xpath("node/schema/@name") == ["a", "b", "a"]
     answer = etree.fromstring(recorded.export("//table[1] | //table[3]").encode())
@@ -136,7 +136,7 @@ def test_an_export_may_go_to_a_file(recorded: Mac) -> None:
 
 
 def test_a_positional_trace_came_with_xcode_27(recorded: Mac) -> None:
-    recorded.stand_in.configure(build="27A266a")
+    recorded.fake.configure(build="27A266a")
     assert recorded.run("export", "a.trace", "--toc").stdout == TOC
 
 
@@ -161,7 +161,7 @@ def test_an_appended_run_is_read_natively_too(mac: Mac) -> None:
     mac.run(*ATTACH)
     append = ("record", "--append-run", "--output", "a.trace", "--all-processes", "--time-limit", "10ms")
     assert mac.run(*append).stdout.startswith("Starting recording with the Time Profiler template. Targeting")
-    source = open_source(mac.here / "a.trace", via="native")
+    source = open_source(mac.work / "a.trace", via="native")
     assert [one.info.run for one in source.toc()] == [1, 2]
     first, second = (next(source.tables("time-profile", run)) for run in (1, 2))
     assert len(first) == len(second) == 289
@@ -170,7 +170,7 @@ def test_an_appended_run_is_read_natively_too(mac: Mac) -> None:
 
 
 def test_a_crash_cuts_the_document_and_says_nothing(recorded: Mac) -> None:
-    recorded.stand_in.configure(export={"crash": {"schema": "b", "after_bytes": 100}})
+    recorded.fake.configure(export={"crash": {"schema": "b", "after_bytes": 100}})
     done = recorded.run("export", "--input", "a.trace", "--xpath", "//table[2] | //table[4]")
     assert (done.returncode, len(done.stdout), done.stderr) == (-signal.SIGTRAP, 100, "")
     assert recorded.run("export", "--input", "a.trace", "--xpath", "//table[1]").returncode == 0
@@ -178,7 +178,7 @@ def test_a_crash_cuts_the_document_and_says_nothing(recorded: Mac) -> None:
 
 
 def test_an_export_may_say_nothing_or_fail(recorded: Mac) -> None:
-    recorded.stand_in.configure(export={"says_nothing": True})
+    recorded.fake.configure(export={"says_nothing": True})
     done = recorded.run("export", "--input", "a.trace", "--toc")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert recorded.error("export", "--input", "a.trace", "--toc", export={"fails": "Broken"}) == (

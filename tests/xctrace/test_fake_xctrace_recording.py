@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from fake_xctrace_support import ATTACH, HOST, LONG, PHONE, SHORT, WORK, Mac, ended, mac, saying, until
+from fake_xctrace_support import ATTACH, HOST, LONG, PHONE, SHORT, WORK, Mac, ended, mac, until, wait_for_line
 
 __all__ = ["mac"]
 
@@ -27,7 +27,7 @@ def test_a_recording_speaks_and_saves(mac: Mac) -> None:
         "Recording completed. Saving output file...\n"
         "Output file saved as: a.trace\n"
     )
-    assert mac.finished() and not list(mac.here.rglob("Attachments"))
+    assert mac.finished() and not list(mac.work.rglob("Attachments"))
 
 
 def test_instruments_alone_make_a_blank_template(mac: Mac) -> None:
@@ -45,23 +45,23 @@ def test_an_existing_trace_is_not_overwritten(mac: Mac) -> None:
 
 
 def test_a_directory_gets_a_unique_name(mac: Mac) -> None:
-    (mac.here / "out").mkdir()
+    (mac.work / "out").mkdir()
     for _ in range(2):
         said = mac.run(*SHORT, "--attach", "SampleApp", "--output", "out").stdout
         assert re.search(
             r"saved as: out/Attach_SampleApp_\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d_[0-9A-F]{8}\.trace\n", said
         )
-    assert len(list((mac.here / "out").iterdir())) == 2
+    assert len(list((mac.work / "out").iterdir())) == 2
 
 
 def test_a_silent_recorder_records(mac: Mac) -> None:
-    mac.stand_in.configure(prints=False)
+    mac.fake.configure(prints=False)
     done = mac.run(*ATTACH)
     assert (done.returncode, done.stdout + done.stderr, mac.finished()) == (0, "", True)
 
 
 def test_run_issues_are_told_and_the_trace_is_saved(mac: Mac) -> None:
-    mac.stand_in.configure(run_issues=["Failed to stop recording session: Failed stoping ktrace session."])
+    mac.fake.configure(run_issues=["Failed to stop recording session: Failed stoping ktrace session."])
     done = mac.run(*ATTACH)
     assert done.returncode == 54 and mac.finished()
     assert done.stdout.splitlines()[-5:] == [
@@ -74,7 +74,7 @@ def test_run_issues_are_told_and_the_trace_is_saved(mac: Mac) -> None:
 
 
 def test_a_forced_exit_code_comes_with_a_saved_trace(mac: Mac) -> None:
-    mac.stand_in.configure(exit_code=3)
+    mac.fake.configure(exit_code=3)
     assert (mac.run(*ATTACH).returncode, mac.finished()) == (3, True)
 
 
@@ -90,12 +90,12 @@ def test_a_recording_that_cannot_begin_leaves_nothing(
     mac: Mac, settings: dict[str, object], code: int, message: str
 ) -> None:
     assert mac.error(*ATTACH, **settings) == (code, message)
-    assert not list(mac.here.iterdir())
+    assert not list(mac.work.iterdir())
 
 
 def test_two_recorders_collide(mac: Mac) -> None:
     first = mac.start(*LONG)
-    saying(first, "Ctrl-C")
+    wait_for_line(first, "Ctrl-C")
     assert mac.error(*SHORT, "--all-processes") == (
         2,
         "_lockKPerf: could not lock kperf. Likely another session just started.",
@@ -105,7 +105,7 @@ def test_two_recorders_collide(mac: Mac) -> None:
 
 
 def test_a_sandboxed_recording_has_no_rows(mac: Mac) -> None:
-    mac.stand_in.configure(sandbox=True)
+    mac.fake.configure(sandbox=True)
     done = mac.run(*ATTACH)
     assert "* [Error] Failed to start the recording: Could not set the recording priority." in done.stdout
     assert mac.finished()
@@ -128,7 +128,7 @@ def test_a_phone_may_not_be_ready(mac: Mac, state: str, target: tuple[str, ...],
 
 
 def test_a_phone_may_go_in_the_middle(mac: Mac) -> None:
-    mac.stand_in.configure(devices=[HOST, PHONE], device="disconnects")
+    mac.fake.configure(devices=[HOST, PHONE], device="disconnects")
     done = mac.run(
         *SHORT, "--device", PHONE["udid"], "--output", "a.trace", "--launch", "--", "com.example.app"
     )
@@ -137,11 +137,11 @@ def test_a_phone_may_go_in_the_middle(mac: Mac) -> None:
 
 
 def test_a_full_disk_leaves_a_part(mac: Mac) -> None:
-    mac.stand_in.configure(disk="full")
+    mac.fake.configure(disk="full")
     done = mac.run(*ATTACH)
     assert (done.returncode, done.stderr) == (1, "Failed to save the trace: No space left on device\n")
     assert "Output file saved" not in done.stdout
-    assert any((mac.here / "a.trace").iterdir()) and not mac.finished()
+    assert any((mac.work / "a.trace").iterdir()) and not mac.finished()
 
 
 def test_impossible_instruments_are_run_issues(mac: Mac) -> None:
@@ -153,7 +153,7 @@ def test_impossible_instruments_are_run_issues(mac: Mac) -> None:
 
 
 def test_a_launched_target_gets_arguments_environment_and_streams(mac: Mac) -> None:
-    (mac.here / "in.txt").write_text("from a file")
+    (mac.work / "in.txt").write_text("from a file")
     program = (
         sys.executable,
         "-c",
@@ -181,29 +181,29 @@ def test_a_launched_target_gets_arguments_environment_and_streams(mac: Mac) -> N
 def test_the_output_of_a_target_goes_to_a_file_or_nowhere(mac: Mac) -> None:
     program = (sys.executable, "-c", "print('hello')")
     done = mac.run(*SHORT[:3], "--target-stdout", "out.txt", "--launch", "--", *program)
-    assert (mac.here / "out.txt").read_text() == "hello\n" and "hello" not in done.stdout
+    assert (mac.work / "out.txt").read_text() == "hello\n" and "hello" not in done.stdout
     assert "hello" not in mac.run(*SHORT[:3], "--launch", "--", *program).stdout
 
 
 def test_a_target_is_killed_at_the_limit(mac: Mac) -> None:
     done = mac.run(*SHORT, "--output", "a.trace", "--launch", "--", *WORK)
     assert "Reached specified time limit" in done.stdout
-    assert (done.returncode, mac.finished(), mac.stand_in.running()) == (54, True, [])
+    assert (done.returncode, mac.finished(), mac.fake.running()) == (54, True, [])
 
 
 def test_a_target_lies_outside_of_the_recorders_process_group(mac: Mac) -> None:
     child = mac.start(*LONG[:5], "--launch", "--", *WORK)
-    until(lambda: len(mac.stand_in.running()) == 2)
-    (target,) = set(mac.stand_in.running()) - {child.pid}
+    until(lambda: len(mac.fake.running()) == 2)
+    (target,) = set(mac.fake.running()) - {child.pid}
     assert os.getpgid(target) == target != os.getpgid(child.pid)
     child.send_signal(signal.SIGINT)
     code, said = ended(child)
     assert code == 54 and "Stopping recording...\nRecording completed." in said
-    assert not mac.stand_in.running()
+    assert not mac.fake.running()
 
 
 def test_an_app_is_launched_by_its_folder(mac: Mac) -> None:
-    inside = mac.here / "My.app" / "Contents" / "MacOS"
+    inside = mac.work / "My.app" / "Contents" / "MacOS"
     inside.mkdir(parents=True)
     (inside / "My Tool").write_text(f"#!{sys.executable}\nprint('I run')")
     (inside / "My Tool").chmod(0o755)
@@ -212,7 +212,7 @@ def test_an_app_is_launched_by_its_folder(mac: Mac) -> None:
 
 
 def test_an_attached_process_may_end_by_itself(mac: Mac) -> None:
-    mac.stand_in.configure(processes=[{"pid": 4215, "path": "/App", "ends_after": 0.02}])
+    mac.fake.configure(processes=[{"pid": 4215, "path": "/App", "ends_after": 0.02}])
     done = mac.run(*LONG)
     assert "Target app exited, ending recording..." in done.stdout and done.returncode == 54
 
@@ -222,9 +222,9 @@ def test_an_attached_process_may_end_by_itself(mac: Mac) -> None:
 
 def test_ctrl_c_saves_and_sigterm_is_ignored_while_recording(mac: Mac) -> None:
     child = mac.start(*LONG)
-    saying(child, "Ctrl-C")
+    wait_for_line(child, "Ctrl-C")
     child.terminate()
-    (growing,) = mac.here.glob("a.trace/Trace1.run/Attachments/trace-data.atrc")
+    (growing,) = mac.work.glob("a.trace/Trace1.run/Attachments/trace-data.atrc")
     size = growing.stat().st_size
     until(lambda: growing.stat().st_size > size)
     assert child.poll() is None and not mac.finished()
@@ -238,18 +238,18 @@ def test_ctrl_c_saves_and_sigterm_is_ignored_while_recording(mac: Mac) -> None:
 
 def test_ctrl_c_may_lose_the_recording(mac: Mac) -> None:
     child = mac.start(*LONG, interrupt_saves=False)
-    saying(child, "Ctrl-C")
+    wait_for_line(child, "Ctrl-C")
     child.send_signal(signal.SIGINT)
     assert ended(child) == (54, "Stopping recording...\n")
-    assert (mac.here / "a.trace").exists() and not mac.finished()
+    assert (mac.work / "a.trace").exists() and not mac.finished()
 
 
 @pytest.mark.parametrize(("second", "saved"), [("ignored", True), ("aborts", False)])
 def test_a_second_ctrl_c_may_lose_the_recording(mac: Mac, second: str, saved: bool) -> None:
     child = mac.start(*LONG, second_interrupt=second, save_seconds=0.3)
-    saying(child, "Ctrl-C")
+    wait_for_line(child, "Ctrl-C")
     child.send_signal(signal.SIGINT)
-    saying(child, "Recording completed")
+    wait_for_line(child, "Recording completed")
     child.send_signal(signal.SIGINT)
     assert ended(child)[0] == 54
     assert mac.finished() == saved
@@ -257,11 +257,11 @@ def test_a_second_ctrl_c_may_lose_the_recording(mac: Mac, second: str, saved: bo
 
 def test_a_hang_at_the_start_obeys_ctrl_c(mac: Mac) -> None:
     child = mac.start(*LONG, hang="start")
-    saying(child, "Starting recording")
+    wait_for_line(child, "Starting recording")
     time.sleep(0.05)
     child.send_signal(signal.SIGINT)
     assert ended(child) == (54, "")
-    assert not list(mac.here.iterdir())
+    assert not list(mac.work.iterdir())
 
 
 def test_a_hang_at_the_limit_obeys_ctrl_c(mac: Mac) -> None:
@@ -279,9 +279,9 @@ def test_a_hang_while_saving_ends_by_force_and_leaves_an_unfinished_trace(
     mac: Mac, hang: str, ends_it: signal.Signals
 ) -> None:
     child = mac.start(*LONG, hang=hang)
-    saying(child, "Ctrl-C")
+    wait_for_line(child, "Ctrl-C")
     child.send_signal(signal.SIGINT)
-    saying(child, "Recording completed")
+    wait_for_line(child, "Recording completed")
     for number in {signal.SIGINT, signal.SIGTERM} - {ends_it}:
         if hang == "saving-ignores-interrupt" or number == signal.SIGINT:
             child.send_signal(number)
@@ -296,17 +296,17 @@ def test_a_hang_while_saving_ends_by_force_and_leaves_an_unfinished_trace(
 
 
 def test_a_recorder_that_dies_leaves_an_unfinished_trace_and_the_target(mac: Mac) -> None:
-    mac.stand_in.configure(dies=0.05)
+    mac.fake.configure(dies=0.05)
     done = mac.run(*LONG[:5], "--output", "a.trace", "--launch", "--", *WORK)
     assert done.returncode == -signal.SIGKILL
-    assert [path.name for path in mac.here.rglob("*.atrc")] == ["trace-data.atrc"] and not mac.finished()
-    (target,) = mac.stand_in.running()
+    assert [path.name for path in mac.work.rglob("*.atrc")] == ["trace-data.atrc"] and not mac.finished()
+    (target,) = mac.fake.running()
     os.kill(target, signal.SIGKILL)
-    until(lambda: not mac.stand_in.running())
+    until(lambda: not mac.fake.running())
 
 
 def test_raw_data_can_be_imported(mac: Mac) -> None:
-    mac.stand_in.configure(dies=0.02)
+    mac.fake.configure(dies=0.02)
     mac.run(*ATTACH)
     raw = "a.trace/Trace1.run/Attachments/trace-data.atrc"
     done = mac.run("import", "--input", raw, "--template", "Time Profiler", "--output", "b.trace")
