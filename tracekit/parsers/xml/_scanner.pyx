@@ -138,6 +138,7 @@ cdef class Scanner:
             PyBuffer_Release(&view)
         s.filled += size
         memset(s.buffer + s.filled, 0, PADDING)
+        # The last five bytes before may be the first part of a </row>.
         self._find_ready(searched - 5 if searched > 5 else 0)
 
     cdef bint _make_room(self, size_t size):

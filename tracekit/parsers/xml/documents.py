@@ -47,10 +47,12 @@ class Documents:
         attempts = _MAX_UNSUPPORTED if reader_in_use() == "compiled" else 0
         with DocumentStream(chunks, rewind) as stream:
             while stream.skip_blank():
-                document = self._accelerated(stream) if attempts else None
+                document: Parsed | None = self._accelerated(stream) if attempts else None
                 if document is None:
+                    # Bounds the time of a second reading, which for gzip begins at the start of the file.
                     attempts = max(attempts - 1, 0)
-                documents.append(self._parsed(stream) if document is None else document)
+                    document = self._parsed(stream)
+                documents.append(document)
         if not documents:
             raise NotAnExportError(self._name, "is empty.", "Export the table again.")
         return documents
@@ -79,6 +81,7 @@ class Documents:
             self._index.feed(piece)
             self._reader.feed(piece)
         parsed = self._reader.close()
+        # The index counts <row> in the bytes, and the parser counts rows of tables.
         if isinstance(parsed, QueryResult) and self._index.exact:
             parsed_rows = [len(node.cells) for node in parsed.nodes]
             counted_rows = [table.rows for table in self._index.tables]

@@ -207,7 +207,9 @@ def _integers(store: ValueStore, slots: Rows) -> Any:
     beyond = bool((values > np.uint64(2**63 - 1)).any()) and bool(
         ((forms == ValueForm.INT) & (values > np.uint64(2**63 - 1))).any()
     )
-    if negative and beyond:  # no numpy integer holds both
+    # `values` are 64 bits, and the form marks the negative ones. Without numbers beyond 2^63-1 these bits are
+    # int64, without negative ones uint64; no numpy integer has both.
+    if negative and beyond:
         exact = [
             pd.NA if gap else store.number(slot) for slot, gap in zip(slots.tolist(), missing, strict=True)
         ]
@@ -298,6 +300,7 @@ def _threads(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
 
 def _thread_name(fmt: str, tid: int) -> str:
     """Cut the name out of ``Main Thread  0xd43ff (a.out, pid: 1512)`` or ``Main Thread (0x9db2dc) (…)``."""
+    # From the right, for a name may have such a number, too: "pool (0x12) of (x) (0x9d) (App, pid: 8)".
     for mark in (f" (0x{tid:x}) ", f" 0x{tid:x} ", f"0x{tid:x} ("):
         name, separator, _ = fmt.rpartition(mark)
         if separator:

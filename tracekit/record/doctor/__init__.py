@@ -62,9 +62,9 @@ def readers() -> tuple[str, ...]:
 
     lxml = f"lxml {'.'.join(map(str, etree.LXML_VERSION[:3]))}"
     return (
-        f"exports: compiled scanner, {lxml} for what it leaves"
+        f"exports: {lxml}, with the compiled accelerator"
         if reader_in_use() == "compiled"
-        else f"exports: {lxml}, without the compiled scanner",
+        else f"exports: {lxml}, without the compiled accelerator",
         "bundles: Python",
     )
 

@@ -47,6 +47,7 @@ cdef int32_t intern(State *s, Bytes text, size_t length) noexcept nogil:
     cdef size_t place = hashed & s.table_mask
     cdef int64_t *offsets = <int64_t *>s.offsets.data[0]
     cdef size_t string
+    # The upper half of an entry is the hash, so most other strings are passed over without a look at their bytes.
     while s.table[place]:
         if s.table[place] >> 32 == hashed:
             string = (s.table[place] & 0xffffffffu) - 1
@@ -81,6 +82,7 @@ cdef int32_t intern_span(State *s, Span *span) noexcept nogil:
     cdef size_t n = 0
     if not span.escaped:
         return intern(s, p, span.length)
+    # An entity is longer than its character, so the text fits into as many bytes as `reserve_for` made room for.
     while p < end:
         if p[0] == c'&':
             out[n] = c'<' if p[1] == c'l' else c'>' if p[1] == c'g' else c'"' if p[1] == c'q' else (

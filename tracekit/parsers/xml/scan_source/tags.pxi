@@ -17,6 +17,7 @@ cdef inline bint ends_name(uint8_t c) noexcept nogil:
 
 cdef inline Tag *tag_at(State *s, Bytes p) noexcept nogil:
     """Return the tag whose name is at ``p``; NULL when that is not a name of the subset."""
+    # 10 bits of a hash, for TAG_CACHE entries. An export has some forty names, so the cached tag is mostly the one.
     cdef size_t place = (load64(p) * SECRET) >> 54
     cdef Tag *tag = &s.tags[s.cache[place]]
     if is_named(tag, p) and ends_name(p[tag.length]):
