@@ -1,4 +1,4 @@
-"""tracekit: on which engine did a Core ML model run, inference by inference, and how is that known."""
+"""Which engine ran a Core ML model, inference by inference, with the evidence for it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tracekit.analysis import Analysis as Analysis
     from tracekit.analysis import analyze as analyze
+    from tracekit.checks.check import check as check
+    from tracekit.comparison.compare import compare as compare
+    from tracekit.comparison.result import Comparison as Comparison
     from tracekit.errors import TracekitError as TracekitError
     from tracekit.load import open_trace as open_trace
     from tracekit.model.trace import Trace as Trace
@@ -19,12 +22,26 @@ __version__ = "0.1.0"
 _HOME = {
     "Analysis": "tracekit.analysis",
     "analyze": "tracekit.analysis",
+    "check": "tracekit.checks.check",
+    "compare": "tracekit.comparison.compare",
+    "Comparison": "tracekit.comparison.result",
     "Engine": "tracekit.model.vocabulary",
     "TracekitError": "tracekit.errors",
     "open_trace": "tracekit.load",
     "Trace": "tracekit.model.trace",
 }
-__all__ = ["Analysis", "Engine", "Trace", "TracekitError", "__version__", "analyze", "open_trace"]
+__all__ = [
+    "Analysis",
+    "Comparison",
+    "Engine",
+    "Trace",
+    "TracekitError",
+    "__version__",
+    "analyze",
+    "check",
+    "compare",
+    "open_trace",
+]
 
 
 def __getattr__(name: str) -> Any:

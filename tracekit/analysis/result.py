@@ -1,8 +1,11 @@
-"""``Analysis``: everything that one run says, from which every output is drawn."""
+"""``Analysis``: the results of one run, from which every output is drawn."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,18 +19,48 @@ from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.verdicts import Verdicts
+from tracekit.model.content import Content, same_content
 from tracekit.model.trace import Issue, Trace
+from tracekit.text import plural, printable
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_COMPARED = (
+    "trace",
+    "rules",
+    "selection",
+    "window_rows",
+    "attribution_rows",
+    "totals",
+    "engine_totals",
+    "verdicts",
+    "evidence",
+    "summary",
+    "diagnostics",
+    "times",
+    "segments",
+    "events",
+    "metrics",
+)
+"""The results; the other fields follow from them."""
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """One analysed run.
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis(Content):
+    """One analyzed run.
 
-    ``trace`` holds the selected samples only. ``attribution_rows`` has one row per window × engine × phase,
-    with ``window_id`` -1 for what lies outside; ``totals`` has the same columns over all selected samples.
-    ``verdicts`` is row-aligned to ``window_rows``, and so is ``times`` (``timeline.TIMES``). ``segments`` are
-    the engines of each window in order (``timeline.SEGMENTS``), ``events`` and ``metrics`` the counters
-    (``counters.EVENT_COUNTS``, ``counters.METRIC_SUMS``). ``measured`` holds the intervals as disjoint spans.
+    The frames for people are ``windows``, ``engines``, ``attribution`` and the others of ``to_frame``, with
+    ``<NA>`` for missing (docs/python.md). Two analyses are equal when their recordings and results are. An
+    analysis can be pickled.
+
+    The fields are the rows that the outputs are drawn from, with -1 for missing. ``trace`` holds the selected
+    samples only. ``attribution_rows`` has one row per window × engine × phase, with ``window_id`` -1 for what
+    lies outside; ``totals`` has the same columns over all selected samples, ``engine_totals`` their sum per
+    engine. ``verdicts`` is row-aligned to ``window_rows``, and so is ``times`` (``timeline.TIMES``).
+    ``segments`` are the engines of each window in order (``timeline.SEGMENTS``), ``events`` and ``metrics``
+    the counters (``counters.EVENT_COUNTS``, ``counters.METRIC_SUMS``). ``measured`` holds the intervals as
+    disjoint spans. ``diagnostics`` are the limits of the recording and of the analysis, as codes and numbers.
     """
 
     trace: Trace
@@ -49,9 +82,93 @@ class Analysis:
     events: pd.DataFrame
     metrics: pd.DataFrame
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Analysis):
+            return NotImplemented
+        return all(same_content(getattr(self, name), getattr(other, name)) for name in _COMPARED)
+
+    __hash__ = None  # frames can be changed in place
+
+    def __repr__(self) -> str:
+        info = self.trace.info
+        counts = Counter(self.verdicts.names).most_common()
+        verdicts = f" ({', '.join(f'{count} {verdict}' for verdict, count in counts)})" if counts else ""
+        windows = plural(len(self.window_rows), "window")
+        return f"<Analysis {printable(info.name)}, run {info.run}: {windows}{verdicts}>"
+
+    def _repr_html_(self) -> str:
+        from tracekit import outputs
+
+        return outputs.notebook(self)
+
+    @property
+    def windows(self) -> pd.DataFrame:
+        """One row per window: edges, label, thread, verdict, why, and the times of each engine."""
+        return self._windows.copy(deep=False)
+
+    @cached_property
+    def _windows(self) -> pd.DataFrame:
+        return self.to_frame("windows")
+
+    @property
+    def engines(self) -> pd.DataFrame:
+        """One row per engine over the whole run."""
+        return self.to_frame("engines")
+
+    @property
+    def attribution(self) -> pd.DataFrame:
+        """One row per window × engine × phase; ``window_id`` is ``<NA>`` outside of every window."""
+        return self.to_frame("attribution")
+
     @property
     def issues(self) -> tuple[Issue, ...]:
         """The limits of the recording and of this analysis, each with a message."""
         from tracekit import outputs
 
         return outputs.issues(self)
+
+    @property
+    def headline(self) -> str:
+        """The sentence that states first on which engine the windows ran."""
+        from tracekit import outputs
+
+        return outputs.headline(self)
+
+    def to_frame(self, table: str = "windows") -> pd.DataFrame:
+        """Return a frame: "windows", "engines", "attribution", "evidence" or "issues" (docs/python.md).
+
+        Raises ``UsageError`` for any other table.
+        """
+        from tracekit import outputs
+
+        return outputs.frame(self, table)
+
+    def to_text(self) -> str:
+        """Return the text that ``tracekit analyze`` prints."""
+        from tracekit import outputs
+
+        return outputs.text(self)
+
+    def to_json(self) -> str:
+        """Return the document ``tracekit-analysis/1`` (docs/tracekit-analysis-1.schema.json)."""
+        from tracekit import outputs
+
+        return outputs.json(self)
+
+    def to_markdown(self) -> str:
+        """Return the text for a ticket: GitHub's Markdown."""
+        from tracekit import outputs
+
+        return outputs.markdown(self)
+
+    def to_html(self) -> str:
+        """Return the report as one page that loads nothing from the network."""
+        from tracekit import outputs
+
+        return outputs.html(self)
+
+    def timeline(self) -> Figure:
+        """Return windows by thread and busy intervals by engine as a Plotly figure."""
+        from tracekit import outputs
+
+        return outputs.timeline(self)

@@ -6,15 +6,21 @@ from collections.abc import Sequence
 
 from tracekit.analysis.result import Analysis
 from tracekit.checks.evaluator import MetricEvaluator
+from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Operator, Presence, Requirement
 from tracekit.checks.results import CheckResult, MetricValue, Outcome
 from tracekit.comparison.observations import Observations
 
 
-def check(analysis: Analysis, requirements: Sequence[Requirement]) -> tuple[CheckResult, ...]:
-    """Evaluate each requirement, in order."""
+def check(analysis: Analysis, requirements: Sequence[Requirement | str] | str) -> tuple[CheckResult, ...]:
+    """Evaluate each requirement, in order; a text is parsed (``p90 <= 8ms``, docs/check.md).
+
+    Raises ``UsageError`` that points at the column of a mistake.
+    """
     evaluator = MetricEvaluator(Observations(analysis))
-    return tuple(_check(evaluator, requirement) for requirement in requirements)
+    entries = [requirements] if isinstance(requirements, str) else requirements
+    parsed = [parse_requirement(entry) if isinstance(entry, str) else entry for entry in entries]
+    return tuple(_check(evaluator, requirement) for requirement in parsed)
 
 
 def _check(evaluator: MetricEvaluator, requirement: Requirement) -> CheckResult:

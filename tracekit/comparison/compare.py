@@ -37,12 +37,13 @@ from tracekit.model.vocabulary import Phase
 _MOST_GROUPS = 20
 
 
-def compare(base: Sequence[Analysis], new: Sequence[Analysis]) -> Comparison:
+def compare(base: Analysis | Sequence[Analysis], new: Analysis | Sequence[Analysis]) -> Comparison:
     """Return the differences between two sides, with intervals; several analyses of a side are repetitions.
 
     The order within a side does not matter, and swapping the sides negates every difference. Raises
     ``UsageError`` for a side without an analysis.
     """
+    base, new = ([side] if isinstance(side, Analysis) else list(side) for side in (base, new))
     if not base or not new:
         raise UsageError("A comparison needs a recording on each side.")
     sides = [[Observations(analysis) for analysis in side] for side in (base, new)]
@@ -63,6 +64,8 @@ def compare(base: Sequence[Analysis], new: Sequence[Analysis]) -> Comparison:
         one_sided=one_sided,
         functions_missing=missing,
         groups_left_out=left_out,
+        base_analysis=base[0],
+        new_analysis=new[0],
     )
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.analysis.summary import Headline
 from tracekit.comparison.observations import Unit
+from tracekit.text import plural, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tracekit.analysis.result import Analysis
 
 Judgement: TypeAlias = Literal["higher", "lower", "within the noise", "too few to tell", "not measurable"]
 GroupKind: TypeAlias = Literal["all", "kind", "model"]
@@ -152,13 +158,13 @@ class OneSided:
     windows: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Two sides of analysed runs and their differences; ``groups`` begins with all windows.
 
     ``functions`` are those that changed beyond the noise, the largest change first; ``functions_missing`` is
     the reason where they cannot be compared. ``groups_left_out`` counts the smallest groups, beyond the
-    number that is compared.
+    number that is compared. ``base_analysis`` and ``new_analysis`` are each side's first recording.
     """
 
     base: Side
@@ -170,6 +176,51 @@ class Comparison:
     one_sided: tuple[OneSided, ...] = ()
     functions_missing: str = ""
     groups_left_out: int = 0
+    base_analysis: Analysis | None = field(default=None, compare=False)
+    new_analysis: Analysis | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        sides = [
+            f"{plural(side.windows, 'window')} of {printable(side.runs[0].name)}"
+            + (f" and {len(side.runs) - 1} more" if len(side.runs) > 1 else "")
+            for side in (self.base, self.new)
+        ]
+        return f"<Comparison: {' against '.join(sides)}>"
+
+    def _repr_html_(self) -> str:
+        from tracekit import outputs
+
+        return outputs.notebook(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per metric of each group of windows (docs/python.md)."""
+        from tracekit import outputs
+
+        return outputs.comparison_frame(self)
+
+    def to_text(self) -> str:
+        """Return the text that ``tracekit compare`` prints."""
+        from tracekit import outputs
+
+        return outputs.comparison_text(self)
+
+    def to_json(self) -> str:
+        """Return the document ``tracekit-compare/1`` (docs/tracekit-compare-1.schema.json)."""
+        from tracekit import outputs
+
+        return outputs.comparison_json(self)
+
+    def to_markdown(self) -> str:
+        """Return the comparison as text for a ticket: GitHub's Markdown."""
+        from tracekit import outputs
+
+        return outputs.comparison_markdown(self)
+
+    def to_html(self) -> str:
+        """Return the comparison as one page, with the timeline of each side's first recording."""
+        from tracekit import outputs
+
+        return outputs.comparison_html(self, self.base_analysis, self.new_analysis)
 
     def rows(self, group: Group) -> Iterator[Difference]:
         """Yield a group's rows; for the group of all windows, those of whole runs as well."""

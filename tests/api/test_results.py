@@ -1,0 +1,151 @@
+"""The methods of the Python interface: frames, texts, pictures, equality and pickling."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import tracekit
+from tracekit import Analysis, Comparison
+from tracekit.errors import UsageError
+from tracekit.report.analysis.json import to_dict
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+RECORDINGS = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
+FALLBACK = "fallback-midway-ios27"
+ENGINE_COLUMNS = ("ANE_busy_ns", "GPU_busy_ns", "CPU_busy_ns", "ANE_waiting_ns", "ANE_sampled_ns")
+
+
+def analysis_of(name: str) -> Analysis:
+    return tracekit.analyze(tracekit.open_trace(SAMPLES / name))
+
+
+@pytest.fixture(scope="module")
+def fallback() -> Analysis:
+    return analysis_of(FALLBACK)
+
+
+@pytest.fixture(scope="module")
+def comparison(fallback: Analysis) -> Comparison:
+    return tracekit.compare(fallback, analysis_of("ane-e5rt-macos26"))
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_an_analysis_survives_pickling(name: str) -> None:
+    analysis = analysis_of(name)
+    copy = pickle.loads(pickle.dumps(analysis))
+    assert copy == analysis
+    assert copy.to_json() == analysis.to_json()
+    assert copy.to_text() == analysis.to_text()
+    assert copy.to_markdown() == analysis.to_markdown()
+    assert copy.to_html() == analysis.to_html()
+    pd.testing.assert_frame_equal(copy.windows, analysis.windows)
+    pd.testing.assert_frame_equal(copy.engines, analysis.engines)
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_windows_agree_with_the_json(name: str) -> None:
+    analysis = analysis_of(name)
+    windows = analysis.windows
+    documents = to_dict(analysis)["windows"]
+    assert len(windows) == len(documents)
+    for row, document in zip(windows.to_dict("records"), documents, strict=True):
+        assert (row["window_id"], row["start_ns"], row["end_ns"]) == (
+            document["id"],
+            document["start_ns"],
+            document["end_ns"],
+        )
+        assert row["length_ns"] == document["end_ns"] - document["start_ns"]
+        assert (row["verdict"], row["why"]) == (document["verdict"], document["why"])
+        for engine in ("ANE", "GPU", "CPU"):
+            numbers = document["engines"][engine]
+            busy, waiting = row[f"{engine}_busy_ns"], row[f"{engine}_waiting_ns"]
+            assert (None if pd.isna(busy) else busy) == numbers["busy_ns"]
+            assert (None if pd.isna(waiting) else waiting) == numbers["waiting_ns"]
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("table", ["windows", "engines", "attribution", "evidence", "issues"])
+def test_missing_is_never_minus_one(name: str, table: str) -> None:
+    frame = analysis_of(name).to_frame(table)
+    for column in frame.select_dtypes("number").columns:
+        assert not (frame[column] == -1).any(), column
+
+
+def test_dtypes_are_the_same_with_and_without_windows(fallback: Analysis) -> None:
+    quiet = tracekit.analyze(tracekit.open_trace(SAMPLES / "ane-e5rt-macos26"), windows=[])
+    assert len(quiet.windows) == 0
+    assert list(quiet.windows.columns) == list(fallback.windows.columns)
+    for column in ("thread_id", "pid", *ENGINE_COLUMNS):
+        assert quiet.windows[column].dtype == fallback.windows[column].dtype, column
+    assert fallback.windows["thread_id"].dtype == "Int32"
+
+
+def test_changing_a_frame_changes_no_analysis(fallback: Analysis) -> None:
+    windows = fallback.windows
+    windows["verdict"] = "changed"
+    assert set(fallback.windows["verdict"]) == {"ANE", "CPU"}
+
+
+def test_engines_are_those_of_the_json(fallback: Analysis) -> None:
+    engines = to_dict(fallback)["engines"]
+    for row in fallback.engines.to_dict("records"):
+        document = engines[row["engine"]]
+        assert row["samples"] == document["samples"]
+        assert (None if pd.isna(row["busy_ns"]) else row["busy_ns"]) == document["busy_ns"]
+
+
+def test_an_unknown_table_is_refused(fallback: Analysis) -> None:
+    with pytest.raises(UsageError, match="no table 'nonsense'"):
+        fallback.to_frame("nonsense")
+
+
+def test_equality_is_of_content(fallback: Analysis) -> None:
+    assert fallback == analysis_of(FALLBACK)
+    assert fallback != analysis_of("ane-e5rt-macos26")
+    assert fallback != FALLBACK
+    with pytest.raises(TypeError):
+        hash(fallback)
+
+
+def test_a_comparison_survives_pickling(comparison: Comparison) -> None:
+    copy = pickle.loads(pickle.dumps(comparison))
+    assert copy == comparison
+    assert copy.to_json() == comparison.to_json()
+    assert copy.to_text() == comparison.to_text()
+    assert copy.to_markdown() == comparison.to_markdown()
+    assert copy.to_html() == comparison.to_html()
+    pd.testing.assert_frame_equal(copy.to_frame(), comparison.to_frame())
+
+
+def test_a_comparison_as_a_frame(comparison: Comparison) -> None:
+    frame = comparison.to_frame()
+    rows = [row for group in json.loads(comparison.to_json())["groups"] for row in group["rows"]]
+    assert len(frame) == len(rows) + len(comparison.preparing)
+    assert {"group", "metric", "base", "new", "difference", "low", "high", "judgement"} <= set(frame.columns)
+
+
+def test_one_analysis_or_several_on_a_side(fallback: Analysis) -> None:
+    alone, listed = tracekit.compare(fallback, fallback), tracekit.compare([fallback], [fallback])
+    assert alone == listed
+    assert len(tracekit.compare([fallback, fallback], fallback).base.runs) == 2
+
+
+def test_requirements_as_text(fallback: Analysis) -> None:
+    results = tracekit.check(fallback, ["p90 <= 8ms", "windows >= 10"])
+    assert [result.outcome for result in results] == ["failed", "passed"]
+    assert tracekit.check(fallback, "windows >= 10")[0].outcome == "passed"
+    with pytest.raises(UsageError):
+        tracekit.check(fallback, "p90 is fine")
+
+
+def test_one_line_each(fallback: Analysis, comparison: Comparison) -> None:
+    assert repr(fallback) == "<Analysis fallback-midway-ios27, run 1: 12 windows (6 ANE, 6 CPU)>"
+    assert repr(comparison) == (
+        "<Comparison: 12 windows of fallback-midway-ios27 against 12 windows of ane-e5rt-macos26>"
+    )
+    assert "\n" not in repr(fallback.trace)

@@ -1,0 +1,115 @@
+"""An analysis as frames for people: one row per window, engine, table or limit, with ``<NA>`` for missing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.result import Analysis
+from tracekit.model.columns import with_missing
+from tracekit.model.vocabulary import SERVING, Engine, Phase
+from tracekit.report import wording
+
+_TIMES = ("busy_ns", "overlap_ns", "idle_ns", "preparing_ns")
+
+
+def windows_frame(analysis: Analysis) -> pd.DataFrame:
+    """Return one row per window: its edges, its verdict, and the times of each engine (docs/python.md)."""
+    rows = analysis.window_rows
+    thread_ids = rows["thread_id"].to_numpy(np.int64)
+    names = np.array([*analysis.trace.threads["name"].tolist(), None], object)  # -1 is the last: no thread
+    times = analysis.times
+    columns = {
+        "window_id": rows["window_id"],
+        "start_ns": rows["start_ns"],
+        "end_ns": rows["end_ns"],
+        "length_ns": rows["end_ns"] - rows["start_ns"],
+        "label": rows["label"],
+        "model": _texts(rows["model"].where(rows["model"] != "", None)),
+        "thread": _texts(pd.Series(names[thread_ids], dtype=object)),
+        "thread_id": rows["thread_id"],
+        "pid": rows["pid"],
+        "source": rows["source"],
+        "basis": rows["basis"],
+        "first": rows["first"],
+        "verdict": _texts(pd.Series(analysis.verdicts.names, dtype=object)),
+        "why": _texts(pd.Series(_reasons(analysis), dtype=object)),
+        **_engine_times(analysis),
+        **{name: times[name].astype("Int64") for name in _TIMES},
+        "preparing_basis": times["preparing_basis"],
+        "other_process_ns": times["foreign_ns"].astype("Int64"),
+    }
+    frame = pd.DataFrame({name: _indexed(values) for name, values in columns.items()})
+    return with_missing(frame, ("thread_id", "pid"))
+
+
+def _indexed(values: pd.Series[int]) -> pd.Series[int]:
+    return values.reset_index(drop=True)
+
+
+def _texts(values: pd.Series[str]) -> pd.Series[str]:
+    return values.astype("str")
+
+
+def _reasons(analysis: Analysis) -> list[str]:
+    return [wording.verdict_why(verdict) for verdict in analysis.verdicts]
+
+
+def _engine_times(analysis: Analysis) -> dict[str, pd.Series[int]]:
+    """Return the numbers of inference per engine: ``ANE_busy_ns``, … with ``<NA>`` where not measured."""
+    windows = pd.Index(analysis.window_rows["window_id"])
+    preparing = [str(phase) for phase in Phase if not phase.is_inference]
+    rows = analysis.attribution_rows
+    rows = rows[(rows["window_id"] >= 0) & ~rows["phase"].isin(preparing)]
+    columns = {}
+    for engine in (*SERVING, Engine.RUNTIME):
+        engine_rows = rows[(rows["engine"] == engine).to_numpy(bool)]
+        if engine is not Engine.RUNTIME:  # no hardware of its own
+            is_measured = engine in analysis.measured.engines
+            columns[f"{engine}_busy_ns"] = _summed(engine_rows, "busy_ns", windows, is_measured)
+        is_time = analysis.trace.weight_unit == "ns"
+        columns[f"{engine}_waiting_ns"] = _summed(engine_rows, "waiting_ns", windows, False)
+        columns[f"{engine}_sampled_ns"] = _summed(engine_rows, "sampled_ns", windows, is_time)
+        columns[f"{engine}_samples"] = _summed(engine_rows, "samples", windows, True)
+    return columns
+
+
+def _summed(rows: pd.DataFrame, name: str, windows: pd.Index[int], is_zero_known: bool) -> pd.Series[int]:
+    """Return the sum of a column per window; without a row it is 0 where that is known, else ``<NA>``."""
+    sums: pd.Series[int] = rows.groupby("window_id")[name].sum(min_count=1).astype("Int64").reindex(windows)
+    return sums.fillna(0) if is_zero_known else sums
+
+
+def engines_frame(analysis: Analysis) -> pd.DataFrame:
+    """Return one row per engine over the whole run; ``busy_ns`` is ``<NA>`` where no table measured it."""
+    names = ("samples", "sampled_ns", "weight", "busy_ns", "waiting_ns")
+    totals = analysis.engine_totals
+    numbers = {name: pd.array([getattr(row, name) for row in totals], dtype="Int64") for name in names}
+    bases = [row.waiting_basis and str(row.waiting_basis) for row in totals]
+    return pd.DataFrame(
+        {
+            "engine": pd.Series([str(row.engine) for row in totals], dtype="str"),
+            **numbers,
+            "waiting_basis": pd.Series(bases, dtype="str"),
+            "measured": [row.measured for row in totals],
+        }
+    )
+
+
+def attribution_frame(analysis: Analysis) -> pd.DataFrame:
+    """Return one row per window × engine × phase; ``window_id`` is ``<NA>`` outside of every window."""
+    return with_missing(analysis.attribution_rows, ("window_id",))
+
+
+def evidence_frame(analysis: Analysis) -> pd.DataFrame:
+    """Return one row per table that can show engine activity: state, rows, what it shows, its use here."""
+    columns = ("source", "state", "rows", "scope", "shows", "remark")
+    return pd.DataFrame([wording.evidence_document(row) for row in analysis.evidence], columns=columns)
+
+
+def issues_frame(analysis: Analysis) -> pd.DataFrame:
+    """Return one row per limit of the recording and of the analysis."""
+    rows = [asdict(issue) for issue in wording.issues(analysis.diagnostics)]
+    return pd.DataFrame(rows, columns=["severity", "code", "message", "count"])

@@ -1,0 +1,125 @@
+"""What a notebook shows of a trace, an analysis and a comparison: the head of the report, in a frame.
+
+The frame is sandboxed and forbids scripts: names of a recording are other people's text, and may be hostile.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import pandas as pd
+
+from tracekit.analysis.result import Analysis
+from tracekit.comparison.result import Comparison
+from tracekit.model.trace import Issue, Trace
+from tracekit.report import wording
+from tracekit.report.comparison import wording as comparison_wording
+from tracekit.report.html.elements import Html, join, table, tag
+from tracekit.text import clip, format_ms, plural
+
+_MOST_ROWS = 20
+_MOST_LIMITS = 10
+_NAME_WIDTH = 60
+_ROW_HEIGHT = 26
+_STYLE = """
+body { font: 13px system-ui, sans-serif; margin: 0; color: #171b21; background: #fff }
+h4, p, ul { margin: 0 0 8px } table { border-collapse: collapse; margin-bottom: 8px }
+th, td { text-align: left; padding: 2px 10px 2px 0; border-bottom: 1px solid #d5dae1 }
+.number { text-align: right } caption { text-align: left; color: #566070 }
+"""
+
+
+def trace_html(trace: Trace) -> str:
+    """Return a trace's head: its name, counts and issues."""
+    info = trace.info
+    recorded = ", ".join(
+        part for part in (info.device or info.model, info.os, info.template, info.start) if part
+    )
+    rows = [
+        [name, f"{len(getattr(trace, name)):,}"]
+        for name in ("samples", "threads", "intervals", "signposts", "counters", "tracks", "thread_states")
+    ]
+    parts = [
+        tag("h4", clip(f"{info.name}, run {info.run}", _NAME_WIDTH * 2)),
+        tag("p", recorded) if recorded else None,
+        table(["frame", "rows"], rows, [False, True], "Frames"),
+        _limits(trace.issues),
+    ]
+    return _frame(parts, len(rows) + len(trace.issues))
+
+
+def analysis_html(analysis: Analysis) -> str:
+    """Return an analysis' head: its headline, up to 20 windows, and the limits of the recording."""
+    rows = analysis.window_rows.head(_MOST_ROWS)
+    engines = [str(engine) for engine in sorted(analysis.measured.reported, key=str)]
+    busy = analysis.windows if engines and len(rows) else pd.DataFrame()
+    shown = [engine for engine in engines if f"{engine}_busy_ns" in busy]
+    cells = [
+        [
+            str(window),
+            format_ms(start),
+            format_ms(end - start),
+            analysis.verdicts.names[window],
+            *(_busy(busy[f"{engine}_busy_ns"].iloc[window]) for engine in shown),
+            clip(model or label, _NAME_WIDTH),
+        ]
+        for window, (start, end, label, model) in enumerate(
+            zip(rows["start_ns"], rows["end_ns"], rows["label"], rows["model"], strict=True)
+        )
+    ]
+    header = [
+        "window",
+        "start",
+        "length",
+        "verdict",
+        *(f"{engine} busy" for engine in shown),
+        "model or call",
+    ]
+    numbers = [True, True, True, False, *(True for _ in shown), False]
+    left_out = len(analysis.window_rows) - len(rows)
+    issues = wording.issues(analysis.diagnostics)
+    parts = [
+        tag("h4", wording.headline(analysis.summary.headline)),
+        table(header, cells, numbers, "Windows"),
+        tag("p", f"… and {plural(left_out, 'window')} more: see .windows") if left_out else None,
+        _limits(issues),
+    ]
+    return _frame(parts, len(cells) + len(issues))
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Return a comparison's head: its sentence, the differences of all windows, and its cautions."""
+    differences = list(comparison.rows(comparison.groups[0])) if comparison.groups else []
+    rows = [comparison_wording.cells(row) for row in differences[:_MOST_ROWS]]
+    numbers = [False, True, True, True, True, True, False, False]
+    cautions = [tag("li", caution.message) for caution in comparison.cautions[:_MOST_LIMITS]]
+    parts = [
+        tag("h4", comparison_wording.sentence(comparison)),
+        table(list(comparison_wording.HEADER), rows, numbers, "Differences of all windows"),
+        tag("ul", *cautions) if cautions else None,
+    ]
+    return _frame(parts, len(rows) + 2 * len(cautions))
+
+
+def _busy(time_ns: object) -> str:
+    return "" if pd.isna(time_ns) else format_ms(float(time_ns), 2)  # type: ignore[arg-type, call-overload]
+
+
+def _limits(issues: tuple[Issue, ...]) -> Html | None:
+    if not issues:
+        return None
+    items = [tag("li", tag("strong", issue.severity), f" {issue.message}") for issue in issues[:_MOST_LIMITS]]
+    left_out = len(issues) - len(items)
+    more = tag("li", f"… and {left_out} more: see .issues") if left_out else None
+    return join([tag("p", tag("strong", "Limits of this recording")), tag("ul", *items, more)])
+
+
+def _frame(parts: list[Html | None], rows: int) -> str:
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    meta = tag("meta", http_equiv="Content-Security-Policy", content=policy)
+    page = tag("html", tag("head", meta, tag("style", Html(_STYLE))), tag("body", *parts))
+    height = min(640, 150 + _ROW_HEIGHT * rows)
+    return (
+        f'<iframe sandbox srcdoc="{escape(f"<!doctype html>{page}")}" loading="lazy"'
+        f' style="width: 100%; height: {height}px; border: 0"></iframe>'
+    )

@@ -1,0 +1,106 @@
+"""The timeline of an analysis as a Plotly figure: windows by thread, busy intervals by engine."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tracekit.analysis.result import Analysis
+from tracekit.model.columns import IntArray
+from tracekit.model.vocabulary import SERVING, Phase
+from tracekit.report.pictures.shapes import COLOURS
+from tracekit.text import clip, plural, printable
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+MOST_MARKS = 5_000
+"""Bars of one lane: a browser draws more of them slowly, and nobody can see them apart."""
+_MOST_THREADS = 12
+_NAME_WIDTH = 60
+
+
+def timeline_figure(analysis: Analysis) -> Figure:
+    """Return the figure; of lanes with more than ``MOST_MARKS`` bars the longest are drawn.
+
+    Names from the recording are escaped: Plotly reads a few HTML tags in text.
+    """
+    from plotly import graph_objects
+
+    figure = graph_objects.Figure()
+    lanes: list[str] = []
+    for engine in SERVING:
+        spans = analysis.measured.everything((engine, Phase.EXECUTE))
+        if len(spans):
+            lane = f"{engine} busy"
+            lanes.append(lane)
+            texts = [lane] * len(spans)
+            _add_bars(figure, lane, str(engine), spans.starts, spans.ends, texts, show=True)
+    _add_windows(figure, analysis, lanes)
+    left_out = max(0, int(analysis.window_rows["thread_id"].nunique()) - _MOST_THREADS)
+    more = f" ({plural(left_out, 'thread')} with fewer windows not shown)" if left_out else ""
+    figure.update_layout(
+        title=f"{_text(analysis.trace.info.name)}: windows and measured engine time{more}",
+        barmode="overlay",
+        bargap=0.25,
+        height=160 + 44 * max(1, len(lanes)),
+        xaxis_title="time in ms",
+        legend_title="engine or verdict",
+        plot_bgcolor=COLOURS["surface"],
+    )
+    figure.update_yaxes(categoryorder="array", categoryarray=lanes[::-1])
+    return figure
+
+
+def _add_windows(figure: Figure, analysis: Analysis, lanes: list[str]) -> None:
+    """Add one lane per thread, those with most windows first, with a color per verdict."""
+    rows = analysis.window_rows
+    thread_ids = rows["thread_id"].to_numpy(np.int64)
+    starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    verdicts = np.array(analysis.verdicts.names, object)
+    labels = rows["label"].to_numpy(object)
+    present, counts = np.unique(thread_ids, return_counts=True)
+    shown: set[str] = {engine for engine in SERVING if f"{engine} busy" in lanes}
+    for thread in present[np.argsort(-counts, kind="stable")][:_MOST_THREADS].tolist():
+        lane = _lane(analysis, thread)
+        lanes.append(lane)
+        for verdict in sorted(set(verdicts[thread_ids == thread])):
+            chosen = np.flatnonzero((thread_ids == thread) & (verdicts == verdict))
+            texts = [f"window {row}, {_text(labels[row])}: {verdict}" for row in chosen.tolist()]
+            _add_bars(figure, lane, verdict, starts[chosen], ends[chosen], texts, show=verdict not in shown)
+            shown.add(verdict)
+
+
+def _lane(analysis: Analysis, thread: int) -> str:
+    if thread < 0:
+        return "windows, thread not known"
+    row = analysis.trace.threads.iloc[thread]
+    return f"{_text(row['name'])} (0x{int(row['tid']):x})"
+
+
+def _add_bars(
+    figure: Figure, lane: str, group: str, starts: IntArray, ends: IntArray, texts: list[str], show: bool
+) -> None:
+    drawn = np.arange(len(starts))
+    if len(starts) > MOST_MARKS:
+        drawn = np.sort(np.argsort(starts - ends, kind="stable")[:MOST_MARKS])
+    lengths = (ends - starts)[drawn] / 1e6
+    details: list[Any] = [texts[row] for row in drawn.tolist()]
+    figure.add_bar(
+        x=lengths,
+        base=starts[drawn] / 1e6,
+        y=[lane] * len(drawn),
+        orientation="h",
+        name=group,
+        legendgroup=group,
+        showlegend=show,
+        marker_color=COLOURS[group],
+        hovertext=details,
+        hovertemplate="%{hovertext}<br>from %{base:.3f} ms, %{x:.3f} ms long<extra></extra>",
+    )
+
+
+def _text(value: object) -> str:
+    return escape(clip(printable(str(value)), _NAME_WIDTH))
