@@ -334,9 +334,9 @@ def test_a_long_list_is_cut() -> None:
 
 def test_patterns_that_are_none() -> None:
     for pattern in ("", "a/b/c/d", "a//b", "/"):
-        with pytest.raises(UsageError, match="names no signposts"):
+        with pytest.raises(UsageError, match="is not a valid signpost pattern"):
             matched(pattern)
-    with pytest.raises(UsageError, match="literal has no signpost intervals, so 'x' names none"):
+    with pytest.raises(UsageError, match="literal has no signpost intervals, so 'x' matches none"):
         analyze(trace_with(), signposts=["x"])
 
 

@@ -132,11 +132,11 @@ def test_windows_from_csv(tmp_path: Path) -> None:
     [
         ("a,b\n1,2\n", "has no columns start_ns,end_ns"),
         ("", "has no columns start_ns,end_ns"),
-        ("start_ns,end_ns\n1,2\n5,x\n", "line 3: 'x' is no end_ns"),
-        ("start_ns,end_ns\n1.5,2\n", "line 2: '1.5' is no start_ns"),
-        ("start,end\n1ms,2\n", "line 2: '2' is no end"),
-        ("start_ns,end_ns\n5,5\n", "ends before it starts, or at once"),
-        ("start_ns,end_ns,label\n", "holds no window below its header"),
+        ("start_ns,end_ns\n1,2\n5,x\n", "line 3: 'x' is not a valid end_ns"),
+        ("start_ns,end_ns\n1.5,2\n", "line 2: '1.5' is not a valid start_ns"),
+        ("start,end\n1ms,2\n", "line 2: '2' is not a valid end"),
+        ("start_ns,end_ns\n5,5\n", "does not end after it starts"),
+        ("start_ns,end_ns,label\n", "has no window below its header"),
     ],
 )
 def test_a_csv_that_is_wrong_names_its_line(tmp_path: Path, text: str, line: str) -> None:

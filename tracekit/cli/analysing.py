@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The values of ``analysis_options``."""
+class AnalysisOptions:
+    """The values of the command-line options that ``analysis_options`` adds."""
 
     run: int | None
     process: str | None
@@ -79,55 +79,55 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
 
 
 def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options; the command gets their values as ``choice``, a ``Choice``."""
+    """Add the options; the command gets their values as ``options``, an ``AnalysisOptions``."""
 
     @functools.wraps(command)
-    def with_choice(*args: Any, **values: Any) -> Any:
-        options = {field.name: values.pop(field.name) for field in fields(Choice)}
-        return command(*args, choice=Choice(**options), **values)
+    def with_options(*args: Any, **values: Any) -> Any:
+        option_values = {field.name: values.pop(field.name) for field in fields(AnalysisOptions)}
+        return command(*args, options=AnalysisOptions(**option_values), **values)
 
-    result: Callable[..., Any] = with_choice
+    result: Callable[..., Any] = with_options
     for option in reversed(_OPTIONS):
         result = option(result)
     return result
 
 
-def analyse(inputs: tuple[str, ...], choice: Choice, *, redact: bool = False) -> Analysis:
+def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool = False) -> Analysis:
     """Read and analyse what the inputs and options name; raises what reading and analysing raise.
 
     With ``redact`` what others should not see is taken out before anything is analysed.
     """
-    given = bool(choice.manual or choice.windows_csv)
-    if given + bool(choice.signposts) + (choice.windows != "auto") > 1:
+    given = bool(options.manual or options.windows_csv)
+    if given + bool(options.signposts) + (options.windows != "auto") > 1:
         raise UsageError("Give windows in one way: --windows, --window-signpost, or windows of your own.")
 
     from tracekit.analysis import Window, analyze, parse_window, windows_from_csv
     from tracekit.load import open_trace
 
-    given_windows: list[Window] = [parse_window(text) for text in choice.manual]
-    if choice.windows_csv:
-        given_windows += windows_from_csv(Path(choice.windows_csv))
+    given_windows: list[Window] = [parse_window(text) for text in options.manual]
+    if options.windows_csv:
+        given_windows += windows_from_csv(Path(options.windows_csv))
     with Progress("Reading") as progress:
         if redact:
-            trace = _redacted_trace(inputs, choice, progress)
+            trace = _redacted_trace(inputs, options, progress)
         else:
-            trace = open_trace(inputs, choice.run, choice.samples, progress, choice.via)
+            trace = open_trace(inputs, options.run, options.samples, progress, options.via)
     return analyze(
         trace,
-        windows=given_windows if given else choice.windows,
-        signposts=choice.signposts,
-        process=choice.process,
-        thread=choice.thread,
-        markers=Path(choice.markers) if choice.markers else None,
+        windows=given_windows if given else options.windows,
+        signposts=options.signposts,
+        process=options.process,
+        thread=options.thread,
+        markers=Path(options.markers) if options.markers else None,
     )
 
 
-def _redacted_trace(inputs: tuple[str, ...], choice: Choice, progress: Progress) -> Trace:
+def _redacted_trace(inputs: tuple[str, ...], options: AnalysisOptions, progress: Progress) -> Trace:
     from tracekit.detect import open_source
     from tracekit.load import trace_of
     from tracekit.model.schemas import READ_TABLES
     from tracekit.parsers.in_memory import read_into_memory
     from tracekit.redact.source import redacted
 
-    source = read_into_memory(open_source(inputs, progress, choice.via, READ_TABLES))
-    return trace_of(redacted(source, choice.process), choice.run, choice.samples)
+    source = read_into_memory(open_source(inputs, progress, options.via, READ_TABLES))
+    return trace_of(redacted(source, options.process), options.run, options.samples)

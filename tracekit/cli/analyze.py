@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tracekit.cli.analysing import Choice, analyse, analysis_options
+from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 
 _FORMATS = {".json": "json", ".txt": "text"}
@@ -29,7 +29,7 @@ _FORMATS = {".json": "json", ".txt": "text"}
 @output_options
 def analyze_command(
     inputs: tuple[str, ...],
-    choice: Choice,
+    options: AnalysisOptions,
     max_windows: int,
     format_: str | None,
     output: str,
@@ -56,6 +56,6 @@ def analyze_command(
     from tracekit.report.analysis.json import to_json
     from tracekit.report.analysis.text import to_text
 
-    analysis = analyse(inputs, choice)
+    analysis = analyse(inputs, options)
     result = to_json(analysis) if chosen == "json" else to_text(analysis, max_windows)
     write_output(result, output, force)

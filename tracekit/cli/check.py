@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import Choice, analyse, analysis_options
+from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
 from tracekit.cli.check_config import NAME, Config, nearest, read_config
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.errors import UsageError
@@ -58,7 +58,7 @@ def check_command(
     no_config: bool,
     format_: str | None,
     junit: str | None,
-    choice: Choice,
+    options: AnalysisOptions,
     output: str,
     force: bool,
 ) -> None:
@@ -91,7 +91,7 @@ def check_command(
     from tracekit.report.checks.junit import to_junit
     from tracekit.report.checks.text import to_text
 
-    analysis = analyse(inputs, choice)
+    analysis = analyse(inputs, options)
     results = check(analysis, requirements)
     name = f"{analysis.trace.info.name}, run {analysis.trace.info.run}"
     write = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from tracekit.cli.analysing import Choice, analyse, analysis_options
+from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.errors import UsageError
 
@@ -49,7 +49,7 @@ def compare_command(
     new_run: int | None,
     fail_on: tuple[str, ...],
     strict: bool,
-    choice: Choice,
+    options: AnalysisOptions,
     format_: str | None,
     output: str,
     force: bool,
@@ -87,8 +87,8 @@ def compare_command(
     from tracekit.report.comparison import json, markdown, text
 
     changes = [parse_change(text) for text in fail_on]
-    base_runs = [analyse((path,), _of_run(choice, base_run)) for path in base_inputs]
-    new_runs = [analyse((path,), _of_run(choice, new_run)) for path in new]
+    base_runs = [analyse((path,), _of_run(options, base_run)) for path in base_inputs]
+    new_runs = [analyse((path,), _of_run(options, new_run)) for path in new]
     comparison = compare(base_runs, new_runs)
     results = check_changes(comparison, changes, strict)
     if chosen == "html":
@@ -113,8 +113,8 @@ def compare_command(
     _exit(exit_code(check.outcome for check in results))
 
 
-def _of_run(choice: Choice, run: int | None) -> Choice:
-    return choice if run is None else replace(choice, run=run)
+def _of_run(options: AnalysisOptions, run: int | None) -> AnalysisOptions:
+    return options if run is None else replace(options, run=run)
 
 
 def _exit(code: int) -> None:

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import click
 
-from tracekit.cli.analysing import Choice, analyse, analysis_options
+from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
 from tracekit.cli.output import HELP, check_output, open_output, output_options
 from tracekit.errors import UsageError
 
@@ -65,7 +65,7 @@ def export_command(
     format_: str | None,
     root: str | None,
     table: str | None,
-    choice: Choice,
+    options: AnalysisOptions,
     output: str,
     force: bool,
 ) -> None:
@@ -93,11 +93,11 @@ def export_command(
     name = format_ or _by_extension(output)
     chosen = _FORMATS[name]
     _check_terminal(name, output)
-    options = _options(name, {"root": root, "table": table})
+    format_options = _options(name, {"root": root, "table": table})
     write = _writer(name)
-    analysis = analyse(inputs, choice)
+    analysis = analyse(inputs, options)
     with open_output(output) as file, _packed(file, chosen.is_text and output.lower().endswith(".gz")) as out:
-        write(analysis, out, **options)
+        write(analysis, out, **format_options)
     if not len(analysis.trace.samples) and table in (None, "samples"):
         click.echo("Warning: the recording has no samples, so there are none in the file.", err=True)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import Choice, analyse, analysis_options
+from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
 from tracekit.cli.output import HELP, check_output, guess_format, write_output
 from tracekit.errors import UsageError
 
@@ -59,7 +59,7 @@ def report_command(
     link: str,
     redact: bool,
     full: bool,
-    choice: Choice,
+    options: AnalysisOptions,
 ) -> None:
     """Write the analysis of a recording as one file to attach to a ticket.
 
@@ -94,7 +94,7 @@ def report_command(
             f"--link {link}: not an address of the web. Give one that begins with https:// or http://."
         )
     commands = () if redact or len(inputs) != 1 else recorded_commands(Path(inputs[0]))
-    analysis = analyse(inputs, choice, redact=redact)
+    analysis = analyse(inputs, options, redact=redact)
     write_output(written(chosen, analysis, Extras(title, note, link, commands), full), target, force)
 
 

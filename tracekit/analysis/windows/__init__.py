@@ -1,1 +1,1 @@
-"""Windows: one inference, or one run of them that cannot be told apart."""
+"""Windows: one inference, or one run of them that cannot be separated."""

@@ -1,4 +1,4 @@
-"""Which windows an analysis uses: the best source that the recording has, or the one that was asked for."""
+"""The choice of an analysis' windows: from the requested source, or from the best that the recording has."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _FROM_TABLES: dict[str, tuple[Callable[[Trace, frozenset[int]], list[Window]], s
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The windows of an analysis, and what limits them."""
+class WindowSelection:
+    """The windows of an analysis, and the diagnostics about their choice."""
 
     windows: list[Window]
     diagnostics: tuple[Diagnostic, ...]
@@ -46,108 +46,110 @@ class Choice:
 def choose_windows(
     trace: Trace,
     labels: SampleLabels,
-    wanted: WindowSource | Sequence[Window],
+    requested: WindowSource | Sequence[Window],
     signposts: Sequence[str],
     pids: frozenset[int],
     ane_is_target: bool = True,
-) -> Choice:
-    """Return the windows to attribute to.
+) -> WindowSelection:
+    """Return the windows to which samples and intervals are attributed.
 
     "auto" takes Core ML's predictions, else Foundation Models' requests, else ANE intervals, each with the
-    calls on stacks that none of them covers; else stacks; else the whole run. ``signposts`` are patterns that
-    choose signpost intervals instead. ``pids`` are the processes that the analysis is about;
+    calls on stacks that none of them touches; else the calls on stacks; else the whole run. ``signposts`` are
+    patterns that select signpost intervals instead. ``pids`` are the processes of the analysis;
     ``ane_is_target`` is False where their stacks show that the Neural Engine's work is another process's.
     Raises ``UsageError`` when the recording lacks the chosen source, and for windows that end before they
     start.
     """
-    if not isinstance(wanted, str):
-        backwards = next((one for one in wanted if one.end_ns < one.start_ns), None)
+    if not isinstance(requested, str):
+        backwards = next((window for window in requested if window.end_ns < window.start_ns), None)
         if backwards:
             raise UsageError(f"The window '{backwards.label}' ends before it starts.")
-        return Choice(list(wanted), tuple(_outside_recording(trace, wanted)))
-    if wanted not in WINDOW_SOURCES:
-        raise UsageError(f"'{wanted}' is no source of windows. Choose one of {', '.join(WINDOW_SOURCES)}.")
+        return WindowSelection(list(requested), tuple(_outside_recording(trace, requested)))
+    if requested not in WINDOW_SOURCES:
+        raise UsageError(
+            f"'{requested}' is not a source of windows. Choose one of {', '.join(WINDOW_SOURCES)}."
+        )
     if signposts:
-        return Choice(_with_threads(trace, labels, signpost_windows(trace, signposts)), ())
-    if wanted == "run":
-        return Choice([whole_run(trace)], ())
+        return WindowSelection(_with_threads(trace, labels, signpost_windows(trace, signposts)), ())
+    if requested == "run":
+        return WindowSelection([whole_run(trace)], ())
     inferred = windows_from_stacks(trace, labels)
-    if wanted in _FROM_TABLES:
-        return _asked_for(trace, labels, wanted, inferred, pids)
-    if wanted == "auto":
+    if requested in _FROM_TABLES:
+        return _from_table(trace, labels, requested, inferred, pids)
+    if requested == "auto":
         for source, (find, _) in _FROM_TABLES.items():
             if source == "ane" and not ane_is_target:
                 continue
             windows = find(trace, pids)
             if windows:
-                return _fused(trace, labels, source, windows, inferred)
+                return _with_calls(trace, labels, source, windows, inferred)
     at_work = bool(labels.is_ml.any()) or _measured_work(trace)
     whole = [whole_run(trace)] if at_work and not inferred.windows else []
-    return Choice(inferred.windows or whole, tuple(_stack_diagnostics(inferred, at_work)))
+    return WindowSelection(inferred.windows or whole, tuple(_stack_diagnostics(inferred, at_work)))
 
 
 def _measured_work(trace: Trace) -> bool:
-    """True where a table reports inference on an engine, whoever called for it."""
+    """Return whether a table reports inference on an engine, of any process."""
     rows = trace.intervals
     work = rows["engine"].isin([Engine.GPU, Engine.CPU]) & (rows["phase"] == Phase.EXECUTE)
     return bool(work.any())
 
 
-def _asked_for(
-    trace: Trace, labels: SampleLabels, wanted: str, inferred: Inferred, pids: frozenset[int]
-) -> Choice:
-    find, what = _FROM_TABLES[wanted]
+def _from_table(
+    trace: Trace, labels: SampleLabels, source: str, inferred: Inferred, pids: frozenset[int]
+) -> WindowSelection:
+    find, row_name = _FROM_TABLES[source]
     windows = find(trace, pids)
     if not windows:
         raise UsageError(
-            f"{trace.info.name} has no {what}, so --windows {wanted} finds nothing. See the evidence that"
-            " tracekit analyze lists, or leave --windows out."
+            f"{trace.info.name} has no {row_name}, so --windows {source} finds nothing. tracekit analyze"
+            " lists the tables of the recording; without --windows it chooses the best source."
         )
     windows = bind_threads(trace, windows, inferred.windows)
-    left = _untouched(windows, inferred.windows)
-    diagnostics = _ane_diagnostics(trace, labels, windows) if wanted == "ane" else []
-    if left:
-        diagnostics.append(Diagnostic("warning", "calls-outside-windows", len(left)))
-    return Choice(windows, tuple(diagnostics))
+    untouched = _untouched(windows, inferred.windows)
+    diagnostics = _ane_diagnostics(trace, labels, windows) if source == "ane" else []
+    if untouched:
+        diagnostics.append(Diagnostic("warning", "calls-outside-windows", len(untouched)))
+    return WindowSelection(windows, tuple(diagnostics))
 
 
 def _with_threads(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Window]:
     return bind_threads(trace, windows, windows_from_stacks(trace, labels).windows)
 
 
-def _fused(
+def _with_calls(
     trace: Trace, labels: SampleLabels, source: str, windows: list[Window], inferred: Inferred
-) -> Choice:
-    """Return measured windows, and the calls on stacks that none of them touches: no call is lost."""
+) -> WindowSelection:
+    """Return measured windows, and the calls on stacks that none of them touches, so that no call is lost."""
     windows = bind_threads(trace, windows, inferred.windows)
-    left = _untouched(windows, inferred.windows)
-    diagnostics = [Diagnostic("info", "windows-from-stacks-too", len(left))] if left else []
+    untouched = _untouched(windows, inferred.windows)
+    diagnostics = [Diagnostic("info", "windows-from-stacks-too", len(untouched))] if untouched else []
     if source == "ane":
-        diagnostics += _ane_diagnostics(trace, labels, [*windows, *left])
-    return Choice([*windows, *left], tuple(diagnostics))
+        diagnostics += _ane_diagnostics(trace, labels, [*windows, *untouched])
+    return WindowSelection([*windows, *untouched], tuple(diagnostics))
 
 
 def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
-    """Return the calls in whose time no window lies that may be of their process and thread."""
+    """Return the calls that overlap no window that may be of their process and thread."""
     touched = np.zeros(len(calls), bool)
     owners = np.array([(call.pid, call.thread_id) for call in calls], np.int64).reshape(-1, 2)
     starts, ends = _edges(calls)
     for pid, thread in np.unique(owners, axis=0).tolist():
-        own = np.flatnonzero((owners == (pid, thread)).all(axis=1))
-        held = Spans.of(*_edges([one for one in windows if _may_be(one, pid, thread)]))
-        touched[own] = held.touches(starts[own], ends[own])
-    return [call for call, told in zip(calls, touched.tolist(), strict=True) if not told]
+        rows = np.flatnonzero((owners == (pid, thread)).all(axis=1))
+        covered = Spans.of(*_edges([window for window in windows if _may_be_of(window, pid, thread)]))
+        touched[rows] = covered.touches(starts[rows], ends[rows])
+    return [call for call, is_touched in zip(calls, touched.tolist(), strict=True) if not is_touched]
 
 
-def _may_be(window: Window, pid: int, thread: int) -> bool:
-    """True unless the window is known to be of another process or thread; -1 is not known."""
+def _may_be_of(window: Window, pid: int, thread: int) -> bool:
+    """Return False where the window is of another process or thread; -1 is unknown."""
     return (window.pid < 0 or window.pid == pid) and (
         window.thread_id < 0 or thread in (-1, window.thread_id)
     )
 
 
 def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
-    """Return what windows from ANE intervals leave out."""
+    """Return diagnostics about the work that windows from ANE intervals leave out."""
     covered = Spans.of(*_edges(windows))
     times = trace.samples["time_ns"].to_numpy(np.int64)
     elsewhere = is_phase(labels.phase, *INFERENCE) & is_engine(labels.engine, Engine.CPU, Engine.GPU)
@@ -159,29 +161,30 @@ def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) 
 
 
 def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
-    """Give windows of no known thread the thread whose prediction calls they lie in, where it is only one.
+    """Assign a thread to windows without one: the thread whose prediction calls cover them.
 
-    ``calls`` are windows from stacks. The thread must cover half of the window, and a sampling period more
-    than any other thread of the process.
+    ``calls`` are windows from stacks. The thread must cover at least half of the window, and a sampling
+    period more than any other thread of the process. Otherwise the window stays without a thread.
     """
+    # For each window: the longest cover by a thread so far, its thread, and the second longest cover.
     starts, ends = _edges(windows)
     pids = np.array([window.pid for window in windows], np.int64)
     best, second = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
     owner = np.full(len(windows), -1, np.int64)
     for thread in sorted({call.thread_id for call in calls} - {-1}):
-        own = [call for call in calls if call.thread_id == thread]
-        covered = Spans.of(*_edges(own)).within(starts, ends)
-        covered[(pids >= 0) & (pids != own[0].pid)] = 0
+        thread_calls = [call for call in calls if call.thread_id == thread]
+        covered = Spans.of(*_edges(thread_calls)).within(starts, ends)
+        covered[(pids >= 0) & (pids != thread_calls[0].pid)] = 0
         better = covered > best
         second = np.where(better, best, np.maximum(second, covered))
         owner = np.where(better, thread, owner)
         best = np.where(better, covered, best)
-    clear = (2 * best >= ends - starts) & (best - second > sampling_period_ns(trace)) | (
-        (2 * best >= ends - starts) & (second == 0) & (best > 0)
-    )
+    covers_half = 2 * best >= ends - starts
+    only_candidate = (second == 0) & (best > 0)
+    is_certain = covers_half & (only_candidate | (best - second > sampling_period_ns(trace)))
     return [
-        replace(window, thread_id=thread) if window.thread_id < 0 and sure else window
-        for window, thread, sure in zip(windows, owner.tolist(), clear.tolist(), strict=True)
+        replace(window, thread_id=thread) if window.thread_id < 0 and certain else window
+        for window, thread, certain in zip(windows, owner.tolist(), is_certain.tolist(), strict=True)
     ]
 
 
@@ -193,7 +196,7 @@ def _edges(windows: Sequence[Window]) -> tuple[IntArray, IntArray]:
 
 
 def _stack_diagnostics(inferred: Inferred, at_work: bool) -> list[Diagnostic]:
-    """Return what limits windows that are inferred from stacks."""
+    """Return diagnostics about windows that are inferred from stacks."""
     diagnostics = []
     if inferred.bridged:
         numbers = {"longest_ns": inferred.longest_ns}
@@ -206,7 +209,7 @@ def _stack_diagnostics(inferred: Inferred, at_work: bool) -> list[Diagnostic]:
 
 
 def _outside_recording(trace: Trace, windows: Sequence[Window]) -> list[Diagnostic]:
-    """Return the user's windows that lie where nothing was recorded."""
+    """Return a diagnostic where user-supplied windows lie outside the recorded time."""
     run = whole_run(trace)
     tables = [frame for frame in (trace.intervals, trace.signposts) if len(frame)]
     start_ns = min([run.start_ns, *(int(frame["start_ns"].min()) for frame in tables)])

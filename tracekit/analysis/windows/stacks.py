@@ -1,16 +1,22 @@
 """Windows inferred from stacks.
 
-A sampled stack shows that a prediction was running at that moment, never how many: samples under one
-prediction frame may be one call or several back to back. The rules:
+A sampled stack shows that a prediction was running at that moment, but not how many: samples under one
+prediction frame may be one call or several back-to-back calls. The rules:
 
 * A run is a sequence of samples of one thread that all lie inside a prediction call. A sample of that thread
   outside any call, or inside another entry point's call, ends it.
-* A thread that waits for an engine is off the CPU and not sampled. A hole of up to ``SHORT_HOLE`` sampling
+* A thread that waits for an engine is off the CPU and is not sampled. A hole of up to ``SHORT_HOLE`` sampling
   periods belongs to the run; a longer one, up to ``LONG_HOLE_NS``, only if the sample before it hands work to
-  an engine or waits (phase dispatch or wait). The runtime's workers in the process fill holes: Core ML runs
-  E5RT operations on a queue of its own, whose stacks hold no prediction frame.
-* Such work just before or just after a run extends it, up to the thread's next sample outside the call. Such
-  work away from every run is an asynchronous window of its own, with no thread.
+  an engine or waits (phase dispatch or wait). Samples of the runtime's workers in the process fill holes:
+  Core ML runs E5RT operations on a queue of its own, whose stacks have no prediction frame.
+* Worker samples just before or after a run extend it, up to the thread's next sample outside the call. Those
+  away from every run are an asynchronous window of their own, without a thread.
+
+For example (c: inside the call, o: outside it, w: a worker's sample, x: no sample)::
+
+    caller    o c c x x x c o x x x
+    workers             w       w w
+    windows     ────────────    ────  (the second without a thread)
 """
 
 from __future__ import annotations
@@ -29,15 +35,15 @@ from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
 
 SHORT_HOLE = 5
-"""In sampling periods: a thread that computes is sampled more often than this."""
+"""In sampling periods: a computing thread is sampled more often than this."""
 LONG_HOLE_NS = 250_000_000
-"""A choice, not a fact: how long a thread may wait for an engine inside one call, at any sampling rate."""
+"""The longest wait for an engine inside one call, at any sampling rate: a choice, not a documented limit."""
 _NEVER = 2**62
 
 
 @dataclass
 class _Run:
-    """Samples that belong together, as times of the first and the last; the ends may still grow."""
+    """Samples that belong together, by the times of the first and the last; the ends may still grow."""
 
     first_ns: int
     last_ns: int
@@ -45,7 +51,7 @@ class _Run:
     last_sample: int
     thread_id: int = -1
     after_ns: int = -_NEVER
-    """The thread's sample before the run; with ``before_ns``, the one after it, a bound of the run's ends."""
+    """The thread's sample before the run and (``before_ns``) after it: limits of the run's growth."""
     before_ns: int = _NEVER
 
 
@@ -57,18 +63,18 @@ class _Caller:
 
     def until(self, time_ns: int) -> list[_Run]:
         """Return the last run that begins no later, if there is one."""
-        at = bisect_right(self.runs, time_ns, key=lambda run: run.first_ns)
-        return self.runs[at - 1 : at] if at else []
+        index = bisect_right(self.runs, time_ns, key=lambda run: run.first_ns)
+        return self.runs[index - 1 : index] if index else []
 
     def since(self, time_ns: int) -> list[_Run]:
         """Return the first run that begins no earlier, if there is one."""
-        at = bisect_left(self.runs, time_ns, key=lambda run: run.first_ns)
-        return self.runs[at : at + 1]
+        index = bisect_left(self.runs, time_ns, key=lambda run: run.first_ns)
+        return self.runs[index : index + 1]
 
 
 @dataclass(frozen=True)
 class Inferred:
-    """Windows from stacks, and how many holes beyond ``SHORT_HOLE`` were taken for waiting inside one."""
+    """Windows from stacks, and the number of holes beyond ``SHORT_HOLE`` that count as waiting inside one."""
 
     windows: list[Window]
     bridged: int
@@ -76,7 +82,7 @@ class Inferred:
 
 
 def windows_from_stacks(trace: Trace, labels: SampleLabels) -> Inferred:
-    """Return what the module's rules infer. Expects ``trace.samples`` in time order."""
+    """Return the windows by the rules in the module's docstring. Expects ``trace.samples`` in time order."""
     reader = _StackReader(trace, labels)
     windows = reader.windows()
     return Inferred(windows, len(reader.bridged_ns), max(reader.bridged_ns, default=0))
@@ -92,16 +98,16 @@ class _StackReader:
         self._threads = trace.samples["thread_id"].to_numpy()
         self._stacks = trace.samples["stack_id"].to_numpy()
         self._period = sampling_period_ns(trace)
-        # A sample stands for the period that it opens; cycles and events say nothing about time.
+        # A sample represents the period that it opens; weights in cycles and events have no length in time.
         self._tail = self._period if trace.weight_unit == "ns" else 1
-        hands_over = is_phase(labels.phase, Phase.DISPATCH, Phase.WAIT)
+        waits_for_engine = is_phase(labels.phase, Phase.DISPATCH, Phase.WAIT)
         self.bridged_ns: list[int] = []
         self._long = max(LONG_HOLE_NS, SHORT_HOLE * self._period)
-        self._longest_hole = np.where(hands_over, self._long, SHORT_HOLE * self._period)
+        self._longest_hole = np.where(waits_for_engine, self._long, SHORT_HOLE * self._period)
 
     def windows(self) -> list[Window]:
         labels = self._labels
-        every = []
+        windows = []
         for pid in np.unique(labels.pid[labels.in_call | labels.is_worker]).tolist():
             workers = np.flatnonzero(labels.is_worker & (labels.pid == pid))
             callers = np.unique(self._threads[labels.in_call & (labels.pid == pid)])
@@ -109,26 +115,32 @@ class _StackReader:
             runs = [run for caller in by_caller for run in caller.runs]
             clusters = list(self._clusters(self._outside(workers, runs)))
             runs += [cluster for cluster in clusters if not self._attach(cluster, by_caller)]
-            every += [self._window(run, int(pid)) for run in runs]
-        return every
+            windows += [self._window(run, int(pid)) for run in runs]
+        return windows
 
     def _call_runs(self, thread: int, workers: IntArray) -> Iterator[_Run]:
         """Cut one thread's samples into runs inside a call."""
-        own = np.flatnonzero(self._threads == thread)
-        at = self._times[own]
-        inside = self._labels.in_call[own]
-        entry = self._labels.boundary_rule[own]
+        # Arrays of the thread's n samples, and of the n - 1 gaps between neighbours:
+        #   inside   0 1 1 1 1 0 1
+        #   joined    0 1 1 1 0 0      both sides are inside the same entry point's call
+        #   opens    0 1 0 0 0 0 1     inside, and not joined to the sample before
+        #   closes   0 0 0 0 1 0 1     inside, and not joined to the sample after
+        samples = np.flatnonzero(self._threads == thread)
+        times = self._times[samples]
+        inside = self._labels.in_call[samples]
+        entry = self._labels.boundary_rule[samples]
         joined = inside[1:] & inside[:-1] & (entry[1:] == entry[:-1])
-        hole = np.diff(at)
-        close = hole <= self._longest_hole[own][:-1]
-        for gap in np.flatnonzero(joined & ~close & (hole <= self._long)).tolist():
-            close[gap] = self._filled(own[gap], own[gap + 1], workers)
-        self._note_bridged(hole[joined & close])
-        opens = inside & ~np.append(False, joined & close)
-        closes = inside & ~np.append(joined & close, False)
+        hole = np.diff(times)
+        is_short = hole <= self._longest_hole[samples][:-1]
+        for gap in np.flatnonzero(joined & ~is_short & (hole <= self._long)).tolist():
+            is_short[gap] = self._filled(samples[gap], samples[gap + 1], workers)
+        self._note_bridged(hole[joined & is_short])
+        opens = inside & ~np.append(False, joined & is_short)
+        closes = inside & ~np.append(joined & is_short, False)
         first, last = np.flatnonzero(opens), np.flatnonzero(closes)
-        after, before = np.append(-_NEVER, at)[first], np.append(at, _NEVER)[last + 1]
-        columns = (column.tolist() for column in (at[first], at[last], own[first], own[last], after, before))
+        after, before = np.append(-_NEVER, times)[first], np.append(times, _NEVER)[last + 1]
+        arrays = (times[first], times[last], samples[first], samples[last], after, before)
+        columns = (array.tolist() for array in arrays)
         for first_ns, last_ns, first_sample, last_sample, after_ns, before_ns in zip(*columns, strict=True):
             yield _Run(first_ns, last_ns, first_sample, last_sample, thread, after_ns, before_ns)
 
@@ -136,35 +148,36 @@ class _StackReader:
         self.bridged_ns += holes[holes > SHORT_HOLE * self._period].tolist()
 
     def _filled(self, before: int, after: int, workers: IntArray) -> bool:
-        """True when worker samples leave no unexplained hole between two samples of the caller."""
+        """Return whether worker samples leave no unexplained hole between two samples of the caller."""
         low, high = np.searchsorted(workers, [before, after])
         chain = np.concatenate([[before], workers[low:high], [after]])
         return len(chain) > 2 and bool((np.diff(self._times[chain]) <= self._longest_hole[chain[:-1]]).all())
 
     def _outside(self, workers: IntArray, runs: list[_Run]) -> IntArray:
         """Return the worker samples that lie in no run."""
+        # +1 where a run begins and -1 after it ends: the running sum counts the runs around each sample.
         edges = np.zeros(len(workers) + 1, np.int64)
-        at = self._times[workers]
-        np.add.at(edges, np.searchsorted(at, [run.first_ns for run in runs], "left"), 1)
-        np.add.at(edges, np.searchsorted(at, [run.last_ns for run in runs], "right"), -1)
-        loose: IntArray = workers[np.cumsum(edges[:-1]) == 0]
-        return loose
+        times = self._times[workers]
+        np.add.at(edges, np.searchsorted(times, [run.first_ns for run in runs], "left"), 1)
+        np.add.at(edges, np.searchsorted(times, [run.last_ns for run in runs], "right"), -1)
+        outside: IntArray = workers[np.cumsum(edges[:-1]) == 0]
+        return outside
 
     def _clusters(self, samples: IntArray) -> Iterator[_Run]:
-        """Group samples that leave no unexplained hole."""
+        """Yield groups of samples without an unexplained hole."""
         if not len(samples):
             return
         hole = np.diff(self._times[samples])
-        apart = hole > self._longest_hole[samples[:-1]]
-        self._note_bridged(hole[~apart])
-        cuts = np.flatnonzero(apart)
+        is_apart = hole > self._longest_hole[samples[:-1]]
+        self._note_bridged(hole[~is_apart])
+        cuts = np.flatnonzero(is_apart)
         firsts = samples[np.append(0, cuts + 1)]
         lasts = samples[np.append(cuts, len(samples) - 1)]
         for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
             yield _Run(int(self._times[first]), int(self._times[last]), first, last)
 
     def _attach(self, cluster: _Run, callers: Sequence[_Caller]) -> bool:
-        """Let the run that the cluster adjoins grow over it; False when there is none, or several."""
+        """Extend the run next to the cluster over it; return False where there is none, or several."""
         after = [
             run for caller in callers for run in caller.until(cluster.first_ns) if self._follows(cluster, run)
         ]
@@ -188,8 +201,8 @@ class _StackReader:
 
     def _precedes(self, cluster: _Run, run: _Run) -> bool:
         hole = run.first_ns - cluster.last_ns
-        known = run.after_ns + self._tail <= cluster.last_ns
-        return known and 0 <= hole <= self._longest_hole[cluster.last_sample]
+        is_after_caller = run.after_ns + self._tail <= cluster.last_ns
+        return is_after_caller and 0 <= hole <= self._longest_hole[cluster.last_sample]
 
     def _window(self, run: _Run, pid: int) -> Window:
         end_ns = min(run.last_ns + self._tail, max(run.before_ns, run.last_ns + 1))
@@ -199,11 +212,11 @@ class _StackReader:
         return Window(run.first_ns, end_ns, label, "stacks", Basis.INFERRED, run.thread_id, pid)
 
     def _entry_point(self, run: _Run) -> str:
-        """Return the symbol of the prediction frame of the run's first sample of its own thread."""
+        """Return the symbol of the prediction frame in the first sample of the run's thread."""
         members = range(run.first_sample, run.last_sample + 1)
         in_call = self._labels.in_call
-        own = next(at for at in members if self._threads[at] == run.thread_id and in_call[at])
-        stack = int(self._stacks[own])
+        sample = next(row for row in members if self._threads[row] == run.thread_id and in_call[row])
+        stack = int(self._stacks[sample])
         stacks = self._trace.stacks
         frame = stacks.stack(stack)[self._labels.classification.boundary[stack]]
         return str(stacks.symbols[frame])

@@ -22,7 +22,7 @@ _PARTS = 3
 
 
 def core_ml_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
-    """Return one window per prediction that Core ML reported; sub-models of a pipeline are part of theirs."""
+    """Return one window per prediction that Core ML reported; sub-models of a pipeline are part of it."""
     rows = trace.intervals
     rows = rows[(rows["source"] == CORE_ML) & (rows["channel"] == "Prediction") & (rows["depth"] == 0)]
     return _windows(rows, rows["model"].astype("str"), only_pid(pids))
@@ -49,27 +49,32 @@ def _windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Wi
 def ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) -> list[Window]:
     """Return one window per run of the Neural Engine's intervals in which no label comes twice.
 
-    A partitioned model has one interval per segment, each with its own label: where a label comes again,
-    or nothing for ``LONG_HOLE_NS``, the next prediction has begun. Segments that share a label are a window
-    each. Nothing in the table says whose the work is; rows that ``Owners`` calls foreign are left out.
+    A partitioned model has one interval per segment, each with a label of its own: where a label repeats, or
+    after a hole of ``LONG_HOLE_NS``, the next prediction has begun::
+
+        labels    s1 s2 s3 s1 s2 s3      s1 s2 s3
+        windows   ──────── ────────      ────────
+
+    Segments that share a label are a window each. The table does not name processes; rows that ``Owners``
+    assigns to another process are left out.
     """
     frame = trace.intervals
     owners = Owners(frame, ane_is_target)
-    ours = ~owners.other_process & frame["source"].isin(ANE_TABLES).to_numpy(bool)
+    of_target = ~owners.other_process & frame["source"].isin(ANE_TABLES).to_numpy(bool)
     work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
     rows = frame.assign(owner=np.where(owners.model == "", frame["model"].astype("str"), owners.model))
-    rows = rows[ours & work & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
+    rows = rows[of_target & work & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
     rows = rows.assign(label=rows["label"].astype("str"))
     ordered = rows.drop_duplicates(["start_ns", "end_ns", "label"])
     ordered = ordered.sort_values(["start_ns", "end_ns", "label"], kind="stable")
     target = only_pid(pids)
-    found = []
-    for model, own in ordered.groupby("owner", sort=True):
-        starts, ends = own["start_ns"].to_numpy(np.int64), own["end_ns"].to_numpy(np.int64)
-        labels, sources = own["label"].tolist(), own["source"].astype("str").tolist()
-        firsts = _first_of_each_round(labels, starts, np.maximum.accumulate(ends))
-        lasts = [*(at - 1 for at in firsts[1:]), len(own) - 1]
-        found += [
+    windows = []
+    for model, group in ordered.groupby("owner", sort=True):
+        starts, ends = group["start_ns"].to_numpy(np.int64), group["end_ns"].to_numpy(np.int64)
+        labels, sources = group["label"].tolist(), group["source"].astype("str").tolist()
+        firsts = _first_of_each_prediction(labels, starts, np.maximum.accumulate(ends))
+        lasts = [*(first - 1 for first in firsts[1:]), len(group) - 1]
+        windows += [
             Window(
                 int(starts[first]),
                 int(ends[first : last + 1].max()),
@@ -82,28 +87,28 @@ def ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) 
             )
             for first, last in zip(firsts, lasts, strict=True)
         ]
-    return found
+    return windows
 
 
-def _first_of_each_round(labels: Sequence[str], starts: IntArray, reached: IntArray) -> list[int]:
-    """Return where a label comes again that the round has seen, or after a long hole."""
-    apart = np.append(False, starts[1:] - reached[:-1] > LONG_HOLE_NS).tolist()
+def _first_of_each_prediction(labels: Sequence[str], starts: IntArray, reached: IntArray) -> list[int]:
+    """Return the rows at which a label of the current prediction repeats, or a long hole ends."""
+    after_hole = np.append(False, starts[1:] - reached[:-1] > LONG_HOLE_NS).tolist()
     firsts = [0]
     seen: set[str] = set()
-    for at, label in enumerate(labels):
-        if label in seen or apart[at]:
-            firsts.append(at)
+    for row, label in enumerate(labels):
+        if label in seen or after_hole[row]:
+            firsts.append(row)
             seen = set()
         seen.add(label)
     return firsts
 
 
 def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
-    """Return one window per signpost interval that a pattern names: ``subsystem/category/name``, with globs.
+    """Return one window per signpost interval that a pattern matches.
 
-    Fewer parts name the last ones: ``encode`` any signpost of that name, ``Inference/*`` a category. What the
-    three words spell without globs goes before globs. Raises ``UsageError`` for a pattern that names no
-    interval, and lists what there is.
+    A pattern is ``subsystem/category/name``, with globs. Fewer parts are the last ones: ``encode`` is any
+    signpost of that name, ``Inference/*`` a category. An exact match of the three parts goes before globs.
+    Raises ``UsageError`` for a pattern that matches no interval, with a list of those that exist.
     """
     rows = trace.signposts[(trace.signposts["kind"] == "interval")]
     rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
@@ -116,12 +121,12 @@ def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
         if not matching.any():
             raise UsageError(_no_signpost(pattern, trace))
         chosen |= matching
-    threads = {tid: at for at, tid in reversed(list(enumerate(trace.threads["tid"].tolist())))}
+    threads = {tid: row for row, tid in reversed(list(enumerate(trace.threads["tid"].tolist())))}
     return [
         Window(
             int(row["start_ns"]),
             int(row["end_ns"]),
-            str(row["name"]),  # not its message, which may hold what a user said
+            str(row["name"]),  # not the message, which may contain a user's text
             "signpost",
             Basis.MEASURED,
             threads.get(row["tid"], -1),
@@ -132,9 +137,10 @@ def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
 
 
 def _matching(parts: Sequence[pd.Series[str]], pattern: str) -> BoolArray:
+    """Mark the signposts whose subsystem, category and name match the globs of a pattern."""
     marked = np.ones(len(parts[0]), bool)
-    for values, wanted in zip(parts, _globs(pattern), strict=True):
-        distinct = {value: bool(wanted.fullmatch(value)) for value in values.unique()}
+    for values, glob in zip(parts, _globs(pattern), strict=True):
+        distinct = {value: bool(glob.fullmatch(value)) for value in values.unique()}
         marked &= values.map(distinct).to_numpy(bool)
     return marked
 
@@ -143,8 +149,8 @@ def _globs(pattern: str) -> list[re.Pattern[str]]:
     parts = pattern.split("/")
     if len(parts) > _PARTS or not all(parts):
         raise UsageError(
-            f"'{pattern}' names no signposts. Write subsystem/category/name, category/name or name;"
-            " * stands for anything."
+            f"'{pattern}' is not a valid signpost pattern. Write subsystem/category/name, category/name or"
+            " name; * stands for any text."
         )
     return [re.compile(translate(part)) for part in ["*"] * (_PARTS - len(parts)) + parts]
 
@@ -152,14 +158,14 @@ def _globs(pattern: str) -> list[re.Pattern[str]]:
 def _no_signpost(pattern: str, trace: Trace) -> str:
     kinds = trace.signposts["kind"].value_counts()
     unpaired = int(kinds.get("begin", 0) + kinds.get("end", 0))
-    besides = f" ({unpaired:,} without a partner)" if unpaired else ""
+    unpaired_note = f" ({unpaired:,} without a partner)" if unpaired else ""
     rows = trace.signposts[(trace.signposts["kind"] == "interval").to_numpy(bool)]
     rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
     if not len(rows):
-        return f"{trace.info.name} has no signpost intervals{besides}, so '{pattern}' names none."
+        return f"{trace.info.name} has no signpost intervals{unpaired_note}, so '{pattern}' matches none."
     subsystem, category, name = (rows[part].astype("str") for part in ("subsystem", "category", "name"))
     names = subsystem + "/" + category + "/" + name
     counts = names.value_counts()
     listed = ", ".join(f"{name} ({count})" for name, count in counts.head(12).items())
     more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
-    return f"{trace.info.name} has no signpost interval '{pattern}'{besides}; it has {listed}{more}."
+    return f"{trace.info.name} has no signpost interval '{pattern}'{unpaired_note}; it has {listed}{more}."

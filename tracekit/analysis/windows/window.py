@@ -1,4 +1,4 @@
-"""Windows: one inference, or one run of them that cannot be told apart, as ``[start_ns, end_ns)``."""
+"""Windows: one inference, or a sequence that cannot be separated, as ``[start_ns, end_ns)``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LATEST_NS = 2**62
 
 @dataclass(frozen=True)
 class Window:
-    """One window before it becomes a row of the model's ``windows``; -1 is "all threads", "all processes"."""
+    """One window before it becomes a row of the model's ``windows``; -1 is all threads, or all processes."""
 
     start_ns: int
     end_ns: int
@@ -37,20 +37,21 @@ class Window:
 
 
 GIVEN_SOURCES = ("manual", "csv", "run")
-"""Windows of these count whatever lies in their time; those of the others are calls, and count their own."""
+"""Windows of these sources include all work in their time; those of other sources are calls, and include only
+their own work."""
 GIVEN_LENGTHS = "The windows were given: their lengths say nothing about the recording."
 
 
 def lengths_are_given(windows: pd.DataFrame) -> bool:
-    """Return whether all windows of a ``model.WINDOWS`` frame were given, so that lengths are no latency."""
+    """Return whether all windows of a frame are user-supplied, so that their lengths are no latency."""
     return bool(len(windows)) and bool(windows["source"].isin(GIVEN_SOURCES).all())
 
 
 def window_frame(windows: list[Window]) -> pd.DataFrame:
     """Return windows as a ``model.WINDOWS`` frame, numbered from 0 by start time.
 
-    ``first`` marks the first call of each model in each process; of each label, where no model is known.
-    ``alone`` marks those that share no time with another.
+    ``first`` marks the first call of each model in each process; of each label, where the model is unknown.
+    ``alone`` marks those that overlap no other.
     """
     ordered = sorted(windows, key=lambda window: (window.start_ns, window.end_ns, window.thread_id))
     frame = pd.DataFrame(
@@ -67,9 +68,9 @@ def window_frame(windows: list[Window]) -> pd.DataFrame:
         }
     )
     is_call = ~frame["source"].isin(GIVEN_SOURCES)
-    named = frame["model"].where(frame["model"] != "", frame["label"])
-    again = pd.DataFrame({"name": named, "pid": frame["pid"], "is_call": is_call}).duplicated()
-    frame["first"] = (is_call & ~again).astype(bool)
+    name = frame["model"].where(frame["model"] != "", frame["label"])
+    is_repeated = pd.DataFrame({"name": name, "pid": frame["pid"], "is_call": is_call}).duplicated()
+    frame["first"] = (is_call & ~is_repeated).astype(bool)
     starts, ends = frame["start_ns"].to_numpy(np.int64), frame["end_ns"].to_numpy(np.int64)
     frame["alone"] = ~overlapping(starts, ends)
     return WINDOWS.check(frame, "windows")
@@ -77,12 +78,14 @@ def window_frame(windows: list[Window]) -> pd.DataFrame:
 
 def overlapping(starts: IntArray, ends: IntArray) -> BoolArray:
     """Mark the windows that share time with another one."""
+    # In order of start, a window overlaps an earlier one if it starts before the latest end so far (not
+    # necessarily its neighbour's), and a later one if the next start lies before its end.
     order = np.argsort(starts, kind="stable")
-    reach = np.maximum.accumulate(ends[order]) if len(order) else ends
+    latest_end = np.maximum.accumulate(ends[order]) if len(order) else ends
     shared = np.zeros(len(starts), bool)
-    shared[order[1:]] = starts[order][1:] < reach[:-1]
-    followed = np.searchsorted(starts[order], ends[order], "left") > np.arange(len(order)) + 1
-    shared[order] |= followed
+    shared[order[1:]] = starts[order][1:] < latest_end[:-1]
+    overlaps_next = np.searchsorted(starts[order], ends[order], "left") > np.arange(len(order)) + 1
+    shared[order] |= overlaps_next
     return shared
 
 
@@ -107,14 +110,14 @@ def numbered_windows(frame: pd.DataFrame) -> list[tuple[int, Window]]:
 
 
 def sampling_period_ns(trace: Trace) -> int:
-    """Return the usual distance of samples: the median weight where weights are time, else 1 ms."""
+    """Return the typical distance of samples: the median weight where weights are time, else 1 ms."""
     weights = trace.weights
-    if len(weights) == 0 or weights.min() != weights.max():  # mostly, all are alike
+    if len(weights) == 0 or weights.min() != weights.max():  # usually all are equal
         weights = weights[weights > 0]
     if trace.weight_unit != "ns" or not weights.any():
         return _DEFAULT_PERIOD_NS
-    usual = weights[0] if weights.min() == weights.max() else np.median(weights)
-    return int(np.clip(usual, 1_000, 100_000_000))
+    typical = weights[0] if weights.min() == weights.max() else np.median(weights)
+    return int(np.clip(typical, 1_000, 100_000_000))
 
 
 def whole_run(trace: Trace) -> Window:
@@ -124,31 +127,31 @@ def whole_run(trace: Trace) -> Window:
     if duration and (not len(times) or duration > times[-1]):
         return Window(0, duration, "whole run", "run", Basis.MEASURED)
     if not len(times):
-        held = [frame for frame in (trace.intervals, trace.signposts) if len(frame)]
-        end = max([1, *(int(frame["end_ns"].max()) for frame in held)])
+        tables = [frame for frame in (trace.intervals, trace.signposts) if len(frame)]
+        end = max([1, *(int(frame["end_ns"].max()) for frame in tables)])
         return Window(0, end, "whole run", "run", Basis.MEASURED)
     end = int(times[-1]) + sampling_period_ns(trace)
     return Window(int(times[0]), end, "whole run", "run", Basis.SAMPLED)
 
 
 def parse_window(text: str) -> Window:
-    """Read ``12.5ms-18ms`` (units ns, us, ms, s; ``12.5-18ms`` gives both ends the unit).
+    """Return the window ``12.5ms-18ms`` (units ns, us, ms, s; in ``12.5-18ms`` for both ends).
 
     Raises ``UsageError`` for anything else, and when the window does not end after it starts.
     """
     first, dash, second = text.partition("-")
     start, end = _TIME.fullmatch(first), _TIME.fullmatch(second)
     if not dash or start is None or end is None or end[2] is None:
-        raise UsageError(f"'{text}' is no window. Write START-END with a unit, such as 12.5ms-18ms.")
+        raise UsageError(f"'{text}' is not a valid window. Write START-END with a unit, such as 12.5ms-18ms.")
     start_ns = _nanoseconds(start[1], start[2] or end[2])
-    return _given(start_ns, _nanoseconds(end[1], end[2]), text, "manual", f"'{text}'")
+    return _user_window(start_ns, _nanoseconds(end[1], end[2]), text, "manual", f"'{text}'")
 
 
-def _given(start_ns: int, end_ns: int, label: str, source: str, what: str) -> Window:
+def _user_window(start_ns: int, end_ns: int, label: str, source: str, name: str) -> Window:
     if end_ns > _LATEST_NS:
-        raise UsageError(f"The window {what} ends after 146 years.")
+        raise UsageError(f"The window {name} ends after 146 years.")
     if end_ns <= start_ns:
-        raise UsageError(f"The window {what} ends before it starts, or at once.")
+        raise UsageError(f"The window {name} does not end after it starts.")
     return Window(start_ns, end_ns, label, source, Basis.GIVEN)
 
 
@@ -171,28 +174,28 @@ def windows_from_csv(path: Path) -> list[Window]:
                 raise InputError(
                     str(path),
                     "has no columns start_ns,end_ns (or start,end with units).",
-                    "Put them into the first line.",
+                    "Put them in the first line.",
                 )
-            windows = [_csv_window(path, at, row, in_ns) for at, row in enumerate(reader)]
+            windows = [_csv_window(path, line, row, in_ns) for line, row in enumerate(reader, 2)]
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(str(path), f"cannot be read as CSV ({error}).") from error
     if not windows:
-        raise InputError(str(path), "holds no window below its header.")
+        raise InputError(str(path), "has no window below its header.")
     return windows
 
 
-def _csv_window(path: Path, at: int, row: dict[str, str | None], in_ns: bool) -> Window:
+def _csv_window(path: Path, line: int, row: dict[str, str | None], in_ns: bool) -> Window:
     ends = []
     for name in ("start_ns", "end_ns") if in_ns else ("start", "end"):
         match = _TIME.fullmatch(row.get(name) or "")
         if match is None or (match[2] is None) is not in_ns or (in_ns and "." in match[1]):
             raise InputError(
                 str(path),
-                f"line {at + 2}: '{row.get(name) or ''}' is no {name}.",
+                f"line {line}: '{row.get(name) or ''}' is not a valid {name}.",
                 "Write whole nanoseconds." if in_ns else "Write a number with a unit, such as 12.5ms.",
             )
         ends.append(_nanoseconds(match[1], match[2] or "ns"))
-    label = (row.get("label") or "").strip() or f"line {at + 2}"
-    return _given(ends[0], ends[1], label, "csv", f"in line {at + 2} of {path}")
+    label = (row.get("label") or "").strip() or f"line {line}"
+    return _user_window(ends[0], ends[1], label, "csv", f"in line {line} of {path}")
