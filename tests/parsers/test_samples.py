@@ -118,7 +118,7 @@ def test_tables_that_count_other_events_do_not_mix(tmp_path: Path) -> None:
 def test_counters_that_are_words_are_an_error(tmp_path: Path) -> None:
     files = counters("weight")
     files["counters.xml"] = files["counters.xml"].replace(">120029 7<", ">120029 x<")
-    with pytest.raises(InputError, match="the counters of 'counters-profile' are no lists of numbers"):
+    with pytest.raises(InputError, match="the counters of 'counters-profile' are not lists of numbers"):
         open_files(tmp_path, files)
 
 

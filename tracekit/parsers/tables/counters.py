@@ -23,7 +23,7 @@ from tracekit.parsers.tables.column_values import row_keys
 
 _EVENT_NAME = re.compile(r'"([^"]+)"')
 _MOST_PER_SAMPLE = 10**9
-"""A core does some 10^7 things in a sampling interval: what is beyond this is a reset, as xct2cli has it."""
+"""An event occurs some 10^7 times per core and interval: a larger step is a reset (see xct2cli)."""
 
 
 def read_counters(name: str, table: Table, issues: list[Issue]) -> pd.DataFrame:
@@ -41,16 +41,18 @@ def read_counters(name: str, table: Table, issues: list[Issue]) -> pd.DataFrame:
 def read_cumulative_counters(
     name: str, table: Table, times: IntArray, cores: npt.NDArray[np.int16], issues: list[Issue]
 ) -> pd.DataFrame:
-    """Return what each event counted since the sample before on the same core; see ``read_counters``.
+    """Return each event's count since the previous sample on the same core; see ``read_counters``.
 
     ``times`` and ``cores`` are the rows'. The first sample of a core counts 0; so does one after a reset,
-    which is reported as ``counter-resets``, and one whose core is not known.
+    which is reported as ``counter-resets``, and one without a core.
     """
     counters, complete = _read(name, table, issues)
     if not len(counters.columns):
         return counters
     placed = np.flatnonzero(complete & (cores >= 0))
     _report_gaps(int(((~complete & _running(table)) | (complete & (cores < 0))).sum()), issues)
+    # Counters run per core: in (core, time) order the step from the row above is the count of a sample,
+    # except at the first row of a core and where the counter was reset.
     order = placed[np.lexsort((times[placed], cores[placed]))]
     values = counters.to_numpy(np.int64)
     deltas = np.zeros_like(values)
@@ -59,7 +61,7 @@ def read_cumulative_counters(
     reset = same_core & ((steps < 0) | (steps > _MOST_PER_SAMPLE)).any(axis=1)
     deltas[order[1:]] = np.where((same_core & ~reset)[:, None], steps, 0)
     if reset.any():
-        text = f"the counters of '{table.schema}' began anew before {int(reset.sum())} samples, which count 0"
+        text = f"the counters of '{table.schema}' were reset before {int(reset.sum())} samples, which count 0"
         issues.append(Issue("warning", "counter-resets", text, int(reset.sum())))
     return pd.DataFrame(deltas, columns=counters.columns, index=counters.index)
 
@@ -67,12 +69,13 @@ def read_cumulative_counters(
 def attach_counters(
     counters: pd.DataFrame, places: Sequence[IntArray], samples: Sequence[IntArray]
 ) -> tuple[pd.DataFrame, int]:
-    """Return the counters of rows at ``places`` as those of ``samples``, and how many rows fit no sample.
+    """Return the counters of rows with the keys ``places`` by sample, and how many rows match no sample.
 
-    Places and samples are (time, tid, core); they fit where all three are equal and the thread is known. A
-    sample that nothing fits counts 0. Rows that counted nothing are not missed.
+    Both are (time, tid, core); they match where all three are equal and the thread is known. A sample
+    without a match counts 0. Rows without counts are not reported as missing.
     """
     rows = len(samples[0])
+    # One key per sample and per raw row, numbered together:  key = [samples… | raw rows…]
     key = row_keys([np.concatenate(pair) for pair in zip(samples, places, strict=True)])
     sample_keys, firsts = np.unique(key[:rows], return_index=True)
     deltas = counters.to_numpy(np.int64)
@@ -83,20 +86,20 @@ def attach_counters(
     return pd.DataFrame(totals, columns=counters.columns), missed
 
 
-def of_one_event_list(tables: Sequence[Table], issues: list[Issue]) -> list[Table]:
-    """Keep the tables that count what the first one with rows counts: other counters are other columns."""
+def with_same_events(tables: Sequence[Table], issues: list[Issue]) -> list[Table]:
+    """Return the tables that count the same events as the first one with rows: others need other columns."""
     filled = [table for table in tables if len(table)] or list(tables[:1])
     events = filled[0].attributes.get("pmc-events", "")
     same_events = [table for table in filled if table.attributes.get("pmc-events", "") == events]
     left = sum(len(table) for table in filled) - sum(len(table) for table in same_events)
     if left:
-        text = f"{left} rows of '{filled[0].schema}' count other events ({events} are used) and were left out"
+        text = f"{left} rows of '{filled[0].schema}' count other events (used: {events}) and were left out"
         issues.append(Issue("warning", "other-counters", text, left))
     return same_events
 
 
 def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
-    """Return the values as they stand, and which rows have them all."""
+    """Return the values as recorded, and which rows have a value for every event."""
     column = next((c for c in table.columns if c.engineering_type == "pmc-events"), None)
     if column is None:
         return pd.DataFrame(index=table.rows.index), np.zeros(len(table), bool)
@@ -104,7 +107,7 @@ def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, n
     is_list = column.kind == "ints"
     beyond = is_list and any(not 0 <= number < 2**63 for cell in cells if cell for number in cell)
     if not is_list or beyond:
-        problem = f"the counters of '{table.schema}' are no lists of numbers."
+        problem = f"the counters of '{table.schema}' are not lists of numbers."
         raise InputError(name, problem, "The recording, or its export, is damaged.")
     width = max((len(cell) for cell in cells if cell is not None), default=0)
     complete = np.array([cell is not None and len(cell) == width for cell in cells], bool)
@@ -118,11 +121,11 @@ def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, n
 
 
 def _once(table: Table, values: npt.NDArray[np.int64], issues: list[Issue]) -> npt.NDArray[np.int64]:
-    """Some exports write each list twice in a row (8 events, 16 values): keep the first half."""
+    """Return each list once: some exports write it twice in a row (8 events, 16 values)."""
     events = len(_listed(table))
     if not events or values.shape[1] != 2 * events or (values[:, :events] != values[:, events:]).any():
         return values
-    text = f"each list of counters in '{table.schema}' stands there twice and counts once"
+    text = f"each list of counters in '{table.schema}' is written twice and counts once"
     issues.append(Issue("info", "counters-repeated", text, len(values)))
     return values[:, :events]
 
@@ -135,7 +138,7 @@ def _running(table: Table) -> npt.NDArray[np.bool_]:
 
 def _report_gaps(gaps: int, issues: list[Issue]) -> None:
     if gaps:
-        issues.append(Issue("warning", "null-counters", f"{gaps} samples lack counter values", gaps))
+        issues.append(Issue("warning", "null-counters", f"{gaps} samples have no counter values", gaps))
 
 
 def _listed(table: Table) -> list[str]:
@@ -147,7 +150,7 @@ def _names(table: Table, width: int, issues: list[Issue]) -> list[str]:
     if len(names) == width == len(set(names)):
         return names
     if width:
-        listed = f"names {len(set(names))}" if names else "is not here to name them"
-        text = f"the rows hold {width} counters and the table of contents {listed}; they are numbered"
+        listed = f"names {len(set(names))}" if names else "names none"
+        text = f"the rows have {width} counters and the table of contents {listed}; they are numbered instead"
         issues.append(Issue("warning", "counter-names-unknown", text))
     return [f"counter-{index + 1}" for index in range(width)]

@@ -1,10 +1,10 @@
-"""What a row of an engine's table was for, by the words of its label.
+"""Purpose of a row of an engine's table, from the words of its label.
 
 Facts and where they are from:
 
 * ``encoder_main__Op0_AneInference``: a published excerpt of ``ane-hw-intervals-internal`` (Xcode 26.6).
 * ``<compiledName>_<hash> … Neural Engine Prediction``, ``… Load``, ``… Compile``: published excerpts of
-  ``ane-hw-intervals`` (Xcode 27). No export of either table with rows was at hand.
+  ``ane-hw-intervals`` (Xcode 27). No export of either table with rows was available.
 * ``MPSGraph:0x10f504470 (CommandBuffer: 0xaa130cc9)``: real rows of ``mps-hw-intervals`` (Xcode 16.4).
 * ``Prediction``, ``CPU``, ``GPU Request``, ``Prepare GPU Request``: values of ``coreml-os-signpost`` named by
   a public parser; the Neural Engine's are formed alike and have not been seen.
@@ -51,13 +51,14 @@ _CORE_AI: dict[str, Kind] = {
 
 
 def ane_phase(label: str) -> Phase:
-    """Return what the Neural Engine's row was for; execution where the label says nothing else."""
+    """Return the phase of a Neural Engine row; execution unless the label names another."""
     named = _NEURAL_ENGINE.findall(label)
     if named:
         return _PHASE_OF_WORD[named[-1]]
     if "AneInference" in label or label.endswith("Prediction"):
         return Phase.EXECUTE
-    name = _COMPILED.match(label)  # a model may be called "Load"
+    # A model may be called "Load": only the words after the compiled name count.
+    name = _COMPILED.match(label)
     return _load_or_compile(label[name.end() :] if name else label) or Phase.EXECUTE
 
 
@@ -71,23 +72,23 @@ def ane_model(label: str) -> str:
 
 
 def core_ml_kind(label: str) -> Kind | None:
-    """Return the engine and the phase of a ``coreml-os-signpost`` row; None for a label nobody knows."""
+    """Return the engine and the phase of a ``coreml-os-signpost`` row; None for an unknown label."""
     phase = _load_or_compile(label)
     return _CORE_ML.get(label) or ((Engine.RUNTIME, phase) if phase else None)
 
 
 def core_ai_kind(category: str) -> Kind | None:
-    """Return the engine and the phase of an ``ODIEProfile`` row; None for a category nobody knows."""
+    """Return the engine and the phase of an ``ODIEProfile`` row; None for an unknown category."""
     return _CORE_AI.get(category)
 
 
 def without_version(model: str) -> str:
-    """Core ML numbers the copies of a model: ``encoder-2`` is ``encoder``."""
+    """Return the model without the number that Core ML gives to copies: ``encoder`` for ``encoder-2``."""
     return _VERSION.sub("", model)
 
 
 def has_ml_mark(label: str) -> bool:
-    """Return whether GPU work names a machine learning library."""
+    """Return True if the label of GPU work names a machine learning library."""
     return _ML_MARK.search(label) is not None
 
 

@@ -1,7 +1,7 @@
-"""What engines and runtimes reported about their own work → ``Trace.intervals``.
+"""Intervals that engines and runtimes reported about their own work → ``Trace.intervals``.
 
-One row per row of each table: nothing is merged here, so that a table can be counted against its export. How
-rows of different tables are told to be the same work stands at each reader.
+One row per row of each table: nothing is merged here, so that a table can be counted against its export. Each
+reader states how it recognizes rows of another table that describe the same work.
 """
 
 from __future__ import annotations
@@ -62,8 +62,10 @@ _LOAD: Kind = (Engine.RUNTIME, Phase.LOAD)
 
 @dataclass(frozen=True)
 class _Calls:
-    """A table whose rows are calls: what they are, and the columns to read. No other column is looked at:
-    some of them hold what people asked a language model and were answered."""
+    """A table whose rows are calls: their kind, and the columns to read.
+
+    No other column is read: some of them hold prompts and answers of a language model.
+    """
 
     kind: Kind
     channel: str
@@ -81,7 +83,7 @@ _CALLS = {
 def read_intervals(tables: Reader, info: TraceInfo) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
     """Return the rows of every table of ``INTERVAL_TABLES`` that ``tables`` yields, table by table.
 
-    An end that is not known is ``spans.OPEN_NS``. ``info`` says which process tables without one are about.
+    An unknown end is ``row_times.OPEN_NS``. ``info`` names the process of tables that record the target only.
     """
     findings = IssueCounter()
     builder = _Builder(tables, info, findings)
@@ -89,7 +91,11 @@ def read_intervals(tables: Reader, info: TraceInfo) -> tuple[pd.DataFrame, tuple
 
 
 class _Builder:
-    """Reads the tables in the order in which they tell of one another."""
+    """Reads the tables in the order in which they explain one another.
+
+    MPS rows that repeat an ANE interval need the ANE table; GPU rows get their ML mark and their process from
+    the command buffers of MPS rows and of the app's own Metal rows.
+    """
 
     def __init__(self, tables: Reader, info: TraceInfo, findings: IssueCounter) -> None:
         self._tables = tables
@@ -123,7 +129,7 @@ class _Builder:
             yield self._core_ai(table)
 
     def _ane(self, table: Table) -> pd.DataFrame:
-        """The table is system-wide: whose the work is, nothing in it says."""
+        """Return the Neural Engine's rows. The table covers all processes and names none."""
         spans = read_times(table, self._findings)
         table = spans.table
         label = texts_of(table, "event-label")
@@ -139,14 +145,18 @@ class _Builder:
         )
 
     def _mps(self, table: Table, ane: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """MPSGraph may hand a program to the Neural Engine: then both tables have the very same interval."""
+        """Return MPSGraph's rows.
+
+        MPSGraph may hand a program to the Neural Engine: then both tables have an interval with the same
+        start and end, and only the Neural Engine's counts.
+        """
         spans = read_times(table, self._findings)
         table = spans.table
         label = texts_of(table, "event-label")
         handed = _same_spans(spans, ane)
         text = (
-            f"{{n}} rows of '{table.schema}' are the Neural Engine's own intervals: MPSGraph handed the work"
-            " over, and it does not count for the GPU"
+            f"{{n}} rows of '{table.schema}' repeat intervals of the Neural Engine: MPSGraph handed this"
+            " work over, so it does not count for the GPU"
         )
         self._findings.add("info", "mps-on-ane", text, int(handed.sum()))
         phase = np.where(handed, PHASE_CODE[None], PHASE_CODE[Phase.EXECUTE])
@@ -163,7 +173,11 @@ class _Builder:
         )
 
     def _metal(self, table: Table, ml_buffers: IntArray, ml_phase: Phase) -> pd.DataFrame:
-        """The GPU draws as well: work counts as inference by its label, or by MPS's word for its buffer."""
+        """Return rows of Metal and of the GPU.
+
+        The GPU draws as well: work counts as inference if its label names an ML library, or if MPS names its
+        command buffer.
+        """
         spans = read_times(table, self._findings)
         table = spans.table
         label = texts_of(table, "event-label").or_else(texts_of(table, "encoder-label"))
@@ -214,13 +228,13 @@ class _Builder:
         )
 
     def _note_merged(self, numbered: Texts) -> None:
-        """Say it where copies of a model, or models that differ in their number alone, count as one."""
+        """Report copies of a model, or models that differ in their number alone, that count as one."""
         bases: dict[str, set[str]] = {}
         for word in numbered.used():
             bases.setdefault(without_version(word), set()).add(word)
         merged = {base: sorted(words) for base, words in bases.items() if len(words) > 1}
         named = "; ".join(f"{', '.join(words[:6])} as {base}" for base, words in sorted(merged.items())[:4])
-        text = f"models that differ in their number alone count as one ({named}): Core ML numbers copies so"
+        text = f"models that differ in their number alone count as one ({named}): Core ML numbers copies"
         self._findings.add("info", "model-numbers-merged", text, len(merged))
 
     def _calls(self, table: Table, calls: _Calls) -> pd.DataFrame:
@@ -253,28 +267,28 @@ class _Builder:
         )
 
     def _inactive(self, table: Table) -> Mask:
-        """Return the rows whose state is one of rest; a word that nobody knows is no reason to drop work."""
+        """Return the rows whose state is one of rest; rows with an unknown state count as work."""
         state = texts_of(table, "state")
         strange = state.each(lambda word: word.lower() not in _STATES, np.bool_)
         named = ", ".join(
             sorted({f"'{word[:60]}'" for word in state.used() if word.lower() not in _STATES})[:8]
         )
-        text = f"{{n}} rows of '{table.schema}' have a state that is not known ({named}); they count as work"
+        text = f"{{n}} rows of '{table.schema}' have an unknown state ({named}); they count as work"
         self._findings.add("warning", "interval-state-unknown", text, int(strange.sum()))
         return state.each(lambda word: word.lower() in _AT_REST, np.bool_)
 
     def _kinds(
         self, table: Table, words: Texts, kind_of: Callable[[str], Kind | None]
     ) -> tuple[IntArray, IntArray]:
-        """Return engine and phase codes; a word that nobody knows is a call, and is named."""
+        """Return engine and phase codes; a row of an unknown kind is a call on no engine, with a warning."""
         strange = words.each(lambda word: kind_of(word) is None, np.bool_)
         if strange.any():
             named = sorted(word for word in words.used() if kind_of(word) is None)
             listed = ", ".join(f"'{word[:60]}'" for word in named[:8])
             more = f" and {len(named) - 8} more" if len(named) > 8 else ""
             text = (
-                f"{{n}} rows of '{table.schema}' are of a kind that is not known ({listed}{more}); they count"
-                " as calls, on no engine"
+                f"{{n}} rows of '{table.schema}' are of an unknown kind ({listed}{more}); they count as"
+                " calls, on no engine"
             )
             self._findings.add("warning", "interval-kind-unknown", text, int(strange.sum()))
         engine = words.each(lambda word: ENGINE_CODE[(kind_of(word) or _CALL)[0]], np.int64)
@@ -289,18 +303,23 @@ class _Builder:
 
 
 class _Owners:
-    """Which process a command buffer is of, where other tables say so and agree."""
+    """The process of each command buffer for which other tables name one process.
+
+    Two tables that name different processes for a buffer cancel each other: buffer ids are addresses, which
+    another process may reuse.
+    """
 
     def __init__(self, buffers: Sequence[IntArray], pids: Sequence[IntArray]) -> None:
         buffer, pid = (np.concatenate([np.zeros(0, np.int64), *arrays]) for arrays in (buffers, pids))
         named = (buffer != -1) & (pid >= 0)
+        # pairs: one row per (buffer, pid), sorted; a buffer with one pid appears once.
         pairs = np.unique(np.stack([buffer[named], pid[named]], axis=1), axis=0)
         ids, firsts, counts = np.unique(pairs[:, 0], return_index=True, return_counts=True)
         self._buffers = ids[counts == 1]
         self._pids = pairs[firsts, 1][counts == 1]
 
     def of(self, frame: pd.DataFrame) -> IntArray:
-        """Return the pid of each row's command buffer, -1 where nobody says, or two tables disagree."""
+        """Return the pid of each row's command buffer; -1 where no table or several processes are named."""
         buffers = frame["command_buffer"].to_numpy(np.int64)
         if not len(self._buffers):
             return np.full(len(frame), -1, np.int64)

@@ -1,7 +1,7 @@
 """Metrics that Instruments sums up per thread (CPU Counters' guided modes, Xcode 26) → ``Trace.metrics``.
 
-No export of this table was at hand: its columns are named by a public reader. Every interval appears twice
-there, precise and in imprecise buckets of 10 ms, so only one kind may be added up.
+No export of this table was available: its columns are named by a public reader. Every interval appears twice
+in it, precise and in imprecise buckets of 10 ms, so only one kind may be summed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _MOST = 2.0**62
 
 
 def read_metrics(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
-    """Return the rows of ``MetricAggregationForThread``: the precise ones, else all that there are.
+    """Return the rows of ``MetricAggregationForThread``: the precise ones, else all of them.
 
-    An end that is not known is ``spans.OPEN_NS``.
+    An unknown end is ``row_times.OPEN_NS``.
     """
     findings = IssueCounter()
     read = [_metrics(table, findings) for table in tables(THREAD_METRICS)]
@@ -58,7 +58,7 @@ def _metrics(table: Table, findings: IssueCounter) -> tuple[pd.DataFrame, Mask]:
             (~has_integer | (whole == 0)) & np.isfinite(decimal) & (decimal != 0), decimal, values
         )
     values = np.where((values >= 0) & (values < _MOST), values, np.nan)
-    text = f"{{n}} rows of '{table.schema}' have no value that a count can have, and were left out"
+    text = f"{{n}} rows of '{table.schema}' have no valid count and were left out"
     findings.add("warning", "metrics-without-value", text, int(np.isnan(values).sum()))
     precise, has_number = numbers_of(table, *_named(table, "boolean", "is-precise"))
     words = texts_of(table, *_named(table, "boolean", "is-precise"))

@@ -1,6 +1,6 @@
 """Everything in a recording but its samples: intervals, signposts, thread states, tracks, metrics.
 
-A table of these that cannot be read is an issue and stops nothing: the samples speak for themselves.
+Such a table that cannot be read becomes an issue and stops nothing: the samples are useful without it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SLACK_NS = 100_000_000
 """A recording may end a little after its last tick, and begin a little before its first."""
 
 _LATE_NS = 1_000_000_000
-"""A recording's rows may go on longer than it says: by half a second in a real one."""
+"""Rows may continue beyond the recorded duration: by half a second in a real recording."""
 
 _MOST_OUTSIDE = 0.9
 _FEWEST_ROWS = 3
@@ -58,7 +58,7 @@ def load_non_samples(
     info: TraceInfo,
     sample_times: IntArray,
 ) -> NonSampleRows:
-    """Return what the run's tables other than its samples hold.
+    """Return the rows of the run's tables other than its samples.
 
     ``sample_times`` are compared with the tables' times. Issues: those of the readers, ``table-unreadable``,
     ``interval-outside``, ``clocks-disagree``.
@@ -76,7 +76,7 @@ def load_non_samples(
         last_value = int(tracks["time_ns"].max()) if len(tracks) else 0
         end_ns = max(last_sample, last_value, *(last_known_ns(frame) for frame in spans))
     spans = [in_order(close_open_ends(frame, end_ns), "start_ns", "end_ns") for frame in spans]
-    doubts = _time_doubts(spans, info.duration_ns, sample_times)
+    time_issues = _time_issues(spans, info.duration_ns, sample_times)
     intervals, signposts, states, metrics = spans
     issues = (*interval_issues, *signpost_issues, *state_issues, *track_issues, *metric_issues)
     threads = reader.threads_of(set(signposts["tid"].unique()) | set(states["tid"].unique()))
@@ -87,13 +87,13 @@ def load_non_samples(
         tracks,
         metrics,
         threads,
-        (*reader.findings.issues(), *issues, *doubts),
+        (*reader.findings.issues(), *issues, *time_issues),
         frozenset(reader.unreadable),
     )
 
 
 def with_new_threads(threads: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
-    """Return ``threads``, and after them those of ``more`` whose tid is not there yet."""
+    """Return ``threads``, followed by those of ``more`` with a new tid."""
     new = more[~more["tid"].isin(threads["tid"]) & (more["tid"] >= 0)].drop_duplicates("tid")
     if not len(new):
         return threads
@@ -102,7 +102,7 @@ def with_new_threads(threads: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
 
 
 class _Reader:
-    """Yields tables that have rows, and notes those that cannot be read."""
+    """Yields tables that have rows, and records those that cannot be read."""
 
     def __init__(self, tables: Callable[[str], Iterator[Table]], filled: Collection[str]) -> None:
         self.findings = IssueCounter()
@@ -136,10 +136,10 @@ class _Reader:
         return chosen.astype(dict(THREADS.required))
 
 
-def _time_doubts(
+def _time_issues(
     frames: Sequence[pd.DataFrame], duration_ns: int | None, sample_times: IntArray
 ) -> tuple[Issue, ...]:
-    """Return warnings about rows that lie where nothing else was recorded."""
+    """Return warnings about rows outside the time in which anything else was recorded."""
     findings = IssueCounter()
     for frame, only_schema in zip(frames, ("", "", THREAD_STATE, THREAD_METRICS), strict=True):
         sources = [only_schema] if only_schema else list(frame["source"].cat.categories)
@@ -152,7 +152,7 @@ def _time_doubts(
             outside |= starts > duration_ns + _LATE_NS
         for code, schema in enumerate(sources):
             of_schema = codes == code
-            text = f"{{n}} rows of '{schema}' lie outside the recording's own time"
+            text = f"{{n}} rows of '{schema}' are outside the recorded time"
             findings.add("warning", "interval-outside", text, int((outside & of_schema).sum()))
             if len(sample_times) and of_schema.any():
                 _compare_clocks(schema, starts[of_schema], ends[of_schema], sample_times, findings)
@@ -166,8 +166,8 @@ def _compare_clocks(
     apart = (ends < first - SLACK_NS) | (starts > last + SLACK_NS)
     if len(starts) >= _FEWEST_ROWS and apart.mean() > _MOST_OUTSIDE:
         text = (
-            f"'{schema}' is about another time than the samples: {{n}} of its {len(starts)} rows lie outside"
-            f" theirs; it lasts from {format_seconds(starts.min())} to {format_seconds(ends.max())}, they"
-            f" from {format_seconds(first)} to {format_seconds(last)}. The clocks may disagree"
+            f"'{schema}' covers another time than the samples: {{n}} of its {len(starts)} rows are"
+            f" outside it. The table is from {format_seconds(starts.min())} to"
+            f" {format_seconds(ends.max())}, the samples from {format_seconds(first)} to {format_seconds(last)}. The clocks may disagree"
         )
         findings.add("warning", "clocks-disagree", text, int(apart.sum()))

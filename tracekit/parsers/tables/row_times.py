@@ -1,7 +1,7 @@
-"""Start and end of a table's rows, whatever the recording did to them.
+"""Start and end of a table's rows, repaired where the recording damaged them.
 
 An interval may have no start, no duration or 2^64-1 of it (it was open when the recording stopped), or an end
-before its start. Such rows are kept where a reading makes sense, and always counted.
+before its start. Such rows are kept where they still have a meaning, and always counted in an issue.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tracekit.model.trace import IssueCounter
 from tracekit.parsers.tables.column_values import numbers_of
 
 OPEN_NS = 2**62
-"""The end of a span that nothing closes; ``close_open_ends`` replaces it. In ns, it is 146 years."""
+"""The end of an interval that was never closed, until ``close_open_ends`` replaces it: 146 years in ns."""
 
 _START = ("start", "time", "timestamp", "start-time")
 _END = ("end", "end-time")
@@ -37,7 +37,7 @@ class RowTimes:
 
 
 def read_times(table: Table, findings: IssueCounter) -> RowTimes:
-    """Return the rows' spans; an end that nobody knows is ``OPEN_NS``, see ``close_open_ends``.
+    """Return the rows' spans; an unknown end is ``OPEN_NS``, see ``close_open_ends``.
 
     IssueCounter: ``interval-without-start`` (the row is dropped), ``interval-open``, ``interval-backwards``.
     """
@@ -52,7 +52,7 @@ def read_times(table: Table, findings: IssueCounter) -> RowTimes:
         table, start = replace(table, rows=table.rows[has_start]), start[has_start]
     timed = not names.isdisjoint(("duration", *_END))
     if not timed:
-        text = f"{{n}} rows of '{schema}' say when something began and not how long it took: moments"
+        text = f"{{n}} rows of '{schema}' have a start and no duration: they count as moments"
         count = len(start) if _START[0] in names and schema not in _MOMENTS else 0
         findings.add("warning", "interval-without-duration", text, count)
         return RowTimes(table, start, start, timed)
@@ -65,7 +65,7 @@ def read_times(table: Table, findings: IssueCounter) -> RowTimes:
     ends = np.minimum(np.where(backwards, start, ends), OPEN_NS)
     text = f"{{n}} rows of '{schema}' end before they start; they count as moments without length"
     findings.add("warning", "interval-backwards", text, int(backwards.sum()))
-    text = f"{{n}} rows of '{schema}' have no end; they go on to the end of the recording"
+    text = f"{{n}} rows of '{schema}' have no end; they continue to the end of the recording"
     findings.add("warning", "interval-open", text, int((ends == OPEN_NS).sum()))
     return RowTimes(table, start, ends, timed)
 
@@ -81,7 +81,7 @@ def close_open_ends(frame: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 
 
 def last_known_ns(frame: pd.DataFrame) -> int:
-    """Return the latest time in the frame that is known; 0 without rows."""
+    """Return the latest known time in the frame; 0 without rows."""
     if not len(frame):
         return 0
     ends = frame["end_ns"].to_numpy(np.int64)

@@ -10,8 +10,8 @@ time-sample       Time Profiler's raw rows (kperf)       none: a sample stands f
 kdebug-counters-… CPU Counters' raw rows                 none, as time-sample; the counters count up per core
 ================= ====================================== =====================================================
 
-A recording often holds several of them for the same moments, so one is chosen and the others are named in an
-issue: adding them up would count the same time twice.
+A recording often holds several of them for the same moments, so one is chosen and an issue names the others:
+adding them up would count the same time twice.
 """
 
 from __future__ import annotations
@@ -26,19 +26,17 @@ import pandas as pd
 
 from tracekit.errors import InputError, TracekitError
 from tracekit.model.columns import SAMPLES, THREADS, IntArray
-from tracekit.model.schemas import CUMULATIVE_COUNTERS, SAMPLE_TABLES, TIME_SAMPLE
+from tracekit.model.schemas import CUMULATIVE_COUNTERS, SAMPLE_TABLES, TIME_PROFILE, TIME_SAMPLE
 from tracekit.model.tables import CoreType, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, WeightUnit
 from tracekit.parsers.combine import concat_tables, stack_pairs
 from tracekit.parsers.tables.column_values import read_numbers
 from tracekit.parsers.tables.counters import (
     attach_counters,
-    of_one_event_list,
     read_counters,
     read_cumulative_counters,
+    with_same_events,
 )
-
-"""In the order of preference."""
 
 _RAW_SCHEMAS = (TIME_SAMPLE, CUMULATIVE_COUNTERS)
 
@@ -73,7 +71,7 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     and for numbers that no recording has.
     """
     issues: list[Issue] = []
-    tables = of_one_event_list(tables, issues)
+    tables = with_same_events(tables, issues)
     table = concat_tables([t for t in tables if len(t)] or tables[:1])
     rows = table.rows
     names = {column.mnemonic for column in table.columns}
@@ -98,8 +96,9 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     if unit != "ns":
         samples[unit] = weight
     counters = _counters(name, table, samples, issues)
-    _report_strangers(tables, issues)
+    _report_unrelated_tables(tables, issues)
     keep = _first_copies(samples, tables, issues)
+    # Sorting takes a copy of everything, and most exports are in time order already.
     if not keep.all() or (np.diff(times) < 0).any():
         order = np.argsort(samples["time_ns"].to_numpy()[keep], kind="stable")
         samples = samples.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
@@ -139,8 +138,8 @@ def choose_schema(
         Issue(
             "info",
             "samples-not-used",
-            f"{rows[s]} rows of '{s}' describe the same time as '{order[0]}' and were not added to it;"
-            f" choose them with --samples {s}",
+            f"{rows[s]} rows of '{s}' describe the same time as '{order[0]}' and were not added to it."
+            f" Choose them with --samples {s}",
             rows[s],
         )
         for s in unused
@@ -156,7 +155,7 @@ def _counters(name: str, table: Table, samples: pd.DataFrame, issues: list[Issue
 
 
 def _core(table: Table) -> npt.NDArray[np.int16]:
-    """Stackshots have no core, and a core number is small: anything else is no core."""
+    """Return each row's core, -1 for none: stackshots have no core, and any larger number is damage."""
     name = next((n for n in ("core", "core-index") if n in table.rows.columns), "")
     if not name or not pd.api.types.is_integer_dtype(table.rows[name].dtype):
         return np.full(len(table.rows), -1, np.int16)
@@ -177,7 +176,7 @@ def _weight(name: str, table: Table, issues: list[Issue]) -> tuple[WeightUnit, I
             Issue(
                 "info",
                 "weight-assumed",
-                f"'{table.schema}' has no weight; each running sample counts as its sampling interval,"
+                f"'{table.schema}' has no weight column: each running sample counts as one sampling interval,"
                 f" {period_ns / 1e6:g} ms",
             )
         )
@@ -190,14 +189,15 @@ def _weight(name: str, table: Table, issues: list[Issue]) -> tuple[WeightUnit, I
             Issue(
                 "warning",
                 "weight-unit-unknown",
-                f"'{table.schema}' weighs samples in '{column.engineering_type}'; nanoseconds are assumed",
+                f"'{table.schema}' weighs samples in '{column.engineering_type}', an unknown unit;"
+                " nanoseconds are assumed",
             )
         )
     return unit, read_numbers(name, table, "weight", 0, issues)
 
 
 def _running(table: Table) -> IntArray:
-    """1 for a thread that ran, 0 for one that a stackshot found waiting."""
+    """Return 1 for a thread that ran, 0 for one that a stackshot recorded as waiting."""
     if "thread-state" not in table.rows.columns:
         return np.ones(len(table.rows), np.int64)
     running: IntArray = (table.rows["thread-state"] == "Running").to_numpy().astype(np.int64)
@@ -221,7 +221,14 @@ def _stacks(table: Table) -> tuple[StackTable, npt.NDArray[np.int32]]:
 def _first_copies(
     samples: pd.DataFrame, tables: Sequence[Table], issues: list[Issue]
 ) -> npt.NDArray[np.bool_]:
-    """Mark the rows that no earlier table of the same schema holds already."""
+    """Return True for rows that no earlier table of the same schema has.
+
+    ``origin`` is the table of each row; the first table that has a key keeps all of its rows with this key,
+    so that repetitions within one table stay::
+
+        key     A  A  B | A  C     origin  0 0 0 | 1 1
+        first   0  0  0 | 0  1     keep    T T T | F T
+    """
     filled = [table for table in tables if len(table)]
     keep = np.ones(len(samples), bool)
     if len(filled) < 2:
@@ -236,23 +243,24 @@ def _first_copies(
             Issue(
                 "info",
                 "samples-repeated",
-                f"{repeated} rows stand in a second '{filled[0].schema}' table as well and count once",
+                f"{repeated} rows of '{filled[0].schema}' repeat rows of another table of this schema and"
+                " count once",
                 repeated,
             )
         )
     return keep
 
 
-def _report_strangers(tables: Sequence[Table], issues: list[Issue]) -> None:
-    """Warn when tables of one schema have no process in common: they may be of different recordings."""
+def _report_unrelated_tables(tables: Sequence[Table], issues: list[Issue]) -> None:
+    """Warn about tables of one schema without a common process: they may be of different recordings."""
     pids = [set(table.threads["pid"]) - {-1} for table in tables if len(table)]
     if any(left and right and not left & right for left, right in combinations(pids, 2)):
         issues.append(
             Issue(
                 "warning",
                 "tables-share-no-process",
-                f"'{tables[0].schema}' comes in {len(pids)} tables that have no process in common; if they"
-                " are of different recordings, nothing below can be trusted",
+                f"'{tables[0].schema}' has {len(pids)} tables without a common process. If they are of"
+                " different recordings, no result can be trusted",
             )
         )
 
@@ -260,7 +268,7 @@ def _report_strangers(tables: Sequence[Table], issues: list[Issue]) -> None:
 def _check_preserved(
     tables: Sequence[Table], samples: pd.DataFrame, repeated: IntArray, unit: WeightUnit
 ) -> None:
-    """Raise ``TracekitError`` unless every row and its weight arrived, counting those that were repeated."""
+    """Raise ``TracekitError`` unless every row and its weight are in the samples or among the repeated."""
     rows_in = sum(len(table) for table in tables)
     weights = [read_numbers("", table, "weight", 0, []) for table in tables if "weight" in table.rows]
     weight_in = sum(int(weight.sum()) for weight in weights)
@@ -277,8 +285,8 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
     blocked = int(((samples["state"] == "Blocked") & (samples["weight_ns"].fillna(0) > 0)).sum())
     if blocked:
         text = (
-            f"{blocked} of {len(samples)} samples are of threads that waited: their weight is time, but no"
-            " time on the CPU"
+            f"{blocked} of {len(samples)} samples are of waiting threads: their weight is elapsed time, not"
+            " CPU time"
         )
         issues.append(Issue("info", "waiting-threads", text, blocked))
     null = int((samples["stack_id"] < 0).sum())
@@ -287,7 +295,7 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
             Issue(
                 "info",
                 "null-stacks",
-                f"no stack on {null} of {len(samples)} samples; their weight counts",
+                f"{null} of {len(samples)} samples have no stack (their weight is included)",
                 null,
             )
         )
@@ -296,8 +304,8 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
             Issue(
                 "warning",
                 "no-symbols",
-                f"'{schema}' holds addresses without symbols here: no engine can be told from its stacks."
-                " Where the recording has a 'time-profile' with symbols, export that",
+                f"'{schema}' has addresses without symbols in this input, so its stacks identify no engine."
+                f" If the recording has a '{TIME_PROFILE}' table with symbols, export that one",
             )
         )
 
@@ -312,7 +320,7 @@ Loader = Callable[[str], Iterator[Table]]
 def load_samples(
     name: str, tables: Loader, infos: Sequence[TableInfo], requested: str | None = None
 ) -> Samples:
-    """Return the run's samples from the best table, or from ``wanted``; empty ones when there is none."""
+    """Return the run's samples from the best table, or from ``requested``; empty ones when there is none."""
     schema, unused = choose_schema(infos, requested)
     if schema is None:
         return empty_samples()
@@ -332,17 +340,17 @@ def _with_counters(name: str, samples: Samples, tables: Loader) -> Samples:
         text = f"'{CUMULATIVE_COUNTERS}' cannot be read and is left out: {problem}"
         return replace(samples, issues=(*samples.issues, Issue("warning", "table-unreadable", text)))
     counter_issues = [issue for issue in raw.issues if "counter" in issue.code]
-    counters, left = attach_counters(raw.counters, _places(raw), _places(samples))
+    counters, left = attach_counters(raw.counters, _sample_keys(raw), _sample_keys(samples))
     if left:
         text = (
-            f"{left} rows of '{CUMULATIVE_COUNTERS}' counted something and fit no sample of"
-            f" '{samples.source}' (same time, thread and core); their counts are left out"
+            f"{left} rows of '{CUMULATIVE_COUNTERS}' have counts but match no sample of"
+            f" '{samples.source}' (by time, thread and core); their counts are left out"
         )
         counter_issues.append(Issue("info", "counters-not-attached", text, left))
     return replace(samples, counters=counters, issues=(*samples.issues, *counter_issues))
 
 
-def _places(samples: Samples) -> tuple[IntArray, IntArray, IntArray]:
+def _sample_keys(samples: Samples) -> tuple[IntArray, IntArray, IntArray]:
     """Return each sample's time, tid and core."""
     rows = samples.rows
     tids = np.append(samples.threads["tid"].to_numpy(np.int64), -1)[rows["thread_id"].to_numpy()]

@@ -49,7 +49,7 @@ def read_signposts(
 ) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
     """Return the rows of every table of ``SIGNPOST_TABLES`` that ``tables`` yields, Begin and End paired.
 
-    An end that is not known is ``spans.OPEN_NS``.
+    An unknown end is ``row_times.OPEN_NS``.
     """
     findings = IssueCounter()
     reported = [_reported(table, findings) for schema in SIGNPOST_INTERVAL_TABLES for table in tables(schema)]
@@ -58,7 +58,7 @@ def read_signposts(
 
 
 def _reported(table: Table, findings: IssueCounter) -> pd.DataFrame:
-    """Return a table of intervals, or of events, as it stands."""
+    """Return the rows of a table of intervals, or of events, unchanged."""
     spans = read_times(table, findings)
     kind = np.full(len(spans.table), _INTERVAL if spans.timed else _EVENT)
     tid = entity_numbers(spans.table, "thread", "tid", "start-thread", "thread")
@@ -68,8 +68,8 @@ def _reported(table: Table, findings: IssueCounter) -> pd.DataFrame:
 def _events(tables: Sequence[Table], findings: IssueCounter) -> pd.DataFrame:
     """Return the rows of ``os-signpost`` in order of time.
 
-    ``in_pid`` and ``in_tid`` say where a partner may be: in the same process, or thread, or anywhere (scope
-    System: a client begins what the window server ends).
+    ``in_pid`` and ``in_tid`` limit where a partner may be: the same process, the same thread, or anywhere
+    (scope System: a client begins an interval that the window server ends).
     """
     frames = []
     for position, given in enumerate(tables):
@@ -94,17 +94,17 @@ def _events(tables: Sequence[Table], findings: IssueCounter) -> pd.DataFrame:
     if len(frames) > 1:
         columns = ("start_ns", "kind", *_NAMED, "pid", "tid")
         repeated = _repeated([_codes(events, name) for name in columns], events["table"].to_numpy(np.int64))
-        text = f"{{n}} rows stand in a second '{SIGNPOST_EVENTS}' table as well and count once"
+        text = f"{{n}} rows of '{SIGNPOST_EVENTS}' repeat rows of another such table and count once"
         findings.add("info", "signposts-repeated", text, int(repeated.sum()))
         events = events[~repeated]
     return in_order(events.drop(columns="table"), "start_ns")
 
 
 def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
-    """Make an interval of each Begin and its End, innermost first: an End closes the latest open Begin.
+    """Join each Begin and its End into an interval, innermost first: an End closes the latest open Begin.
 
-    Partners agree in name, subsystem, category and identifier, and in process or thread as their scope says.
-    What has no partner stays a "begin" or an "end".
+    Partners agree in name, subsystem, category and identifier, and in process or thread as their scope
+    requires. A row without a partner stays a "begin" or an "end".
     """
     kind = events["kind"].cat.codes.to_numpy(np.int64).copy()
     ends = events["end_ns"].to_numpy(np.int64).copy()
@@ -117,8 +117,8 @@ def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
         left = len(marks) - 2 * len(begin)
         opened = int((kind == _BEGIN).sum())
         text = (
-            f"{left} rows of '{SIGNPOST_EVENTS}' have no partner ({opened} Begin, {left - opened} End): it"
-            " lies before or after the recording, or was not recorded"
+            f"{left} rows of '{SIGNPOST_EVENTS}' have no partner ({opened} Begin, {left - opened} End). It"
+            " is before or after the recording, or was not recorded"
         )
         findings.add("warning" if 2 * left > len(marks) else "info", "signposts-unpaired", text, left)
         keep = np.ones(len(events), bool)
@@ -130,8 +130,15 @@ def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
 def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     """Return the positions of matching brackets within each key; rows are in order of time.
 
-    A closing bracket without an open one is passed over. Within a key and a level of nesting, brackets that
-    match stand side by side.
+    A closing bracket without an open one is skipped. The matching runs without a loop: ``height`` counts the
+    brackets that are open after each row, ``ground`` is the lowest height so far (below 0 after skipped
+    brackets), and ``level`` is the nesting of a bracket above the ground. Within a key and a level, brackets
+    that match are neighbors::
+
+        rows    (  (  )  (  )  )  )  (        the last two have no partner
+        height  1  2  1  2  1  0 -1  0
+        ground  0  0  0  0  0  0 -1 -1
+        level   1  2  2  2  2  1  1  1
     """
     order = np.argsort(key, kind="stable")
     group, opening = key[order], opens[order]
@@ -140,7 +147,7 @@ def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     first = np.append(True, group[1:] != group[:-1])
     lane = np.cumsum(first) - 1
     height -= (height - step)[first][lane]  # heights start from 0 in each key
-    # Each key lies below all earlier ones, so that one running minimum does for all.
+    # Each key is lifted below all earlier ones, so that one running minimum serves all keys.
     lift = -(2 * len(key) + 2) * lane
     lowest = np.minimum.accumulate(height + lift) - lift
     ground = np.minimum(lowest, 0)
@@ -159,10 +166,10 @@ def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
 
 
 def _merge(frames: Sequence[pd.DataFrame], findings: IssueCounter) -> pd.DataFrame:
-    """Join tables; an interval that an earlier one reports as well is kept once.
+    """Join tables; an interval that an earlier table reports as well is kept once.
 
-    Same start and same names are enough: a table of intervals cuts those that go on at the end of the run,
-    where ``os-signpost`` may hold their End (seen in a real recording).
+    The same start and the same names are enough: a table of intervals cuts those that continue at the end of
+    the run, where ``os-signpost`` may have their End (seen in a real recording).
     """
     joined = concat_rows(frames, SIGNPOSTS)
     filled = [frame for frame in frames if len(frame)]
@@ -173,7 +180,7 @@ def _merge(frames: Sequence[pd.DataFrame], findings: IssueCounter) -> pd.DataFra
     interval_rows = np.flatnonzero(spans)
     keys = [_codes(joined, name)[interval_rows] for name in ("start_ns", *_NAMED, "pid")]
     again = interval_rows[_repeated(keys, origin[interval_rows])]
-    text = "{n} signpost intervals stand in two tables and count once"
+    text = "{n} signpost intervals are in two tables and count once"
     findings.add("info", "signposts-repeated", text, len(again))
     keep = np.ones(len(joined), bool)
     keep[again] = False
@@ -181,7 +188,7 @@ def _merge(frames: Sequence[pd.DataFrame], findings: IssueCounter) -> pd.DataFra
 
 
 def _repeated(keys: Sequence[npt.NDArray[np.generic]], origin: IntArray) -> Mask:
-    """Mark the rows that a table before theirs holds as well."""
+    """Return True for rows that an earlier table has as well; ``origin`` is the table of each row."""
     key = row_keys(keys)
     first = np.full(int(key.max()) + 1 if len(key) else 0, len(origin), np.int64)
     np.minimum.at(first, key, origin)
@@ -217,6 +224,6 @@ def _frame(spans: RowTimes, kind: IntArray, tid: IntArray, message: Texts) -> pd
 
 
 def _identifiers(table: Table) -> npt.NDArray[np.uint64]:
-    """A signpost without an identifier has 0, which ``OS_SIGNPOST_ID_NULL`` is."""
+    """Return the identifiers; a signpost without one has 0, the value of ``OS_SIGNPOST_ID_NULL``."""
     words = words_of(table, "identifier")
     return np.where(words == np.uint64(2**64 - 1), np.uint64(0), words)

@@ -1,4 +1,4 @@
-"""What each thread was doing → ``Trace.thread_states``: Running, Blocked, Runnable, as the kernel says."""
+"""States of each thread → ``Trace.thread_states``: Running, Blocked, Runnable, as the kernel says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tracekit.parsers.tables.row_times import read_times
 def read_thread_states(
     tables: Callable[[str], Iterable[Table]],
 ) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
-    """Return the rows of ``thread-state``. An end that is not known is ``spans.OPEN_NS``."""
+    """Return the rows of ``thread-state``. An unknown end is ``row_times.OPEN_NS``."""
     findings = IssueCounter()
     frames = [_states(table, findings) for table in tables(THREAD_STATE)]
     return THREAD_STATES.check(concat_rows(frames, THREAD_STATES), "thread states"), findings.issues()

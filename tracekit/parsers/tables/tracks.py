@@ -1,6 +1,7 @@
 """Values that hold for a while → ``Trace.tracks``: is the GPU active, how hot is the device.
 
-A row of the table is a value at its start, and "not known" at its end unless the next row follows at once.
+A row of the table sets a value at its start, and an unknown value at its end unless the next row follows at
+once.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _thermal(table: Table, findings: IssueCounter) -> pd.DataFrame:
     spans = read_times(table, findings)
     state = texts_of(spans.table, "thermal-state")
     strange = state.each(lambda word: word not in _THERMAL_LEVELS, np.bool_)
-    text = f"{{n}} rows of '{table.schema}' have a state that is not known; their level is not known either"
+    text = f"{{n}} rows of '{table.schema}' have an unknown state, and so an unknown level"
     findings.add("info", "thermal-state-unknown", text, int(strange.sum()))
     level = state.each(lambda word: _THERMAL_LEVELS.get(word, np.nan), np.float64)
     return _track(spans, level, texts_of(spans.table, "track-label").map(_thermal_name), "level")
@@ -66,6 +67,7 @@ def _track(
     ends = []
     for _, track in rows.groupby("name", observed=True, sort=False):
         reach = np.maximum.accumulate(track["end"].to_numpy(np.int64))
+        # A track's value ends where no later row of it continues:  |--a--|  |--b--|  gives a, NaN, b, NaN.
         following = np.append(track["time_ns"].to_numpy(np.int64)[1:], OPEN_NS)
         closes = following > reach  # never for a row that is open
         ends.append(track.assign(time_ns=reach, value=np.nan)[closes])
