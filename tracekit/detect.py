@@ -1,4 +1,4 @@
-"""What is this file, and which parser reads it: paths → ``Source``."""
+"""Detection of the kind of a file and of the parser that reads it: paths → ``Source``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Input: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 Via: TypeAlias = Literal["auto", "native", "xctrace"]
-"""How a bundle is read: natively and, where that fails, through xctrace; or only one of the two."""
+"""Reading of a bundle: natively and, if that fails, through xctrace; or only one of the two."""
 
 EXPORT_ADVICE = (
     "Export a table of samples: xcrun xctrace export --input X.trace"
@@ -38,9 +38,9 @@ def open_source(
 ) -> Source:
     """Open a bundle, a pack, an export, a folder of exports, or several exports; "-" is standard input.
 
-    A bundle may be a folder, or a zip or tar of one. ``schemas`` are the tables that will be wanted: through
-    xctrace they are exported at once, others when they are asked for. Raises ``InputError`` for anything
-    else, with what to do instead, and ``XctraceError`` when xctrace is asked for and fails.
+    A bundle may be a folder, or a zip or tar of one. ``schemas`` are the tables that will be read: xctrace
+    exports them at once, others on demand. Raises ``InputError`` for anything else, with what to do instead,
+    and ``XctraceError`` when xctrace is required and fails.
     """
     paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(part) for part in path]
     try:
@@ -62,19 +62,21 @@ def _open(paths: list[str], progress: Progress | None, via: Via, schemas: Collec
     if bundle:
         return _open_bundle(bundle, progress, via, schemas)
     if via != "auto":
-        raise UsageError(f"{paths[0]} is no .trace bundle: only a bundle can be read via {via}.")
+        raise UsageError(f"{paths[0]} is not a .trace bundle: only a bundle can be read via {via}.")
     if len(paths) == 1:
-        return _open_one(paths[0], progress)
+        return _open_single(paths[0], progress)
     for name in paths:
         _require(name)
         if name != STDIN and (_is_pack(name) or _is_bundle(Path(name))):
             what = "pack" if _is_pack(name) else ".trace bundle"
-            raise UsageError(f"{name} is a {what}: name it alone. It holds all of its tables.")
+            raise UsageError(
+                f"{name} is a {what}: name it alone, because it holds all tables of its recording."
+            )
     common = os.path.commonpath([Path(name).absolute() for name in paths])
     return XmlSource(_shown(common), [XmlFile(name, progress) for name in paths], parse_now=False)
 
 
-def _open_one(path: str, progress: Progress | None) -> Source:
+def _open_single(path: str, progress: Progress | None) -> Source:
     if path == STDIN:
         _refuse_packed_input()
         return XmlSource("standard input", [XmlFile(path, progress)], parse_now=True)
@@ -85,12 +87,14 @@ def _open_one(path: str, progress: Progress | None) -> Source:
         return PackSource(path, _shown(path))
     if not folder.is_dir():
         if path.endswith(".trace"):
-            raise InputError(path, "is a file and no archive; a .trace is a folder, or a zip or tar of one.")
+            raise InputError(
+                path, "is a file and not an archive; a .trace is a folder, or a zip or tar of one."
+            )
         return XmlSource(_shown(path), [XmlFile(path, progress)], parse_now=True)
     if (folder / MANIFEST).is_file():
         raise InputError(
             path,
-            "is a pack that was unpacked (browsers do that to downloads).",
+            "is an unpacked pack (browsers unpack downloads).",
             "Name the .tracekit.zip itself.",
         )
     exports = sorted(p for p in folder.iterdir() if p.name.endswith(_EXPORTS) and not p.name.startswith("."))
@@ -100,12 +104,12 @@ def _open_one(path: str, progress: Progress | None) -> Source:
         )
     source = XmlSource(_shown(path), [XmlFile(str(export), progress) for export in exports], parse_now=False)
     if not source.toc():
-        raise InputError(path, "holds XML files, but none that xctrace exported.", EXPORT_ADVICE)
+        raise InputError(path, "holds XML files, but no xctrace export.", EXPORT_ADVICE)
     return source
 
 
 def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collection[str]) -> Source:
-    # A third of what there is to import, with libraries of its own: only for bundles.
+    # These are a third of all imports, with libraries of their own: loaded for bundles only.
     from tracekit.parsers.bundle.source import BundleSource
     from tracekit.parsers.fallback import FallbackSource
     from tracekit.xctrace.source import XctraceSource
@@ -121,7 +125,7 @@ def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collec
     if via == "xctrace":
         tool = require_xctrace()
         if not Path(path).is_dir():
-            raise UsageError(f"xctrace reads a bundle's folder: unpack {path} and name that.")
+            raise UsageError(f"xctrace reads bundles as folders: unpack {path} and name the folder.")
         return exported(tool)
     try:
         native = BundleSource(open_bundle_files(path, _shown(path)), path)
@@ -165,7 +169,9 @@ def _refuse_packed_input() -> None:
     peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
     if peek is not None and peek(4)[:4] == _ZIP:
         raise InputError(
-            "standard input", "is a zip, which cannot be read from a pipe.", "Save it, and name the file."
+            "standard input",
+            "is a zip archive, which cannot be read from a pipe.",
+            "Save it to a file and name that.",
         )
 
 
@@ -174,7 +180,7 @@ def _is_pack(path: str) -> bool:
 
 
 def _shown(path: str) -> str:
-    """Return the file's or folder's own name, fit to print whatever bytes it is made of."""
+    """Return the name of the file or folder, printable whatever bytes it has."""
     return os.fsencode(Path(path).resolve().name).decode("utf-8", "replace")
 
 

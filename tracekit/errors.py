@@ -8,8 +8,8 @@ from typing import ClassVar
 class TracekitError(Exception):
     """Something that a user can understand and act upon.
 
-    The message is one or two sentences: what is wrong, in which file, what to do next. ``lines`` stand below
-    it, each on its own: things to choose from, a command to paste.
+    The message is one or two sentences: what is wrong, in which file, what to do next. ``lines`` are printed
+    below it, one each: names to choose from, a command to paste.
     """
 
     exit_code: ClassVar[int] = 3
@@ -38,6 +38,6 @@ class InputError(TracekitError):
 
 
 class XctraceError(TracekitError):
-    """``xctrace`` failed, or is not there (exit code 4)."""
+    """``xctrace`` failed, or is not installed (exit code 4)."""
 
     exit_code = 4

@@ -29,8 +29,8 @@ def open_trace(
 
     ``path`` is a .trace bundle, an export, a folder of exports, several exports of one recording, or "-";
     ``via`` says how a bundle is read. ``run`` is the run's number (the first run when None). ``samples``
-    names the schema to take samples from; by default the best that is there, and none where the input holds
-    only intervals, signposts or the like. Raises ``InputError`` when it holds nothing to analyse,
+    names the schema to take samples from; by default the best available one, and none where the input has
+    only intervals, signposts or the like. Raises ``InputError`` when it holds nothing to analyze,
     ``UsageError`` for an unknown run, ``XctraceError`` when xctrace fails.
     """
     source = open_source(path, progress, via, (*SAMPLE_TABLES, *NON_SAMPLE_TABLES))
@@ -43,20 +43,20 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     chosen = _choose_run(source, runs, run)
     infos = chosen.tables
     if samples is not None and samples not in SAMPLE_TABLES:
-        raise UsageError(f"'{samples}' is no table of samples. Choose one of {', '.join(SAMPLE_TABLES)}.")
+        raise UsageError(f"'{samples}' is not a table of samples. Choose one of {', '.join(SAMPLE_TABLES)}.")
 
     def tables(schema: str) -> Iterator[Table]:
         return source.tables(schema, chosen.info.run)
 
     loaded = load_samples(source.name, tables, infos, samples)
     evidence = load_non_samples(tables, infos, chosen.info, loaded.rows["time_ns"].to_numpy(np.int64))
-    if not loaded.source and (samples is not None or not _speaks(chosen, evidence)):
+    if not loaded.source and (samples is not None or not _analyzable_without_samples(chosen, evidence)):
         raise _no_samples(source, chosen, samples, evidence)
     issues = [
         *source.issues(chosen.info.run),
         *loaded.issues,
         *evidence.issues,
-        *(_doubts(chosen, loaded) if origin_of(source) == "xctrace-xml" else ()),
+        *(_toc_mismatches(chosen, loaded) if origin_of(source) == "xctrace-xml" else ()),
     ]
     if not loaded.source:
         issues.append(_without_samples(chosen))
@@ -85,44 +85,43 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
     )
 
 
-def _speaks(run: RunInfo, evidence: NonSampleRows) -> bool:
-    """Return whether a table is here, be it an empty one, that can be analysed without samples."""
+def _analyzable_without_samples(run: RunInfo, evidence: NonSampleRows) -> bool:
+    """Return True if the input has a table, even an empty one, that can be analyzed without samples."""
     in_input = {table.schema for table in run.tables if table.row_count is not None}
     return bool(in_input.intersection(STANDALONE_TABLES) - evidence.unreadable)
 
 
 def _without_samples(run: RunInfo) -> Issue:
-    text = "there are no samples here: what the host did is not known, only what other tables reported"
+    text = (
+        "this input has no samples: the analysis rests on other tables only, and the host's work is unknown"
+    )
     recorded = [schema for schema in SAMPLE_TABLES if any(table.schema == schema for table in run.tables)]
     if not recorded:
         return Issue("info", "no-samples", text)
     listed = ", ".join(f"'{schema}'" for schema in recorded)
-    return Issue(
-        "warning", "no-samples", f"{text}. The recording has {listed}, which this input does not hold"
-    )
+    return Issue("warning", "no-samples", f"{text}. The recording has {listed}, but this input does not")
 
 
-def _doubts(run: RunInfo, samples: Samples) -> list[Issue]:
+def _toc_mismatches(run: RunInfo, samples: Samples) -> list[Issue]:
     """Return warnings where the table of contents does not fit the samples."""
     pids = set(samples.threads["pid"]) - {-1}
     last_ns = int(samples.rows["time_ns"].max()) if len(samples.rows) else 0
-    doubts = []
+    mismatches = []
     if run.pids and pids and not pids & run.pids:
-        doubts.append("it lists none of the sampled processes")
+        mismatches.append("it lists none of the sampled processes")
     if run.info.duration_ns is not None and last_ns > run.info.duration_ns + SLACK_NS:
-        doubts.append(
-            f"it says {format_seconds(run.info.duration_ns)} and samples go on to {format_seconds(last_ns)}"
-        )
+        duration, last = format_seconds(run.info.duration_ns), format_seconds(last_ns)
+        mismatches.append(f"it states a duration of {duration}, but samples continue to {last}")
     text = "the table of contents may be of another recording: "
-    return [Issue("warning", "toc-mismatch", text + doubt) for doubt in doubts]
+    return [Issue("warning", "toc-mismatch", text + mismatch) for mismatch in mismatches]
 
 
 def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> RunInfo:
     if not runs:
         raise InputError(
             source.name,
-            "holds no table: the query that exported it matched nothing in the recording.",
-            "See what was recorded with xcrun xctrace export --input X.trace --toc.",
+            "holds no table: the query of the export matched nothing in the recording.",
+            "List the recorded tables with xcrun xctrace export --input X.trace --toc.",
         )
     if run is None:
         with_rows = [listed for listed in runs if any(table.row_count for table in listed.tables)]
@@ -145,7 +144,7 @@ def _no_samples(
     if not exported and origin_of(source) == "trace-bundle":
         problem = "holds no table that can be read."
     elif not exported:
-        problem = "is a table of contents: it lists a recording's tables and holds none of their rows."
+        problem = "is a table of contents: it lists a recording's tables and has none of their rows."
     elif schema_requested:
         problem = f"holds no table '{schema_requested}'; it holds {', '.join(exported)}."
         recorded = [schema_requested] if schema_requested in recorded or not source.has_toc else []
@@ -156,9 +155,10 @@ def _no_samples(
         advice = EXPORT_ADVICE.replace(TIME_PROFILE, recorded[0])
     elif source.has_toc:
         what = f"no '{schema_requested}'" if schema_requested else "no table of samples"
-        advice = f"The recording has {what}: record again with the right template, such as Time Profiler."
+        advice = f"The recording has {what}: record again with another template, such as Time Profiler."
     if "is encrypted" in cause:
-        return InputError(source.name, "is an archive with a password.", "Unpack it with that first.")
-    if cause:  # what is damaged or was not finished is the likelier reason
+        return InputError(source.name, "is an archive with a password.", "Unpack it with the password first.")
+    # A damaged table or an unfinished recording is a likelier cause than a wrong query.
+    if cause:
         return InputError(source.name, f"{problem.rstrip('.')}: {cause.rstrip('.')}.")
     return InputError(source.name, problem, advice)

@@ -101,8 +101,8 @@ def format_ms_or_longer(time_ns: float | None) -> str:
         return format_ms(time_ns)
     if time_ns < 6e10:
         return _three_digits(time_ns / 1e9)
-    minutes, seconds = divmod(time_ns, 60_000_000_000)
-    return f"{minutes:.0f} min {_three_digits(seconds / 1e9)}"
+    minutes, remainder_ns = divmod(time_ns, 60_000_000_000)
+    return f"{minutes:.0f} min {_three_digits(remainder_ns / 1e9)}"
 
 
 def _three_digits(value: float) -> str:
@@ -112,8 +112,8 @@ def _three_digits(value: float) -> str:
 def format_duration(length_ns: int) -> str:
     """Return a length of time with three digits in its own unit: ``12.5 ms``, ``1 min 5 s``."""
     if length_ns >= 60_000_000_000:
-        minutes, remainder_ns = divmod(round(length_ns / 1e9), 60)
-        return f"{minutes:,} min {remainder_ns} s"
+        minutes, seconds = divmod(round(length_ns / 1e9), 60)
+        return f"{minutes:,} min {seconds} s"
     for unit, unit_ns in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         value = length_ns / unit_ns
         if value >= 1:

@@ -94,7 +94,7 @@ CASES = {
         b'<?xml version="1.0"?><trace-toc><run number="1"><data><table schema="cpu-profile"/></data></run></trace-toc>',
         "is a table of contents",
     ),
-    "a query without match": (document().encode(), "the query that exported it matched nothing"),
+    "a query without match": (document().encode(), "the query of the export matched nothing"),
     "an unknown schema": (
         one_table("new", [("a", "b")], '<b id="1">1</b>').encode(),
         "holds no samples; it holds new.",

@@ -238,7 +238,7 @@ def test_no_such_table_of_samples(tmp_path: Path) -> None:
     path = write(tmp_path, document(profile("time-profile", 1, 1)))
     with pytest.raises(InputError, match="holds no table 'cpu-profile'; it holds time-profile"):
         open_trace(path, samples="cpu-profile")
-    with pytest.raises(UsageError, match="'nonsense' is no table of samples"):
+    with pytest.raises(UsageError, match="'nonsense' is not a table of samples"):
         open_trace(path, samples="nonsense")
 
 
@@ -250,7 +250,7 @@ def test_a_recording_without_samples_cannot_be_helped_by_an_export(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("column", "message"),
-    [("time", "column 'time' of 'time-profile' holds something else"), ("weight", "column 'weight' of")],
+    [("time", "column 'time' of 'time-profile' holds a value that is not"), ("weight", "column 'weight' of")],
 )
 def test_words_where_numbers_belong_are_an_error(tmp_path: Path, column: str, message: str) -> None:
     cells = {"time": "<sample-time>5</sample-time>", "weight": "<weight>1000000</weight>"}

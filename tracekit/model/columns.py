@@ -1,7 +1,7 @@
 """The columns of each frame of the model, declared once.
 
 Times are int64 nanoseconds since the start of the run. Intervals are half-open, ``[start_ns, end_ns)``.
-``Columns.check`` holds a frame to its declaration where data enters.
+``Columns.check`` compares a frame with its declaration where data enters.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd
 
 
 def texts_at(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Categorical:
-    """Return the category column ``texts[code]``; a text may stand there more than once, or not be used."""
+    """Return the category column ``texts[code]``; a text may occur more than once, or be unused."""
     is_used = np.zeros(len(texts), bool)
     is_used[codes] = True
     used = np.flatnonzero(is_used)
@@ -110,10 +110,10 @@ INTERVALS = Columns(
         "end_ns": "int64",
         "engine": "category",
         "phase": "category",  # missing: a call or a request as a whole, or GPU work with no ML mark
-        "label": "category",  # the table's own words, never a prompt or an answer
-        "model": "category",  # "" = not known
+        "label": "category",  # in the table's own words, never a prompt or an answer
+        "model": "category",  # "" = unknown
         "channel": "category",  # what the table calls the kind of work: "Compute", "Prediction", …
-        "pid": "int64",  # -1 = the table does not say
+        "pid": "int64",  # -1 = the table names none
         "source": "category",  # the schema
         "depth": "int16",  # 0 = outermost
         "command_buffer": "int64",  # -1 = none
@@ -149,7 +149,7 @@ TRACKS = Columns(
         "time_ns": "int64",
         "name": "category",
         "unit": "category",
-        "value": "float64",  # holds until the track's next row; NaN = not known from here on
+        "value": "float64",  # valid until the track's next row; NaN = unknown from here on
     }
 )
 METRICS = Columns(
@@ -167,8 +167,8 @@ FRAMES = Columns(
         "symbol": "category",  # as the recording names it; an unsymbolicated frame is "0x…"
         "binary_id": "int32",  # row of StackTable.binaries, -1 = none
         "address": "uint64",  # as recorded: see docs/formats.md on biased return addresses
-        "source_file": "category",  # "" = not known
-        "source_line": "int32",  # -1 = not known
+        "source_file": "category",  # "" = unknown
+        "source_line": "int32",  # -1 = unknown
         "inlined": "bool",
     }
 )
@@ -183,7 +183,7 @@ WINDOWS = Columns(
         "source": "category",
         "basis": "category",
         "pid": "int64",  # -1 = all processes
-        "model": "str",  # "" = not known
+        "model": "str",  # "" = unknown
         "first": "bool",  # the first of its model (or entry point) and process: it may be cold
         "alone": "bool",  # no other window shares time with it
     }
@@ -196,7 +196,7 @@ ATTRIBUTION = Columns(
         "samples": "int64",
         "sampled_ns": "Int64",
         "busy_ns": "Int64",  # <NA> = no table measured this engine
-        "waiting_ns": "Int64",  # <NA> = nothing tells
+        "waiting_ns": "Int64",  # <NA> = unknown
         "weight": "int64",  # in Trace.weight_unit
         "waiting_basis": "category",  # measured, sampled or inferred; missing with waiting_ns
     }

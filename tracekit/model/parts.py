@@ -1,4 +1,4 @@
-"""A composite cell (a label, a log message, a location) as the text that it spells."""
+"""Composite cells (labels, log messages, locations) as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HEX_TYPES = frozenset({"uint64-hex-lowercase", "metal-command-buffer-id", "addr
 
 
 def format_parts(parts: Sequence[tuple[str, Any]]) -> str:
-    """Return a composite cell as the text that it spells: its pieces in order, addresses in hexadecimal.
+    """Return a composite cell as text: its pieces in order, addresses in hexadecimal.
 
     The two halves of a UUID are one UUID; a location is ``<UUID of the binary> + 0x<offset>``, as in exports.
     """
@@ -21,7 +21,7 @@ def format_parts(parts: Sequence[tuple[str, Any]]) -> str:
     pieces = [""]
     for kind, value in parts:
         piece = _format_part(kind, value)
-        # Some labels spell the prefix themselves: "MPSGraph:0x" and a number (Xcode 16.4).
+        # Some labels contain the prefix already: "MPSGraph:0x" and a number (Xcode 16.4).
         has_prefix = kind in _HEX_TYPES and pieces[-1].endswith("0x")
         pieces.append(piece.removeprefix("0x") if has_prefix else piece)
     return "".join(pieces)

@@ -55,7 +55,7 @@ class IssueCounter:
 
 @dataclass(frozen=True)
 class TraceInfo:
-    """Where and how a run was recorded; empty strings and None where the input does not say."""
+    """Origin of a run: recording, device, system and target; empty strings and None for unknown facts."""
 
     name: str
     kind: Literal["xctrace-xml", "trace-bundle", "pack"]
@@ -107,9 +107,10 @@ class Trace(Content):
     The frames keep -1 for missing ids; ``frame(name)`` returns a copy with ``<NA>``. Two traces are equal
     when all their values are. A trace can be pickled.
 
-    ``weight_unit`` says what the recorder counted: "ns" fills ``samples.weight_ns``, otherwise the column
+    ``weight_unit`` is what the recorder counted: "ns" fills ``samples.weight_ns``, otherwise the column
     named by the unit holds the weight and ``weight_ns`` is missing. ``counters`` is row-aligned to
-    ``samples``, one int64 column per PMC event. ``tables`` is every table that the input is known to hold.
+    ``samples``, one int64 column per PMC event. ``tables`` lists every table that the input or its table of
+    contents names.
     """
 
     info: TraceInfo

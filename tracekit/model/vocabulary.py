@@ -4,12 +4,12 @@ from enum import StrEnum
 
 
 class Engine(StrEnum):
-    """What a sample or an interval was working for."""
+    """Engine that a sample or an interval worked for."""
 
     ANE = "ANE"
     GPU = "GPU"
     CPU = "CPU"
-    """An ML engine on the CPU (BNNS, Espresso kernels, BLAS under an ML ancestor); not just any CPU work."""
+    """An ML engine on the CPU (BNNS, Espresso kernels, BLAS under an ML ancestor); not any other CPU work."""
     RUNTIME = "RUNTIME"
     """Core ML, Espresso or another ML runtime, with no engine visible on the stack."""
     GRAPHICS = "GRAPHICS"
@@ -25,7 +25,7 @@ class Engine(StrEnum):
 
 
 class Phase(StrEnum):
-    """What the engine's work was for. Work of no ML engine has no phase (``None``)."""
+    """Purpose of an engine's work. Work of no ML engine has no phase (``None``)."""
 
     EXECUTE = "execute"
     DISPATCH = "dispatch"
@@ -45,7 +45,7 @@ class Phase(StrEnum):
 
 
 class Basis(StrEnum):
-    """How a number is known. Numbers of different bases are never added up."""
+    """Source of a number. Numbers of different bases are never added up."""
 
     MEASURED = "measured"
     """An interval that the operating system reported."""
@@ -61,11 +61,11 @@ ENGINES: tuple[Engine, ...] = tuple(Engine)
 SERVING: tuple[Engine, ...] = tuple(engine for engine in Engine if engine.serves_inference)
 """The engines that a verdict can name."""
 ML_ENGINES = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
-"""What shows that a model was at work, on whichever engine."""
+"""Engines that show a model at work."""
 PHASES: tuple[Phase, ...] = tuple(Phase)
 ENGINE_CODE: dict[Engine, int] = {engine: code for code, engine in enumerate(ENGINES)}
 PHASE_CODE: dict[Phase | None, int] = {None: -1} | {phase: code for code, phase in enumerate(PHASES)}
 
 COMPUTE_UNITS = ("all", "cpuAndGPU", "cpuAndNeuralEngine", "cpuOnly")
-"""The cases of Core ML's ``MLComputeUnits``, as Core ML spells them: what an app allows, not what ran."""
+"""The cases of Core ML's ``MLComputeUnits``, in Core ML's spelling: what an app allows, not what ran."""
 CPU_ONLY = COMPUTE_UNITS[-1]

@@ -186,7 +186,9 @@ def test_an_encrypted_zip(tmp_path: Path) -> None:
     assert set(codes(source.issues())) >= {"document-damaged", "table-damaged"}
     assert "is encrypted: unpack the archive with its password" in source.issues()[0].message
     assert all(table.row_count is None for table in source.toc()[0].tables)
-    with pytest.raises(InputError, match=r"is an archive with a password\. Unpack it with that first"):
+    with pytest.raises(
+        InputError, match=r"is an archive with a password\. Unpack it with the password first"
+    ):
         open_trace(tmp_path / "x.zip")
 
 

@@ -202,7 +202,7 @@ def test_a_way_to_read_bundles_is_not_for_exports(tmp_path: Path, command: str, 
     result = run(command, path, "--via", via)
     assert (result.exit_code, result.stderr) == (
         2,
-        f"Error: {path} is no .trace bundle: only a bundle can be read via {via}.\n",
+        f"Error: {path} is not a .trace bundle: only a bundle can be read via {via}.\n",
     )
 
 

@@ -162,7 +162,10 @@ def test_an_archive_is_not_for_xctrace(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     path.write_bytes(zipped(small_bundle().files()))
     code, _, error = run(home, "tables", path, "--via", "xctrace")
-    assert (code, error) == (2, f"Error: xctrace reads a bundle's folder: unpack {path} and name that.\n")
+    assert (code, error) == (
+        2,
+        f"Error: xctrace reads bundles as folders: unpack {path} and name the folder.\n",
+    )
 
 
 FAILING = 'print("Export failed: Document Missing Template Error", file=sys.stderr); sys.exit(10)'

@@ -34,7 +34,7 @@ _DAMAGED = "The recording, or its export, is damaged: export or record it again.
 
 @dataclass(frozen=True)
 class Texts:
-    """A column of text: row ``i`` reads ``words[codes[i]]``; "" for null. Words may repeat or go unused."""
+    """A column of text: row ``i`` is ``words[codes[i]]``; "" for null. Words may repeat or be unused."""
 
     codes: IntArray
     words: tuple[str, ...]
@@ -49,11 +49,11 @@ class Texts:
         return Texts(self.codes[rows], self.words)
 
     def map(self, function: Callable[[str], str]) -> Texts:
-        """Return other words for the words; ``function`` is asked once per word, not per row."""
+        """Return these texts with each word replaced; ``function`` is called once per word, not per row."""
         return Texts(self.codes, tuple(map(function, self.words)))
 
     def each(self, function: Callable[[str], Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a value per row; ``function`` is asked once per word."""
+        """Return a value per row; ``function`` is called once per word."""
         values: npt.NDArray[Any] = np.array([function(word) for word in self.words], dtype)[self.codes]
         return values
 
@@ -95,23 +95,25 @@ def texts_of(table: Table, *names: str) -> Texts:
     if isinstance(values.dtype, pd.CategoricalDtype):
         codes, words = values.cat.codes.to_numpy(np.int64), [str(word) for word in values.cat.categories]
     elif values.dtype == object:
-        cells = values.tolist()  # holds what the ids are of
+        # Equal cells of an export are one object: its id is a quicker key than a nested tuple. ``cells``
+        # keeps the objects alive, without which an id could be used again.
+        cells = values.tolist()
         codes, distinct = pd.factorize(np.fromiter(map(id, cells), np.int64, len(cells)))
         firsts = np.zeros(len(distinct), np.int64)
         firsts[codes[::-1]] = np.arange(len(cells))[::-1]
-        spell = _spelled_parts if column.kind == "parts" else _spelled
-        words = [spell(cells[row]) for row in firsts.tolist()]
+        to_text = _parts_text if column.kind == "parts" else _text
+        words = [to_text(cells[row]) for row in firsts.tolist()]
     else:
         codes, numbers = pd.factorize(values)
         words = [str(number) for number in numbers]
     return Texts(np.where(codes < 0, len(words), codes).astype(np.int64), (*words, ""))
 
 
-def _spelled_parts(cell: Any) -> str:
-    return format_parts(cell) if isinstance(cell, tuple) else _spelled(cell)
+def _parts_text(cell: Any) -> str:
+    return format_parts(cell) if isinstance(cell, tuple) else _text(cell)
 
 
-def _spelled(cell: Any) -> str:
+def _text(cell: Any) -> str:
     if isinstance(cell, tuple):
         return " ".join(map(str, cell))
     return "" if cell is None or cell is pd.NA else str(cell)
@@ -120,7 +122,7 @@ def _spelled(cell: Any) -> str:
 def numbers_of(table: Table, *names: str) -> tuple[IntArray, Mask]:
     """Return the first of these columns as int64, and where it holds a number; 0 where it does not.
 
-    Numbers beyond 64 bits with a sign are cut to the greatest one.
+    Larger numbers are cut to the largest int64.
     """
     column = column_of(table, names)
     if column is None or column.kind in ("thread", "process", "stack"):
@@ -138,7 +140,7 @@ def _numbers(values: pd.Series[Any]) -> tuple[IntArray, Mask]:
         plain = values.to_numpy(np.float64, na_value=np.nan)
         is_number = np.isfinite(plain)
         return np.clip(np.where(is_number, plain, 0), -(2.0**62), 2.0**62).astype(np.int64), is_number
-    if values.dtype == object:  # numbers below 0 and beyond 2^63 in one column
+    if values.dtype == object:  # a column with numbers below 0 and beyond 2^63
         cells = values.tolist()
         is_number = np.array([isinstance(cell, int) for cell in cells], bool)
         cut = [max(-_MAX_INT64, min(cell, _MAX_INT64)) if isinstance(cell, int) else 0 for cell in cells]
@@ -173,6 +175,7 @@ def entity_numbers(table: Table, kind: str, number: str, *names: str) -> IntArra
     column = column_of(table, names)
     if column is None or column.kind != kind:
         return np.full(len(table), -1, np.int64)
+    # The id -1 of a null cell finds the last entry, which is -1 as well.
     numbers = (table.threads if kind == "thread" else table.processes)[number].to_numpy(np.int64)
     values: IntArray = np.append(numbers, -1)[table.rows[column.mnemonic].to_numpy(np.int64)]
     return values
@@ -207,7 +210,7 @@ def concat_rows(frames: Sequence[pd.DataFrame], columns: Columns) -> pd.DataFram
 
 
 def in_order(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """Return the rows sorted by these columns, the first one first; equal rows keep their order."""
+    """Return the rows sorted by these columns, the first one first; equal rows stay in order."""
     keys = [frame[name].to_numpy() for name in reversed(names)]
     order = np.lexsort(keys)
     if (order[1:] > order[:-1]).all():
@@ -217,6 +220,8 @@ def in_order(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
 
 def row_keys(arrays: Sequence[npt.NDArray[Any]]) -> IntArray:
     """Return one number per row, equal where the rows are equal in every array."""
+    # Column by column, (key so far, next value) is numbered anew: keys stay below the number of rows, so the
+    # product with the next column's count does not overflow.
     key = np.zeros(len(arrays[0]), np.int64)
     for values in arrays:
         codes, distinct = pd.factorize(values)
@@ -227,10 +232,10 @@ def row_keys(arrays: Sequence[npt.NDArray[Any]]) -> IntArray:
 def read_numbers(
     name: str, table: Table, mnemonic: str, missing: int | None, issues: list[Issue]
 ) -> IntArray:
-    """Return a column as int64, each from 0 to 2^62, and their sum as well.
+    """Return a column as int64: each value, and the sum of all, is from 0 to 2^62.
 
-    ``missing`` stands in for null and for an absent column, with a warning in ``issues``; None makes null an
-    error. Raises ``InputError`` of the input ``name`` with the first row that is wrong.
+    ``missing`` replaces null and an absent column, with a warning in ``issues``; None makes null an error.
+    Raises ``InputError`` of the input ``name`` with the first wrong row.
     """
     what = f"column '{mnemonic}' of '{table.schema}'"
     if mnemonic not in table.rows.columns:
@@ -240,10 +245,10 @@ def read_numbers(
     column = table.rows[mnemonic]
     null = column.isna().to_numpy()
     if not pd.api.types.is_integer_dtype(column.dtype):
-        _refuse(name, what, ~null, "holds something else than a whole number")
+        _refuse(name, what, ~null, "holds a value that is not a whole number")
         column = pd.Series(pd.array([pd.NA] * len(column), dtype="Int64"))
     _refuse(name, what, (column < 0).fillna(False).to_numpy(bool), "is negative")
-    _refuse(name, what, (column > _MAX_STRICT).fillna(False).to_numpy(bool), "is beyond reason")
+    _refuse(name, what, (column > _MAX_STRICT).fillna(False).to_numpy(bool), "is too large")
     if missing is None:
         _refuse(name, what, null, "is missing")
     elif null.any():
@@ -252,7 +257,7 @@ def read_numbers(
         issues.append(Issue("warning", "null-values", text, gaps))
     values: IntArray = column.fillna(missing or 0).to_numpy(np.int64)
     if float(values.sum(dtype=np.float64)) > _MAX_STRICT and mnemonic != "time":
-        raise InputError(name, f"{what}: the sum is beyond reason.", _DAMAGED)
+        raise InputError(name, f"{what}: the sum is too large.", _DAMAGED)
     return values
 
 

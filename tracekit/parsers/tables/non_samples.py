@@ -168,6 +168,7 @@ def _compare_clocks(
         text = (
             f"'{schema}' covers another time than the samples: {{n}} of its {len(starts)} rows are"
             f" outside it. The table is from {format_seconds(starts.min())} to"
-            f" {format_seconds(ends.max())}, the samples from {format_seconds(first)} to {format_seconds(last)}. The clocks may disagree"
+            f" {format_seconds(ends.max())}, the samples from {format_seconds(first)} to"
+            f" {format_seconds(last)}. The clocks may disagree"
         )
         findings.add("warning", "clocks-disagree", text, int(apart.sum()))
