@@ -65,7 +65,7 @@ class _Entry:
 
 
 class ComparisonFailed(TracekitError):  # noqa: N818
-    """The comparison could not be made; the sentence says why."""
+    """Failure to make a comparison, with the reason as a sentence."""
 
 
 class Comparisons:
@@ -123,7 +123,7 @@ class Comparisons:
         self._queue.close()
 
     def path(self, base: str, new: str, name: str = SECTIONS) -> Path:
-        """Return a file of a comparison that is ready; raises as ``ask`` does, and begins none."""
+        """Return a file of a ready comparison; raises as ``ask`` does, and begins no comparison."""
         if not self._is_kept(base, new, self._revisions(base, new)):
             raise NotFound("These recordings have not been compared yet. Open their comparison first.")
         return self._store.comparison(base, new) / name

@@ -50,14 +50,14 @@ class Busy(TracekitError):  # noqa: N818 - named as in ``dashboard.errors``
 
 
 class DownloadFailed(TracekitError):  # noqa: N818
-    """The file could not be made; the sentence says why."""
+    """Failure to make a file, with the reason as a sentence."""
 
 
 class ReadyRecordings(Protocol):
     """The methods of ``Library`` that downloads and comparisons use."""
 
     def recording(self, recording_id: str) -> Recording:
-        """Return a recording; its message says when its file has changed since it was read."""
+        """Return a recording, with a message if its file has changed since it was read."""
 
     def analysis_path(self, recording_id: str) -> Path:
         """Return the analysis; raise ``NotFound`` if the recording is deleted or not ready."""

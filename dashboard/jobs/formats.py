@@ -1,4 +1,4 @@
-"""What can be made of a recording to be downloaded, and the command that makes it."""
+"""The formats of downloads, each with the command that makes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tracekit.errors import UsageError
 
 @dataclass(frozen=True)
 class Format:
-    """One thing to download: its name in addresses, what people read of it, and the command that makes it."""
+    """A format: its name in addresses, its texts in the menu, and the command that makes it."""
 
     name: str
     title: str
@@ -21,17 +21,17 @@ class Format:
     command: tuple[str, ...]
     can_redact: bool = False
     needs: str = ""
-    """The module of an extra."""
+    """The module of an optional dependency."""
 
     @property
     def is_available(self) -> bool:
-        """True where what it needs is installed."""
+        """Return True if the required module is installed."""
         return not self.needs or _is_installed(self.needs)
 
     def file_name(self, stem: str, redact: bool, process: str = "") -> str:
-        """Return the name of the file; ``process`` is the one that is kept where it had to be chosen."""
-        kept = f"-{process}" if process else ""
-        return f"{stem}{f'.redacted{kept}' if redact else ''}{self.ending}"
+        """Return the name of the file; ``process`` is the pid to keep, if one was chosen."""
+        suffix = f"-{process}" if process else ""
+        return f"{stem}{f'.redacted{suffix}' if redact else ''}{self.ending}"
 
 
 def _report(name: str) -> tuple[str, ...]:
@@ -43,8 +43,8 @@ def _table(name: str) -> tuple[str, ...]:
 
 
 FORMATS = {
-    one.name: one
-    for one in (
+    file_format.name: file_format
+    for file_format in (
         Format(
             "html",
             "Report (HTML)",
@@ -127,7 +127,7 @@ FORMATS = {
         Format(
             "json",
             "Analysis (JSON)",
-            "all that was found, for programs",
+            "the whole analysis, for programs",
             ".analysis.json",
             "application/json",
             _report("json"),
@@ -138,23 +138,23 @@ FORMATS = {
 
 
 def available() -> list[Format]:
-    """Return the formats that can be made here."""
-    return [one for one in FORMATS.values() if one.is_available]
+    """Return the formats whose dependencies are installed."""
+    return [file_format for file_format in FORMATS.values() if file_format.is_available]
 
 
 def chosen(name: str, redact: bool) -> Format:
     """Return a format by its name.
 
-    Raises ``NotFound`` where there is no such format, ``UsageError`` where it cannot be made here or not so.
+    Raises ``NotFound`` for an unknown format, ``UsageError`` if it cannot be made or redacted here.
     """
-    found = FORMATS.get(name)
-    if found is None:
+    file_format = FORMATS.get(name)
+    if file_format is None:
         raise NotFound(f"There is no such download; there are {', '.join(FORMATS)}.")
-    if not found.is_available:
-        raise UsageError(f"{found.title} needs a package that is not installed: tracekit[{name}].")
-    if redact and not found.can_redact:
-        raise UsageError(f"{found.title} cannot be redacted; the reports can.")
-    return found
+    if not file_format.is_available:
+        raise UsageError(f"{file_format.title} needs a package that is not installed: tracekit[{name}].")
+    if redact and not file_format.can_redact:
+        raise UsageError(f"{file_format.title} cannot be redacted; the reports can.")
+    return file_format
 
 
 def _is_installed(module: str) -> bool:

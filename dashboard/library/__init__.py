@@ -1,1 +1,1 @@
-"""What is kept on disk, and the work on it; knows nothing of Flask or Dash."""
+"""The library on the disk: catalog, folders, uploads, results; independent of Flask and Dash."""

@@ -1,4 +1,4 @@
-"""The recordings and their states, in SQLite. Only the server writes it, from any of its threads."""
+"""The recordings and their states, in SQLite. Only the server writes to it, from any of its threads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _RECORDINGS = Table(
     Column("id", String, primary_key=True),
     Column("name", String, nullable=False),
     Column("origin", String, nullable=False),
-    Column("path", LargeBinary, nullable=False),  # a file's name need not be text
+    Column("path", LargeBinary, nullable=False),  # bytes: file names may be undecodable
     Column("fingerprint", String, nullable=False, default=""),
     Column("size_bytes", Integer, nullable=False),
     Column("added_us", Integer, nullable=False),
@@ -93,7 +93,7 @@ class Recording:
     progress: float | None = None
     """0 to 1 of this stage; None where it is not known."""
     message: str = ""
-    """Why it failed; of a ready one, what its reader should know of its file."""
+    """Why it failed; of a ready one, a note about its file."""
     verdict: str = ""
     device: str = ""
     system: str = ""
@@ -105,7 +105,7 @@ class Recording:
     deleted: datetime | None = None
 
 
-_SAME = [one.name for one in fields(Recording) if one.name in _ROW and one.name != "path"]
+_SAME = [column.name for column in fields(Recording) if column.name in _ROW and column.name != "path"]
 
 
 def _no_room(error: DatabaseError) -> NoSpace:
@@ -155,7 +155,7 @@ class Catalog:
         try:
             with self._engine.begin() as connection:
                 yield connection
-        except OperationalError as error:  # which a full disk is
+        except OperationalError as error:  # for example a full disk
             raise _no_room(error) from error
 
     def add(self, recording: Recording, path: bytes = b"", fingerprint: str = "") -> None:
@@ -166,29 +166,29 @@ class Catalog:
             connection.execute(insert(_RECORDINGS).values(values))
 
     def find(self, recording_id: str) -> Recording:
-        """Return a recording, be it deleted; raise ``NotFound``."""
-        found = self._select(_ROW.id == recording_id)
-        if not found:
-            raise NotFound("There is no such recording: it was removed, or the link is not right.")
-        return found[0]
+        """Return a recording, even a deleted one; raise ``NotFound``."""
+        recordings = self._select(_ROW.id == recording_id)
+        if not recordings:
+            raise NotFound("There is no such recording: it was removed, or the link is wrong.")
+        return recordings[0]
 
     def search(self, words: str, tag: str, deleted: bool) -> list[Recording]:
-        """Return those that have all the words in their texts or tags, newest first."""
-        wanted: list[ColumnElement[bool]] = [
+        """Return the recordings with all the words in their texts or tags, newest first."""
+        conditions: list[ColumnElement[bool]] = [
             _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
         ]
         if tag:
-            wanted.append(_ROW.id.in_(select(_TAGS.c.recording).where(_TAGS.c.tag == tag)))
-        wanted += [_speaks_of(word) for word in words.split()]
-        return self._select(*wanted)
+            conditions.append(_ROW.id.in_(select(_TAGS.c.recording).where(_TAGS.c.tag == tag)))
+        conditions += [_mentions(word) for word in words.split()]
+        return self._select(*conditions)
 
     def of_file(self, path: bytes, fingerprint: str) -> Recording | None:
-        """Return the newest recording of that file as it is."""
-        found = self._select(_ROW.path == path, _ROW.fingerprint == fingerprint, _ROW.origin == "file")
-        return found[0] if found else None
+        """Return the newest recording of a file with that fingerprint."""
+        recordings = self._select(_ROW.path == path, _ROW.fingerprint == fingerprint, _ROW.origin == "file")
+        return recordings[0] if recordings else None
 
     def fingerprint(self, recording_id: str) -> str:
-        """Return what ``add`` was given."""
+        """Return the fingerprint that ``add`` was given."""
         with self._engine.connect() as connection:
             return str(
                 connection.execute(select(_ROW.fingerprint).where(_ROW.id == recording_id)).scalar() or ""
@@ -199,9 +199,9 @@ class Catalog:
         return self._select(_ROW.state == state)
 
     def deleted_before(self, moment: datetime) -> list[str]:
-        """Return the ids of what was deleted before that."""
+        """Return the ids of the recordings that were deleted before a moment."""
         rows = self._select(_ROW.deleted_us < _microseconds(moment))
-        return [one.id for one in rows]
+        return [recording.id for recording in rows]
 
     def ids(self) -> set[str]:
         """Return all ids, deleted or not."""
@@ -209,7 +209,7 @@ class Catalog:
             return set(connection.execute(select(_ROW.id)).scalars())
 
     def change(self, recording_id: str, *, states: Collection[str] = (), **values: Any) -> bool:
-        """Set columns if the recording is in one of ``states`` (in any, by default); tell whether it was."""
+        """Set columns if the recording is in one of ``states`` (by default any); return whether it was."""
         with self._writing() as connection:
             changed = update(_RECORDINGS).where(_ROW.id == recording_id).values(values)
             if states:
@@ -240,7 +240,7 @@ class Catalog:
             return [(tag, count) for tag, count in connection.execute(counted)]
 
     def claim(self, busy: Collection[str]) -> str | None:
-        """Return the id of the recording that waits longest and is not busy; it is "reading" now."""
+        """Mark the recording that waits longest and is not busy as "reading", and return its id."""
         oldest = (
             select(_ROW.id)
             .where(_ROW.state == "waiting", _ROW.deleted_us.is_(None), _ROW.id.not_in(busy))
@@ -255,21 +255,21 @@ class Catalog:
         return None if recording_id is None else str(recording_id)
 
     def starts(self, recording_id: str) -> int:
-        """Return how often reading it was begun without an end."""
+        """Return how often a reading was begun since the last one that ended."""
         with self._engine.connect() as connection:
             return int(connection.execute(select(_ROW.starts).where(_ROW.id == recording_id)).scalar() or 0)
 
     def remove(self, recording_id: str) -> None:
-        """Forget a recording."""
+        """Remove a recording from the catalog."""
         with self._writing() as connection:
             connection.execute(delete(_RECORDINGS).where(_ROW.id == recording_id))
 
-    def _select(self, *wanted: ColumnElement[bool]) -> list[Recording]:
-        chosen = select(_RECORDINGS).where(*wanted).order_by(_ROW.added_us.desc(), _ROW.id)
+    def _select(self, *conditions: ColumnElement[bool]) -> list[Recording]:
+        chosen = select(_RECORDINGS).where(*conditions).order_by(_ROW.added_us.desc(), _ROW.id)
         with self._engine.connect() as connection:
             rows = connection.execute(chosen).mappings().all()
             tags: dict[str, list[str]] = {}
-            of_these = select(_TAGS).where(_TAGS.c.recording.in_(select(_ROW.id).where(*wanted)))
+            of_these = select(_TAGS).where(_TAGS.c.recording.in_(select(_ROW.id).where(*conditions)))
             for recording_id, tag in connection.execute(of_these.order_by(_TAGS.c.tag)):
                 tags.setdefault(recording_id, []).append(tag)
         return [_recording(dict(row), tuple(tags.get(row["id"], ()))) for row in rows]
@@ -286,19 +286,19 @@ def new_recording(recording_id: str, name: str, origin: str, size_bytes: int) ->
 
 
 def _prepare(connection: Any, _record: object) -> None:
-    """WAL lets readers read while one writes; SQLite's own ``lower`` knows no more than ASCII."""
+    """Set up a connection: WAL lets readers read during a write; SQLite's own ``lower`` is ASCII only."""
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
     for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}").close()
 
 
-def _speaks_of(word: str) -> ColumnElement[bool]:
+def _mentions(word: str) -> ColumnElement[bool]:
     def has(column: Column[Any]) -> ColumnElement[bool]:
         return func.casefold(column).contains(word.casefold(), autoescape=True)
 
     tagged = _ROW.id.in_(select(_TAGS.c.recording).where(has(_TAGS.c.tag)))
-    said = (_ROW.name, _ROW.verdict, _ROW.note, _ROW.device, _ROW.system, _ROW.message)
-    return or_(*map(has, said), tagged)
+    columns = (_ROW.name, _ROW.verdict, _ROW.note, _ROW.device, _ROW.system, _ROW.message)
+    return or_(*map(has, columns), tagged)
 
 
 def _recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, which part of a folder is the recording, and whether it has changed."""
+"""Inputs: a file's kind by its first bytes, the recording in an uploaded folder, and fingerprints."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tracekit.errors import InputError
 from tracekit.parsers.bundle.container import is_archive, is_bundle_folder
 
 HEAD_BYTES = 512
-_TAR_MAGIC_AT = 257
+_TAR_MAGIC_OFFSET = 257
 _MAGIC = ((b"PK\x03\x04", "zip"), (b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-_WHAT = (
+_READABLE_INPUTS = (
     "Add a .trace (a folder, a zip or a tar), a pack (.tracekit.zip), or what xctrace exported (XML, gzip)."
 )
-_MOST_FILES = 200_000
+_MAX_FILES = 200_000
 
 
 def kind_of(head: bytes) -> str:
@@ -27,7 +27,7 @@ def kind_of(head: bytes) -> str:
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
-    if head[_TAR_MAGIC_AT:].startswith(b"ustar"):
+    if head[_TAR_MAGIC_OFFSET:].startswith(b"ustar"):
         return "tar"
     for mark in _MARKS:
         head = head.removeprefix(mark)
@@ -35,15 +35,15 @@ def kind_of(head: bytes) -> str:
 
 
 def refuse_unknown(name: str, head: bytes) -> None:
-    """Raise ``InputError`` when a file begins as nothing does that tracekit reads."""
+    """Raise ``InputError`` for a file that begins like none of the formats that tracekit reads."""
     if not head:
         raise InputError(
             name,
-            "is empty. Some browsers send a .trace so, because it is a folder.",
+            "is empty. Some browsers send a .trace as an empty file, because it is a folder.",
             "Zip it (in the Finder: right-click, Compress) and upload the zip.",
         )
     if not kind_of(head):
-        raise InputError(name, "is no recording, whatever its name says.", _WHAT)
+        raise InputError(name, "is no recording, whatever its name says.", _READABLE_INPUTS)
 
 
 def head_of(path: Path) -> bytes:
@@ -53,21 +53,21 @@ def head_of(path: Path) -> bytes:
 
 
 def openable(folder: Path, name: str) -> list[Path]:
-    """Return what of an uploaded folder is the recording: a bundle, an archive, or exports of one folder.
+    """Return the recording in an uploaded folder: a bundle, an archive, or the exports of one folder.
 
-    Extensions play no part. ``name`` is the folder's name in messages. Raises ``InputError`` when there is
-    no recording, or more than one.
+    File extensions are ignored. ``name`` is the folder's name in messages. Raises ``InputError`` unless
+    there is exactly one recording.
     """
     whole: list[Path] = []
     exports: list[Path] = []
     for place, folders, files in os.walk(folder):
-        here = Path(place)
-        if is_bundle_folder(here):
-            whole.append(here)
+        current = Path(place)
+        if is_bundle_folder(current):
+            whole.append(current)
             folders.clear()
             continue
-        folders[:] = [one for one in folders if one != "__MACOSX" and not one.startswith(".")]
-        for path in (here / file for file in files if not file.startswith(".")):
+        folders[:] = [name for name in folders if name != "__MACOSX" and not name.startswith(".")]
+        for path in (current / file for file in files if not file.startswith(".")):
             kind = kind_of(head_of(path))
             if kind and kind != "xml" and (kind != "gzip" or is_archive(path)):
                 whole.append(path)
@@ -75,23 +75,23 @@ def openable(folder: Path, name: str) -> list[Path]:
                 exports.append(path)
     places = sorted({path.parent for path in exports})
     if len(whole) + len(places) > 1:
-        found = ", ".join(sorted(one.relative_to(folder).as_posix() for one in (*whole, *places))[:5])
-        raise InputError(name, f"holds more than one recording ({found}).", "Add one at a time.")
+        listed = ", ".join(sorted(path.relative_to(folder).as_posix() for path in (*whole, *places))[:5])
+        raise InputError(name, f"holds more than one recording ({listed}).", "Add one at a time.")
     if not whole and not exports:
-        raise InputError(name, "is a folder without a recording.", _WHAT)
+        raise InputError(name, "is a folder without a recording.", _READABLE_INPUTS)
     return whole or sorted(exports)
 
 
-def left_out(folder: Path, found: Collection[Path]) -> list[str]:
-    """Return the files of an uploaded folder that are no part of what was ``found`` in it, by name."""
-    whole = set(found)
+def left_out(folder: Path, inputs: Collection[Path]) -> list[str]:
+    """Return the files of an uploaded folder that are no part of its recording, ``inputs``, by name."""
+    whole = set(inputs)
     names = []
     for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts
-        is_ours = bool(whole.intersection((path, *path.parents)))
+        is_part = bool(whole.intersection((path, *path.parents)))
         if (
-            not is_ours
-            and not any(one.startswith(".") or one == "__MACOSX" for one in parts)
+            not is_part
+            and not any(part.startswith(".") or part == "__MACOSX" for part in parts)
             and path.is_file()
         ):
             names.append("/".join(parts))
@@ -112,26 +112,26 @@ def _sizes(folder: Path) -> Iterator[int]:
             with suppress(OSError):
                 yield (Path(place) / file).lstat().st_size
             seen += 1
-        if seen > _MOST_FILES:
+        if seen > _MAX_FILES:
             raise InputError(
-                folder.name, f"holds more than {_MOST_FILES:,} files: this is no recording.", _WHAT
+                folder.name, f"holds more than {_MAX_FILES:,} files: this is no recording.", _READABLE_INPUTS
             )
 
 
 def fingerprint(path: Path) -> str:
-    """Return what changes when a file, or a bundle by another run, changes; "" when it is not there.
+    """Return a text that changes when a file, or a bundle by another run, changes; "" without the file.
 
-    Of a folder it looks at the entries in it and no deeper: a new run adds or renews one of these.
+    Only the direct entries of a folder count: a new run adds or renews one of these.
     """
     try:
         status = path.stat()
-        told = [_state(path.name, status)]
+        states = [_state(path.name, status)]
         if stat.S_ISDIR(status.st_mode):
             with os.scandir(path) as entries:
-                told += sorted(_state(one.name, one.stat(follow_symlinks=False)) for one in entries)
+                states += sorted(_state(entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
     except OSError:
         return ""
-    return hashlib.sha256("\n".join(told).encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256("\n".join(states).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _state(name: str, status: os.stat_result) -> str:

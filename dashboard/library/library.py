@@ -1,4 +1,4 @@
-"""``Library``: everything that pages and routes do with recordings."""
+"""``Library``: the operations of pages and routes on recordings."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class Library:
             raise
 
     def _tidy(self, limits: Limits) -> None:
-        """Bring what an ended server left into order."""
+        """Clean up after an earlier server."""
         self.uploads.resume()
         for recording_id in self._catalog.deleted_before(now() - timedelta(seconds=limits.deleted_seconds)):
             self._forget(recording_id)
         self._store.collect(self._catalog.ids())
 
     def close(self) -> None:
-        """Stop the workers, which are taken up again at the next start, and let another server in."""
+        """Stop the workers, whose work the next start resumes, and release the lock."""
         self.downloads.close()
         self.comparisons.close()
         self._jobs.close()
@@ -69,33 +69,33 @@ class Library:
 
     @property
     def recorded(self) -> Path:
-        """The folder of what was recorded from the page."""
+        """The folder of recordings made on the page."""
         return self._store.recorded
 
     def is_recorded(self, recording: Recording) -> bool:
-        """True for what was recorded from the page: the library has the only copy."""
+        """Return True for a recording made on the page: the library has the only copy."""
         return recording.origin == "file" and Path(recording.path).is_relative_to(self._store.recorded)
 
     def add_file(self, path: Path) -> Recording:
-        """Add a recording that is read where it lies, and return it; the same file unchanged is the same one.
+        """Add a recording that stays in its place, and return it; an unchanged file is added once.
 
-        Raises ``InputError`` when nothing is there, or something that cannot be a recording.
+        Raises ``InputError`` if the file does not exist or cannot be a recording.
         """
         place = _resolved(path)
-        told = fingerprint(place)
+        current_fingerprint = fingerprint(place)
         with self._adding:
-            known = self._catalog.of_file(os.fsencode(place), told)
-            if known is None:
+            existing = self._catalog.of_file(os.fsencode(place), current_fingerprint)
+            if existing is None:
                 recording = new_recording(new_id(), shown_name(_text(place.name)), "file", size_of(place))
-                self._catalog.add(recording, os.fsencode(place), told)
+                self._catalog.add(recording, os.fsencode(place), current_fingerprint)
                 self._jobs.wake()
                 return self._catalog.find(recording.id)
-        if known.deleted:
-            known = self.restore(known.id)
-        return self.retry(known.id) if known.state in ("failed", "cancelled") else known
+        if existing.deleted:
+            existing = self.restore(existing.id)
+        return self.retry(existing.id) if existing.state in ("failed", "cancelled") else existing
 
     def recordings(self, search: str = "", tag: str = "", deleted: bool = False) -> list[Recording]:
-        """Return recordings, newest first: those with all the words in their texts or tags."""
+        """Return the recordings with all words of ``search`` in their texts or tags, newest first."""
         return self._catalog.search(search, tag, deleted)
 
     def tags(self) -> list[tuple[str, int]]:
@@ -103,18 +103,20 @@ class Library:
         return self._catalog.tags()
 
     def recording(self, recording_id: str) -> Recording:
-        """Return a recording, be it deleted; its message says when its file has changed since."""
-        found = self._catalog.find(recording_id)
-        if found.origin == "file" and found.state == "ready":
-            return replace(found, message=self._changes(found))
-        return found
+        """Return a recording, even a deleted one, with a message if its file has changed since."""
+        recording = self._catalog.find(recording_id)
+        if recording.origin == "file" and recording.state == "ready":
+            return replace(recording, message=self._changes(recording))
+        return recording
 
     def _changes(self, recording: Recording) -> str:
-        told = fingerprint(Path(recording.path))
-        if not told:
-            return "The file is no longer where it was; what was read of it is shown."
-        if told != self._catalog.fingerprint(recording.id):
-            return "The file has changed since it was read; what was read then is shown. Read it again."
+        current_fingerprint = fingerprint(Path(recording.path))
+        if not current_fingerprint:
+            return "The file is no longer in its place. The page shows the last analysis."
+        if current_fingerprint != self._catalog.fingerprint(recording.id):
+            return (
+                "The file has changed since it was read. The page shows the earlier analysis; read it again."
+            )
         return ""
 
     def edit(
@@ -125,7 +127,7 @@ class Library:
         tags: Sequence[str] | None = None,
         note: str | None = None,
     ) -> Recording:
-        """Change what the user says of a recording."""
+        """Change the name, tags and note of a recording."""
         self._catalog.find(recording_id)
         if name is not None and name.strip():
             self._catalog.change(recording_id, name=shown_name(name))
@@ -136,7 +138,7 @@ class Library:
         return self._catalog.find(recording_id)
 
     def delete(self, recording_id: str) -> None:
-        """Put a recording aside, which can be undone until it is purged; a worker that reads it is ended."""
+        """Mark a recording as deleted, which can be undone until it is purged; stop its worker."""
         self._catalog.find(recording_id)
         self._catalog.set_deleted(recording_id, True)
         self._end_work(recording_id, "waiting")
@@ -144,7 +146,7 @@ class Library:
         self.comparisons.end(recording_id)
 
     def restore(self, recording_id: str) -> Recording:
-        """Undo ``delete``; what was not read to its end is read."""
+        """Undo ``delete``; an interrupted reading begins again."""
         self._catalog.find(recording_id)
         self._catalog.set_deleted(recording_id, False)
         self._jobs.wake()
@@ -159,13 +161,13 @@ class Library:
         self._store.discard(self._store.recording(recording_id))
 
     def _forget(self, recording_id: str) -> None:
-        found = self._catalog.find(recording_id)
+        recording = self._catalog.find(recording_id)
         self._catalog.remove(recording_id)
-        if found.origin == "file":
-            self._store.discard_recorded(Path(found.path))
+        if recording.origin == "file":
+            self._store.discard_recorded(Path(recording.path))
 
     def cancel(self, recording_id: str) -> None:
-        """Stop reading a recording; nothing happens when it is not being read and does not wait."""
+        """Stop reading a recording; does nothing unless it waits or is being read."""
         self._catalog.find(recording_id)
         self._end_work(recording_id, "cancelled")
 
@@ -174,16 +176,16 @@ class Library:
         self._jobs.stop(recording_id)
 
     def retry(self, recording_id: str) -> Recording:
-        """Read a recording again, from the start; nothing happens while it waits or is read.
+        """Read a recording again from the start; does nothing while it waits or is being read.
 
-        Raises ``InputError`` when its file is gone; what was read of it stays.
+        Raises ``InputError`` if its file is gone; its results stay.
         """
-        found = self._catalog.find(recording_id)
-        if found.state in UNFINISHED:
-            return found
+        recording = self._catalog.find(recording_id)
+        if recording.state in UNFINISHED:
+            return recording
         self._jobs.stop(recording_id)
-        if found.origin == "file":
-            place = _resolved(Path(found.path))
+        if recording.origin == "file":
+            place = _resolved(Path(recording.path))
             self._catalog.change(recording_id, fingerprint=fingerprint(place), size_bytes=size_of(place))
         self.comparisons.forget(recording_id)
         self._store.discard(self._store.results(recording_id))
@@ -205,21 +207,21 @@ class Library:
         return self.result_path(recording_id, SECTIONS_FILE)
 
     def result_path(self, recording_id: str, name: str) -> Path:
-        """Return a file of the results; raise ``NotFound`` when the recording is deleted or not ready."""
-        found = self._catalog.find(recording_id)
-        if found.deleted:
-            raise NotFound(f"{found.name} was deleted. The library page can restore it.")
-        if found.state != "ready":
-            why = found.message.removeprefix(f"{found.name}: ").rstrip(".") or found.state
-            raise NotFound(f"{found.name} is not ready: {why}.")
+        """Return a file of the results; raise ``NotFound`` if the recording is deleted or not ready."""
+        recording = self._catalog.find(recording_id)
+        if recording.deleted:
+            raise NotFound(f"{recording.name} was deleted. The library page can restore it.")
+        if recording.state != "ready":
+            why = recording.message.removeprefix(f"{recording.name}: ").rstrip(".") or recording.state
+            raise NotFound(f"{recording.name} is not ready: {why}.")
         path = self._store.results(recording_id) / name
         if not path.is_file():
-            raise NotFound(f"What was read of {found.name} is gone. Read it again.")
+            raise NotFound(f"The analysis of {recording.name} is gone. Read it again.")
         return path
 
 
 def _resolved(path: Path) -> Path:
-    """Return where a recording lies; raise ``InputError`` for what cannot be one."""
+    """Return the resolved path of a recording; raise ``InputError`` for a file that cannot be one."""
     shown = _text(path.name)
     try:
         place = path.expanduser().resolve(strict=True)

@@ -1,4 +1,4 @@
-"""An upload's files as one row of bytes: which piece of which file a slice is, and writing it for good."""
+"""Slices of an upload, whose files form one sequence of bytes: their place in files, and durable writing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 class Readable(Protocol):
-    """Where a slice's bytes come from."""
+    """The source of a slice's bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Return at most ``size`` bytes; none at the end."""
@@ -28,7 +28,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """What was announced: a file, or with ``folder`` the files of one, by paths that were checked."""
+    """The announced content: a file, or with ``folder`` a folder's files, by checked paths."""
 
     name: str
     folder: bool
@@ -37,23 +37,23 @@ class Plan:
 
     @cached_property
     def ends(self) -> tuple[int, ...]:
-        """Where each file ends in the row."""
+        """The end of each file in the sequence of bytes."""
         return tuple(accumulate(self.sizes))
 
     @property
     def size_bytes(self) -> int:
-        """All bytes."""
+        """The size of all files."""
         return self.ends[-1] if self.ends else 0
 
-    def pieces(self, at: int, length: int) -> Iterator[tuple[str, int, int]]:
-        """Yield (path, where in the file, bytes) of a slice."""
-        end = at + length
-        number = bisect_right(self.ends, at)
-        while at < end:
-            size = min(end, self.ends[number]) - at
-            yield self.paths[number], at - (self.ends[number] - self.sizes[number]), size
-            at += size
-            number = bisect_right(self.ends, at)
+    def pieces(self, start: int, length: int) -> Iterator[tuple[str, int, int]]:
+        """Yield (path, position in the file, size) for each file that a slice covers."""
+        end = start + length
+        number = bisect_right(self.ends, start)
+        while start < end:
+            size = min(end, self.ends[number]) - start
+            yield self.paths[number], start - (self.ends[number] - self.sizes[number]), size
+            start += size
+            number = bisect_right(self.ends, start)
 
 
 def save_plan(folder: Path, plan: Plan) -> None:
@@ -70,18 +70,18 @@ def save_plan(folder: Path, plan: Plan) -> None:
 
 
 def load_plan(folder: Path) -> Plan:
-    """Return what ``save_plan`` wrote; raises as reading and decoding do."""
+    """Return the plan that ``save_plan`` wrote; raises as reading and decoding do."""
     plan = json.loads((folder / _ABOUT).read_bytes())
     return Plan(str(plan["name"]), bool(plan["folder"]), tuple(plan["paths"]), tuple(plan["sizes"]))
 
 
 def read_offset(folder: Path) -> int:
-    """Return how many bytes are on the disk for good."""
+    """Return the number of bytes that are durably on the disk."""
     return int((folder / _OFFSET).read_bytes() or b"0")
 
 
 def write_offset(folder: Path, offset: int) -> None:
-    """Note how many bytes are on the disk for good, in place: so few bytes are written as one."""
+    """Record the number of durable bytes, in place: so short a write is atomic."""
     descriptor = os.open(folder / _OFFSET, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         os.write(descriptor, f"{offset:020d}".encode())
@@ -94,17 +94,17 @@ def offset_age(folder: Path) -> float:
     return (folder / _OFFSET).stat().st_mtime
 
 
-def write_piece(path: Path, at: int, stream: Readable, size: int) -> int:
-    """Bring bytes to the disk for good, from ``at`` on; what stood there is cut off first.
+def write_piece(path: Path, start: int, stream: Readable, size: int) -> int:
+    """Write bytes durably at ``at``, after truncating the file there.
 
-    Returns how many came: fewer than ``size`` when the stream ends early.
+    Returns the number of bytes: fewer than ``size`` if the stream ends early.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     written = 0
     with os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0) as file:
-        file.truncate(at)
-        file.seek(at)
+        file.truncate(start)
+        file.seek(start)
         try:
             while written < size and (block := _next(stream, min(_BLOCK_BYTES, size - written))):
                 _write_all(file.fileno(), block)
@@ -122,13 +122,13 @@ def _next(stream: Readable, size: int) -> bytes:
 
 
 def _write_all(descriptor: int, block: bytes) -> None:
-    rest = memoryview(block)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    remaining = memoryview(block)
+    while remaining:
+        remaining = remaining[os.write(descriptor, remaining) :]
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring what was renamed into a folder to the disk for good, where a system lets us."""
+    """Make renames into a folder durable, where the system supports it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -138,7 +138,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def blocks(path: Path) -> Iterator[bytes]:
-    """Yield a file's bytes; nothing when it is not there."""
+    """Yield a file's bytes in blocks; nothing if it does not exist."""
     if path.exists():
         with path.open("rb") as file:
             yield from _blocks(file)

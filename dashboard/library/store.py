@@ -1,16 +1,16 @@
-"""The folders of a library. Every path is made from an id that we chose; nothing outside is written.
+"""The folders of a library. Every path is made from an id that the library chose; nothing outside is written.
 
 ::
 
     lock  lock.pid  catalog.sqlite3
-    recordings/<id>/input/     what was uploaded: the file ``recording``, or a folder's files
-                    results/   what the pages need; it appears whole, by renaming
-                    work-…/    what a worker is writing
+    recordings/<id>/input/     an upload: the file ``recording``, or a folder's files
+                    results/   the pages' data; it appears whole, by renaming
+                    work-…/    the folder of a running worker
                     worker.log
     uploads/<id>/              see ``uploads``
     comparisons/<id>-<id>/     see ``comparisons``
-    recorded/<attempt>/        what was recorded from the page, see ``dashboard.recording``
-    trash/                     what is being removed
+    recorded/<attempt>/        recordings made on the page, see ``dashboard.recording``
+    trash/                     folders that are being removed
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TEMPORARY = "tmp"
 
 
 def new_id() -> str:
-    """Return 32 hex digits that no one can guess."""
+    """Return 32 random hex digits, which cannot be guessed."""
     return secrets.token_hex(16)
 
 
@@ -101,7 +101,7 @@ class Store:
 
     @property
     def trash(self) -> Path:
-        """Where folders go that are being removed."""
+        """The folder of folders that are being removed."""
         return self.folder / "trash"
 
     @property
@@ -110,15 +110,15 @@ class Store:
         return self.folder / "catalog.sqlite3"
 
     def recording(self, recording_id: str) -> Path:
-        """Return a recording's folder; raise ``NotFound`` for what is no id."""
+        """Return a recording's folder; raise ``NotFound`` for a malformed id."""
         return self.recordings / checked(recording_id)
 
     def input(self, recording_id: str) -> Path:
-        """Return the folder of what was uploaded."""
+        """Return the folder of an upload."""
         return self.recording(recording_id) / "input"
 
     def results(self, recording_id: str) -> Path:
-        """Return the folder of what was found."""
+        """Return the folder of the results."""
         return self.recording(recording_id) / "results"
 
     def comparison(self, base_id: str, new_id: str) -> Path:
@@ -134,7 +134,7 @@ class Store:
         return shutil.disk_usage(self.folder).free
 
     def discard(self, path: Path) -> None:
-        """Remove a folder or file: it is gone at once and as a whole, its bytes a little later."""
+        """Remove a folder or file: it disappears at once and as a whole, its bytes a little later."""
         grave = self.trash / new_id()
         try:
             path.rename(grave)
@@ -143,7 +143,7 @@ class Store:
         _remove(grave)
 
     def discard_recorded(self, path: Path) -> None:
-        """Remove a bundle that was recorded from the page, with its journal; other paths are left alone."""
+        """Remove a bundle recorded on the page, with its journal; ignore other paths."""
         folder = path.parent
         if folder.parent != self.recorded.resolve():
             return
@@ -152,21 +152,21 @@ class Store:
         if not any(folder.glob("*.trace")):
             self.discard(folder)
 
-    def collect(self, known: Collection[str]) -> None:
-        """Remove what an ended server left: what was being removed or written, and what nothing lists."""
+    def collect(self, listed: Collection[str]) -> None:
+        """Remove the leftovers of an earlier server: unfinished removals and writes, and unlisted folders."""
         for grave in self.trash.iterdir():
             _remove(grave)
         for folder in self.recordings.iterdir():
-            if folder.name not in known:
+            if folder.name not in listed:
                 self.discard(folder)
                 continue
             for work in folder.glob(f"{WORK}*"):
                 self.discard(work)
         for folder in self.comparisons.iterdir():
-            if not set(folder.name.split("-")) <= set(known):
+            if not set(folder.name.split("-")) <= set(listed):
                 self.discard(folder)
         for folder in self.uploads.iterdir():
-            if not _ID.fullmatch(folder.name):  # one that was being begun
+            if not _ID.fullmatch(folder.name):  # an upload that was being begun
                 self.discard(folder)
 
     def upload_ids(self) -> list[str]:
@@ -189,7 +189,7 @@ def acquired_lock(path: Path) -> FileLock:
 
 
 def checked(recording_id: str) -> str:
-    """Return an id that is one; whatever else a visitor sends names nothing."""
+    """Return a well-formed id; raise ``NotFound`` for any other text of a visitor."""
     if not _ID.fullmatch(recording_id):
         raise NotFound("There is no such recording.")
     return recording_id

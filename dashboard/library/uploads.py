@@ -1,13 +1,13 @@
-"""Uploads in slices, which go on after a reload, a lost connection or a restart of the server.
+"""Uploads in slices, which continue after a reload, a lost connection or a restart of the server.
 
 An upload is a folder::
 
     uploads/<id>/about.json    name and files, written once
-                 offset        how many bytes are on the disk for good
+                 offset        the number of bytes that are durably on the disk
                  input/        the bytes: the file ``recording``, or a folder's files
 
-``offset`` is written after the bytes were brought to the disk: after a power failure it may lag, and never
-says too much. Finishing renames ``input`` into the recording's folder, which has the same id.
+``offset`` is written after the bytes are durable: after a power failure it may lag, but is never too large.
+Finishing renames ``input`` into the recording's folder, which has the same id.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from tracekit.errors import InputError, UsageError
 from tracekit.text import format_size
 
 _ACTIVE_SECONDS = 5 * 60
-"""An upload left alone for longer has no room kept for it: announcing keeps nobody out."""
+"""After this time without progress an upload reserves no room: announcing alone blocks nothing."""
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 @dataclass(frozen=True)
 class Unfinished:
-    """An upload that can go on."""
+    """An upload that can continue."""
 
     id: str
     name: str
     size_bytes: int
     offset: int
     idle_seconds: float
-    """How long ago something was added to it."""
+    """The time since the last slice."""
 
 
 class Uploads:
-    """Takes uploads and makes recordings of them; ``added`` is called when there is a new one."""
+    """Receives uploads and makes recordings of them; ``added`` is called for each new recording."""
 
     def __init__(self, store: Store, catalog: Catalog, limits: Limits, added: Callable[[], None]) -> None:
         self._store, self._catalog, self._limits, self._added = store, catalog, limits, added
@@ -83,12 +83,10 @@ class Uploads:
     ) -> Plan:
         most_files, most_bytes = self._limits.upload_files, self._limits.upload_bytes
         if files is not None and len(files) > most_files:
-            raise TooLarge(
-                f"{name} has {len(files):,} files; at most {most_files:,} are taken. Zip it first."
-            )
+            raise TooLarge(f"{name} has {len(files):,} files; the limit is {most_files:,}. Zip it first.")
         announced = [(UPLOADED_FILE, size_bytes or 0)] if files is None else list(files)
         if any(size < 0 for _, size in announced):
-            raise UsageError(f"{name} is announced with less than no bytes.")
+            raise UsageError(f"{name} is announced with a negative size.")
         check_paths(name, [path for path, _ in announced])
         plan = Plan(
             name,
@@ -100,7 +98,7 @@ class Uploads:
             refuse_unknown(name, b"")
         if plan.size_bytes > most_bytes:
             raise TooLarge(
-                f"{name} has {format_size(plan.size_bytes)}; at most {format_size(most_bytes)} are taken."
+                f"{name} has {format_size(plan.size_bytes)}; the limit is {format_size(most_bytes)}."
                 " Start the dashboard with the file's path instead: then nothing is copied."
             )
         return plan
@@ -111,8 +109,8 @@ class Uploads:
             raise TooLarge(
                 "There are too many unfinished uploads. Discard some: the library page lists them."
             )
-        active = [one for one in unfinished if one.idle_seconds < _ACTIVE_SECONDS]
-        promised = sum(one.size_bytes - one.offset for one in active)
+        active = [upload for upload in unfinished if upload.idle_seconds < _ACTIVE_SECONDS]
+        promised = sum(upload.size_bytes - upload.offset for upload in active)
         room = self._store.free_bytes() - promised - self._limits.free_disk_bytes
         if size_bytes > room:
             beside = " beside the other uploads" if promised else ""
@@ -123,14 +121,14 @@ class Uploads:
             )
 
     def unfinished(self) -> list[Unfinished]:
-        """Return the uploads that can go on."""
-        found = []
+        """Return the uploads that can continue."""
+        unfinished = []
         for upload_id in self._store.upload_ids():
             with suppress(NotFound):
                 plan = self._plan(upload_id)
                 offset, idle = self.offset(upload_id), self._idle_seconds(upload_id)
-                found.append(Unfinished(upload_id, plan.name, plan.size_bytes, offset, idle))
-        return found
+                unfinished.append(Unfinished(upload_id, plan.name, plan.size_bytes, offset, idle))
+        return unfinished
 
     def _idle_seconds(self, upload_id: str) -> float:
         try:
@@ -139,25 +137,25 @@ class Uploads:
             raise _gone() from None
 
     def offset(self, upload_id: str) -> int:
-        """Return how many bytes are on the disk for good: where to go on; of one that was finished, all."""
+        """Return the number of durable bytes, where the upload continues; all of a finished upload."""
         try:
             return slices.read_offset(self._store.upload(upload_id))
         except (OSError, ValueError):
             return self._finished(upload_id).size_bytes
 
     def _finished(self, upload_id: str) -> Recording:
-        """Return what became of an upload that was finished, by another tab or before an answer was lost."""
+        """Return the recording of a finished upload, finished by another tab or before a lost response."""
         try:
             return self._catalog.find(upload_id)
         except NotFound:
             raise _gone() from None
 
     def append(self, upload_id: str, offset: int, stream: Readable, length: int) -> int:
-        """Take the next ``length`` bytes, which must begin at ``offset``; return the new offset.
+        """Write the next ``length`` bytes, which must begin at ``offset``; return the new offset.
 
-        A stream that ends early leaves what came. Raises ``Conflict`` when ``offset`` is not where the upload
-        is, or when another request is adding to it; ``NoSpace`` when the disk is full, after which the upload
-        can go on; ``InputError``, after which it is gone, when the first bytes are of no recording.
+        The bytes of a stream that ends early are kept. Raises ``Conflict`` if ``offset`` is not the upload's,
+        or another request is adding to it; ``NoSpace`` if the disk is full, after which the upload can
+        continue; ``InputError``, which removes the upload, if its first bytes are of no recording.
         """
         if length > self._limits.slice_bytes:
             raise TooLarge(f"A slice has at most {self._limits.slice_bytes:,} bytes.")
@@ -166,30 +164,30 @@ class Uploads:
         except NotFound:
             raise Conflict(f"The upload is finished, at {self.offset(upload_id)}.") from None
         with self._alone(upload_id):
-            at = self.offset(upload_id)
-            if offset != at:
-                raise Conflict(f"The upload stands at {at}, not at {offset}.")
-            if not 0 <= length <= plan.size_bytes - at:
+            current = self.offset(upload_id)
+            if offset != current:
+                raise Conflict(f"The upload stands at {current}, not at {offset}.")
+            if not 0 <= length <= plan.size_bytes - current:
                 raise Conflict(f"{plan.name} was announced with {plan.size_bytes:,} bytes, and this is more.")
             if self._store.free_bytes() < length + self._limits.free_disk_bytes:
                 raise self._disk_full()
-            reached = self._write(upload_id, plan, at, stream, length)
-            if at < min(HEAD_BYTES, plan.size_bytes) <= reached:
+            reached = self._write(upload_id, plan, current, stream, length)
+            if current < min(HEAD_BYTES, plan.size_bytes) <= reached:
                 self._check_kind(upload_id, plan)
         return reached
 
-    def _write(self, upload_id: str, plan: Plan, at: int, stream: Readable, length: int) -> int:
+    def _write(self, upload_id: str, plan: Plan, position: int, stream: Readable, length: int) -> int:
         folder = self._store.upload(upload_id)
         try:
-            for path, start, size in plan.pieces(at, length):
+            for path, start, size in plan.pieces(position, length):
                 came = slices.write_piece(folder / "input" / path, start, stream, size)
-                at += came
+                position += came
                 if came < size:
                     break
-            slices.write_offset(folder, at)
+            slices.write_offset(folder, position)
         except OSError as error:
             raise self._disk_problem(error) from error
-        return at
+        return position
 
     def _check_kind(self, upload_id: str, plan: Plan) -> None:
         if plan.folder:
@@ -201,19 +199,21 @@ class Uploads:
             raise
 
     def finish(self, upload_id: str, sha256: str = "") -> Recording:
-        """Make a recording of a complete upload; asked again, return the same one.
+        """Make a recording of a complete upload; a repeated call returns the same one.
 
-        ``sha256`` is of all bytes in their order. Raises ``Conflict`` when bytes are missing or, after which
-        the upload is gone, are not those that were sent.
+        ``sha256`` is of all bytes in their order. Raises ``Conflict`` if bytes are missing, or differ from
+        ``sha256``, which removes the upload.
         """
         try:
             plan = self._plan(upload_id)
         except NotFound:
             return self._finished(upload_id)
         with self._alone(upload_id):
-            at = self.offset(upload_id)
-            if at != plan.size_bytes:
-                raise Conflict(f"{plan.name} is not complete: {at:,} of {plan.size_bytes:,} bytes are here.")
+            current = self.offset(upload_id)
+            if current != plan.size_bytes:
+                raise Conflict(
+                    f"{plan.name} is not complete: {current:,} of {plan.size_bytes:,} bytes are here."
+                )
             if sha256 and sha256.lower() != self._digest(upload_id, plan):
                 self._forget(upload_id)
                 raise Conflict(f"{plan.name} did not arrive as it was sent (SHA-256). Upload it again.")
@@ -227,7 +227,7 @@ class Uploads:
         return digest.hexdigest()
 
     def _move(self, upload_id: str, plan: Plan) -> Recording:
-        """Each step can be the last before the server ends: ``resume`` does what remains."""
+        """Move an upload's files to its recording; ``resume`` continues after an interruption at any step."""
         received, target = self._store.upload(upload_id) / "input", self._store.input(upload_id)
         try:
             if not target.exists():
@@ -249,7 +249,7 @@ class Uploads:
         return recording
 
     def resume(self) -> None:
-        """After a restart: end what was being finished, remove what cannot go on."""
+        """Finish uploads that an earlier server was finishing; remove those that cannot continue."""
         for upload_id in self._store.upload_ids():
             try:
                 plan = self._plan(upload_id)
@@ -267,7 +267,7 @@ class Uploads:
             self._forget(upload_id)
 
     def remove_stale(self) -> None:
-        """Remove uploads to which nothing was added for too long."""
+        """Remove uploads without progress for too long."""
         oldest = time.time() - self._limits.unfinished_seconds
         for upload_id in self._store.upload_ids():
             with suppress(OSError, Conflict):
@@ -289,7 +289,7 @@ class Uploads:
         with self._lock:
             busy = self._busy.setdefault(upload_id, threading.Lock())
         if not busy.acquire(blocking=wait):
-            raise Conflict("Another request is adding to this upload: ask where it stands, and go on there.")
+            raise Conflict("Another request is adding to this upload. Continue at its offset.")
         try:
             yield
         finally:
@@ -310,10 +310,10 @@ class Uploads:
     def _disk_full(self) -> NoSpace:
         free = format_size(self._store.free_bytes())
         return NoSpace(
-            f"The library's disk is full: {free} are free, and some must remain. Make room; the upload goes"
-            " on where it stopped."
+            f"The library's disk is full: {free} are free, and some must remain. Make room; the upload"
+            " continues where it stopped."
         )
 
 
 def _gone() -> NotFound:
-    return NotFound("There is no such upload: it was finished, cancelled, or left alone for too long.")
+    return NotFound("There is no such upload: it was finished, cancelled, or idle for too long.")

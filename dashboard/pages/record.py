@@ -69,10 +69,11 @@ def not_allowed() -> Node:
 
 
 def looking() -> Node:
-    """Return what is said while xctrace is asked."""
+    """Return the note that is shown while xctrace lists devices and templates."""
     return html.Section(
         html.P(
-            "Looking for xctrace, and what it offers. Devices may take a while to answer …", className="note"
+            "Asking xctrace for devices and templates. Devices may take a while to respond …",
+            className="note",
         ),
         **aria(label="Recording"),
     )
@@ -213,13 +214,13 @@ def live(attempt: Attempt | None, now: float) -> Node:
     passed = max(0.0, now - state.began)
     size = f", {format_size(state.size_bytes)} so far" if state.size_bytes else ""
     if state.phase == "saving":
-        told = f"Saving for {_seconds(passed)}{size}. This can take as long as the recording did."
-        return html.Section([html.Progress(className="wide", **aria(label="Saving")), html.P(told)])
+        sentence = f"Saving for {_seconds(passed)}{size}. This can take as long as the recording did."
+        return html.Section([html.Progress(className="wide", **aria(label="Saving")), html.P(sentence)])
     share = min(1.0, passed / state.limit_seconds)
-    told = f"{_seconds(min(passed, state.limit_seconds))} of {state.limit_seconds:g} s{size}"
+    sentence = f"{_seconds(min(passed, state.limit_seconds))} of {state.limit_seconds:g} s{size}"
     bar = html.Progress(value=f"{share:.3f}", max="1", className="wide", **aria(label="Time recorded"))
-    stays = "You may close this page: what is recorded is saved, and comes into the library."
-    return html.Section([bar, html.P(told), html.P(stays, className="note")])
+    hint = "You may close this page: the recording is saved and added to the library."
+    return html.Section([bar, html.P(sentence), html.P(hint, className="note")])
 
 
 def _failed(attempt: Attempt) -> Node:

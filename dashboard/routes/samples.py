@@ -1,4 +1,4 @@
-"""What the trace page asks of a recording's samples: tiles, sums, lists, stacks."""
+"""Routes of a recording's samples: tiles, sums, lists, stacks."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tracekit.report.viewmodel.tiles import TILE_LANES, level_count
 
 _BYTES = "application/octet-stream"
 _TILE_BYTES = 32 << 20
-_LONGEST_FILTER = 2_000
-_LONGEST_LANES = 50_000
+_MAX_FILTER = 2_000
+_MAX_LANES = 50_000
 _WHOLE = re.compile(r"[0-9]{1,18}")
 _LANES = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})*")
 _FAR_NS = 1 << 62
@@ -98,7 +98,7 @@ def _tile_place(samples: Samples) -> tuple[int, int]:
 
 
 def _block(samples: Samples) -> int | None:
-    """Return which lanes are asked for; None is the measured intervals."""
+    """Return the requested block of lanes; None for the measured intervals."""
     if request.args.get("block") == "spans":
         return None
     block = _whole("block")
@@ -115,8 +115,8 @@ def _selection(cache: RecordingCache, opened: OpenRecording) -> Selection:
 
 def _filter() -> str:
     text = request.args.get("filter", "")
-    if len(text) > _LONGEST_FILTER:
-        raise UsageError(f"A filter has no more than {_LONGEST_FILTER:,} characters.")
+    if len(text) > _MAX_FILTER:
+        raise UsageError(f"A filter has no more than {_MAX_FILTER:,} characters.")
     return text
 
 
@@ -124,7 +124,7 @@ def _lanes(samples: Samples) -> frozenset[int] | None:
     text = request.args.get("lanes", "")
     if not text:
         return None
-    if len(text) > _LONGEST_LANES or not _LANES.fullmatch(text):
+    if len(text) > _MAX_LANES or not _LANES.fullmatch(text):
         raise UsageError("lanes are numbers with full stops between them.")
     lanes = frozenset(map(int, text.split(".")))
     if max(lanes) >= len(samples.lanes):

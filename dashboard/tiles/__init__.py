@@ -1,1 +1,1 @@
-"""Every sample of a recording at any zoom: columns on the disk, and what pages ask of them."""
+"""Every sample of a recording at any zoom: columns on the disk, tiles, sums, lists and filters."""

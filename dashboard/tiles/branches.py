@@ -1,4 +1,11 @@
-"""The branches of the call tree that a selection needs and the page does not have."""
+"""Branches of the call tree that a selection needs in addition to the page's tree.
+
+The page has the first ``page_nodes`` nodes of the tree. The others follow by depth, so that ``levels`` cut
+them into runs and totals can be added up level by level, without recursion::
+
+    node      0 … page-1 │ page …                                  ┐ the columns
+    depth     (any)      │ d │ d d d │ d+1 d+1 … │ d+2 …            ┘
+    here      negative   │ 0 … as node - page"""
 
 from __future__ import annotations
 
@@ -17,9 +24,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Branches:
-    """Nodes behind the page's, parents before children, and for each call where it ends.
+    """Nodes after the page's, parents before children, and the last node of each call.
 
-    ``function`` is as in the columns; what is left out ends below its last node in one with the flag 2.
+    ``function`` is as in the columns. A stack that is cut off ends in a node with the flag 2 below the last
+    node that is sent.
     """
 
     parent: Ints
@@ -37,17 +45,17 @@ def branches_of(samples: Samples, weight: Floats, number: Ints) -> Branches:
     if not len(behind):
         none = np.zeros(0, np.int64)
         return Branches(none, none, none, node)
-    parent = samples["tree_parent"][page:].astype(np.int64) - page  # negative: the page's
+    parent = samples["tree_parent"][page:].astype(np.int64) - page  # negative: a node of the page
     places = leaf[behind] - page
     levels = [(start - page, end - page) for start, end in pairwise(samples.levels)]
-    kept = _heaviest(_totals(parent, levels, places, weight[behind]), MOST_NODES)
-    last = _last_kept(parent, levels, kept, page)
-    is_left = ~kept[places]
+    sent = _heaviest(_totals(parent, levels, places, weight[behind]), MOST_NODES)
+    last = _last_kept(parent, levels, sent, page)
+    is_cut = ~sent[places]
     node[behind] = last[places]
-    ends, which = _ends(samples, node[behind[is_left]], page + int(kept.sum()))
-    node[behind[is_left]] = which
-    chosen = np.flatnonzero(kept)
-    of_less = int(samples["tree_function"][page - 1])  # the last of the page's is such a node
+    ends, which = _ends(samples, node[behind[is_cut]], page + int(sent.sum()))
+    node[behind[is_cut]] = which
+    chosen = np.flatnonzero(sent)
+    of_less = int(samples["tree_function"][page - 1])  # the page's last node is of this kind
     less = np.full(len(ends), of_less, np.int64)
     return Branches(
         np.concatenate([_numbers(parent[chosen], last, page), ends]),
@@ -58,48 +66,54 @@ def branches_of(samples: Samples, weight: Floats, number: Ints) -> Branches:
 
 
 def _totals(parent: Ints, levels: list[tuple[int, int]], leaf: Ints, weight: Floats) -> Floats:
+    # From the deepest level up: when a level is added to its parents, its own totals are complete.
     total = np.bincount(leaf, weight, len(parent)).astype(np.float64)
     for (top, middle), (_, end) in reversed(list(pairwise(levels))):
-        there = middle + np.flatnonzero(total[middle:end])
-        there = there[parent[there] >= 0]
-        total[top:middle] += np.bincount(parent[there] - top, total[there], middle - top)
+        weighted = middle + np.flatnonzero(total[middle:end])
+        weighted = weighted[parent[weighted] >= 0]
+        total[top:middle] += np.bincount(parent[weighted] - top, total[weighted], middle - top)
     return total
 
 
 def _heaviest(total: Floats, most: int) -> Bools:
-    """A node weighs at least as much as any below it, and comes first: what is kept is connected."""
-    kept: Bools = total > 0
-    if int(kept.sum()) <= most:
-        return kept
+    """Return the heaviest nodes.
+
+    A node weighs at least as much as each descendant and precedes them, so the result is connected.
+    """
+    sent: Bools = total > 0
+    if int(sent.sum()) <= most:
+        return sent
     least = np.partition(total, len(total) - most)[len(total) - most]
-    kept = total > least
-    kept[np.flatnonzero(total == least)[: most - int(kept.sum())]] = True
-    return kept
+    sent = total > least
+    sent[np.flatnonzero(total == least)[: most - int(sent.sum())]] = True
+    return sent
 
 
-def _last_kept(parent: Ints, levels: list[tuple[int, int]], kept: Bools, page: int) -> Ints:
-    """Return the last node on the way to each that there is, as the answer numbers them; -1 is none."""
-    last: Ints = page + np.cumsum(kept) - 1
+def _last_kept(parent: Ints, levels: list[tuple[int, int]], sent: Bools, page: int) -> Ints:
+    """Return the last sent node on the path to each node, as the response numbers it; -1 for none."""
+    last: Ints = page + np.cumsum(sent) - 1
     for start, end in levels:
-        left = start + np.flatnonzero(~kept[start:end])
+        left = start + np.flatnonzero(~sent[start:end])
         last[left] = _numbers(parent[left], last, page)
     return last
 
 
 def _numbers(node: Ints, last: Ints, page: int) -> Ints:
-    """Return the answer's numbers of the page's nodes, which are negative here, and of others."""
+    """Return the response's numbers of nodes; the page's nodes are negative here."""
     numbers: Ints = np.where(node < 0, node + page, last[np.maximum(node, 0)])
     return numbers
 
 
 def _ends(samples: Samples, last: Ints, first: int) -> tuple[Ints, Array]:
-    """Return the last nodes below which more must be said to be, and where samples that end there go.
+    """Return the nodes that need a cut-off node below them, and the cut-off node of each of ``last``.
 
-    The page has such a node below each of its own where something was cut off; ``first`` is the next number.
+    The page has its own cut-off nodes; the others are numbered from ``first``.
     """
     page = samples.page_nodes
-    own = np.full(page + 1, ROOT, np.int64)
+    cut_off_child = np.full(page + 1, ROOT, np.int64)
     cut = np.flatnonzero(samples["tree_flags"][:page] == CUT_OFF)
-    own[samples["tree_parent"][cut]] = cut
+    cut_off_child[samples["tree_parent"][cut]] = cut
     ends = np.unique(last[last >= page])
-    return ends, np.where(last < page, own[np.minimum(last, page)], first + np.searchsorted(ends, last))
+    return ends, np.where(
+        last < page, cut_off_child[np.minimum(last, page)], first + np.searchsorted(ends, last)
+    )

@@ -2,8 +2,8 @@
 
 ::
 
-    samples/  samples.json   what is not an array: see ``writing``
-              time.npy …     one file per array, mapped into memory, so that only what is looked at is read
+    samples/  samples.json   all but the arrays: see ``writing``
+              time.npy …     one file per array, mapped into memory, so that only the used parts are read
 
 Rows are sorted by lane, engine and time; the rows of one lane and engine are a group.
 """
@@ -28,12 +28,12 @@ FOLDER, HEADER = "samples", "samples.json"
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-READ_AGAIN = "was read by another version of tracekit, or what was read of it is damaged. Read it again."
+READ_AGAIN = "was read by another version of tracekit, or its data is damaged. Read it again."
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows ``first`` to ``end`` are those of one engine of one lane; ``longest_ns`` is of its samples."""
+    """The rows [first, end) of one engine of one lane; ``longest_ns`` is the length of its longest sample."""
 
     lane: int
     engine: int
@@ -44,7 +44,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Lane:
-    """A thread: what a filter looks at."""
+    """A thread, as filters match it."""
 
     label: str
     process: str
@@ -63,10 +63,10 @@ class Rule:
 class Samples:
     """An opened recording. ``arrays`` are those that ``writing`` names.
 
-    ``length_ns`` is how long every sample stands for, 0 where that is its weight. ``spans`` names, for each
-    lane of intervals that are too many to be sent, the arrays of the target's and of others' (or none).
-    The page has the first ``page_nodes`` of the call tree; ``levels`` are where the depths of the others
-    begin and end.
+    ``length_ns`` is the time that each sample represents, 0 if that is its weight. ``spans`` names, for each
+    lane with too many intervals for the page, the arrays of the target's and of other processes' intervals.
+    The page has the first ``page_nodes`` of the call tree; ``levels`` are the borders between the depths of
+    the others.
     """
 
     duration_ns: int
@@ -89,14 +89,14 @@ class Samples:
     @cached_property
     def groups_of_lanes(self) -> tuple[tuple[Group, ...], ...]:
         """The groups of each lane."""
-        found: list[list[Group]] = [[] for _ in self.lanes]
+        groups: list[list[Group]] = [[] for _ in self.lanes]
         for group in self.groups:
-            found[group.lane].append(group)
-        return tuple(tuple(one) for one in found)
+            groups[group.lane].append(group)
+        return tuple(tuple(groups_of_lane) for groups_of_lane in groups)
 
     def group_of(self, row: int) -> Group:
-        """Return the group that a row is of."""
-        return self.groups[bisect_right(self.groups, row, key=lambda one: one.first) - 1]
+        """Return the group of a row."""
+        return self.groups[bisect_right(self.groups, row, key=lambda group: group.first) - 1]
 
     def rows(self, group: Group, start_ns: int, end_ns: int) -> tuple[int, int]:
         """Return the first and the end of the group's rows whose time lies in [start, end)."""
@@ -104,13 +104,13 @@ class Samples:
         return group.first + int(first), group.first + max(int(first), int(end))
 
     def lengths(self, rows: slice) -> Ints:
-        """Return how long samples stand for."""
+        """Return the times that samples represent."""
         weight = self["weight"][rows]
         return weight.astype(np.int64) if not self.length_ns else np.full(len(weight), self.length_ns)
 
 
 def open_samples(folder: Path, name: str) -> Samples:
-    """Open what ``writing`` wrote; raise ``NotFound``, naming the recording, where it did not."""
+    """Open the files of ``writing``; raise ``NotFound``, naming the recording, if they are unusable."""
     try:
         header = json.loads((folder / HEADER).read_text("utf-8"))
         names = header["arrays"] if header["format"] == FORMAT else ["of another format"]
@@ -119,13 +119,13 @@ def open_samples(folder: Path, name: str) -> Samples:
             header["duration_ns"],
             header["length_ns"],
             len(arrays["time"]),
-            tuple(Group(*one) for one in header["groups"]),
-            tuple(Lane(*one) for one in header["lanes"]),
-            tuple(Rule(*one) for one in header["rules"]),
+            tuple(Group(*group) for group in header["groups"]),
+            tuple(Lane(*lane) for lane in header["lanes"]),
+            tuple(Rule(*rule) for rule in header["rules"]),
             tuple(header["symbols"]),
             tuple(header["binaries"]),
             tuple(header["window_names"]),
-            tuple(tuple(one) for one in header["spans"]),
+            tuple(tuple(names_of_lane) for names_of_lane in header["spans"]),
             header["page_nodes"],
             tuple(header["levels"]),
             arrays,
@@ -136,5 +136,5 @@ def open_samples(folder: Path, name: str) -> Samples:
 
 def _arrays(folder: Path, names: list[str]) -> Iterator[tuple[str, Array]]:
     for name in names:
-        held = np.lib.format.open_memmap(folder / f"{name}.npy", mode="r")  # takes no pickle
-        yield name, np.asarray(held)  # a plain array is far quicker to slice than a memmap
+        mapped = np.lib.format.open_memmap(folder / f"{name}.npy", mode="r")  # loads no pickle
+        yield name, np.asarray(mapped)  # a plain array is far quicker to slice than a memmap

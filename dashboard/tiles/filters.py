@@ -1,7 +1,7 @@
-"""Which samples a filter wants: the grammar and the meaning of the page's ``filter.js``.
+"""Filters of samples, with the grammar and meaning of the page's ``filter.js``.
 
-Terms must all hold. ``word``, ``"two words"``, ``-word`` for not, ``a,b`` for either, and ``thread:``,
-``engine:``, ``phase:``, ``window:``, ``binary:`` for where to look. tests/filter_cases.json holds both to it.
+All terms must match. ``word``, ``"two words"``, ``-word`` for not, ``a,b`` for either, and ``thread:``,
+``engine:``, ``phase:``, ``window:``, ``binary:`` for one property. tests/filter_cases.json tests both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tracekit.model.vocabulary import ENGINES, PHASES
 
 _KEYS = ("thread", "engine", "phase", "window", "binary")
 _BLANK = r"\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-"""What JavaScript takes for white space."""
+"""The white space of JavaScript."""
 _TERM = re.compile(rf'(-?)(?:([a-z]+):)?((?:"[^"]*"?|[^{_BLANK}"])*)', re.IGNORECASE)
 _ALTERNATIVE = re.compile(r'(?:"[^"]*"?|[^,"])+')
 _NUMBERS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
@@ -25,9 +25,9 @@ _NUMBERS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 @dataclass(frozen=True)
 class Term:
-    """One of these values is found; or none, where it is negated. Values are in lower case.
+    """A term: one of the values must match, or none if it is negated. Values are in lower case.
 
-    The key "" looks at threads, symbols and binaries.
+    The key "" matches threads, symbols and binaries.
     """
 
     key: str
@@ -36,14 +36,14 @@ class Term:
 
 
 def parse_filter(text: str) -> list[Term]:
-    """Return a filter's terms; there is no text that is none."""
+    """Return a filter's terms; every text is a valid filter."""
     terms = []
-    for minus, prefix, rest in _TERM.findall(text):
+    for minus, prefix, body in _TERM.findall(text):
         key = prefix.lower()
-        known = key in ("", *_KEYS)
-        values = _alternatives(rest if known else f"{prefix}:{rest}")
+        is_key = key in ("", *_KEYS)
+        values = _alternatives(body if is_key else f"{prefix}:{body}")
         if values:
-            terms.append(Term(key if known else "", values, minus == "-"))
+            terms.append(Term(key if is_key else "", values, minus == "-"))
     return terms
 
 
@@ -53,33 +53,33 @@ def _alternatives(text: str) -> tuple[str, ...]:
 
 
 def row_mask(samples: Samples, terms: Sequence[Term]) -> Bools | None:
-    """Return which rows fit, None for all of them where there is no term.
+    """Return the rows that match, None for all rows if there is no term.
 
-    The work is done for each call, lane and window; rows only look up what was found.
+    Texts are matched once per call, lane and window; rows only look up the results.
     """
     if not terms:
         return None
     of_time = [term for term in terms if term.key == "window"]
-    rest = [(_MATCHERS[term.key](samples, term.values), term) for term in terms if term.key != "window"]
+    call_terms = [(_MATCHERS[term.key](samples, term.values), term) for term in terms if term.key != "window"]
     windows = [(_window_edges(samples, term.values), term) for term in of_time]
     mask = np.zeros(samples.total, np.bool_)
     call = samples["call"]
     for lane, groups in enumerate(samples.groups_of_lanes):
         fits = np.ones(len(samples["call_stack"]), np.bool_)
-        for (calls, lanes), term in rest:
+        for (calls, lanes), term in call_terms:
             fits &= (calls | lanes[lane]) != term.is_negated
         if not fits.any():
             continue
         for group in groups:
-            found = fits[call[group.first : group.end]]
+            group_mask = fits[call[group.first : group.end]]
             for edges, term in windows:
-                found &= _inside(samples, group, edges) != term.is_negated
-            mask[group.first : group.end] = found
+                group_mask &= _inside(samples, group, edges) != term.is_negated
+            mask[group.first : group.end] = group_mask
     return mask
 
 
 Matches = tuple[Bools, Bools]
-"""For each call and for each lane; a row fits where either does."""
+"""Matches per call and per lane; a row matches if its call or its lane does."""
 
 
 def _match_anything(samples: Samples, values: Sequence[str]) -> Matches:
@@ -101,13 +101,15 @@ def _match_thread(samples: Samples, values: Sequence[str]) -> Matches:
 
 
 def _match_engine(samples: Samples, values: Sequence[str]) -> Matches:
-    wanted = np.array([engine.lower().startswith(tuple(values)) for engine in ENGINES])
-    return wanted[samples["call_engine"]], np.zeros(len(samples.lanes), np.bool_)
+    matches = np.array([engine.lower().startswith(tuple(values)) for engine in ENGINES])
+    return matches[samples["call_engine"]], np.zeros(len(samples.lanes), np.bool_)
 
 
 def _match_phase(samples: Samples, values: Sequence[str]) -> Matches:
-    wanted = np.array([name.startswith(tuple(values)) for name in (*PHASES, "none")])
-    return wanted[samples["call_phase"]], np.zeros(len(samples.lanes), np.bool_)  # -1 is the last
+    matches = np.array([name.startswith(tuple(values)) for name in (*PHASES, "none")])
+    return matches[samples["call_phase"]], np.zeros(
+        len(samples.lanes), np.bool_
+    )  # -1, none, indexes the last
 
 
 _MATCHERS: dict[str, Callable[[Samples, Sequence[str]], Matches]] = {
@@ -129,24 +131,27 @@ def _with(texts: Sequence[str], values: Sequence[str]) -> Bools:
 
 
 def _calls_with(samples: Samples, functions: Bools) -> Bools:
-    """Return the calls whose stack holds one of these functions."""
-    found = np.concatenate([[0], np.cumsum(functions[samples["stack_function"]])])[samples["stack_offset"]]
-    there: Bools = np.append(np.diff(found) > 0, False)[samples["call_stack"]]
-    return there
+    """Return the calls whose stack contains one of these functions."""
+    # The running number of hits over all frames; a stack has a hit if its number grows from end to end.
+    hits = np.concatenate([[0], np.cumsum(functions[samples["stack_function"]])])
+    hits_before = hits[samples["stack_offset"]]
+    has_function: Bools = np.append(np.diff(hits_before) > 0, False)[samples["call_stack"]]  # -1: no stack
+    return has_function
 
 
 def _window_edges(samples: Samples, values: Sequence[str]) -> Ints:
-    """Return starts and ends in turn, apart from each other, of windows by number or part of a name."""
+    """Return alternating starts and ends of the union of windows, selected by number or part of a name."""
     count = len(samples["window_start"])
     named = _with(samples.window_names, values)
-    wanted = named[samples["window_label"]] | named[samples["window_model"]]
+    selected = named[samples["window_label"]] | named[samples["window_model"]]
     for value in values:
         if match := _NUMBERS.fullmatch(value):
             first = min(int(match[1]), count)
-            wanted[first : min(int(match[2] or match[1]), count) + 1] = True
-    wanted &= samples["window_start"] < samples["window_end"]
-    order = np.argsort(samples["window_start"][wanted], kind="stable")
-    starts, ends = samples["window_start"][wanted][order], samples["window_end"][wanted][order]
+            selected[first : min(int(match[2] or match[1]), count) + 1] = True
+    selected &= samples["window_start"] < samples["window_end"]
+    order = np.argsort(samples["window_start"][selected], kind="stable")
+    starts, ends = samples["window_start"][selected][order], samples["window_end"][selected][order]
+    # A window that starts after the end of all earlier ones begins a new stretch of the union.
     reach = np.maximum.accumulate(ends)
     begins = np.append(True, starts[1:] > reach[:-1])[: len(starts)]
     return np.stack([starts[begins], reach[np.append(begins[1:], True)[: len(starts)]]], axis=1).reshape(-1)
@@ -154,6 +159,7 @@ def _window_edges(samples: Samples, values: Sequence[str]) -> Ints:
 
 def _inside(samples: Samples, group: Group, edges: Ints) -> Bools:
     time = samples["time"][group.first : group.end]
-    places = np.concatenate([[0], np.searchsorted(time, edges), [len(time)]])
-    inside: Bools = np.repeat(np.arange(len(places) - 1) % 2 == 1, np.diff(places))
+    # The edges cut the rows into runs that are outside, inside, outside, … by turns.
+    borders = np.concatenate([[0], np.searchsorted(time, edges), [len(time)]])
+    inside: Bools = np.repeat(np.arange(len(borders) - 1) % 2 == 1, np.diff(borders))
     return inside

@@ -1,4 +1,4 @@
-"""Samples one by one, and whole stacks, as a page lists them."""
+"""The list of samples, and whole stacks."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PIECE_ROWS = 1 << 16
 
 
 def listed(samples: Samples, selection: Selection, after: str, count: int) -> dict[str, Any]:
-    """Return the next ``count`` samples in order of time; ``after`` is the last answer's ``next``, or ""."""
-    found = _rows_after(samples, selection, _cursor(after), count + 1)
-    rows = found[:count]
-    more = len(found) > count
+    """Return the next ``count`` samples by time; ``after`` is the last response's ``next``, or empty."""
+    candidates = _rows_after(samples, selection, _cursor(after), count + 1)
+    rows = candidates[:count]
+    more = len(candidates) > count
     return {
         "rows": [_row(samples, row) for row in rows.tolist()],
         "next": f"{samples['time'][rows[-1]]}_{rows[-1]}" if more else None,
@@ -37,33 +37,33 @@ def _cursor(after: str) -> tuple[int, int] | None:
         return None
     match = _CURSOR.fullmatch(after)
     if match is None:
-        raise UsageError("after is not what an answer gave as next.")
+        raise UsageError("after is not the next of a response.")
     return int(match[1]), int(match[2])
 
 
 def _rows_after(samples: Samples, selection: Selection, after: tuple[int, int] | None, count: int) -> Ints:
-    """Return the first rows by time, then by row; each group gives no more than are wanted."""
-    found = []
+    """Return the first ``count`` rows by time, then by row."""
+    per_group = []
     for group, first, end in selection.ranges(samples):
         start = first
         if after is not None:
             same, later = samples.rows(group, after[0], after[0] + 1)
             start = max(first, same, min(later, after[1] + 1))
-        found.append(_first_rows(selection, start, end, count))
-    rows: Ints = np.concatenate([np.zeros(0, np.int64), *found])
+        per_group.append(_first_rows(selection, start, end, count))
+    rows: Ints = np.concatenate([np.zeros(0, np.int64), *per_group])
     return rows[np.lexsort((rows, samples["time"][rows]))][:count]
 
 
 def _first_rows(selection: Selection, start: int, end: int, count: int) -> Ints:
     if selection.mask is None:
         return np.arange(start, min(end, start + count))
-    found, total = [np.zeros(0, np.int64)], 0
-    for at in range(start, end, _PIECE_ROWS):
-        found.append(at + np.flatnonzero(selection.mask[at : min(end, at + _PIECE_ROWS)]))
-        total += len(found[-1])
+    pieces, total = [np.zeros(0, np.int64)], 0
+    for position in range(start, end, _PIECE_ROWS):
+        pieces.append(position + np.flatnonzero(selection.mask[position : min(end, position + _PIECE_ROWS)]))
+        total += len(pieces[-1])
         if total >= count:
             break
-    return np.concatenate(found)[:count]
+    return np.concatenate(pieces)[:count]
 
 
 def _row(samples: Samples, row: int) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _row(samples: Samples, row: int) -> dict[str, Any]:
 
 
 def stack_document(samples: Samples, stack: int) -> dict[str, Any]:
-    """Return a stack, leaf first, and what decided its engine; of a deep one a part around that frame."""
+    """Return a stack, leaf first, with its rule; of a deep one the part around the deciding frame."""
     if not 0 <= stack < len(samples["stack_rule"]):
         raise NotFound("There is no such stack in this recording.")
     size = int(samples["stack_offset"][stack + 1] - samples["stack_offset"][stack])
@@ -107,10 +107,10 @@ def stack_document(samples: Samples, stack: int) -> dict[str, Any]:
 
 
 def _frames(samples: Samples, stack: int, first: int, count: int) -> list[list[str]]:
-    start, end = (int(at) for at in samples["stack_offset"][stack : stack + 2])
+    start, end = (int(offset) for offset in samples["stack_offset"][stack : stack + 2])
     functions = samples["stack_function"][start + first : min(end, start + first + count)].tolist()
     binary = samples["function_binary"]
-    return [[samples.symbols[one], samples.binaries[int(binary[one])]] for one in functions]
+    return [[samples.symbols[function], samples.binaries[int(binary[function])]] for function in functions]
 
 
 def _phase(code: int) -> str | None:

@@ -1,4 +1,4 @@
-"""What a page has selected: a range of time, lanes, and the rows that a filter wants."""
+"""The selection of a page: a range of time, lanes, and the rows of a filter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PIECE_ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class Selection:
-    """Samples of [start, end), of some lanes and of those in ``mask``; for both, None is all."""
+    """The samples in [start, end), in ``lanes`` and in ``mask``; None means all."""
 
     start_ns: int
     end_ns: int
@@ -22,7 +22,7 @@ class Selection:
     mask: Bools | None = None
 
     def ranges(self, samples: Samples) -> Iterator[tuple[Group, int, int]]:
-        """Yield the groups with their first row and end; those of which nothing is selected are left out."""
+        """Yield the groups that have rows in the range, with their first row and end."""
         for group in samples.groups:
             if self.lanes is None or group.lane in self.lanes:
                 first, end = samples.rows(group, self.start_ns, self.end_ns)
@@ -37,21 +37,21 @@ class Selection:
         return sum(int(np.count_nonzero(self.mask[first:end])) for first, end in ranges)
 
     def pieces(self, samples: Samples, *columns: Array) -> Iterator[tuple[Array, ...]]:
-        """Yield the selected rows of columns, about a million at a time: other requests come in between."""
-        held: list[slice] = []
+        """Yield the selected rows of columns, about a million at a time: other requests run in between."""
+        slices: list[slice] = []
         size = 0
         for _, first, end in self.ranges(samples):
-            for at in range(first, end, _PIECE_ROWS):
-                held.append(slice(at, min(end, at + _PIECE_ROWS)))
-                size += held[-1].stop - at
+            for position in range(first, end, _PIECE_ROWS):
+                slices.append(slice(position, min(end, position + _PIECE_ROWS)))
+                size += slices[-1].stop - position
                 if size >= _PIECE_ROWS:
-                    yield self._piece(held, columns)
-                    held, size = [], 0
-        if held:
-            yield self._piece(held, columns)
+                    yield self._piece(slices, columns)
+                    slices, size = [], 0
+        if slices:
+            yield self._piece(slices, columns)
 
-    def _piece(self, held: list[slice], columns: tuple[Array, ...]) -> tuple[Array, ...]:
+    def _piece(self, slices: list[slice], columns: tuple[Array, ...]) -> tuple[Array, ...]:
         if self.mask is None:
-            return tuple(np.concatenate([column[rows] for rows in held]) for column in columns)
-        mask = np.concatenate([self.mask[rows] for rows in held])
-        return tuple(np.concatenate([column[rows] for rows in held])[mask] for column in columns)
+            return tuple(np.concatenate([column[rows] for rows in slices]) for column in columns)
+        mask = np.concatenate([self.mask[rows] for rows in slices])
+        return tuple(np.concatenate([column[rows] for rows in slices])[mask] for column in columns)

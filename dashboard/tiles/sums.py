@@ -1,4 +1,4 @@
-"""What is selected, summed up by node of the call tree, engine and phase: ``tracekit-sums/1``."""
+"""Sums of the selection by node of the call tree, engine and phase: ``tracekit-sums/1``."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def sums_block(samples: Samples, selection: Selection) -> bytes:
 
 
 def _branches(samples: Samples, branches: Branches, arrays: Arrays) -> dict[str, Any]:
-    """Describe the nodes, and those of their functions that the page has no name for."""
+    """Return the header of the additional nodes, and the names of functions that the page lacks."""
     if not len(branches.parent):
         return {}
     strings = Strings()
-    known = int(samples["tree_function"][: samples.page_nodes].max()) + 1
-    new = np.unique(branches.function[branches.function >= known])
+    first_new = int(samples["tree_function"][: samples.page_nodes].max()) + 1
+    new = np.unique(branches.function[branches.function >= first_new])
     row = samples["text_of"][new]
-    symbols = [strings.add(samples.symbols[at]) for at in row.tolist()]
-    binaries = [strings.add(samples.binaries[at]) for at in samples["function_binary"][row].tolist()]
+    symbols = [strings.add(samples.symbols[index]) for index in row.tolist()]
+    binaries = [strings.add(samples.binaries[index]) for index in samples["function_binary"][row].tolist()]
     return {
         "extra": {
             "count": len(branches.parent),

@@ -1,4 +1,4 @@
-"""Tiles: how much of each bin of time the engines of some lanes cover, at one of many levels of zoom."""
+"""Tiles: the share of each bin of time that the engines of some lanes cover, at a level of zoom."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def lanes_tile(samples: Samples, level: int, index: int, block: int, mask: Bools
         for groups in lanes
         for group in groups
     ]
-    return b"".join(_shares(one, edges).tobytes() for one in planes)
+    return b"".join(_shares(plane, edges).tobytes() for plane in planes)
 
 
 def spans_tile(samples: Samples, level: int, index: int) -> bytes:
-    """Return the planes of measured intervals, for each lane that has too many to be sent."""
+    """Return the planes of measured intervals, for each lane with too many for the page."""
     edges = tile_edges(samples.duration_ns, level, index)
     names = [name for lane in samples.spans for name in lane]
     return b"".join(_shares(_covered(samples[name], edges), edges).tobytes() for name in names)
@@ -33,7 +33,9 @@ def _shares(covered: Ints, edges: Ints) -> Plane:
 
 
 def _whole(samples: Samples, group: Group, edges: Ints) -> Ints:
-    """Two sums up to each edge, whatever the number of samples between."""
+    """Return the covered time per bin by two sums up to each edge, however many samples lie between.
+
+    Until an edge, each sample that began covers (edge - start), minus (edge - end) if it has ended."""
     rows, sums = slice(group.first, group.end), slice(group.first, group.end + 1)
     begun = before(samples["time"][rows], samples["time_sum"][sums], edges)
     return np.diff(begun - before(samples["end"][rows], samples["end_sum"][sums], edges))
@@ -41,13 +43,13 @@ def _whole(samples: Samples, group: Group, edges: Ints) -> Ints:
 
 def _masked(samples: Samples, group: Group, edges: Ints, mask: Bools) -> Ints:
     first, end = samples.rows(group, int(edges[0]) - group.longest_ns, int(edges[-1]))
-    wanted = mask[first:end]
-    start = samples["time"][first:end][wanted]
-    return covered_ns(start, start + samples.lengths(slice(first, end))[wanted], edges)
+    selected = mask[first:end]
+    start = samples["time"][first:end][selected]
+    return covered_ns(start, start + samples.lengths(slice(first, end))[selected], edges)
 
 
 def _covered(spans: Ints, edges: Ints) -> Ints:
-    """``spans`` are apart from each other, so starts and ends rise together."""
+    """Return the covered time per bin; the spans are disjoint, so starts and ends are both sorted."""
     first = np.searchsorted(spans[1], edges[0], "right")
     starts, ends = spans[:, first : np.searchsorted(spans[0], edges[-1])]
     return covered_ns(starts, ends, edges)

@@ -1,4 +1,4 @@
-"""Writes the samples of an analysis as the columns that ``columns`` opens.
+"""Write the samples of an analysis as the columns that ``columns`` opens.
 
 =================================  ==========================================================================
 per row                            ``time``, ``weight``, ``call``; ``end``: sorted in each group; ``time_sum``
@@ -7,7 +7,7 @@ per call (stack, engine, phase)    ``call_stack``, ``call_node``, ``call_engine`
 per node of the call tree          ``tree_parent``, ``tree_function`` (as the page numbers them: by text, in
                                    the order of the nodes), ``tree_flags``; the header's ``page_nodes`` are
                                    the page's, the others follow by depth, from each of ``levels`` to the next
-per function of the tree           ``text_of``: a row of ``symbols``, -1 for what was cut off
+per function of the tree           ``text_of``: a row of ``symbols``, -1 for a cut-off node
 per stack                          ``stack_offset`` (one more), ``stack_rule``, ``stack_deciding``,
                                    ``stack_engine``, ``stack_phase``
 per frame of a stack, leaf first   ``stack_function``: rows of the header's ``symbols``
@@ -87,6 +87,7 @@ def _rows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     lane = lanes_of_threads(analysis, threads)[trace.samples["thread_id"].to_numpy(np.int64)]
     key = lane * len(ENGINES) + analysis.labels.engine
     time = trace.samples["time_ns"].to_numpy(np.int64)
+    # Rows are sorted by (lane, engine), then by time, so that a group is one run of rows.
     order = np.argsort(time, kind="stable")
     order = order[np.argsort(key[order], kind="stable")]
     time, key = time[order], key[order]
@@ -108,7 +109,7 @@ def _rows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     writer.add("call_phase", calls.phase.astype(np.int8))
     return {
         "length_ns": 0 if trace.weight_unit == "ns" else int(length[0]) if len(length) else 1,
-        "groups": [[one.lane, one.engine, one.first, one.end, one.longest_ns] for one in groups],
+        "groups": [[group.lane, group.engine, group.first, group.end, group.longest_ns] for group in groups],
         "lanes": [_lane(analysis, thread) for thread in threads.tolist()],
         **_tree(writer, tree, trace.stacks),
     }
@@ -119,7 +120,9 @@ def _tree(writer: _Writer, tree: WholeTree, stacks: StackTable) -> dict[str, Any
     symbol = pd.factorize(np.array([*map(shown_text, nodes.symbols), ""], object))[0]
     binary, names = pd.factorize(np.array(_binary_names(stacks), object))
     text = symbol.astype(np.int64) * len(names) + binary[np.append(nodes.binaries, -1)]
-    text[-1] = -2  # what was cut off is no function of that name
+    text[-1] = -2  # a cut-off node has no function of that name
+    # ``text`` numbers functions by (symbol, binary): the page does not tell apart functions of one text.
+    # Written backwards, so that the first node of each text decides its row.
     number, distinct = pd.factorize(text[nodes.function])
     text_of = np.zeros(len(distinct), np.int64)
     text_of[number[::-1]] = nodes.function[::-1]
@@ -141,32 +144,32 @@ def _fit(weight: Ints) -> bool:
 
 def _groups(key: Ints, length: Ints) -> list[Group]:
     cuts = [0, *(np.flatnonzero(np.diff(key)) + 1).tolist(), len(key)]
-    found = []
+    groups = []
     for first, end in pairwise(cuts if len(key) else []):
         lane, engine = divmod(int(key[first]), len(ENGINES))
-        found.append(Group(lane, engine, first, end, int(length[first:end].max())))
-    return found
+        groups.append(Group(lane, engine, first, end, int(length[first:end].max())))
+    return groups
 
 
 def _stacks(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
-    stacks, found = analysis.trace.stacks, analysis.labels.classification
+    stacks, classification = analysis.trace.stacks, analysis.labels.classification
     function, symbols, binary = functions_of(stacks)
     writer.add("stack_offset", stacks.offsets)
     writer.add("stack_function", function[stacks.frame_ids].astype(np.int32))
     writer.add("function_binary", binary.astype(np.int32))
-    writer.add("stack_rule", found.rule.astype(np.int32))
-    writer.add("stack_deciding", found.deciding.astype(np.int32))
-    writer.add("stack_engine", found.engine.astype(np.int8))
-    writer.add("stack_phase", found.phase.astype(np.int8))
+    writer.add("stack_rule", classification.rule.astype(np.int32))
+    writer.add("stack_deciding", classification.deciding.astype(np.int32))
+    writer.add("stack_engine", classification.engine.astype(np.int8))
+    writer.add("stack_phase", classification.phase.astype(np.int8))
     return {
-        "symbols": [shown_text(one) for one in symbols],
+        "symbols": [shown_text(symbol) for symbol in symbols],
         "binaries": _binary_names(stacks),
         "rules": [[rule.id, rule.means] for rule in analysis.rules],
     }
 
 
 def _binary_names(stacks: StackTable) -> list[str]:
-    """Return the names of binaries; the last is of functions without one."""
+    """Return the names of binaries; the last one is for functions without a binary."""
     return [*map(shown_text, stacks.binaries["name"]), ""]
 
 
@@ -175,23 +178,23 @@ def _windows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     writer.add("window_start", windows["start_ns"].to_numpy(np.int64))
     writer.add("window_end", windows["end_ns"].to_numpy(np.int64))
     columns = [windows["label"].astype("str"), windows["model"].astype("str")]
-    number, names = pd.factorize(np.concatenate([one.to_numpy(object) for one in columns]))
+    number, names = pd.factorize(np.concatenate([column.to_numpy(object) for column in columns]))
     writer.add("window_label", number[: len(windows)].astype(np.int32))
     writer.add("window_model", number[len(windows) :].astype(np.int32))
     return {"window_names": [shown_text(name) for name in names]}
 
 
 def _spans(writer: _Writer, analysis: Analysis) -> list[list[str]]:
-    """Write the intervals of lanes that have too many for a page, and return the names of their arrays."""
+    """Write the intervals of lanes with too many for a page, and return the names of their arrays."""
     names = []
-    for at, lane in enumerate(span_lanes(analysis, 1, 1)):
+    for index, lane in enumerate(span_lanes(analysis, 1, 1)):
         if lane.rows is not None:
             continue
-        own = []
-        for whose, union in zip(("own", "others"), lane.unions, strict=True):
-            if whose == "others" and lane.others is None:
+        arrays = []
+        for owner, union in zip(("own", "others"), lane.unions, strict=True):
+            if owner == "others" and lane.others is None:
                 continue
-            own.append(f"span_{at}_{whose}")
-            writer.add(own[-1], np.stack([union.starts, union.ends]))
-        names.append(own)
+            arrays.append(f"span_{index}_{owner}")
+            writer.add(arrays[-1], np.stack([union.starts, union.ends]))
+        names.append(arrays)
     return names

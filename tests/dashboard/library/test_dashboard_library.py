@@ -82,7 +82,7 @@ def test_a_file_that_changed_or_vanished_says_so(library: Library, export: Path)
     export.write_bytes(XML + b" ")
     assert "has changed since" in library.recording(recording.id).message
     export.unlink()
-    assert "no longer where it was" in library.recording(recording.id).message
+    assert "no longer in its place" in library.recording(recording.id).message
     with pytest.raises(InputError, match=r"time-profile\.xml: is not there"):
         library.retry(recording.id)
     assert library.view_path(recording.id).exists()

@@ -49,7 +49,7 @@ def test_what_was_announced_and_is_not_sent_keeps_nobody_out(
 
 def test_a_claim_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path, Limits(workers=0, upload_bytes=1_000_000_000)) as library:
-        with pytest.raises(TooLarge, match=r"has 10\.0 GB; at most 1\.0 GB are taken"):
+        with pytest.raises(TooLarge, match=r"has 10\.0 GB; the limit is 1\.0 GB"):
             library.uploads.begin("x", 10_000_000_000)
         with pytest.raises(TooLarge):
             library.uploads.begin("x", files=[("a", 10**9), ("b", 1)])
@@ -65,7 +65,7 @@ def test_a_claim_beyond_the_limit_is_refused(tmp_path: Path) -> None:
 def test_so_many_uploads_at_once_and_so_many_files_in_one(tmp_path: Path) -> None:
     limits = Limits(workers=0, free_disk_bytes=0, unfinished_uploads=2, upload_files=3)
     with opened(tmp_path, limits) as library:
-        with pytest.raises(TooLarge, match="4 files; at most 3"):
+        with pytest.raises(TooLarge, match="4 files; the limit is 3"):
             library.uploads.begin("x", files=[(f"x/{n}", 1) for n in range(4)])
         library.uploads.begin("x", 1)
         library.uploads.begin("x", files=[(f"x/{n}", 1) for n in range(3)])
@@ -154,16 +154,16 @@ def test_an_empty_file_is_what_some_browsers_make_of_a_bundle(library: Library) 
         (["/etc/passwd"], "absolute"),
         (["C:/x"], "absolute"),
         (["c:x"], "absolute"),
-        ([""], "absolute name or none"),
+        ([""], "absolute path or empty"),
         (["X.trace\\..\\x"], "backslash"),
         (["X.trace/a\0b"], "'X.trace/a\ufffdb' in it has a character"),
         (["X.trace/a\nb"], "character"),
         (["X.trace/a\ud800"], "character"),
         (["X.trace/x:stream"], "character"),
-        (["X.trace/NUL"], "keep for themselves"),
-        (["com1.xml"], "keep for themselves"),
-        (["X.trace/x."], "keep for themselves"),
-        (["X.trace/x "], "keep for themselves"),
+        (["X.trace/NUL"], "reserve"),
+        (["com1.xml"], "reserve"),
+        (["X.trace/x."], "reserve"),
+        (["X.trace/x "], "reserve"),
         (["X.trace/" + "x" * 241], "too long"),
         (["X.trace/" + "\u00e9" * 121], "too long"),
         (["/".join(["x" * 100] * 10)], "too long"),

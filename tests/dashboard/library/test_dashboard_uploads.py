@@ -292,5 +292,5 @@ def test_an_upload_that_is_left_alone_for_a_day_is_removed(library: Library) -> 
     os.utime(mark, (day_ago, day_ago))
     library.uploads.remove_stale()
     assert [upload.id for upload in library.uploads.unfinished()] == [new]
-    with pytest.raises(NotFound, match="left alone for too long"):
+    with pytest.raises(NotFound, match="idle for too long"):
         append(library, old, 600, b"x")

@@ -291,7 +291,7 @@ def test_without_xctrace_the_page_says_what_to_do(
     before = tab.get_by_text("Last looked at").inner_text()
     tab.wait_for_timeout(1_000)
     tab.get_by_role("button", name="Look again").click()
-    tab.get_by_text("Looking for xctrace").wait_for(timeout=PATIENCE_MS)
+    tab.get_by_text("Asking xctrace for devices").wait_for(timeout=PATIENCE_MS)
     tab.locator("#record-form h2").wait_for(timeout=PATIENCE_MS)
     assert tab.get_by_text("Last looked at").inner_text() != before
     assert tab.locator("#record").inner_text().count("Checks by tracekit doctor") == 1
