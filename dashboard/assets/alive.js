@@ -1,8 +1,8 @@
-// Says so when the dashboard no longer answers: what is on the page would else look as if it were up to date.
+// Shows a notice while the dashboard does not respond, so that an old page is not taken for a current one.
 import { make } from "/report-assets/dom.js";
 
-/** The window hears of this when the dashboard is there again. */
-export const ANSWERS_AGAIN = "tracekit-answers-again";
+/** The window's event when the dashboard responds again. */
+export const SERVER_IS_BACK = "tracekit-answers-again";
 const PAUSE_MS = 5000;
 
 export function watchServer() {
@@ -10,10 +10,10 @@ export function watchServer() {
   document.body.append(notice);
   setInterval(async () => {
     if (document.hidden) return;
-    const isThere = await fetch("/api/alive", { method: "HEAD" }).then(() => true, () => false);
-    if (notice.hidden === isThere) return;
-    notice.hidden = isThere;
-    if (isThere) dispatchEvent(new Event(ANSWERS_AGAIN));
-    notice.textContent = isThere ? "" : "The dashboard does not answer: it has ended, or the connection is lost. What you see stays as it was.";
+    const isAlive = await fetch("/api/alive", { method: "HEAD" }).then(() => true, () => false);
+    if (notice.hidden === isAlive) return;
+    notice.hidden = isAlive;
+    if (isAlive) dispatchEvent(new Event(SERVER_IS_BACK));
+    notice.textContent = isAlive ? "" : "The dashboard does not answer: it was stopped, or the connection is lost. This page shows its last state.";
   }, PAUSE_MS);
 }

@@ -1,20 +1,20 @@
-// The branches of the call tree that the page does not have and an answer needs.
+// Branches of the call tree that are not in the page's view but in the sums of a selection.
 import { nodesWith } from "/report-assets/calltree.js";
 
-/** Returns what makes the `nodes` of an answer's selection, whose texts join those of the view. */
+/** Returns a function that makes a selection's `nodes`; its new texts are added to the view's strings. */
 export function createBranches(view) {
-  let known = null;
+  let numbersOfTexts = null;
 
   function numberOf(text) {
-    known ??= new Map(view.strings.map((each, number) => [each, number]));
-    if (!known.has(text)) known.set(text, view.strings.push(text) - 1);
-    return known.get(text);
+    numbersOfTexts ??= new Map(view.strings.map((text, number) => [text, number]));
+    if (!numbersOfTexts.has(text)) numbersOfTexts.set(text, view.strings.push(text) - 1);
+    return numbersOfTexts.get(text);
   }
 
   return ({ extra, functions, strings }) => {
     if (!extra) return view.nodes;
     const numbers = Uint32Array.from(strings, numberOf);
-    const named = (texts) => texts.map((text) => numbers[text]);
-    return nodesWith(view, extra, { ...functions, name: named(functions.name), binary: named(functions.binary) });
+    const namesOf = (texts) => texts.map((text) => numbers[text]);
+    return nodesWith(view, extra, { ...functions, name: namesOf(functions.name), binary: namesOf(functions.binary) });
   };
 }

@@ -1,22 +1,22 @@
-// The page of two recordings compared: the comparison's sections, and both timelines from the recordings' views.
+// The page that compares two recordings: the comparison's sections, and both timelines from the recordings' views.
 import { swapAligned } from "/report-assets/align.js";
 import { showCompareProblem, startComparison } from "/report-assets/compare.js";
 import { readView } from "/report-assets/decode.js";
-import { asked } from "./answer.js";
+import { fetchChecked } from "./requests.js";
 import { sourceOf } from "./sources.js";
 import { buildNodes } from "./tree.js";
 
 export async function showComparison(element) {
-  const { base, new: other } = element.dataset;
-  const [first, second] = [base, other].map(encodeURIComponent);
+  const { base, new: compared } = element.dataset;
+  const [first, second] = [base, compared].map(encodeURIComponent);
   const addresses = [first, second].map((id) => `/api/recordings/${id}`);
   const status = document.getElementById("status");
   status.textContent = "Loading the comparison …";
   keepSwapLink();
   try {
     const loading = Promise.all(addresses.map(viewAt));
-    loading.catch(() => {}); // told below, once the sections stand
-    const sections = await (await asked(`/api/compare/${first}/${second}/sections`)).json();
+    loading.catch(() => {}); // reported below, once the sections are shown
+    const sections = await (await fetchChecked(`/api/compare/${first}/${second}/sections`)).json();
     document.getElementById("sections").replaceChildren(...sections.flatMap(buildNodes));
     const views = await loading;
     status.textContent = "";
@@ -27,10 +27,10 @@ export async function showComparison(element) {
 }
 
 async function viewAt(address) {
-  return readView(await (await asked(`${address}/view`)).arrayBuffer());
+  return readView(await (await fetchChecked(`${address}/view`)).arrayBuffer());
 }
 
-/** With the sides swapped, the same time and the same windows are shown. */
+/** The link that swaps the sides keeps the visible time and the windows. */
 function keepSwapLink() {
   const link = document.getElementById("compare-swap");
   link.addEventListener("click", () => {

@@ -1,18 +1,18 @@
-// What was dropped or chosen, as { name, items: [{ path, file }] }: browsers hand a bundle over in several ways.
+// Files dropped or chosen, as { name, items: [{ path, file }] }: browsers deliver a bundle in several ways.
 
 const IGNORED = /(^|\/)(__MACOSX|\.DS_Store)(\/|$)/;
 
-/** From a drop: a file, or a folder with all that lies in it. Must be called while the drop is handled. */
+/** Reads a drop: files, and folders with all their files. Must be called while the event is handled. */
 export async function droppedItems(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.() ?? null).filter(Boolean);
   const items = [];
   for (const entry of entries) await collectEntry(entry, "", items);
-  return named(items);
+  return withName(items);
 }
 
-/** From an input for files or, with webkitdirectory, for a folder. */
+/** Reads an input for files or, with webkitdirectory, for a folder. */
 export function chosenItems(files) {
-  return named([...files].map((file) => ({ path: file.webkitRelativePath || file.name, file })));
+  return withName([...files].map((file) => ({ path: file.webkitRelativePath || file.name, file })));
 }
 
 async function collectEntry(entry, folder, items) {
@@ -25,14 +25,14 @@ async function collectEntry(entry, folder, items) {
   const reader = entry.createReader();
   for (;;) {
     const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-    if (batch.length === 0) return; // a batch holds at most some hundred
-    for (const each of batch) await collectEntry(each, `${path}/`, items);
+    if (batch.length === 0) return; // readEntries returns at most some hundred at a time
+    for (const child of batch) await collectEntry(child, `${path}/`, items);
   }
 }
 
-/** The name is the folder's where all lies in one, else the first file's; what the Finder adds is left out. */
-function named(all) {
-  const items = all.filter(({ path }) => !IGNORED.test(path)).sort((one, other) => (one.path < other.path ? -1 : 1));
+/** Adds a name: the folder's if all files are in one, else the first file's. Files added by the Finder are left out. */
+function withName(all) {
+  const items = all.filter(({ path }) => !IGNORED.test(path)).sort((left, right) => (left.path < right.path ? -1 : 1));
   if (items.length === 0) return { name: "", items };
   const tops = new Set(items.map(({ path }) => path.split("/")[0]));
   const name = tops.size === 1 ? [...tops][0] : `${[...tops][0]} and ${tops.size - 1} more`;

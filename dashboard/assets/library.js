@@ -1,25 +1,25 @@
-// The library's table, whose rows keep their elements while others change; what is pressed goes to Dash's callbacks.
+// The library's table. Its rows keep their elements while others change; clicks go to Dash's callbacks.
 import { make } from "/report-assets/dom.js";
 import { patch } from "./patch.js";
 
-const PATIENCE_MS = 5000;
+const ANSWER_TIMEOUT_MS = 5000;
 
-/** Callbacks of Dash set `place.state` (table, chosen, answered, closed) and fire the event "state". */
+/** Dash's callbacks set a field of `place.state` (table, chosen, answered, closed) and send "state" with its name. */
 export function showLibrary(place) {
   const main = place.closest("main");
-  const silence = make("p", { className: "problem card unanswered", role: "alert" });
+  const notice = make("p", { className: "problem card unanswered", role: "alert" });
   patch(place, { type: "P", props: { className: "note loading", children: "Loading …" } });
-  const ask = asker(() => place.before(silence), silence);
+  const sender = createSender(() => place.before(notice), notice);
   place.addEventListener("state", ({ detail }) => {
     if (detail === "table") draw(place);
-    if (detail === "answered") ask.hear(place.state.answered.at);
+    if (detail === "answered") sender.settle(place.state.answered.at);
     if (detail === "closed") buttonOf(place, "edit", place.state.closed)?.focus();
   });
   main.addEventListener("click", ({ target }) => {
     const button = target.closest("button");
-    const asks = button?.asks ?? parsed(button?.id);
-    if (asks?.choose) window.dash_clientside.set_props("library-ticked", { data: { ...asks, at: Date.now() } });
-    else if (asks?.act && isMeant(asks, button, main)) ask.send(asks, button);
+    const action = button?.componentId ?? parsedId(button?.id);
+    if (action?.choose) window.dash_clientside.set_props("library-ticked", { data: { ...action, at: Date.now() } });
+    else if (action?.act && isConfirmed(action, button, main)) sender.send(action, button);
   });
   main.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !event.target.closest(".editor") || !mayClose(main)) return;
@@ -33,53 +33,54 @@ function draw(place) {
   const { table, chosen } = place.state;
   if (!table) return;
   patch(place, table);
-  for (const tick of place.querySelectorAll(".tick")) tick.setAttribute("aria-checked", String(chosen.includes(tick.asks.choose)));
+  for (const tick of place.querySelectorAll(".tick")) tick.setAttribute("aria-checked", String(chosen.includes(tick.componentId.choose)));
 }
 
 function buttonOf(place, act, recording) {
-  return [...place.querySelectorAll("button")].find(({ asks }) => asks?.act === act && asks.recording === recording);
+  return [...place.querySelectorAll("button")].find(({ componentId: id }) => id?.act === act && id.recording === recording);
 }
 
-/** A component that Dash drew has its id as a text. */
-function parsed(id) {
+/** Dash writes a component's id, an object, as JSON. */
+function parsedId(id) {
   return id?.startsWith("{") ? JSON.parse(id) : null;
 }
 
-function isMeant({ act }, button, main) {
+function isConfirmed({ act }, button, main) {
   if (act === "edit") return mayClose(main);
   return act !== "purge" || window.confirm(`Delete for good? This cannot be undone. ${button.title}`);
 }
 
-/** False where somebody wants to go on with what they typed. */
+/** False if the user prefers to keep editing. */
 function mayClose(main) {
   const form = main.querySelector(".editor");
   if (!form) return true;
   const typed = ["name", "tags", "note"].map((name) => form.querySelector(`#edit-${name}`).value);
-  return JSON.stringify(typed) === JSON.stringify(JSON.parse(form.dataset.was)) || window.confirm("Close the form? What you changed in it is not saved.");
+  return JSON.stringify(typed) === JSON.stringify(JSON.parse(form.dataset.was)) || window.confirm("Close the form? Your changes are not saved.");
 }
 
-/** Sends what is pressed, and says so when no answer comes. */
-function asker(show, silence) {
-  const awaited = new Map();
+/** Sends actions to Dash, and shows a notice if one is not answered in time. */
+function createSender(show, notice) {
+  const timers = new Map(); // by the time of the action, which is its id
   let last = 0;
   return {
-    send(asks, button) {
+    send(action, button) {
       const at = (last = Math.max(last + 1, Date.now()));
       const name = button.getAttribute("aria-label") ?? button.textContent;
-      const tell = () => {
-        silence.textContent = `“${name}” was not answered: it may not have been done. Press it again when the dashboard answers.`;
+      const warn = () => {
+        notice.textContent = `“${name}” was not answered and may not have been done. Press it again when the dashboard answers.`;
         show();
       };
-      awaited.set(at, setTimeout(tell, PATIENCE_MS));
-      window.dash_clientside.set_props("library-asked", { data: { ...asks, at } });
+      timers.set(at, setTimeout(warn, ANSWER_TIMEOUT_MS));
+      window.dash_clientside.set_props("library-asked", { data: { ...action, at } });
     },
-    hear(at) {
-      for (const [asked, timer] of awaited) {
-        if (asked > at) continue;
+    /** An action was answered, and with it all earlier ones. */
+    settle(answered) {
+      for (const [at, timer] of timers) {
+        if (at > answered) continue;
         clearTimeout(timer);
-        awaited.delete(asked);
+        timers.delete(at);
       }
-      silence.remove();
+      notice.remove();
     },
   };
 }

@@ -1,10 +1,10 @@
-// Asking again by itself, at ever longer intervals, for what could not be had.
+// Retries after failures, at growing intervals.
 
 const FIRST_MS = 2000;
 const LONGEST_MS = 30_000;
 
-/** `again()` is called some time after each `failed()`; `mended()` makes the pauses short again. */
-export function createRetry(again, { first = FIRST_MS, longest = LONGEST_MS } = {}) {
+/** Calls `retry()` some time after each `failed()`; `succeeded()` resets the intervals. */
+export function createRetry(retry, { first = FIRST_MS, longest = LONGEST_MS } = {}) {
   let pause = first;
   let timer = null;
   const stop = () => {
@@ -16,11 +16,11 @@ export function createRetry(again, { first = FIRST_MS, longest = LONGEST_MS } = 
       if (timer !== null) return;
       timer = setTimeout(() => {
         timer = null;
-        again();
+        retry();
       }, pause);
       pause = Math.min(2 * pause, longest);
     },
-    mended() {
+    succeeded() {
       stop();
       pause = first;
     },

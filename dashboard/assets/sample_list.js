@@ -1,13 +1,13 @@
-// The selection's samples one by one, in order of time, and the stack of the one that is chosen.
+// The list of the selection's samples, in order of time, and the stack of the chosen sample.
 import { make } from "/report-assets/dom.js";
 import { cleanText, formatCount, formatTime, formatWeight } from "/report-assets/numbers.js";
-import { problemOf } from "./answer.js";
-import { createSampleFeed, feedSummary, remembered, viewAround } from "./sample_feed.js";
+import { errorMessage } from "./requests.js";
+import { createSampleFeed, feedSummary, cachePromises, viewAround } from "./sample_feed.js";
 import { stackDetail } from "./stack_detail.js";
 import { selectionQuery } from "./sums.js";
 
 const PAGE_ROWS = 100;
-const PAUSE_MS = 200;
+const QUERY_PAUSE_MS = 200;
 const STACK_PAUSE_MS = 80;
 const MOST_STACKS = 300;
 const TIME_STEP_NS = 1000;
@@ -15,7 +15,7 @@ const NEAR = "300px";
 const COLUMNS = ["Time", "Thread", "Engine", "Weight", "Function", "Rule"];
 const NUMBERS = ["Time", "Weight"];
 
-/** Fills a section; `address` is the recording's, without a slash at its end. */
+/** Fills a section; `address` is the recording's, without a trailing slash. */
 export function showSampleList(container, { address, view, store }) {
   const list = createList(view, {
     show: (sample) => detail.show(sample),
@@ -28,29 +28,29 @@ export function showSampleList(container, { address, view, store }) {
     more: () => feed.more(),
     retry: () => feed.retry(),
   });
-  const stackOf = remembered((number) => answerOf(`${address}/stacks/${number}`), MOST_STACKS);
+  const stackOf = cachePromises((number) => fetchJson(`${address}/stacks/${number}`), MOST_STACKS);
   const detail = createDetail(stackOf);
   const feed = createSampleFeed((query, cursor, signal) => {
     const after = cursor === null ? "" : `&after=${encodeURIComponent(cursor)}`;
-    return answerOf(`${address}/samples?count=${PAGE_ROWS}${query && `&${query}`}${after}`, signal);
+    return fetchJson(`${address}/samples?count=${PAGE_ROWS}${query && `&${query}`}${after}`, signal);
   }, (state) => list.draw(state));
   container.append(list.head, make("div", { className: "samples" }, list.body, detail.element));
-  followSelection(container, store, { wait: list.wait, ask: feed.ask });
+  followSelection(container, store, { wait: list.wait, request: feed.request });
 }
 
-/** Asks when the selection has come to rest, and only while the section is in sight or near it; until then it waits. */
-function followSelection(container, store, { wait, ask }) {
+/** Requests samples once the selection no longer changes, and only while the section is on the screen or close to it. */
+function followSelection(container, store, { wait, request }) {
   let isNear = false;
   let pause = 0;
   const askNow = () => {
     const { filter, range } = store.state;
-    if (!isNear) wait(false); // nothing is on its way for a list that is out of sight
-    else if (range?.isDone !== false) ask(selectionQuery(store.state, filter.trim() === "" ? null : filter));
+    if (!isNear) wait(false); // an invisible list requests nothing
+    else if (range?.isDone !== false) request(selectionQuery(store.state, filter.trim() === "" ? null : filter));
   };
   store.on(["range", "lanes", "filter"], () => {
     if (isNear) wait(true);
     clearTimeout(pause);
-    pause = setTimeout(askNow, PAUSE_MS);
+    pause = setTimeout(askNow, QUERY_PAUSE_MS);
   });
   const look = (entries) => {
     isNear = entries.at(-1).isIntersecting;
@@ -59,47 +59,47 @@ function followSelection(container, store, { wait, ask }) {
   new IntersectionObserver(look, { rootMargin: NEAR }).observe(container);
 }
 
-async function answerOf(place, signal) {
-  const response = await fetch(place, { credentials: "same-origin", signal });
-  if (!response.ok) throw new Error(await problemOf(response));
+async function fetchJson(address, signal) {
+  const response = await fetch(address, { credentials: "same-origin", signal });
+  if (!response.ok) throw new Error(await errorMessage(response));
   return response.json();
 }
 
-/** The table, what is said above it, and the buttons below it. `to`: show(sample), point(sample), goTo(sample), more(), retry(). */
-function createList(view, to) {
+/** The table with its summary and buttons. `handlers`: show(sample), point(sample), goTo(sample), more(), retry(). */
+function createList(view, handlers) {
   const summary = make("span", { role: "status" });
-  const again = make("button", { type: "button", hidden: true }, "Try again");
-  const more = make("button", { type: "button", onclick: to.more, hidden: true }, "Show more");
+  const retryButton = make("button", { type: "button", hidden: true }, "Try again");
+  const more = make("button", { type: "button", onclick: handlers.more, hidden: true }, "Show more");
   const rows = make("tbody");
   const kind = (title) => (NUMBERS.includes(title) ? "number" : "text");
   const heads = COLUMNS.map((title) => make("th", { scope: "col", className: kind(title) }, title));
   const caption = make("caption", { className: "unseen" }, "Samples of the selection in order of time");
   const table = make("table", { hidden: true }, caption, make("thead", {}, make("tr", {}, ...heads)), rows);
-  const named = { role: "region", "aria-label": "List of samples" };
-  const scroll = make("div", { className: "table-scroll", tabIndex: 0, ...named }, table);
+  const aria = { role: "region", "aria-label": "List of samples" };
+  const scroll = make("div", { className: "table-scroll", tabIndex: 0, ...aria }, table);
   const body = make("div", { className: "sample-rows" }, scroll, make("p", {}, more));
   let samples = [];
-  again.addEventListener("click", () => {
-    to.retry();
+  retryButton.addEventListener("click", () => {
+    handlers.retry();
     scroll.focus({ preventScroll: true });
   });
 
-  function choose(place) {
+  function choose(chosenIndex) {
     [...rows.children].forEach((row, index) => {
-      const isChosen = index === place;
+      const isChosen = index === chosenIndex;
       row.classList.toggle("inside", isChosen);
       if (isChosen) row.setAttribute("aria-current", "true");
       else row.removeAttribute("aria-current");
       for (const button of row.querySelectorAll("button")) button.tabIndex = isChosen ? 0 : -1;
     });
-    to.show(samples[place] ?? null);
-    if (samples[place]) to.point(samples[place]);
+    handlers.show(samples[chosenIndex] ?? null);
+    if (samples[chosenIndex]) handlers.point(samples[chosenIndex]);
   }
 
   rows.addEventListener("click", (event) => {
-    const place = [...rows.children].indexOf(event.target.closest("tr"));
-    choose(place);
-    if (event.target.closest(".time")) to.goTo(samples[place]);
+    const index = [...rows.children].indexOf(event.target.closest("tr"));
+    choose(index);
+    if (event.target.closest(".time")) handlers.goTo(samples[index]);
   });
   rows.addEventListener("keydown", (event) => {
     const row = event.target.closest("tr");
@@ -111,39 +111,39 @@ function createList(view, to) {
   });
 
   return {
-    head: make("p", { className: "note samples-head" }, summary, " ", again),
+    head: make("p", { className: "note samples-head" }, summary, " ", retryButton),
     body,
-    /** What is listed is no longer what is selected. */
+    /** Marks the list as outdated. */
     wait: (isOn) => body.setAttribute("aria-busy", String(isOn)),
     draw(state) {
       const hadFocus = document.activeElement === more;
       const isFirst = state.kind === "loading" && state.rows.length === 0;
       body.setAttribute("aria-busy", String(state.kind === "loading"));
-      summary.textContent = saidOf(state);
+      summary.textContent = summaryOf(state);
       summary.classList.toggle("problem", state.kind === "failed");
-      again.hidden = state.kind !== "failed";
+      retryButton.hidden = state.kind !== "failed";
       table.hidden = state.rows.length === 0;
       more.hidden = state.next === null || isFirst;
       if (state.rows === samples) return;
-      const known = state.isNew ? 0 : samples.length;
+      const oldCount = state.isNew ? 0 : samples.length;
       samples = state.rows;
-      const made = samples.slice(known).map((sample) => rowOf(view, sample));
-      if (known === 0) rows.replaceChildren(...made);
-      else rows.append(...made);
-      if (known === 0) startAt(made[0], scroll, to);
-      else if (hadFocus) made[0]?.querySelector(".leaf").focus();
+      const newRows = samples.slice(oldCount).map((sample) => rowOf(view, sample));
+      if (oldCount === 0) rows.replaceChildren(...newRows);
+      else rows.append(...newRows);
+      if (oldCount === 0) startAt(newRows[0], scroll, handlers);
+      else if (hadFocus) newRows[0]?.querySelector(".leaf").focus();
     },
   };
 }
 
-/** New rows are read from their beginning: the first one's buttons are those that Tab reaches. */
-function startAt(row, scroll, to) {
+/** Scrolls new rows to their start, and puts the first row's buttons in the Tab order. */
+function startAt(row, scroll, handlers) {
   for (const button of row?.querySelectorAll("button") ?? []) button.tabIndex = 0;
   scroll.scrollTop = 0;
-  to.show(null);
+  handlers.show(null);
 }
 
-function saidOf(state) {
+function summaryOf(state) {
   if (state.kind === "failed") return `The samples could not be loaded: ${state.message}`;
   if (state.kind === "loading" && state.rows.length === 0) return "Loading samples …";
   if (state.rows.length === 0) return "No samples in the selection.";
@@ -152,21 +152,21 @@ function saidOf(state) {
 
 function neighbourOf(row, key) {
   const { children } = row.parentElement;
-  const found = {
+  const neighbours = {
     ArrowUp: () => row.previousElementSibling,
     ArrowDown: () => row.nextElementSibling,
     Home: () => children[0],
     End: () => children[children.length - 1],
   };
-  return found[key]?.();
+  return neighbours[key]?.();
 }
 
 function rowOf(view, sample) {
-  const at = formatTime(sample.time_ns, TIME_STEP_NS);
-  const time = make("button", { type: "button", className: "plain time", tabIndex: -1, title: "Show in the timeline" }, at);
+  const timeText = formatTime(sample.time_ns, TIME_STEP_NS);
+  const time = make("button", { type: "button", className: "plain time", tabIndex: -1, title: "Show in the timeline" }, timeText);
   const name = sample.leaf === null ? "no stack" : cleanText(sample.leaf, 300);
   const leaf = make("button", { type: "button", className: "plain leaf clip", tabIndex: -1, title: name }, name);
-  time.setAttribute("aria-label", `${at}: show in the timeline`);
+  time.setAttribute("aria-label", `${timeText}: show in the timeline`);
   leaf.setAttribute("aria-label", `${name}: show its stack`);
   const lane = view.lanes[sample.lane];
   const thread = lane ? cleanText(view.strings[lane.label], 80) : "";
@@ -184,7 +184,7 @@ function rowOf(view, sample) {
   return make("tr", { className: "choosable" }, ...cells);
 }
 
-/** Beside the table: the stack of the chosen sample, where one has been chosen. */
+/** The panel beside the table with the stack of the chosen sample. */
 function createDetail(stackOf) {
   const hint = "Choose a sample to see its stack.";
   const content = make("div", {}, make("p", { className: "note" }, hint));

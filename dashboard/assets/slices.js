@@ -1,24 +1,24 @@
-// The upload itself: files in slices, one after the other, so that a lost connection or a reload costs one slice.
-import { problemOf } from "./answer.js";
+// The upload's protocol: files in slices, one after the other, so that a lost connection or a reload costs one slice.
+import { errorMessage } from "./requests.js";
 
 export const SLICE_BYTES = 8 * 1024 * 1024;
 const OFFSET = "Upload-Offset";
 const PAUSES_MS = [300, 1000, 3000, 8000];
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
-/** Thrown where asking again would not help. */
+/** Thrown if a retry would not help. */
 export class Refused extends Error {}
 
-/** The server has no such upload any more: it was cancelled in another tab, or left alone for too long. */
+/** The server no longer has the upload: it was cancelled in another tab, or has expired. */
 class Gone extends Refused {}
 
-/** `items` are { path, file }; one without a folder is sent as a file, others as what lies in a folder. */
+/** The body of a new upload: a single item without a folder is a file, other items { path, file } are a folder. */
 export function describeItems(name, items) {
   if (items.length === 1 && !items[0].path.includes("/")) return { name, size_bytes: items[0].file.size };
   return { name, files: items.map(({ path, file }) => ({ path, size_bytes: file.size })) };
 }
 
-/** What tells an upload from another after a reload: names, sizes and times of its files. */
+/** A key that identifies an upload after a reload: a hash (FNV-1a) of its files' names, sizes and times. */
 export function uploadKey(name, items) {
   let hash = 0n;
   for (const { path, file } of items) {
@@ -33,7 +33,7 @@ export function totalBytes(items) {
   return items.reduce((sum, { file }) => sum + file.size, 0);
 }
 
-/** Bytes [from, to) of all files one after the other. */
+/** Bytes [from, to) of the files' concatenation. */
 export function sliceItems(items, from, to) {
   const parts = [];
   let start = 0;
@@ -46,49 +46,49 @@ export function sliceItems(items, from, to) {
 }
 
 /**
- * Sends the files and returns the address of the recording's page. `kept` remembers the upload over a reload and
- * for other tabs (localStorage). One tab at a time sends the same files: others follow it, and go on where it stops;
- * `locks` (navigator.locks) is how they agree, and without it they take turns as the server lets them.
- * `onProgress` is told the bytes that have arrived and why: "sent", "before" (a reload), or "elsewhere" (another tab).
- * `signal` stops it; of what this tab sent, nothing stays.
+ * Sends the files and returns the address of the recording's page. `storage` (localStorage) stores the upload's id for a
+ * reload and for other tabs. One tab at a time sends the same files; others show its progress and continue where it
+ * stops. They agree by `locks` (navigator.locks); without locks, the server's offsets keep them in order.
+ * `onProgress` is called with the bytes that have arrived and the reason: "sent", "before" (a reload), or "elsewhere"
+ * (another tab). `signal` cancels the upload, and the server discards what this tab sent.
  */
 export async function sendItems(name, items, { locks = globalThis.navigator?.locks, ...options }) {
-  const transfer = transferOf(name, items, options);
+  const transfer = createTransfer(name, items, options);
   if (!locks) return send(transfer);
-  let isMine = false;
-  follow(transfer, () => isMine).catch(() => {}); // it only shows
+  let isSending = false;
+  follow(transfer, () => isSending).catch(() => {}); // it only shows progress
   return locks.request(transfer.key, { signal: transfer.signal }, () => {
-    isMine = true;
+    isSending = true;
     return send(transfer);
   });
 }
 
-function transferOf(name, items, { kept, onProgress, signal, fetch = globalThis.fetch, pauses = PAUSES_MS, lookMs = LOOK_MS }) {
-  const call = (address, options) => asked(fetch, address, { signal, ...options });
+function createTransfer(name, items, { storage, onProgress, signal, fetch = globalThis.fetch, pauses = PAUSES_MS, pollMs = POLL_MS }) {
+  const call = (address, options) => fetchWithHeader(fetch, address, { signal, ...options });
   const key = uploadKey(name, items);
-  return { name, items, kept, key, call, onProgress, signal, pauses, lookMs, upload: kept.getItem(key), offset: 0, sliceBytes: SLICE_BYTES };
+  return { name, items, storage, key, call, onProgress, signal, pauses, pollMs, upload: storage.getItem(key), offset: 0, sliceBytes: SLICE_BYTES };
 }
 
-/** Shows how far another tab is, and notes which upload that is, which it forgets when it ends. */
+/** Reports another tab's progress until this one's turn comes. */
 async function follow(transfer, isOver) {
-  await null; // a lock that is free is granted first
+  await null; // lets a free lock be granted first
   while (!isOver() && !transfer.signal?.aborted) {
-    transfer.upload = transfer.kept.getItem(transfer.key) ?? transfer.upload;
+    transfer.upload = transfer.storage.getItem(transfer.key) ?? transfer.upload;
     const arrived = transfer.upload && (await offsetOf(transfer));
     if (arrived !== null && !isOver()) transfer.onProgress(arrived, "elsewhere");
-    await pause(transfer.lookMs, transfer.signal);
+    await pause(transfer.pollMs, transfer.signal);
   }
 }
 
 async function send(transfer) {
-  const { key, kept, call, signal } = transfer;
+  const { key, storage, call, signal } = transfer;
   try {
     await beginOrResume(transfer);
     transfer.onProgress(transfer.offset, transfer.offset > 0 ? "before" : "sent");
     await sendSlices(transfer);
     const answer = await call(`/api/uploads/${transfer.upload}/finish`, json("POST", {}));
-    kept.removeItem(key);
-    if (!answer.ok) throw new Refused(await problemOf(answer));
+    storage.removeItem(key);
+    if (!answer.ok) throw new Refused(await errorMessage(answer));
     return (await answer.json()).address;
   } catch (error) {
     if (signal?.aborted) await cancel(transfer).catch(() => {});
@@ -104,7 +104,7 @@ async function sendSlices(transfer) {
     const { offset, sliceBytes } = transfer;
     try {
       transfer.offset = await putSlice(transfer, sliceItems(items, offset, Math.min(total, offset + sliceBytes)));
-      if (transfer.offset === offset) throw new Error("Another tab is sending the same."); // and is in the midst of a slice
+      if (transfer.offset === offset) throw new Error("Another tab is sending the same files."); // no progress: it is within a slice
       failures = 0;
       onProgress(transfer.offset, "sent");
     } catch (error) {
@@ -121,16 +121,16 @@ function isFinal(error) {
   return error instanceof Refused && !(error instanceof Gone);
 }
 
-/** Gives up an upload that was begun: nothing of it stays. */
-async function cancel({ kept, key, call, upload }) {
-  kept.removeItem(key);
+/** Cancels an upload; the server discards it. */
+async function cancel({ storage, key, call, upload }) {
+  storage.removeItem(key);
   if (upload) await call(`/api/uploads/${upload}`, { method: "DELETE", signal: undefined });
 }
 
-/** One that was finished meanwhile is one of which all has arrived. */
+/** Finds the offset of a stored upload, or begins a new one. An upload finished by another tab is one that is complete. */
 async function beginOrResume(transfer) {
-  const { kept, key, call, name, items } = transfer;
-  transfer.upload = kept.getItem(key) ?? transfer.upload;
+  const { storage, key, call, name, items } = transfer;
+  transfer.upload = storage.getItem(key) ?? transfer.upload;
   const offset = transfer.upload ? await offsetOf(transfer) : null;
   if (offset !== null) {
     transfer.offset = offset;
@@ -138,13 +138,13 @@ async function beginOrResume(transfer) {
   }
   transfer.upload = null;
   const answer = await call("/api/uploads", json("POST", describeItems(name, items)));
-  if (!answer.ok) throw new Refused(await problemOf(answer));
+  if (!answer.ok) throw new Refused(await errorMessage(answer));
   const { id, slice_bytes: sliceBytes = SLICE_BYTES } = await answer.json();
-  kept.setItem(key, id);
+  storage.setItem(key, id);
   Object.assign(transfer, { upload: id, offset: 0, sliceBytes });
 }
 
-/** How much of an upload has arrived; null if the server cannot say. */
+/** The bytes of an upload that have arrived; null if unknown. */
 async function offsetOf({ call, upload }) {
   try {
     const answer = await call(`/api/uploads/${upload}`, { method: "HEAD" });
@@ -159,12 +159,12 @@ async function putSlice({ call, upload, offset }, body) {
   const answer = await call(`/api/uploads/${upload}`, { method: "PUT", headers: { [OFFSET]: String(offset) }, body });
   const arrived = answer.headers.get(OFFSET);
   if ((answer.ok || answer.status === 409) && arrived !== null) return Number(arrived);
-  if (answer.status === 404) throw new Gone(await problemOf(answer));
-  if (answer.status >= 400 && answer.status < 500) throw new Refused(await problemOf(answer));
-  throw new Error(await problemOf(answer));
+  if (answer.status === 404) throw new Gone(await errorMessage(answer));
+  if (answer.status >= 400 && answer.status < 500) throw new Refused(await errorMessage(answer));
+  throw new Error(await errorMessage(answer));
 }
 
-function asked(fetch, address, { headers = {}, ...options }) {
+function fetchWithHeader(fetch, address, { headers = {}, ...options }) {
   return fetch(address, { credentials: "same-origin", ...options, headers: { "X-Tracekit": "1", ...headers } });
 }
 

@@ -1,84 +1,84 @@
-// Where the page of a recording gets its pictures and sums from: a small one has them all in its view.
+// The source of a recording's pictures and sums: a small recording has them in its view, a large one on the server.
 import { resamplePlane } from "/report-assets/occupancy.js";
 import { parseFilter } from "/report-assets/filter.js";
 import { intervalsOf, memorySource } from "/report-assets/source.js";
-import { problemOf } from "./answer.js";
+import { errorMessage } from "./requests.js";
 import { createRetry } from "./retry.js";
 import { createSums } from "./sums.js";
 import { createTileStore } from "./tile_store.js";
 import { addPiece, coverage, tileBlocks, tileGrid } from "./tiles.js";
 
-const MOST_SPARE = 12;
-const PATIENCE_MS = 60_000;
+const MOST_SPARE_TILES = 12;
+const ANSWER_TIMEOUT_MS = 60_000;
 
-/** `address` is the recording's, below which its tiles and sums are. */
+/** The source for a view; `address` is the recording's, below which its tiles and sums are. */
 export function sourceOf(view, address) {
   return view.tiles ? remoteSource(view, address) : memorySource(view);
 }
 
-/** A source (source.js) whose samples stay with the server. */
+/** A source (source.js) whose samples stay on the server. */
 export function remoteSource(view, address, { fetch = (...all) => globalThis.fetch(...all), pauses = {}, ...limits } = {}) {
   const grid = tileGrid(view.tiles, view.duration_ns);
   const blocks = tileBlocks(view, grid, view.tiles.lanes);
   const planeNs = view.duration_ns / view.bins;
   const listeners = [];
-  const tell = (what, ...words) => {
-    for (const listener of listeners) listener[what]?.(...words);
+  const notify = (event, ...values) => {
+    for (const listener of listeners) listener[event]?.(...values);
   };
-  const load = async (path, given) => {
-    const signal = AbortSignal.any([given, AbortSignal.timeout(PATIENCE_MS)]);
+  const load = async (path, cancelled) => {
+    const signal = AbortSignal.any([cancelled, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]);
     const response = await fetch(`${address}/${path}`, { credentials: "same-origin", signal });
     if (response.ok) return response.arrayBuffer();
-    const isRefused = response.status >= 400 && response.status < 500; // and would be the next time
-    throw Object.assign(new Error(await problemOf(response)), { isRefused });
+    const isRefused = response.status >= 400 && response.status < 500; // a retry would be refused as well
+    throw Object.assign(new Error(await errorMessage(response)), { isRefused });
   };
-  const pictureRetry = createRetry(() => tell("picture"), pauses);
-  const sumsRetry = createRetry(() => sums.forgive() && tell("sums"), pauses);
-  const sayWhy = (about, words, error, retry) => {
-    tell("problem", `${words}: ${inWords(error)}`, about);
+  const pictureRetry = createRetry(() => notify("picture"), pauses);
+  const sumsRetry = createRetry(() => sums.allowRetry() && notify("sums"), pauses);
+  const reportFailure = (topic, text, error, retry) => {
+    notify("problem", `${text}: ${describeError(error)}`, topic);
     if (!error.isRefused) retry.failed();
   };
   const tiles = createTileStore({
     ...limits,
     load: async (path, signal) => checkedTile(blocks, path, new Uint8Array(await load(path, signal))),
     arrived() {
-      tell("picture");
-      pictureIsMended();
+      notify("picture");
+      clearPictureProblem();
     },
     failed(error) {
       isBroken = true;
-      sayWhy("picture", "This part of the timeline could not be fetched", error, pictureRetry);
+      reportFailure("picture", "This part of the timeline could not be fetched", error, pictureRetry);
     },
   });
-  function pictureIsMended() {
-    if (isBroken) tell("mended", "picture");
+  function clearPictureProblem() {
+    if (isBroken) notify("resolved", "picture");
     isBroken = false;
-    pictureRetry.mended();
+    pictureRetry.succeeded();
   }
 
   const sums = createSums(view, {
     load: (query, signal) => load(`sums?${query}`, signal),
     arrived() {
-      sumsRetry.mended();
-      tell("sums");
+      sumsRetry.succeeded();
+      notify("sums");
     },
-    failed: (error) => sayWhy("sums", "The selection could not be added up", error, sumsRetry),
+    failed: (error) => reportFailure("sums", "The selection could not be added up", error, sumsRetry),
   });
   let isBroken = false;
   let shown = { pixelNs: Infinity, level: 0 };
 
-  /** Also under the pointer, whose pixels may be a little longer than those of the picture, as it was drawn. */
+  /** The level for a pixel's length. Pixels under the pointer may be a little longer than the picture's, whose level counts. */
   function levelOf(pixelNs) {
     const level = grid.levelFor(pixelNs);
     return pixelNs < 4 * shown.pixelNs ? Math.max(level, shown.level) : level;
   }
 
-  /** Nothing finer than the planes of the view is needed. */
+  /** True if the view's planes are fine enough, so that no tile is needed. */
   const isWide = (from, to, pixels) => (to - from) / pixels >= planeNs;
 
   /**
-   * The plane at `offset` of a block, over [from, to) into `out`: from the finest tiles that are there, else from the
-   * view's own plane. With a mask there is no such plane.
+   * Writes the plane at `offset` of a block, over [from, to), into `out`: from the finest tiles available, else from the
+   * view's plane. With a mask there is no plane in the view.
    */
   function fill(out, { block, offset }, plane, from, to, mask) {
     if (plane && isWide(from, to, out.length)) return resamplePlane(plane, planeNs, from, to, out);
@@ -95,15 +95,15 @@ export function remoteSource(view, address, { fetch = (...all) => globalThis.fet
     return grid.between(level, from, to).map((index) => tilePath(level, index, block, mask));
   }
 
-  function addressesOf(look) {
-    const { from, to, columns, lanes, spans, mask } = look;
+  function addressesOf(request) {
+    const { from, to, columns, lanes, spans, mask } = request;
     const lanesOf = [...new Set(lanes.map((lane) => blocks.lanes[lane].block))];
     const hasSpans = spans.some((span) => blocks.spans[span]);
     const all = [];
     if (!isWide(from, to, columns)) {
-      for (const block of [...lanesOf, ...(hasSpans ? ["spans"] : [])]) all.push(...tilesFor(block, look, null));
+      for (const block of [...lanesOf, ...(hasSpans ? ["spans"] : [])]) all.push(...tilesFor(block, request, null));
     }
-    if (mask) for (const block of lanesOf) all.push(...tilesFor(block, look, mask));
+    if (mask) for (const block of lanesOf) all.push(...tilesFor(block, request, mask));
     return all;
   }
 
@@ -114,16 +114,16 @@ export function remoteSource(view, address, { fetch = (...all) => globalThis.fet
     mask: (text) => (parseFilter(text).length > 0 ? text : null),
     select: (state, mask) => sums.select(state, mask),
     retry() {
-      if (sums.forgive()) tell("sums");
-      if (isBroken) tell("picture");
+      if (sums.allowRetry()) notify("sums");
+      if (isBroken) notify("picture");
     },
-    prepare(look) {
-      const pixelNs = (look.to - look.from) / look.columns;
+    prepare(request) {
+      const pixelNs = (request.to - request.from) / request.columns;
       shown = { pixelNs, level: grid.levelFor(pixelNs) };
-      if (sums.forgive()) queueMicrotask(() => tell("sums"));
-      const spare = nearby(look).flatMap(addressesOf);
-      const isSharp = tiles.want(addressesOf(look), spare.length > MOST_SPARE ? [] : spare);
-      if (isSharp) pictureIsMended();
+      if (sums.allowRetry()) queueMicrotask(() => notify("sums"));
+      const spare = nearby(request).flatMap(addressesOf);
+      const isSharp = tiles.request(addressesOf(request), spare.length > MOST_SPARE_TILES ? [] : spare);
+      if (isSharp) clearPictureProblem();
       return isSharp;
     },
     occupancy(lane, from, to, pixels, mask = null) {
@@ -141,21 +141,21 @@ export function remoteSource(view, address, { fetch = (...all) => globalThis.fet
       const plane = view.spans[span][which];
       if (!plane) return null;
       const out = new Float32Array(pixels);
-      const own = blocks.spans[span];
-      if (!own) resamplePlane(plane, planeNs, from, to, out);
-      else fill(out, { ...own, offset: own.offset + (which === "others" ? grid.bins : 0) }, plane, from, to, null);
+      const place = blocks.spans[span];
+      if (!place) resamplePlane(plane, planeNs, from, to, out);
+      else fill(out, { ...place, offset: place.offset + (which === "others" ? grid.bins : 0) }, plane, from, to, null);
       return out;
     },
   };
 }
 
-/** What one may look at next: the same in more detail, and what lies at its sides. */
-function nearby(look) {
-  const { from, to, columns } = look;
+/** The pictures that are likely next: the same in more detail, and wider by half on both sides. */
+function nearby(request) {
+  const { from, to, columns } = request;
   const half = (to - from) / 2;
   return [
-    { ...look, columns: 2 * columns },
-    { ...look, from: from - half, to: to + half, columns: 2 * columns },
+    { ...request, columns: 2 * columns },
+    { ...request, from: from - half, to: to + half, columns: 2 * columns },
   ];
 }
 
@@ -167,11 +167,11 @@ function tilePath(level, index, block, mask) {
 function checkedTile(blocks, path, tile) {
   const block = new URLSearchParams(path.slice(path.indexOf("?"))).get("block");
   const bytes = blocks.bytes.get(block === "spans" ? block : Number(block));
-  if (tile.byteLength !== bytes) throw new Error("the server sent another number of planes; load the page again.");
+  if (tile.byteLength !== bytes) throw new Error("the server sent an unexpected number of planes. Reload the page.");
   return tile;
 }
 
-function inWords(error) {
-  if (error.name === "TimeoutError") return `the dashboard did not answer within ${PATIENCE_MS / 1000} s.`;
+function describeError(error) {
+  if (error.name === "TimeoutError") return `the dashboard did not answer within ${ANSWER_TIMEOUT_MS / 1000} s.`;
   return error instanceof TypeError ? "the dashboard does not answer." : error.message;
 }

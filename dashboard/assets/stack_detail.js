@@ -1,8 +1,8 @@
-// One sample's stack: its frames, which of them decided the engine, and by what rule.
+// A sample's stack: its frames, with the frame and the rule that decided the engine.
 import { make } from "/report-assets/dom.js";
 import { cleanText, formatCount } from "/report-assets/numbers.js";
 
-/** `stack`: what /stacks/<number> answers; null where the sample has none. */
+/** `stack` is the answer of /stacks/<number>, null for a sample without a stack. */
 export function stackDetail(stack) {
   if (stack === null) return [make("p", { className: "note" }, "This sample has no stack.")];
   const badge = make("span", { className: `badge engine-${stack.engine}`, "aria-hidden": "true" });
@@ -18,9 +18,9 @@ export function stackDetail(stack) {
 
 function frameItem([symbol, binary], isDeciding) {
   const name = cleanText(symbol ?? "", 300) || "no symbol";
-  const where = make("span", { className: "binary" }, `  ${cleanText(binary ?? "", 80)}`);
+  const binaryName = make("span", { className: "binary" }, `  ${cleanText(binary ?? "", 80)}`);
   const shown = isDeciding ? `▸ ${name}` : name;
-  const item = make("li", { className: isDeciding ? "deciding" : "", title: name }, shown, where);
+  const item = make("li", { className: isDeciding ? "deciding" : "", title: name }, shown, binaryName);
   if (isDeciding) item.append(make("span", { className: "unseen" }, " (decided the engine)"));
   return item;
 }

@@ -1,12 +1,11 @@
-// What Dash has put on the page is brought to life: a recording's sections, the place for uploads.
+// Entry of the dashboard: starts the interactive parts of whatever page Dash has drawn.
 import { rememberedTheme, setTheme } from "/report-assets/theme.js";
 import { watchServer } from "./alive.js";
 import { showComparison } from "./compare.js";
-import { hearCopy } from "./copy.js";
+import { bindCopyButtons, bindSelects } from "./controls.js";
 import { showLibrary } from "./library.js";
-import { hearSelects } from "./selects.js";
 import { showRecording } from "./trace.js";
-import { tellWhere } from "./title.js";
+import { setTitle } from "./title.js";
 import { showUpload } from "./upload.js";
 
 const MOUNTS = [
@@ -18,7 +17,7 @@ const MOUNTS = [
 const mounted = new WeakSet();
 
 function mountAll() {
-  tellWhere();
+  setTitle();
   for (const [selector, mount] of MOUNTS) {
     const element = document.querySelector(selector);
     if (!element || mounted.has(element)) continue;
@@ -31,5 +30,5 @@ setTheme(rememberedTheme().theme);
 new MutationObserver(mountAll).observe(document.body, { childList: true, subtree: true });
 mountAll();
 watchServer();
-hearCopy();
-hearSelects();
+bindCopyButtons();
+bindSelects();

@@ -1,15 +1,15 @@
-// What is selected, added up by the server: the newest question counts.
+// Sums over the selection, computed by the server. The newest selection counts.
 import { readView } from "/report-assets/decode.js";
 import { countSamples } from "/report-assets/selection.js";
 import { createBranches } from "./branches.js";
 
 const SUMS_FORMAT = "tracekit-sums/1";
 
-/** The parameters of a selection in the server's words; "" is everything. */
+/** A selection as the server's query parameters; "" is the whole run. */
 export function selectionQuery({ range, lanes }, filter) {
   const query = new URLSearchParams();
   if (range) {
-    // A sample counts from the first whole nanosecond inside to the last.
+    // Samples have whole nanoseconds: those inside are from ceil(from) to below ceil(to).
     query.set("from", String(Math.max(0, Math.ceil(range.from))));
     query.set("to", String(Math.max(0, Math.ceil(range.to))));
   }
@@ -19,8 +19,8 @@ export function selectionQuery({ range, lanes }, filter) {
 }
 
 /**
- * `load(query, signal)` promises a block of sums; `arrived()` and `failed(error)` say how it ended. `select` and its
- * answer are a source's (source.js).
+ * `load(query, signal)` promises a block of sums; `arrived()` or `failed(error)` is called when it ends. `select` is that
+ * of a source (source.js).
  */
 export function createSums(view, { load, arrived, failed }) {
   const total = countSamples(view);
@@ -35,21 +35,21 @@ export function createSums(view, { load, arrived, failed }) {
   let latest = { query: "", selection: whole };
   let running = null;
   let next = null;
-  let refused = null; // what is not asked for again as it is
-  let failing = null; // what could not be had yet, also while it is asked for again
+  let blockedQuery = null; // the query that failed and is not sent again before allowRetry()
+  let failedQuery = null; // the query that failed, also while it is being retried
 
-  function ask(question) {
-    if (running?.query === question.query) {
+  function send(request) {
+    if (running?.query === request.query) {
       next = null;
       return;
     }
-    // While the pointer drags, answers must come through; what is chosen in the end need not wait for them.
-    if (running && question.isDragged) {
-      next = question;
+    // During a drag, a running request may finish, else no sums would ever arrive. The final selection cancels it.
+    if (running && request.isDragged) {
+      next = request;
       return;
     }
     stop();
-    run(question);
+    run(request);
   }
 
   function stop() {
@@ -60,8 +60,8 @@ export function createSums(view, { load, arrived, failed }) {
 
   async function run({ query, state }) {
     const controller = new AbortController();
-    const mine = { query, controller };
-    running = mine;
+    const current = { query, controller };
+    running = current;
     let problem = null;
     let selection = null;
     try {
@@ -70,11 +70,11 @@ export function createSums(view, { load, arrived, failed }) {
     } catch (error) {
       problem = error;
     }
-    if (running !== mine) return;
+    if (running !== current) return;
     running = null;
-    if (problem) refused = failing = query;
+    if (problem) blockedQuery = failedQuery = query;
     else latest = { query, selection };
-    if (!problem) failing = null;
+    if (!problem) failedQuery = null;
     const waiting = next;
     next = null;
     if (waiting) run(waiting);
@@ -88,21 +88,21 @@ export function createSums(view, { load, arrived, failed }) {
       if (query === "") latest = { query, selection: whole };
       if (query === latest.query) {
         stop();
-        refused = failing = null;
+        blockedQuery = failedQuery = null;
         return { selection: latest.selection, isCurrent: true };
       }
-      if (query !== refused) {
-        refused = null;
-        if (query !== failing) failing = null;
-        ask({ query, state, isDragged: state.range?.isDone === false });
+      if (query !== blockedQuery) {
+        blockedQuery = null;
+        if (query !== failedQuery) failedQuery = null;
+        send({ query, state, isDragged: state.range?.isDone === false });
       }
-      return { selection: latest.selection, isCurrent: false, isRefused: failing !== null };
+      return { selection: latest.selection, isCurrent: false, isRefused: failedQuery !== null };
     },
-    /** What failed may be asked for once more; true if there is such a thing. */
-    forgive() {
-      const had = refused !== null;
-      refused = null;
-      return had;
+    /** Allows the failed query to be sent again; true if there is one. */
+    allowRetry() {
+      const canRetry = blockedQuery !== null;
+      blockedQuery = null;
+      return canRetry;
     },
   };
 }

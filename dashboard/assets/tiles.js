@@ -1,47 +1,50 @@
-// How tiles divide the run: level L splits it into 2^L tiles of as many bins each. All times are nanoseconds.
+// The grid of tiles: level L splits the run into 2^L tiles of equally many bins. All times are nanoseconds.
 import { sumOfBins } from "/report-assets/occupancy.js";
 
-/** `tiles` of a view's header. */
+/** The grid for `tiles` of a view's header. */
 export function tileGrid({ bins, levels }, durationNs) {
   const tileNs = (level) => durationNs / 2 ** level;
   return {
     bins,
     tileNs,
     binNs: (level) => tileNs(level) / bins,
-    /** The widest level whose bins are no longer than a pixel; the finest where none is. */
+    /** The coarsest level whose bins are no longer than a pixel, else the finest. */
     levelFor(pixelNs) {
       const level = Math.ceil(Math.log2(durationNs / (bins * pixelNs)) - 1e-9);
       return Math.min(levels - 1, Math.max(0, level));
     },
-    /** The indexes of the tiles that lie in [from, to), as far as the run goes. */
+    /** The indexes of the tiles in [from, to), limited to the run. */
     between(level, from, to) {
       const length = tileNs(level);
       const first = Math.max(0, Math.floor(from / length));
       const end = Math.min(2 ** level, Math.ceil(to / length));
-      return Array.from({ length: Math.max(0, end - first) }, (_, place) => first + place);
+      return Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset);
     },
     levels,
   };
 }
 
 /**
- * The finest that is there for [from, to): pieces { from, to, start, binNs, data } one after the other. `find(level,
- * index)` gives a tile's data or null. Where there is none down to `coarsest`, a piece has no data.
+ * The finest available tiles for [from, to), as pieces { from, to, start, binNs, data }, one after the other. `find(level,
+ * index)` returns a tile's data or null. A piece without a tile down to level `coarsest` has no data.
+ *
+ *     level 2  |████|    |    |████|      a missing tile is drawn from the tile above it,
+ *     level 1  |█████████|         |      which covers twice the time with as many bins
  */
 export function coverage(grid, level, from, to, find, coarsest = 0) {
   const length = grid.tileNs(level);
   return grid.between(level, from, to).map((index) => {
     const piece = { from: Math.max(from, index * length), to: Math.min(to, (index + 1) * length) };
-    for (let at = level; at >= coarsest; at -= 1) {
-      const above = Math.floor(index / 2 ** (level - at));
-      const data = find(at, above);
-      if (data) return { ...piece, start: above * grid.tileNs(at), binNs: grid.binNs(at), data };
+    for (let candidate = level; candidate >= coarsest; candidate -= 1) {
+      const above = Math.floor(index / 2 ** (level - candidate));
+      const data = find(candidate, above);
+      if (data) return { ...piece, start: above * grid.tileNs(candidate), binNs: grid.binNs(candidate), data };
     }
     return { ...piece, start: 0, binNs: 0, data: null };
   });
 }
 
-/** Adds to each pixel of [from, to) its share of a plane that begins at `piece.start`, inside the piece only. */
+/** Adds a piece's plane, which begins at `piece.start`, to the pixels of [from, to), within the piece only. */
 export function addPiece(out, from, to, piece, plane) {
   const pixels = out.length;
   const step = (to - from) / pixels;
@@ -57,15 +60,15 @@ export function addPiece(out, from, to, piece, plane) {
   }
 }
 
-/** Where the planes of each lane, or of each span without rows, stand in a tile; `bytes` of a tile per block. */
+/** The block and offset in its tiles of each lane's planes and each unlisted span's; `bytes` is a tile's size by block. */
 export function tileBlocks(view, grid, lanesPerBlock) {
   const bytes = new Map();
-  const place = (block, planes) => {
+  const allocate = (block, planes) => {
     const offset = bytes.get(block) ?? 0;
     bytes.set(block, offset + planes * grid.bins);
     return { block, offset };
   };
-  const lanes = view.lanes.map(({ engines }, lane) => place(Math.floor(lane / lanesPerBlock), engines.length));
-  const spans = view.spans.map(({ start, others }) => (start ? null : place("spans", others ? 2 : 1)));
+  const lanes = view.lanes.map(({ engines }, lane) => allocate(Math.floor(lane / lanesPerBlock), engines.length));
+  const spans = view.spans.map(({ start, others }) => (start ? null : allocate("spans", others ? 2 : 1)));
   return { lanes, spans, bytes };
 }

@@ -1,6 +1,6 @@
-// The tab is called by its page, and the bar on top says which of its links leads there.
+// The tab's title, and the mark on the current page's link in the bar on top.
 
-export function tellWhere() {
+export function setTitle() {
   const page = document.getElementById("page");
   const name = page?.querySelector("[data-title]")?.dataset.title ?? page?.querySelector("h1")?.textContent;
   const title = name ? `${name} – tracekit` : "tracekit";
@@ -13,7 +13,7 @@ export function tellWhere() {
   }
 }
 
-/** "page" for the link's own page, "true" for one below the library, null for others. */
+/** "page" for a link to the current page, "true" for the library's link on pages below it, else null. */
 export function currentOf(href, path) {
   if (href === path) return "page";
   return href === "/" && /^\/(recordings|compare)(\/|$)/.test(path) ? "true" : null;

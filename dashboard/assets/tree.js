@@ -1,6 +1,6 @@
-// The report's markup, which the server sends as a tree.
+// The report's markup, which the server sends as a tree (routes/markup.py), because it has checked every element of it.
 
-/** Texts, and elements as [name, attributes, children], which the server has looked through. */
+/** Makes nodes of texts and of elements as [name, attributes, children]. */
 export function buildNodes(tree) {
   return tree.map((node) => {
     if (typeof node === "string") return document.createTextNode(node);

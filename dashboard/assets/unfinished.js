@@ -1,27 +1,28 @@
-// Uploads that stopped: what they are, how one goes on with them, and how to be rid of them.
+// The list of unfinished uploads: how to continue or discard each.
 import { make } from "/report-assets/dom.js";
+import { formatMegabytes } from "/report-assets/numbers.js";
 import { patch } from "./patch.js";
 
 const PAUSE_MS = 5000;
 const STILL_SENT_SECONDS = 20;
 
-/** `kept` knows which uploads are this browser's; `own` gives the id of the one that this tab sends. */
-export function showUnfinished(place, kept, own) {
+/** `stored` are this browser's uploads (storedUploads); `sendingId()` is the id of the upload that this tab sends. */
+export function showUnfinished(place, stored, sendingId) {
   const box = make("div", { className: "unfinished", hidden: true });
   place.append(box);
   async function refresh() {
     const listed = await fetch("/api/uploads", { credentials: "same-origin" }).then((answer) => answer.json(), () => null);
     if (!listed?.uploads || !box.isConnected) return;
-    const ours = new Set(kept.values());
-    const others = listed.uploads.filter(({ id }) => id !== own());
-    box.hidden = others.length === 0;
-    patch(box, others.length === 0 ? [] : described(others, ours));
+    const ownIds = new Set(stored.values());
+    const unfinished = listed.uploads.filter(({ id }) => id !== sendingId());
+    box.hidden = unfinished.length === 0;
+    patch(box, unfinished.length === 0 ? [] : listOf(unfinished, ownIds));
   }
   box.addEventListener("click", async ({ target }) => {
-    const { discard, name } = target.closest("button")?.asks ?? {};
-    if (!discard || !window.confirm(`Discard what was sent of ${name}?`)) return;
-    const gone = await fetch(`/api/uploads/${discard}`, { method: "DELETE", headers: { "X-Tracekit": "1" } }).catch(() => null);
-    if (gone?.ok || gone?.status === 404) kept.forget(discard);
+    const { discard, name } = target.closest("button")?.componentId ?? {};
+    if (!discard || !window.confirm(`Discard the part of ${name} that was sent?`)) return;
+    const response = await fetch(`/api/uploads/${discard}`, { method: "DELETE", headers: { "X-Tracekit": "1" } }).catch(() => null);
+    if (response?.ok || response?.status === 404) stored.forget(discard);
     refresh();
   });
   const timer = setInterval(() => {
@@ -32,34 +33,30 @@ export function showUnfinished(place, kept, own) {
   return refresh;
 }
 
-function described(uploads, ours) {
-  return [part("H3", {}, "Unfinished uploads"), part("Ul", {}, uploads.map((one) => row(one, ours.has(one.id))))];
+function listOf(uploads, ownIds) {
+  return [part("H3", {}, "Unfinished uploads"), part("Ul", {}, uploads.map((upload) => row(upload, ownIds.has(upload.id))))];
 }
 
-function row({ id, name, size_bytes: size, offset, idle_seconds: idle }, isOurs) {
+function row({ id, name, size_bytes: size, offset, idle_seconds: idle }, isOfThisBrowser) {
   const button = { id: { discard: id, name }, type: "button", "aria-label": `Discard: ${name}` };
   return part("Li", { key: id }, [
     part("Strong", {}, name),
-    `, ${megabytes(offset)} of ${megabytes(size)} MB. ${advice(isOurs, idle < STILL_SENT_SECONDS)} `,
+    `, ${formatMegabytes(offset)} of ${formatMegabytes(size)} MB. ${advice(isOfThisBrowser, idle < STILL_SENT_SECONDS)} `,
     part("Button", button, "Discard"),
   ]);
 }
 
-function advice(isOurs, isFresh) {
-  if (isOurs) return "Choose the same file or folder again to go on.";
-  return isFresh ? "It is being sent from elsewhere." : "It was begun in another browser: choose the same there to go on.";
+function advice(isOfThisBrowser, isFresh) {
+  if (isOfThisBrowser) return "Choose the same file or folder again to continue.";
+  return isFresh ? "Another browser is sending it." : "It was begun in another browser. Choose the same files there to continue.";
 }
 
 function part(type, props, children) {
   return { type, props: { ...props, children } };
 }
 
-export function megabytes(count) {
-  return (count / 1e6).toLocaleString("en", { maximumFractionDigits: count < 1e7 ? 1 : 0 });
-}
-
-/** Which uploads are this browser's, over a reload and for all its tabs where it lets us keep that. */
-export function keptUploads() {
+/** This browser's uploads by their key (uploadKey), in its storage if that is available, else for this page only. */
+export function storedUploads() {
   const store = storage();
   return {
     getItem: (key) => store.getItem(key),

@@ -1,94 +1,95 @@
-// The place for uploads: drop or choose, watch it go, cancel; what went wrong in a sentence.
+// The upload zone: drop or choose files, with progress, cancelling and error messages.
 import { make } from "/report-assets/dom.js";
+import { formatMegabytes } from "/report-assets/numbers.js";
 import { chosenItems, droppedItems } from "./dropped.js";
 import { Refused, sendItems, totalBytes, uploadKey } from "./slices.js";
-import { keptUploads, megabytes, showUnfinished } from "./unfinished.js";
+import { storedUploads, showUnfinished } from "./unfinished.js";
 
 const HINT =
   "A .trace, zipped (right-click, Compress) or as a folder; an xctrace export (.xml, .xml.gz) or a folder of them; a tracekit pack.";
 
-const LOOK_MS = 2000;
+const POLL_MS = 2000;
 
 export function showUpload(place) {
   let controller = null;
   let isElsewhere = false;
-  let lost = null; // what goes on when the dashboard answers again
+  let interrupted = null; // the files of an interrupted upload, which continues when the dashboard answers again
   let key = "";
-  const kept = keptUploads();
+  const stored = storedUploads();
   const status = make("p", { className: "note", role: "status" }, HINT);
   const bar = make("progress", { className: "wide", max: 1, value: 0, hidden: true, "aria-label": "Upload" });
-  const amount = make("p", { className: "note", hidden: true }); // beside the status, which would be read out at every slice
-  const cancel = make("button", { type: "button", hidden: true, onclick: () => (controller ? controller.abort() : giveUp()) }, "Cancel upload");
-  const again = make("button", { type: "button", hidden: true, onclick: () => start(lost) }, "Try again");
-  const fileInput = picker({ multiple: true }, take);
-  const folderInput = picker({ webkitdirectory: true }, take);
+  const amount = make("p", { className: "note", hidden: true }); // apart from the status, which screen readers read aloud at every change
+  const cancel = make("button", { type: "button", hidden: true, onclick: () => (controller ? controller.abort() : stopRetrying()) }, "Cancel upload");
+  const retryButton = make("button", { type: "button", hidden: true, onclick: () => start(interrupted) }, "Try again");
+  const fileInput = picker({ multiple: true }, accept);
+  const folderInput = picker({ webkitdirectory: true }, accept);
   const chooseFile = make("button", { type: "button", onclick: () => fileInput.click() }, "Choose a file …");
   const chooseFolder = make("button", { type: "button", onclick: () => folderInput.click() }, "Choose a folder …");
-  const choices = make("div", { className: "actions" }, chooseFile, chooseFolder, again, cancel);
+  const choices = make("div", { className: "actions" }, chooseFile, chooseFolder, retryButton, cancel);
   const zone = make("div", { className: "drop" }, choices, bar, amount, status, fileInput, folderInput);
   place.append(zone);
-  acceptDrops(zone, take, () => controller === null, tell);
-  const refresh = showUnfinished(place, kept, () => (controller || lost ? kept.getItem(key) : null));
+  acceptDrops(zone, accept, () => controller === null, announce);
+  const refresh = showUnfinished(place, stored, () => (controller || interrupted ? stored.getItem(key) : null));
   addEventListener("beforeunload", (event) => {
-    if ((controller && !isElsewhere) || lost) event.preventDefault(); // the browser asks whether to leave
+    if ((controller && !isElsewhere) || interrupted) event.preventDefault(); // the browser asks for confirmation
   });
 
-  function take(found) {
+  function accept(selection) {
     if (controller !== null) return;
-    if (found.items.length === 0) tell("There was no file in what you chose. A folder must hold the files of a recording.", true);
-    else start(found);
+    if (selection.items.length === 0) announce("Your choice contains no file. A folder must contain the files of a recording.", true);
+    else start(selection);
   }
 
-  async function start(found) {
-    const { name, items } = found;
+  async function start(selection) {
+    const { name, items } = selection;
     controller = new AbortController();
     key = uploadKey(name, items);
     isElsewhere = false;
-    setLost(null);
+    setInterrupted(null);
     setBusy(true);
     const show = progress(totalBytes(items), bar, amount);
-    const onProgress = (arrived, why) => {
-      if (isElsewhere !== (why === "elsewhere")) tell((isElsewhere = !isElsewhere) ? `Another tab is sending ${name} …` : `Sending ${name} …`);
-      show(arrived, why);
+    const onProgress = (arrived, reason) => {
+      if (isElsewhere !== (reason === "elsewhere")) announce((isElsewhere = !isElsewhere) ? `Another tab is sending ${name} …` : `Sending ${name} …`);
+      show(arrived, reason);
     };
     try {
-      tell(`Sending ${name} …`);
-      const address = await sendItems(name, items, { kept, signal: controller.signal, onProgress });
-      controller = null; // one may leave now
+      announce(`Sending ${name} …`);
+      const address = await sendItems(name, items, { storage: stored, signal: controller.signal, onProgress });
+      controller = null; // leaving the page needs no confirmation now
       location.assign(address);
     } catch (error) {
-      if (controller.signal.aborted) tell(isElsewhere ? `The other tab goes on sending ${name}.` : "Cancelled: nothing of it was kept.");
-      else if (error instanceof Refused) tell(error.message, true);
-      else awaitServer(found, error);
+      if (controller.signal.aborted) announce(isElsewhere ? `The other tab continues to send ${name}.` : "Upload cancelled. Nothing was stored.");
+      else if (error instanceof Refused) announce(error.message, true);
+      else awaitServer(selection, error);
     } finally {
       controller = null;
       setBusy(false);
-      setLost(lost);
+      setInterrupted(interrupted);
       refresh();
     }
   }
 
-  /** What was lost is sent again by itself, or when somebody presses the button. */
-  function awaitServer(found, error) {
-    setLost(found);
+  /** Continues an interrupted upload once the server answers, or when the button is pressed. */
+  function awaitServer(selection, error) {
+    setInterrupted(selection);
     const isAway = error instanceof TypeError;
-    tell(`${found.name} is not complete: ${sentence(error)}${isAway ? " The upload goes on by itself when it answers." : ""}`, true);
+    announce(`${selection.name} is not complete: ${sentence(error)}${isAway ? " The upload continues by itself when it answers." : ""}`, true);
     if (!isAway) return;
     const timer = setInterval(async () => {
-      const isThere = lost === found && (await fetch("/api/alive", { method: "HEAD" }).then(() => true, () => false));
-      if (lost !== found || !zone.isConnected) clearInterval(timer);
-      else if (isThere && !controller) start(found);
-    }, LOOK_MS);
+      const isAlive = interrupted === selection && (await fetch("/api/alive", { method: "HEAD" }).then(() => true, () => false));
+      if (interrupted !== selection || !zone.isConnected) clearInterval(timer);
+      else if (isAlive && !controller) start(selection);
+    }, POLL_MS);
   }
 
-  function setLost(found) {
-    lost = found;
-    again.hidden = cancel.hidden = found === null;
+  function setInterrupted(selection) {
+    interrupted = selection;
+    retryButton.hidden = cancel.hidden = selection === null;
   }
 
-  function giveUp() {
-    setLost(null);
-    tell("Stopped. What was sent so far is listed below when the dashboard answers.");
+  function stopRetrying() {
+    setInterrupted(null);
+    announce("Stopped. The part sent so far is listed below when the dashboard answers.");
     refresh();
   }
 
@@ -98,25 +99,25 @@ export function showUpload(place) {
     zone.setAttribute("aria-busy", String(isBusy));
   }
 
-  function tell(text, isProblem = false) {
+  function announce(text, isProblem = false) {
     status.textContent = text;
     status.className = isProblem ? "problem" : "note";
   }
 }
 
-function picker(properties, take) {
+function picker(properties, accept) {
   const input = make("input", { type: "file", hidden: true, ...properties });
   input.addEventListener("change", () => {
-    const found = chosenItems(input.files);
+    const selection = chosenItems(input.files);
     input.value = "";
-    take(found);
+    accept(selection);
   });
   return input;
 }
 
-function acceptDrops(zone, take, isFree, tell) {
+function acceptDrops(zone, accept, isFree, announce) {
   addEventListener("dragover", (event) => {
-    event.preventDefault(); // else a file that misses the zone replaces the page
+    event.preventDefault(); // a file dropped beside the zone would replace the page
     zone.classList.toggle("over", zone.contains(event.target));
   });
   addEventListener("dragleave", () => zone.classList.remove("over"));
@@ -124,18 +125,18 @@ function acceptDrops(zone, take, isFree, tell) {
     event.preventDefault();
     zone.classList.remove("over");
     if (!zone.contains(event.target) || !isFree()) return;
-    tell("Looking at what was dropped …");
+    announce("Reading the dropped files …");
     droppedItems(event.dataTransfer)
-      .then(take)
-      .catch((error) => tell(`What was dropped cannot be read: ${sentence(error)}`, true));
+      .then(accept)
+      .catch((error) => announce(`The dropped files cannot be read: ${sentence(error)}`, true));
   });
 }
 
 function progress(total, bar, amount) {
-  return (arrived, why) => {
+  return (arrived, reason) => {
     bar.value = total > 0 ? arrived / total : 1;
-    const share = `${megabytes(arrived)} of ${megabytes(total)} MB`;
-    amount.textContent = why === "before" ? `Going on where it stopped: ${share}` : share;
+    const share = `${formatMegabytes(arrived)} of ${formatMegabytes(total)} MB`;
+    amount.textContent = reason === "before" ? `Continuing where it stopped: ${share}` : share;
   };
 }
 

@@ -46,7 +46,7 @@ test("calls that hiding brings together become one", () => {
     flags: Uint8Array.of(0, 1, 0, 0),
   };
   const tree = withoutSystem(baseTree({ ...view, nodes }));
-  assert.deepEqual([[...tree.parent], [...tree.place]], [[-1, 0], [0, 0, 1, 1]]);
+  assert.deepEqual([[...tree.parent], [...tree.newNode]], [[-1, 0], [0, 0, 1, 1]]);
 });
 
 test("a recording of nothing but system libraries has all its weight above the roots", () => {
@@ -150,7 +150,7 @@ test("nodes of an answer stand behind the view's, with its functions or with new
   assert.deepEqual(paths.slice(5), ["main/draw/kernel", "main/draw/kernel/Detect", "main"]);
   assert.deepEqual(paths.slice(0, 5), pathNames(known));
   assert.deepEqual(framesOf({ nodes }, 6), [[8, 1], [4, 5], [6, 1], [0, 1]]);
-  assert.equal(withoutSystem(tree).place[5], withoutSystem(tree).place[3]);
+  assert.equal(withoutSystem(tree).newNode[5], withoutSystem(tree).newNode[3]);
   assert.equal(baseTree(view), known);
   assert.equal(known.parent.length, 5);
 });

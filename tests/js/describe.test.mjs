@@ -9,12 +9,12 @@ const told = (changes) =>
 test("the timeline names what it holds, and which figures stand below", () => {
   assert.equal(
     told({ lanes: [1, 2], windows: { count: 1 }, spans: [1], tracks: [1] }),
-    "Timeline of 2 threads, 1 inference window, 1 measured lane and 1 track; the tables and figures below hold the windows and what is selected",
+    "Timeline of 2 threads, 1 inference window, 1 measured lane and 1 track; the tables and figures below show the windows and the selection",
   );
 });
 
 test("signposts are named, and no table is promised that is not there", () => {
   assert.equal(told({ signposts: Array(15) }), "Timeline of 15 lanes of signposts");
   assert.equal(told({ signposts: [1] }), "Timeline of 1 lane of signposts");
-  assert.equal(told({}), "Timeline without anything to show");
+  assert.equal(told({}), "Empty timeline");
 });

@@ -22,16 +22,16 @@ test("an engine, a phase or a thread that there is not", () => {
 });
 
 test("a window that there is not", () => {
-  assert.deepEqual(advice("window:99"), ["There is no window “99”: they go from 0 to 1."]);
-  assert.deepEqual(advice("window:2-3"), ["There is no window “2-3”: they go from 0 to 1."]);
-  assert.deepEqual(advice("window:9-3"), ["Windows “9-3”: the smaller number comes first."]);
+  assert.deepEqual(advice("window:99"), ["There is no window “99”: windows are numbered 0 to 1."]);
+  assert.deepEqual(advice("window:2-3"), ["There is no window “2-3”: windows are numbered 0 to 1."]);
+  assert.deepEqual(advice("window:9-3"), ["Windows “9-3”: put the smaller number first."]);
   assert.deepEqual(advice("window:Faces"), ["No window or model is called “Faces”."]);
   const windows = { count: 0, start: [], end: [], label: [], model: [] };
   assert.deepEqual(advice("window:0", { windows }), ["This recording has no windows."]);
 });
 
 test("a key that there is not, unless something is called like it", () => {
-  const told = "There is no key foo:, so “foo:bar” is looked for as a word. Keys: thread: engine: phase: window: binary:";
+  const told = "There is no key foo:, so “foo:bar” is searched for as a word. Keys: thread: engine: phase: window: binary:";
   assert.deepEqual(advice("foo:bar"), [told]);
   assert.deepEqual(advice("foo:bar", { strings: [...smallView().strings, "-[Foo:bar:]"] }), []);
 });

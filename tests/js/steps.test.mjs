@@ -7,7 +7,7 @@ import {
   intervalRange,
   intervalWords,
   laneIntervals,
-  nextPlace,
+  nextPosition,
   selectedWindow,
 } from "../../tracekit/report/assets/steps.js";
 import { createStore } from "../../tracekit/report/assets/store.js";
@@ -19,15 +19,15 @@ const TIMES = [[10, 20], [10, 30], [40, 45], [40, 45], [60, 70]];
 const VIEW = { from: 0, to: 100 };
 const windows = indexIntervals(TIMES.map(([from]) => from), TIMES.map(([, to]) => to));
 
-/** The places that one comes to, step by step, until there is none. */
+/** The positions that one comes to, step by step, until there is none. */
 function visited(direction, start = { view: VIEW, range: null }) {
-  const places = [];
+  const positions = [];
   let state = start;
-  for (let place = nextPlace(windows, "w0", state, direction); place >= 0; place = nextPlace(windows, "w0", state, direction)) {
-    places.push(place);
-    state = { ...state, range: intervalRange(windows, "w0", place) };
+  for (let position = nextPosition(windows, "w0", state, direction); position >= 0; position = nextPosition(windows, "w0", state, direction)) {
+    positions.push(position);
+    state = { ...state, range: intervalRange(windows, "w0", position) };
   }
-  return places;
+  return positions;
 }
 
 test("stepping comes to every interval, also to those that begin at the same time", () => {
@@ -36,7 +36,7 @@ test("stepping comes to every interval, also to those that begin at the same tim
 });
 
 test("with nothing selected the first or last interval in view is meant, or else the next one outside", () => {
-  const first = (view, direction) => nextPlace(windows, "w0", { view, range: null }, direction);
+  const first = (view, direction) => nextPosition(windows, "w0", { view, range: null }, direction);
   assert.deepEqual([first({ from: 35, to: 65 }, 1), first({ from: 35, to: 65 }, -1)], [2, 4]);
   assert.deepEqual([first({ from: 25, to: 28 }, 1), first({ from: 25, to: 28 }, -1)], [1, 1]);
   assert.deepEqual([first({ from: 50, to: 55 }, 1), first({ from: 50, to: 55 }, -1)], [4, 3]);
@@ -44,15 +44,15 @@ test("with nothing selected the first or last interval in view is meant, or else
 });
 
 test("from a range that is no interval the one after its start, or before it, is meant", () => {
-  const from = (range, direction) => nextPlace(windows, "w0", { view: VIEW, range }, direction);
+  const from = (range, direction) => nextPosition(windows, "w0", { view: VIEW, range }, direction);
   assert.deepEqual([from({ from: 38, to: 90 }, 1), from({ from: 38, to: 90 }, -1)], [2, 1]);
   assert.deepEqual([from({ from: 71, to: 90 }, 1), from({ from: 5, to: 9 }, -1)], [-1, -1]);
 });
 
-test("a range from a link, or of another run, is found by its times, whatever it says of its place", () => {
-  assert.equal(nextPlace(windows, "w0", { view: VIEW, range: { from: 10, to: 30 } }, 1), 2);
-  assert.equal(nextPlace(windows, "w0", { view: VIEW, range: { from: 40, to: 45, lane: "m0", place: 3 } }, 1), 3);
-  assert.equal(nextPlace(windows, "w0", { view: VIEW, range: { from: 60, to: 70, lane: "w0", place: 0 } }, -1), 3);
+test("a range from a link, or of another run, is found by its times, whatever it says of its position", () => {
+  assert.equal(nextPosition(windows, "w0", { view: VIEW, range: { from: 10, to: 30 } }, 1), 2);
+  assert.equal(nextPosition(windows, "w0", { view: VIEW, range: { from: 40, to: 45, lane: "m0", position: 3 } }, 1), 3);
+  assert.equal(nextPosition(windows, "w0", { view: VIEW, range: { from: 60, to: 70, lane: "w0", position: 0 } }, -1), 3);
 });
 
 test("the selected range leads to its window's row", () => {
@@ -87,9 +87,9 @@ test("measured intervals and signposts can be stepped through, lanes without sin
 function started(state = {}) {
   const source = memorySource(viewWithLanes());
   const store = createStore({ view: { from: 0, to: 10e6 }, ...state });
-  const actions = timelineActions(source, store, { say() {}, help() {}, filter() {} });
+  const actions = timelineActions(source, store, { announce() {}, help() {}, filter() {} });
   const told = [];
-  actions.tell = (text) => told.push(text);
+  actions.announce = (text) => told.push(text);
   return { store, actions, told };
 }
 
@@ -97,15 +97,15 @@ test("the lane that has the focus is stepped through, then the one where the sel
   const { store, actions, told } = started();
   actions.laneInFocus = () => "s0";
   actions.stepInterval(1);
-  assert.deepEqual(store.state.range, { from: 3e6, to: 3e6 + 1, isDone: true, lane: "s0", place: 0 });
+  assert.deepEqual(store.state.range, { from: 3e6, to: 3e6 + 1, isDone: true, lane: "s0", position: 0 });
   actions.laneInFocus = () => null;
   actions.stepInterval(1);
-  assert.deepEqual([store.state.range.to, store.state.range.place], [4e6, 1]);
+  assert.deepEqual([store.state.range.to, store.state.range.position], [4e6, 1]);
   actions.stepInterval(1);
-  assert.deepEqual([store.state.range.place, told.at(-1)], [1, "There is no later one."]);
+  assert.deepEqual([store.state.range.position, told.at(-1)], [1, "There is no later interval."]);
   actions.laneInFocus = () => "t0";
   actions.stepInterval(1);
-  assert.deepEqual([store.state.range.place, told.at(-1)], [1, "This lane has no intervals to step through."]);
+  assert.deepEqual([store.state.range.position, told.at(-1)], [1, "This lane has no intervals to step through."]);
 });
 
 test("what is stepped to comes into view", () => {

@@ -37,7 +37,7 @@ test("a wide spread is shown in equal ratios", () => {
   const bins = histogramBins([1, 10, 100], [0, 0, 0]);
   assert.equal(bins.isLogarithmic, true);
   assert.ok(Math.abs(bins.edge(0.5) - 10) < 1e-9);
-  assert.ok(Math.abs(bins.place(10) - 0.5) < 1e-9);
+  assert.ok(Math.abs(bins.fractionOf(10) - 0.5) < 1e-9);
 });
 
 test("windows of equal length, or of none, still have a place", () => {

@@ -127,7 +127,7 @@ def test_pointing_tells_what_is_there(opened: Opened) -> None:
         (54, "com.apple.main-thread", "CPU 100 %"),
         (15, "app", "frame"),
         (40, "thermal state", "serious"),
-        (80, "thermal state", "not known"),
+        (80, "thermal state", "no value"),
     ):
         tab.mouse.move(*at(tab, time, label))
         tab.wait_for_timeout(60)
@@ -205,7 +205,7 @@ def test_the_zoom_of_the_flame_graph_outlasts_turning_it(opened: Opened) -> None
     told = flame_note(tab)
     invert = tab.get_by_role("button", name="Invert")
     invert.click()
-    assert "What was zoomed to is not in this picture" in flame_note(tab)
+    assert "The function zoomed to is not in this selection" in flame_note(tab)
     assert "focus=" in chosen(tab)
     invert.click()
     assert breadcrumb(tab) == ["all", "main", "predict"]
@@ -217,7 +217,7 @@ def test_what_a_report_cannot_tell_apart_is_told(opened: Opened) -> None:
     stacks = [(f"App | leaf {at}", f"App | branch {at}", "App | main") for at in range(4_000)]
     rows = [(at / 10, "main", stack, MS if at else 1_000 * MS) for at, stack in enumerate(stacks)]
     tab = opened(view_block(analyze(trace_of(rows))))
-    assert re.search(r"in all\. 40 % is in branches too light to tell apart here\.$", flame_note(tab))
+    assert re.search(r"in all\. 40 % is in branches too light to be drawn\.$", flame_note(tab))
     tab.get_by_text("Functions as a table").click()
     tab.get_by_text("The 2,000 heaviest by self time of 6,001 functions.").wait_for()
     assert "too light" not in flame_note(opened())
@@ -290,6 +290,6 @@ def test_zooming_below_a_bin_is_told_and_goes_on_as_intervals_are_exact(opened: 
     assert "known only to their bin" in tab.locator("#status").inner_text()
     for _ in range(45):
         tab.keyboard.press("w")
-    assert tab.locator("#status").inner_text() == "No deeper zoom."
+    assert tab.locator("#status").inner_text() == "This is the deepest zoom."
     match = re.search(r"t=(\d+)-(\d+)", chosen(tab))
     assert match and int(match[2]) - int(match[1]) == pytest.approx(1000, abs=2)

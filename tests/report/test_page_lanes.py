@@ -78,7 +78,7 @@ def test_a_lane_is_moved_with_alt_and_arrows(opened: Opened) -> None:
         tab.keyboard.press("Alt+ArrowUp")
     told = tab.locator(".lane-finder [role=status]")
     assert names(tab)[3:7] == ["worker 3", "worker 0", "worker 1", "worker 2"]
-    assert told.inner_text() == "worker 3: place 1 of 12"
+    assert told.inner_text() == "worker 3: position 1 of 12"
     tab.keyboard.press("Alt+ArrowUp")
     assert names(tab)[3:7] == ["worker 3", "worker 0", "worker 1", "worker 2"]
     assert told.inner_text() == "worker 3 is already the first of its group."

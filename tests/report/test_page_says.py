@@ -93,7 +93,7 @@ def test_the_timeline_is_told_by_what_it_holds(opened: Opened) -> None:
     label = opened().locator(".timeline-pane canvas[role=img]").get_attribute("aria-label")
     assert label == (
         "Timeline of 2 threads, 10 inference windows, 1 measured lane, 1 lane of signposts and 1 track;"
-        " the tables and figures below hold the windows and what is selected"
+        " the tables and figures below show the windows and the selection"
     )
 
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSampleFeed, feedSummary, remembered, viewAround } from "../../../dashboard/assets/sample_feed.js";
+import { createSampleFeed, feedSummary, cachePromises, viewAround } from "../../../dashboard/assets/sample_feed.js";
 
 const settled = () => new Promise((done) => setImmediate(done));
 
@@ -18,7 +18,7 @@ const page = (rows, next) => ({ rows, next, selected: 3, total: 9 });
 
 test("a page is asked for, and the next one follows it", async () => {
   const { feed, questions, states } = feedByHand();
-  feed.ask("from=1");
+  feed.request("from=1");
   assert.equal(states.at(-1).kind, "loading");
   questions[0].answer(page(["a", "b"], "c2"));
   await settled();
@@ -35,8 +35,8 @@ test("a page is asked for, and the next one follows it", async () => {
 
 test("the newest question counts, whichever answer comes first", async () => {
   const { feed, questions, states } = feedByHand();
-  feed.ask("one");
-  feed.ask("two");
+  feed.request("one");
+  feed.request("two");
   assert.equal(questions[0].signal.aborted, true);
   questions[1].answer(page(["two"], null));
   questions[0].answer(page(["one"], null));
@@ -46,8 +46,8 @@ test("the newest question counts, whichever answer comes first", async () => {
 
 test("a question that came too late fails unheard", async () => {
   const { feed, questions, states } = feedByHand();
-  feed.ask("one");
-  feed.ask("two");
+  feed.request("one");
+  feed.request("two");
   questions[0].refuse(new Error("aborted"));
   await settled();
   assert.equal(states.at(-1).kind, "loading");
@@ -55,22 +55,22 @@ test("a question that came too late fails unheard", async () => {
 
 test("the same question is not asked twice, and the one who asks is told what is there", async () => {
   const { feed, questions, states } = feedByHand();
-  feed.ask("");
-  feed.ask("");
+  feed.request("");
+  feed.request("");
   questions[0].answer(page(["a"], null));
   await settled();
   const told = states.length;
-  feed.ask("");
+  feed.request("");
   assert.equal(questions.length, 1);
   assert.deepEqual([states.length, states.at(-1).kind, states.at(-1).rows], [told + 1, "ready", ["a"]]);
 });
 
 test("after a refusal there are no rows of another selection, and it can be tried again", async () => {
   const { feed, questions, states } = feedByHand();
-  feed.ask("one");
+  feed.request("one");
   questions[0].answer(page(["a"], null));
   await settled();
-  feed.ask("two");
+  feed.request("two");
   questions[1].refuse(new Error("no such thread"));
   await settled();
   assert.deepEqual([states.at(-1).kind, states.at(-1).message, states.at(-1).rows], ["failed", "no such thread", []]);
@@ -80,7 +80,7 @@ test("after a refusal there are no rows of another selection, and it can be trie
 
 test("a refusal of more leaves what is there, and more is tried again", async () => {
   const { feed, questions, states } = feedByHand();
-  feed.ask("one");
+  feed.request("one");
   questions[0].answer(page(["a"], "c1"));
   await settled();
   feed.more();
@@ -93,20 +93,20 @@ test("a refusal of more leaves what is there, and more is tried again", async ()
 
 test("a selection while more is on its way drops that", async () => {
   const { feed, questions, states } = feedByHand();
-  feed.ask("one");
+  feed.request("one");
   questions[0].answer(page(["a"], "c1"));
   await settled();
   feed.more();
-  feed.ask("two");
+  feed.request("two");
   questions[1].answer(page(["b"], null));
   questions[2].answer(page(["z"], null));
   await settled();
   assert.deepEqual(states.at(-1).rows, ["z"]);
 });
 
-test("answers are remembered, the one used longest ago forgotten first, refusals at once", async () => {
+test("answers are cachePromises, the one used longest ago forgotten first, refusals at once", async () => {
   const loaded = [];
-  const get = remembered((key) => {
+  const get = cachePromises((key) => {
     loaded.push(key);
     return key === "bad" ? Promise.reject(new Error("no")) : Promise.resolve(key);
   }, 2);

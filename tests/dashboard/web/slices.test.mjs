@@ -44,17 +44,17 @@ function serverOf({ failures = [], sliceBytes = 4, finishStatus = 200 } = {}) {
 }
 
 function memory(values = {}) {
-  const kept = new Map(Object.entries(values));
+  const storage = new Map(Object.entries(values));
   return {
-    kept,
-    getItem: (key) => kept.get(key) ?? null,
-    setItem: (key, value) => kept.set(key, value),
-    removeItem: (key) => kept.delete(key),
+    values: storage,
+    getItem: (key) => storage.get(key) ?? null,
+    setItem: (key, value) => storage.set(key, value),
+    removeItem: (key) => storage.delete(key),
   };
 }
 
 function send(server, items, more = {}) {
-  const options = { kept: memory(), locks: null, onProgress: () => {}, fetch: server.fetch, pauses: [0, 0], lookMs: 1, ...more };
+  const options = { storage: memory(), locks: null, onProgress: () => {}, fetch: server.fetch, pauses: [0, 0], pollMs: 1, ...more };
   return sendItems("x.zip", items, options);
 }
 
@@ -99,41 +99,41 @@ for (const status of [403, 413, 422]) {
 
 test("what was begun before a reload goes on", async () => {
   const items = itemsOf(fileOf("abcdefghij"));
-  const kept = memory({ [uploadKey("x.zip", items)]: "u1" });
+  const storage = memory({ [uploadKey("x.zip", items)]: "u1" });
   const server = serverOf();
   server.content = "abcd";
   const seen = [];
-  await send(server, items, { kept, onProgress: (...each) => seen.push(each) });
+  await send(server, items, { storage, onProgress: (...each) => seen.push(each) });
   assert.equal(server.content, "abcdefghij");
   assert.deepEqual(seen[0], [4, "before"]);
-  assert.equal(kept.kept.size, 0);
+  assert.equal(storage.values.size, 0);
 });
 
 test("what the server no longer has is begun anew", async () => {
   const items = itemsOf(fileOf("abc"));
-  const kept = memory({ [uploadKey("x.zip", items)]: "old" });
+  const storage = memory({ [uploadKey("x.zip", items)]: "old" });
   const server = serverOf();
   const fetch = (address, options) => (address.endsWith("/old") ? Promise.resolve(new Response(null, { status: 404 })) : server.fetch(address, options));
-  await send(server, items, { kept, fetch });
+  await send(server, items, { storage, fetch });
   assert.equal(server.content, "abc");
 });
 
 test("a refused end is forgotten, so that the same file can be tried again", async () => {
-  const kept = memory();
-  await assert.rejects(send(serverOf({ finishStatus: 422 }), itemsOf(fileOf("abc")), { kept }), new Refused("No recording."));
-  assert.equal(kept.kept.size, 0);
+  const storage = memory();
+  await assert.rejects(send(serverOf({ finishStatus: 422 }), itemsOf(fileOf("abc")), { storage }), new Refused("No recording."));
+  assert.equal(storage.values.size, 0);
 });
 
 test("stopping stops, and nothing stays", async () => {
   const controller = new AbortController();
-  const kept = memory();
+  const storage = memory();
   const server = serverOf();
   const onProgress = (arrived) => arrived === 4 && controller.abort();
-  const stopped = send(server, itemsOf(fileOf("abcdefghij")), { kept, signal: controller.signal, onProgress });
+  const stopped = send(server, itemsOf(fileOf("abcdefghij")), { storage, signal: controller.signal, onProgress });
   await assert.rejects(stopped, { name: "AbortError" });
   assert.equal(server.content, "abcd");
   assert.equal(server.asked.at(-1), "DELETE /api/uploads/u1");
-  assert.equal(kept.kept.size, 0);
+  assert.equal(storage.values.size, 0);
 });
 
 test("what another tab cancelled is begun anew, and not without end", async () => {
@@ -180,7 +180,7 @@ function slowServer() {
 
 test("a second tab follows the first, and both end at the recording", async () => {
   const { server, fetch } = slowServer();
-  const shared = { kept: memory(), locks: locksOf(), fetch };
+  const shared = { storage: memory(), locks: locksOf(), fetch };
   const seen = [];
   const items = itemsOf(fileOf("abcdefghijklmnop"));
   const addresses = await Promise.all([
@@ -196,7 +196,7 @@ test("a second tab follows the first, and both end at the recording", async () =
 
 test("a second tab goes on where the first stopped", async () => {
   const server = serverOf({ failures: [undefined, 403] });
-  const shared = { kept: memory(), locks: locksOf() };
+  const shared = { storage: memory(), locks: locksOf() };
   const items = itemsOf(fileOf("abcdefghij"));
   const [first, second] = await Promise.allSettled([send(server, items, shared), send(server, items, shared)]);
   assert.equal(first.reason.message, "Refused with 403.");
@@ -206,7 +206,7 @@ test("a second tab goes on where the first stopped", async () => {
 
 test("who stops following another tab leaves its upload alone", async () => {
   const { server, fetch } = slowServer();
-  const shared = { kept: memory(), locks: locksOf(), fetch };
+  const shared = { storage: memory(), locks: locksOf(), fetch };
   const items = itemsOf(fileOf("abcdefghij"));
   const first = send(server, items, shared);
   const controller = new AbortController();
@@ -218,9 +218,9 @@ test("who stops following another tab leaves its upload alone", async () => {
 
 test("two tabs that cannot agree take turns", async () => {
   const { server, fetch } = slowServer();
-  const shared = { kept: memory(), fetch, pauses: [1, 1, 1, 1] };
+  const shared = { storage: memory(), fetch, pauses: [1, 1, 1, 1] };
   const items = itemsOf(fileOf("abcdefghijklmnop"));
-  shared.kept.setItem(uploadKey("x.zip", items), "u1");
+  shared.storage.setItem(uploadKey("x.zip", items), "u1");
   const addresses = await Promise.all([send(server, items, shared), send(server, items, shared)]);
   assert.deepEqual(addresses, ["/recordings/r1", "/recordings/r1"]);
   assert.equal(server.content, "abcdefghijklmnop");

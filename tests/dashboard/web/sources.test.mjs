@@ -41,7 +41,7 @@ function opened(options) {
   source.listen({
     picture: () => told.push("picture"),
     problem: (text) => told.push(text),
-    mended: () => told.push("mended"),
+    resolved: () => told.push("resolved"),
   });
   return { source, fetch, told, settled: () => new Promise((resolve) => setTimeout(resolve, 20)) };
 }
@@ -121,7 +121,7 @@ test("what the server refuses is told in its words; the picture stays, and the n
   fetch.isMended = true;
   source.prepare(look(0, 1e6, 4));
   await settled();
-  assert.deepEqual([told.length, told.at(-1), told.filter((each) => each === "mended").length], [3, "mended", 1]);
+  assert.deepEqual([told.length, told.at(-1), told.filter((each) => each === "resolved").length], [3, "resolved", 1]);
   assert.equal(source.occupancy(0, 0, 1e6, 4).planes[0], 10);
 });
 
@@ -168,7 +168,7 @@ test("a tile that does not fit the view is refused", async () => {
   const { source, told, settled } = opened({ planes: { 0: 3 } });
   source.prepare(look(0, 1e6, 4));
   await settled();
-  assert.match(told[0], /another number of planes/);
+  assert.match(told[0], /unexpected number of planes/);
 });
 
 test("a server that is gone is told as such", async () => {

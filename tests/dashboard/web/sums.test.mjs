@@ -122,7 +122,7 @@ test("clearing the selection gives up what is on its way", async () => {
   assert.deepEqual([sums.log.aborted.length, sums.log.failed], [1, []]);
 });
 
-test("a failure is told, and asked for again only when it is forgiven", async () => {
+test("a failure is told, and asked for again only when it is allowed", async () => {
   const sums = stubbed();
   sums.select(state(1, 9), null);
   await sums.fail("from=1&to=9", new Error("no"));
@@ -130,8 +130,8 @@ test("a failure is told, and asked for again only when it is forgiven", async ()
   const { isCurrent, isRefused } = sums.select(state(1, 9), null);
   assert.deepEqual([isCurrent, isRefused], [false, true]);
   assert.equal(sums.log.asked.length, 1);
-  assert.equal(sums.forgive(), true);
-  assert.equal(sums.forgive(), false);
+  assert.equal(sums.allowRetry(), true);
+  assert.equal(sums.allowRetry(), false);
   sums.select(state(1, 9), null);
   assert.equal(sums.log.asked.length, 2);
 });
@@ -140,7 +140,7 @@ test("what fails is refused until it is there or something else is chosen, also 
   const sums = stubbed();
   assert.equal(sums.select(state(1, 9), null).isRefused, false);
   await sums.fail("from=1&to=9", new Error("no"));
-  sums.forgive();
+  sums.allowRetry();
   assert.equal(sums.select(state(1, 9), null).isRefused, true);
   assert.equal(sums.log.asked.length, 2);
   assert.equal(sums.select(state(1, 8), null).isRefused, false);

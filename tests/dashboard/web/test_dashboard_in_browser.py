@@ -163,7 +163,7 @@ def test_a_view_that_does_not_come_is_told(running: Running, tab: Any) -> None:
     tab.route("**/api/recordings/*/view", lambda route: route.abort())
     tab.reload()
     tab.locator("#status.problem").wait_for()
-    assert "The tables and pictures below stand." in tab.locator("#status").inner_text()
+    assert "The tables and pictures below are complete." in tab.locator("#status").inner_text()
     assert VERDICT in tab.locator("#verdict").inner_text()
     pictures(tab, "no-view")
     tab.expected.append("ERR_FAILED")  # the browser itself notes it

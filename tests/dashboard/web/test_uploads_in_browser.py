@@ -122,7 +122,7 @@ def test_who_leaves_in_the_midst_of_an_upload_is_asked(idle: Any, tab: Any, tmp_
     assert requests == ["beforeunload"]
     assert tab.get_by_role("button", name="Cancel upload").is_visible()
     tab.get_by_role("button", name="Cancel upload").click()
-    tab.get_by_text("Cancelled: nothing of it was kept.").wait_for()
+    tab.get_by_text("Upload cancelled. Nothing was stored.").wait_for()
     opened(tab, f"{idle[0]}record", "h1")  # unasked
 
 
@@ -134,7 +134,7 @@ def test_what_was_left_is_listed_and_can_be_discarded(idle: Any, tab: Any, tmp_p
     tab.once("dialog", lambda dialog: dialog.accept())
     opened(tab, base, ".unfinished li")
     text = tab.locator(".unfinished li").inner_text()
-    assert re.match(r"large\.xml, [\d.]+ of 2\d MB\. Choose the same file or folder again to go on\.", text)
+    assert re.match(r"large\.xml, [\d.]+ of 2\d MB\. Choose the same file or folder again to continue\.", told)
     pictures(tab, "unfinished")
     tab.once("dialog", lambda dialog: dialog.accept())
     tab.get_by_role("button", name="Discard: large.xml").click()
@@ -159,7 +159,7 @@ def test_an_upload_goes_on_by_itself_when_the_dashboard_answers_again(
 
     tab.route("**/api/**", lose)
     tab.locator(FILE).set_input_files(large(tmp_path))
-    tab.get_by_text("goes on by itself").wait_for(timeout=30_000)
+    tab.get_by_text("continues by itself").wait_for(timeout=30_000)
     assert tab.get_by_role("button", name="Try again").is_visible()
     pictures(tab, "lost")
     is_away[0] = False
@@ -176,7 +176,7 @@ def test_an_upload_is_cancelled_and_leaves_nothing(running: Running, tab: Any, t
     tab.route("**/api/uploads/*", lambda route: None if route.request.method == "PUT" else route.continue_())
     tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
     tab.get_by_role("button", name="Cancel upload").click()
-    tab.get_by_text("Cancelled: nothing of it was kept.").wait_for()
+    tab.get_by_text("Upload cancelled. Nothing was stored.").wait_for()
     eventually(tab, "Object.keys(localStorage).length === 0")
     tab.wait_for_timeout(300)
     left = [path for path in started.library.rglob("*") if path.is_file() and path.stat().st_size > 1 << 20]

@@ -32,20 +32,20 @@ function stubbed(limits = {}) {
 
 test("what is not there is asked for once, and is there when it has come", async () => {
   const store = stubbed();
-  assert.equal(store.want(["a", "b"]), false);
-  assert.equal(store.want(["a", "b"]), false);
+  assert.equal(store.request(["a", "b"]), false);
+  assert.equal(store.request(["a", "b"]), false);
   assert.deepEqual(store.log.asked, ["a", "b"]);
   assert.equal(store.get("a"), null);
   await store.come("a");
   assert.equal(store.get("a").length, 10);
   await store.come("b");
-  assert.equal(store.want(["a", "b"]), true);
+  assert.equal(store.request(["a", "b"]), true);
   assert.equal(store.log.arrived, 2);
 });
 
 test("only a few are on their way at once", async () => {
   const store = stubbed({ mostAtOnce: 2 });
-  store.want(["a", "b", "c", "d"]);
+  store.request(["a", "b", "c", "d"]);
   assert.deepEqual(store.log.asked, ["a", "b"]);
   await store.come("b");
   assert.deepEqual(store.log.asked, ["a", "b", "c"]);
@@ -53,8 +53,8 @@ test("only a few are on their way at once", async () => {
 
 test("what is no longer wanted makes way for what is: given up, or never asked for", async () => {
   const store = stubbed({ mostAtOnce: 2 });
-  store.want(["a", "b", "c"]);
-  store.want(["b", "d"]);
+  store.request(["a", "b", "c"]);
+  store.request(["b", "d"]);
   await store.settled();
   assert.deepEqual(store.log.asked, ["a", "b", "d"]);
   assert.deepEqual(store.log.aborted, ["a"]);
@@ -63,8 +63,8 @@ test("what is no longer wanted makes way for what is: given up, or never asked f
 
 test("where nothing new is wanted, what is on its way may come", async () => {
   const store = stubbed();
-  store.want(["a"]);
-  store.want([]);
+  store.request(["a"]);
+  store.request([]);
   await store.come("a");
   assert.equal(store.get("a").length, 10);
   assert.equal(store.log.arrived, 0);
@@ -72,9 +72,9 @@ test("where nothing new is wanted, what is on its way may come", async () => {
 
 test("what is given up and wanted again is asked for again", async () => {
   const store = stubbed();
-  store.want(["a"]);
-  store.want(["b"]);
-  store.want(["a"]);
+  store.request(["a"]);
+  store.request(["b"]);
+  store.request(["a"]);
   assert.deepEqual(store.log.asked, ["a", "b", "a"]);
   await store.come("a");
   assert.equal(store.get("a").length, 10);
@@ -82,11 +82,11 @@ test("what is given up and wanted again is asked for again", async () => {
 
 test("spare ones come last, and make way", async () => {
   const store = stubbed({ mostAtOnce: 1 });
-  store.want(["a"], ["s", "a", "t"]);
+  store.request(["a"], ["s", "a", "t"]);
   assert.deepEqual(store.log.asked, ["a"]);
   await store.come("a");
   assert.deepEqual(store.log.asked, ["a", "s"]);
-  store.want(["b"], ["s"]);
+  store.request(["b"], ["s"]);
   await store.settled();
   assert.deepEqual([store.log.asked, store.log.aborted], [["a", "s", "b"], ["s"]]);
   await store.come("b");
@@ -98,35 +98,35 @@ test("spare ones come last, and make way", async () => {
 test("those looked at least make room, but never those that are wanted", async () => {
   const store = stubbed({ mostBytes: 20 });
   for (const address of ["a", "b"]) {
-    store.want([address]);
+    store.request([address]);
     await store.come(address);
   }
   store.get("a");
-  store.want(["c"]);
+  store.request(["c"]);
   await store.come("c");
   assert.deepEqual(["a", "b", "c"].map((address) => store.get(address) !== null), [true, false, true]);
-  store.want(["a", "b", "c", "d"]);
+  store.request(["a", "b", "c", "d"]);
   await store.come("b");
   await store.come("d");
-  assert.equal(store.want(["a", "b", "c", "d"]), true);
+  assert.equal(store.request(["a", "b", "c", "d"]), true);
 });
 
 test("a failure is told once nothing wanted is on its way, and asked for at the next look only", async () => {
   const store = stubbed();
-  store.want(["a", "b"]);
+  store.request(["a", "b"]);
   await store.fail("a", "no");
   assert.deepEqual(store.log.failed, []);
   await store.fail("b", "gone");
   assert.deepEqual(store.log.failed, ["gone"]);
   assert.equal(store.log.asked.length, 2);
-  store.want(["a"]);
+  store.request(["a"]);
   await store.come("a");
   assert.equal(store.get("a").length, 10);
 });
 
 test("a spare one that fails is no problem", async () => {
   const store = stubbed();
-  store.want([], ["s"]);
+  store.request([], ["s"]);
   await store.fail("s", "no");
   assert.deepEqual(store.log.failed, []);
 });

@@ -1,27 +1,27 @@
-// Call trees with weights. A tree is { parent, func }, parents before children, -1 above the roots; a function is a
-// symbol in a binary, by number.
+// Call trees with weights. A tree is { parent, func }: parents come before their children, a root's parent is -1, and
+// a function (a symbol in a binary) is a number.
 
 const SYSTEM = 1;
 
 const CUT_OFF = 2;
 const MOST_STRINGS = 2 ** 26;
-const ofNodes = new WeakMap();
-const ofTrees = new WeakMap();
+const treeOfNodes = new WeakMap();
+const treeWithoutSystem = new WeakMap();
 
 /**
- * The view's call tree, with its functions: { parent, func, flags, names, binaries, less }, names and binaries by
- * function; `less` is the function that stands for what was cut off, -1 is none. It is made once.
+ * The view's call tree with its functions: { parent, func, flags, names, binaries, less }, names and binaries by
+ * function; `less` is the function that stands for cut-off nodes, -1 is none. It is built once.
  */
 export function baseTree(view) {
-  if (!ofNodes.has(view.nodes)) ofNodes.set(view.nodes, numberFunctions(view.nodes));
-  return ofNodes.get(view.nodes);
+  if (!treeOfNodes.has(view.nodes)) treeOfNodes.set(view.nodes, numberFunctions(view.nodes));
+  return treeOfNodes.get(view.nodes);
 }
 
 function numberFunctions({ parent, name, binary, flags }) {
   const numbers = new Map();
   let less = -1;
   const func = Uint32Array.from(parent, (_, node) => {
-    const key = binary[node] * MOST_STRINGS + name[node];
+    const key = binary[node] * MOST_STRINGS + name[node]; // below 2^53, so exact
     if (!numbers.has(key)) numbers.set(key, numbers.size);
     if (flags[node] & CUT_OFF) less = numbers.get(key);
     return numbers.get(key);
@@ -33,20 +33,19 @@ function numberFunctions({ parent, name, binary, flags }) {
 }
 
 /**
- * The view's nodes with more behind them: `extra` = { parent, function, flags }; `functions` = { number, name, binary }
- * are those that the view has no node of.
+ * The view's nodes followed by more: `extra` = { parent, function, flags }; `functions` = { number, name, binary } are
+ * those that occur in no node of the view.
  */
 export function nodesWith(view, extra, functions) {
   const base = baseTree(view);
-  const known = base.names.length;
-  const count = functions.number.reduce((most, number) => Math.max(most, number + 1), known);
-  const names = new Uint32Array(count); // of functions in no node: any
+  const count = functions.number.reduce((most, number) => Math.max(most, number + 1), base.names.length);
+  const names = new Uint32Array(count); // entries of functions that no node uses stay 0
   const binaries = new Uint32Array(count);
   names.set(base.names);
   binaries.set(base.binaries);
-  functions.number.forEach((number, at) => {
-    names[number] = functions.name[at];
-    binaries[number] = functions.binary[at];
+  functions.number.forEach((number, index) => {
+    names[number] = functions.name[index];
+    binaries[number] = functions.binary[index];
   });
   const nodes = {
     parent: joined(base.parent, extra.parent),
@@ -55,7 +54,7 @@ export function nodesWith(view, extra, functions) {
     flags: joined(base.flags, extra.flags),
   };
   const func = joined(base.func, extra.function);
-  ofNodes.set(nodes, { parent: nodes.parent, func, flags: nodes.flags, names, binaries, less: base.less });
+  treeOfNodes.set(nodes, { parent: nodes.parent, func, flags: nodes.flags, names, binaries, less: base.less });
   return nodes;
 }
 
@@ -67,98 +66,103 @@ function joined(first, second) {
 }
 
 /**
- * The tree without system libraries: their frames are gone and their weight is their caller's. `place` says where a
- * node of the old tree went; -1 is above the roots. It is made once of each tree.
+ * The tree without system libraries: their frames are gone, their weight is their caller's. `newNode` maps the old
+ * tree's nodes to the new tree's, -1 is above the roots. It is built once for each tree.
  */
 export function withoutSystem(tree) {
-  if (!ofTrees.has(tree)) ofTrees.set(tree, folded(tree));
-  return ofTrees.get(tree);
+  if (!treeWithoutSystem.has(tree)) treeWithoutSystem.set(tree, folded(tree));
+  return treeWithoutSystem.get(tree);
 }
 
 function folded(tree) {
-  const place = new Int32Array(tree.parent.length);
+  const newNode = new Int32Array(tree.parent.length);
   const parent = [];
   const func = [];
   const children = new Map();
   const functions = tree.names.length;
   for (let node = 0; node < tree.parent.length; node += 1) {
-    const above = tree.parent[node] < 0 ? -1 : place[tree.parent[node]];
+    const above = tree.parent[node] < 0 ? -1 : newNode[tree.parent[node]];
     if (tree.flags[node] & SYSTEM) {
-      place[node] = above;
+      newNode[node] = above;
       continue;
     }
+    // Siblings of one function may meet once the frames between them and their parent are gone: they become one node.
     const key = (above + 1) * functions + tree.func[node];
     if (!children.has(key)) {
       children.set(key, parent.length);
       parent.push(above);
       func.push(tree.func[node]);
     }
-    place[node] = children.get(key);
+    newNode[node] = children.get(key);
   }
-  return { ...tree, parent: Int32Array.from(parent), func: Uint32Array.from(func), flags: null, place };
+  return { ...tree, parent: Int32Array.from(parent), func: Uint32Array.from(func), flags: null, newNode };
 }
 
 /**
- * The tree with the weight of the rows: `self` and `total` per node, `engines` (one number per node and engine, below
- * the node), `weight` of all rows and `rootless`, what belongs to no node.
+ * The tree with the weight of the rows: `self` and `total` per node, `engines` (one total per node and engine),
+ * `weight` of all rows and `rootless`, the weight that belongs to no node.
  */
 export function weighTree(tree, view, rows) {
   const engineCount = view.engines.length;
   const nodes = tree.parent.length;
   const self = new Float64Array(nodes);
-  const own = new Float64Array(nodes * engineCount);
+  const selfByEngine = new Float64Array(nodes * engineCount);
   const { node: leafOf, weight: weights, engine } = view.samples;
   let weight = 0;
   let rootless = 0;
   for (const row of rows) {
     const node = leafOf[row]; // -1: no stack
-    const leaf = tree.place && node >= 0 ? tree.place[node] : node;
+    const leaf = tree.newNode && node >= 0 ? tree.newNode[node] : node;
     weight += weights[row];
     if (leaf < 0) {
       rootless += weights[row];
       continue;
     }
     self[leaf] += weights[row];
-    own[leaf * engineCount + engine[row]] += weights[row];
+    selfByEngine[leaf * engineCount + engine[row]] += weights[row];
   }
   const total = self.slice();
-  const engines = own.slice();
+  const engines = selfByEngine.slice();
+  // Children come after their parents, so backwards each node is complete before it is added to its parent.
   for (let node = nodes - 1; node >= 0; node -= 1) {
     const above = tree.parent[node];
     if (above < 0 || total[node] === 0) continue;
     total[above] += total[node];
-    for (let each = 0; each < engineCount; each += 1) {
-      engines[above * engineCount + each] += engines[node * engineCount + each];
+    for (let index = 0; index < engineCount; index += 1) {
+      engines[above * engineCount + index] += engines[node * engineCount + index];
     }
   }
-  return { ...tree, self, total, own, engines, engineCount, weight, rootless };
+  return { ...tree, self, total, selfByEngine, engines, engineCount, weight, rootless };
 }
 
-/** The engine that most of the weight below a node is of. */
+/** The engine with the most weight at and below a node. */
 export function dominantEngine({ engines, engineCount }, node) {
   let best = 0;
-  for (let each = 1; each < engineCount; each += 1) {
-    if (engines[node * engineCount + each] > engines[node * engineCount + best]) best = each;
+  for (let engine = 1; engine < engineCount; engine += 1) {
+    if (engines[node * engineCount + engine] > engines[node * engineCount + best]) best = engine;
   }
   return best;
 }
 
 /**
- * Upside down: what ran is the root, its callers stand below. Branches of less than `smallest` of all the weight end
- * where they begin.
+ * The inverted tree: the functions that ran are the roots, their callers are below. A branch with less than `smallest`
+ * of all weight is not continued.
  */
 export function invertTree(tree, smallest = 1 / 10_000) {
   const result = { parent: [], func: [], total: [], self: [], engines: [] };
   const leaves = [];
   for (let node = 0; node < tree.self.length; node += 1) if (tree.self[node] > 0) leaves.push([node, node]);
-  const waiting = [{ above: -1, entries: leaves }];
-  while (waiting.length > 0) {
-    const { above, entries } = waiting.pop();
+  // An entry is [leaf, ancestor]: the weight comes from the leaf, the caller to follow next from the ancestor.
+  const pending = [{ above: -1, entries: leaves }];
+  while (pending.length > 0) {
+    const { above, entries } = pending.pop();
     for (const [func, group] of groupByFunction(tree, entries)) {
       const node = addInverted(result, tree, above, func, group);
       if (result.total[node] < tree.weight * smallest) continue;
-      const callers = group.filter(([, at]) => tree.parent[at] >= 0).map(([leaf, at]) => [leaf, tree.parent[at]]);
-      if (callers.length > 0) waiting.push({ above: node, entries: callers });
+      const callers = group
+        .filter(([, ancestor]) => tree.parent[ancestor] >= 0)
+        .map(([leaf, ancestor]) => [leaf, tree.parent[ancestor]]);
+      if (callers.length > 0) pending.push({ above: node, entries: callers });
     }
   }
   return {
@@ -168,7 +172,7 @@ export function invertTree(tree, smallest = 1 / 10_000) {
     total: Float64Array.from(result.total),
     self: Float64Array.from(result.self),
     engines: Float64Array.from(result.engines),
-    own: null,
+    selfByEngine: null,
     flags: null,
   };
 }
@@ -188,10 +192,12 @@ function addInverted(result, tree, above, func, group) {
   const engines = new Array(tree.engineCount).fill(0);
   let total = 0;
   let ended = 0;
-  for (const [leaf, at] of group) {
+  for (const [leaf, ancestor] of group) {
     total += tree.self[leaf];
-    if (tree.parent[at] < 0) ended += tree.self[leaf];
-    for (let each = 0; each < engines.length; each += 1) engines[each] += tree.own[leaf * engines.length + each];
+    if (tree.parent[ancestor] < 0) ended += tree.self[leaf];
+    for (let engine = 0; engine < engines.length; engine += 1) {
+      engines[engine] += tree.selfByEngine[leaf * engines.length + engine];
+    }
   }
   result.parent.push(above);
   result.func.push(func);
@@ -201,7 +207,7 @@ function addInverted(result, tree, above, func, group) {
   return node;
 }
 
-/** Per function { func, self, total }, the total counted once where a function calls itself; heaviest self first. */
+/** { func, self, total } per function, heaviest self first; a recursive function's total counts each sample once. */
 export function functionSums(tree) {
   const self = new Float64Array(tree.names.length);
   const total = new Float64Array(tree.names.length);

@@ -1,4 +1,4 @@
-// A comparison's timelines, in the report as in the dashboard: one below the other, aligned at a window of each.
+// A comparison's timelines, in the report and in the dashboard: one below the other, aligned at a window of each run.
 import { readAligned, shifted, warmWindow, wholeOfBoth, writeAligned } from "./align.js";
 import { make } from "./dom.js";
 import { createHelpSheet } from "./help_sheet.js";
@@ -13,19 +13,20 @@ import { createTooltip } from "./tooltip.js";
 export const SIDES = ["base", "new"];
 const MOST_CHOICES = 2000;
 const LINK_PAUSE_MS = 400;
-const AROUND = 0.5;
+const MARGIN_PART = 0.5;
 
-/** Brings both timelines to life; `sources` are of BASE and NEW, see source.js. */
+/** Starts both timelines; `sources` are those of BASE and NEW, see source.js. */
 export function startComparison(sources) {
   const counts = SIDES.map((name, index) => [name, Math.min(sources[index].view.windows.count, MOST_CHOICES)]);
   const link = readAligned(location.hash, Object.fromEntries(counts));
   document.documentElement.classList.add("live");
   const tooltip = createTooltip();
   const help = createHelpSheet({
-    where: "Keys are heard in a timeline that has the focus, and in the first wherever nothing else has it.",
+    scope: "Keys apply to the timeline with the focus, or to the first one if nothing has the focus.",
     without: ["/"], // a comparison has no filter
   });
   const both = { whole: null };
+  // The sides need the extent of both runs, which is known once the sides are: `both.whole` is filled in below.
   const sides = sources.map((source, index) => showSide(SIDES[index], source, link, { tooltip, help, both }));
   const whole = () => wholeOfBoth(sides.map((side) => ({ anchor: side.anchor(), duration: side.duration })));
   both.whole = whole;
@@ -36,7 +37,7 @@ export function startComparison(sources) {
   document.documentElement.dataset.ready = "true";
 }
 
-/** A side's timeline with its choice of the window that both are aligned at. */
+/** A side's timeline with a choice of the window at which both are aligned. */
 function showSide(name, source, link, { tooltip, help, both }) {
   const { view } = source;
   const store = createStore({ view: { from: 0, to: view.duration_ns } });
@@ -50,8 +51,8 @@ function showSide(name, source, link, { tooltip, help, both }) {
     tooltip,
     help,
     filter() {},
-    say: sayOfSides,
-    /** The strips above both timelines are as long as both runs together, so that they can be compared, too. */
+    announce: announceComparison,
+    /** Both overview strips span both runs, so that these can be compared as well. */
     extent: () => (both.whole ? shifted(both.whole(), anchor()) : { from: 0, to: view.duration_ns }),
   };
   const live = document.getElementById(`timeline-${name}`).appendChild(make("div", { className: "live-only" }));
@@ -59,12 +60,15 @@ function showSide(name, source, link, { tooltip, help, both }) {
   live.append(
     windows.count > 0
       ? make("label", { className: "aligned-at" }, "Aligned at window ", choice)
-      : make("p", { className: "aligned-at note" }, "Without windows, so it is aligned at its start."),
+      : make("p", { className: "aligned-at note" }, "This run has no windows. It is aligned at its start."),
   );
   const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
   live.append(createLegend(view));
   const problems = createProblems(live, () => source.retry());
-  source.listen({ problem: (text, about) => problems.tell(about, text), mended: (about) => problems.mend(about) });
+  source.listen({
+    problem: (text, topic) => problems.show(topic, text),
+    resolved: (topic) => problems.clear(topic),
+  });
   const recolour = () => {
     palette = readPalette(view.engines);
     timeline.recolour();
@@ -77,16 +81,16 @@ function showSide(name, source, link, { tooltip, help, both }) {
     duration: view.duration_ns,
     anchor,
     length: () => (windows.count > 0 ? windows.end[chosen()] - windows.start[chosen()] : 0),
-    /** The window's number, null where it is the one chosen at the start. */
+    /** The window's number, null for the default one. */
     number: () => (chosen() === warmWindow(windows, MOST_CHOICES) ? null : chosen()),
   };
 }
 
-function sayOfSides(text) {
+function announceComparison(text) {
   document.getElementById("status").textContent = text;
 }
 
-function windowChoice(view, given) {
+function windowChoice(view, number) {
   const { windows, strings } = view;
   const count = Math.min(windows.count, MOST_CHOICES);
   const choice = make("select", {});
@@ -96,17 +100,18 @@ function windowChoice(view, given) {
     const start = formatTime(windows.start[index], view.duration_ns / 1000);
     choice.append(make("option", { value: String(index) }, `${index}: ${model.slice(0, 60)}, ${length} at ${start}`));
   }
-  choice.value = String(given ?? warmWindow(windows, MOST_CHOICES));
+  choice.value = String(number ?? warmWindow(windows, MOST_CHOICES));
   return choice;
 }
 
-/** `joint` holds what both show, in aligned time; what is done to a side is done to the other as well. */
+/** Keeps both sides in step: `joint` is the common view and range in aligned time. */
 function followEachOther(sides, joint) {
   let isFollowing = false;
   const show = (side, { view, range }) => side.store.set({ view: shifted(view, side.anchor()), range: shifted(range, side.anchor()) });
-  const showAll = (but) => {
+  // A side that is set calls its listeners, which would set the others again: isFollowing breaks that circle.
+  const showAll = (except) => {
     isFollowing = true;
-    for (const side of sides) if (side !== but) show(side, joint.state);
+    for (const side of sides) if (side !== except) show(side, joint.state);
     isFollowing = false;
   };
   for (const side of sides) {
@@ -118,7 +123,7 @@ function followEachOther(sides, joint) {
     });
     side.choice.addEventListener("change", () => {
       showAll();
-      joint.set({ view: { ...joint.state.view } }); // the link names the window
+      joint.set({ view: { ...joint.state.view } }); // a new object, so that the link is written with the window
     });
   }
   joint.on(["view", "range"], () => {
@@ -130,7 +135,7 @@ function followEachOther(sides, joint) {
 function showControls(sides, joint, whole) {
   const button = (text, onclick) => make("button", { type: "button", onclick }, text);
   const around = (range) => {
-    const margin = (range.to - range.from) * AROUND;
+    const margin = (range.to - range.from) * MARGIN_PART;
     joint.set({ view: { from: range.from - margin, to: range.to + margin } });
   };
   const longest = () => Math.max(...sides.map((side) => side.length()));
@@ -138,16 +143,16 @@ function showControls(sides, joint, whole) {
   windows.disabled = longest() === 0;
   const zoom = button("Zoom to selection", () => around(joint.state.range));
   const clear = button("Clear selection", () => joint.set({ range: null }));
-  const told = make("span", { className: "note" });
+  const note = make("span", { className: "note" });
   const mark = ({ range }) => {
     zoom.disabled = clear.disabled = !range;
-    told.textContent = range ? selectionOf(range, sides) : "What you show or select in one is shown in the other.";
-    if (range?.isDone) sayOfSides(told.textContent);
+    note.textContent = range ? selectionOf(range, sides) : "Both timelines show the same time and selection.";
+    if (range?.isDone) announceComparison(note.textContent);
   };
   joint.on(["range"], mark);
   mark(joint.state);
   const controls = make("div", { className: "controls live-only", role: "group", "aria-label": "Both timelines" });
-  controls.append(button("Both runs whole", () => joint.set({ view: whole() })), windows, zoom, clear, told);
+  controls.append(button("Both runs whole", () => joint.set({ view: whole() })), windows, zoom, clear, note);
   document.getElementById("timelines-heading").after(controls);
 }
 
@@ -157,7 +162,7 @@ function selectionOf(range, sides) {
   return `Selected ${formatDuration(length)}: ${starts.join(", ")}`;
 }
 
-/** The address names what is shown, so that a link shows the same. */
+/** Keeps view, selection and windows in the address, so that a link shows the same. */
 function keepLink(sides, joint, whole) {
   let pause = 0;
   const isWhole = ({ from, to }) => from === whole().from && to === whole().to;
@@ -174,8 +179,8 @@ function keepLink(sides, joint, whole) {
   addEventListener("hashchange", () => location.reload());
 }
 
-/** Says why there is only what stands in the markup. */
+/** Reports why the interactive part is missing. */
 export function showCompareProblem(error) {
   document.documentElement.classList.remove("live");
-  sayOfSides(`The interactive part could not start (${error.message}). The tables and pictures below stand.`);
+  announceComparison(`The interactive part could not start (${error.message}). The tables and pictures below are complete.`);
 }

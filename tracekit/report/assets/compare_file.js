@@ -1,4 +1,4 @@
-// The comparison's entry, as a file: both views stand in the markup.
+// Entry of a comparison as a file: the page contains both views.
 import { showCompareProblem, SIDES, startComparison } from "./compare.js";
 import { decodeView } from "./decode.js";
 import { memorySource } from "./source.js";

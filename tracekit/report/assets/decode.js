@@ -1,4 +1,4 @@
-// Reads the data that the page carries, `tracekit-view/1`: base64 of gzip of a JSON header and typed arrays.
+// Reads the data in the page, `tracekit-view/1`: base64 of gzip of a JSON header and typed arrays.
 
 export const VIEW_FORMAT = "tracekit-view/1";
 
@@ -12,7 +12,7 @@ const ELEMENT_TYPES = {
   f64: Float64Array,
 };
 
-// The fields of the header that name an array. A field may be absent; a dot leads into an object of arrays.
+// The header's fields that name an array. A field may be absent; after a dot follows an object of arrays.
 const ARRAY_FIELDS = {
   lanes: ["occupancy"],
   spans: ["start", "end", "name", "own", "occupancy", "others"],
@@ -28,7 +28,7 @@ const ARRAY_FIELDS = {
   functions: ["number", "name", "binary"],
 };
 
-/** The header with every array in the place of its name. */
+/** The header, with each array's name replaced by the array. */
 export async function decodeView(base64) {
   return readView(await inflate(base64Bytes(base64)));
 }
@@ -47,7 +47,7 @@ async function inflate(bytes) {
   return new Response(stream).arrayBuffer();
 }
 
-/** A view, or another block of the same make whose header says `format`. */
+/** Reads a view, or another block of this kind whose header has this `format`. */
 export function readView(buffer, format = VIEW_FORMAT) {
   if (buffer.byteLength < 4) throw new Error("the data end before their header");
   const headerSize = new DataView(buffer).getUint32(0, true);
@@ -64,7 +64,7 @@ export function readView(buffer, format = VIEW_FORMAT) {
   return header;
 }
 
-/** Rows that stand for more than one sample begin at one edge and end at the next. */
+/** The end and middle of rows that sum up several samples: they begin at one edge and end at the next. */
 export function endsAndMiddles({ time, edges }) {
   const end = new Float64Array(time.length);
   const middle = new Float64Array(time.length);
@@ -77,7 +77,7 @@ export function endsAndMiddles({ time, edges }) {
   return { end, middle };
 }
 
-/** One byte holds both: the engine in its upper half, the phase in its lower. */
+/** Splits bytes that hold the engine in the upper half, the phase in the lower. */
 function enginesAndPhases(kinds) {
   return { engine: kinds.map((kind) => kind >> 4), phase: kinds.map((kind) => kind & 15) };
 }
@@ -85,7 +85,7 @@ function enginesAndPhases(kinds) {
 function resolveField(buffer, arrays, item, field) {
   const [key, inner] = field.split(".");
   if (inner) {
-    for (const each of Object.keys(item[key] ?? {})) resolveField(buffer, arrays, item[key], each);
+    for (const name of Object.keys(item[key] ?? {})) resolveField(buffer, arrays, item[key], name);
   } else if (typeof item[key] === "string") {
     item[key] = typedArray(buffer, arrays, item[key]);
   }
@@ -93,17 +93,17 @@ function resolveField(buffer, arrays, item, field) {
 
 function typedArray(buffer, arrays, name) {
   if (!Object.hasOwn(arrays, name)) throw new Error(`there is no array ${name}`);
-  const [type, offset, length, how = ""] = arrays[name];
+  const [type, offset, length, encodings = ""] = arrays[name];
   if (!Object.hasOwn(ELEMENT_TYPES, type)) throw new Error(`array ${name} is of unknown type ${type}`);
   if (offset + length * ELEMENT_TYPES[type].BYTES_PER_ELEMENT > buffer.byteLength) {
     throw new Error(`array ${name} reaches beyond the end of the data`);
   }
-  const bytes = how.includes("planes") ? joinPlanes(buffer, type, offset, length) : buffer;
+  const bytes = encodings.includes("planes") ? joinPlanes(buffer, type, offset, length) : buffer;
   const values = new ELEMENT_TYPES[type](bytes, bytes === buffer ? offset : 0, length);
-  return how.includes("delta") ? runningSums(values) : values;
+  return encodings.includes("delta") ? runningSums(values) : values;
 }
 
-/** All lowest bytes come first, then all second ones; returns them value by value. */
+/** Puts values together whose lowest bytes all come first, then all second ones, and so on. */
 function joinPlanes(buffer, type, offset, length) {
   const width = ELEMENT_TYPES[type].BYTES_PER_ELEMENT;
   const planes = new Uint8Array(buffer, offset, length * width);

@@ -1,11 +1,11 @@
-// What lies under the pointer, in words.
+// Texts for what the timeline shows: as a whole, and under the pointer.
 import { intervalAt } from "./intervals.js";
 import { cleanText, countOf, formatCount, formatDuration, formatPercent, formatTime, formatTrack } from "./numbers.js";
 import { lowerBound } from "./scale.js";
 
 const NEAR_PX = 3;
 
-/** What the timeline holds, for those who do not see it: which of it is told elsewhere, and how to get at the rest. */
+/** The timeline's contents for screen readers, and the parts of the page that hold the same as text. */
 export function describeTimeline({ lanes, windows, spans, signposts, tracks }) {
   const parts = [
     [lanes.length, "thread"],
@@ -18,19 +18,19 @@ export function describeTimeline({ lanes, windows, spans, signposts, tracks }) {
     .filter(([count]) => count > 0)
     .map(([count, noun, plural]) => (plural && count !== 1 ? `${formatCount(count)} ${plural}` : countOf(count, noun)));
   const list = [named.slice(0, -1).join(", "), named.at(-1)].filter(Boolean).join(" and ");
-  if (list === "") return "Timeline without anything to show";
+  if (list === "") return "Empty timeline";
   const below = windows.count > 0 || spans.length > 0 || lanes.length > 0;
-  const told = windows.count > 0 ? "the windows and what is selected" : "what is selected";
-  return `Timeline of ${list}${below ? `; the tables and figures below hold ${told}` : ""}`;
+  const contents = windows.count > 0 ? "the windows and the selection" : "the selection";
+  return `Timeline of ${list}${below ? `; the tables and figures below show ${contents}` : ""}`;
 }
 
-/** { lines, range }: the lines of a tooltip, and the interval that a click would select, or null. */
+/** { lines, range }: a tooltip's lines, and the interval that a click would select, or null. */
 export function describeAt(source, row, time, y, view, width) {
   const pixelNs = (view.to - view.from) / width;
-  const at = formatTime(time, pixelNs);
+  const timeText = formatTime(time, pixelNs);
   const described = row && DESCRIBERS[row.kind]?.({ source, row, time, y, pixelNs });
-  if (!described) return { lines: row?.label ? [row.label, at] : [at], range: null };
-  return { lines: [...described.lines, at], range: described.range ?? null };
+  if (!described) return { lines: row?.label ? [row.label, timeText] : [timeText], range: null };
+  return { lines: [...described.lines, timeText], range: described.range ?? null };
 }
 
 const DESCRIBERS = {
@@ -43,20 +43,20 @@ const DESCRIBERS = {
 
 function describeWindow({ source, row, time, y, pixelNs }) {
   const { rows, count } = source.windowRows;
-  const wanted = Math.floor((y - 3) / ((row.height - 6) / count));
-  const place = intervalAt(source.windows, time, NEAR_PX * pixelNs, rows, wanted);
-  return place < 0 ? null : { lines: windowLines(source, place), range: rangeOf(source.windows, place) };
+  const line = Math.floor((y - 3) / ((row.height - 6) / count));
+  const position = intervalAt(source.windows, time, NEAR_PX * pixelNs, rows, line);
+  return position < 0 ? null : { lines: windowLines(source, position), range: rangeOf(source.windows, position) };
 }
 
-function windowLines(source, place) {
+function windowLines(source, position) {
   const { windows, strings } = source.view;
-  const window = source.windows.row[place];
+  const window = source.windows.row[position];
   const text = (column) => cleanText(strings[windows[column][window]] ?? "", 160);
   const first = windows.first[window] ? ", the first of its model" : "";
   return [
     `Window ${window}${first}: ${text("verdict")}`,
     text("label"),
-    `${formatDuration(source.windows.end[place] - source.windows.start[place])} (${text("basis")})`,
+    `${formatDuration(source.windows.end[position] - source.windows.start[position])} (${text("basis")})`,
     text("why"),
   ];
 }
@@ -66,31 +66,31 @@ function describeSpan({ source, row, time, pixelNs }) {
   const index = source.spans[row.index];
   if (!index) {
     const [level] = source.spanOccupancy(row.index, time, time + pixelNs, 1);
-    return { lines: [row.label, `busy ${formatPercent(level / 255)} (${span.basis}; too many to show singly)`] };
+    return { lines: [row.label, `busy ${formatPercent(level / 255)} (${span.basis}; too many intervals to list)`] };
   }
-  const place = intervalAt(index, time, NEAR_PX * pixelNs);
-  if (place < 0) return null;
-  const original = index.row[place];
+  const position = intervalAt(index, time, NEAR_PX * pixelNs);
+  if (position < 0) return null;
+  const original = index.row[position];
   const name = cleanText(source.view.strings[span.name[original]] ?? "", 160);
-  const other = span.own && !span.own[original] ? ["another process's work"] : [];
-  const length = formatDuration(index.end[place] - index.start[place]);
-  return { lines: [name || row.label, `${length} (${span.basis})`, ...other], range: rangeOf(index, place) };
+  const note = span.own && !span.own[original] ? ["another process's work"] : [];
+  const length = formatDuration(index.end[position] - index.start[position]);
+  return { lines: [name || row.label, `${length} (${span.basis})`, ...note], range: rangeOf(index, position) };
 }
 
 function describeSignpost({ source, row, time, pixelNs }) {
   const index = source.signposts[row.index];
-  const place = intervalAt(index, time, NEAR_PX * pixelNs);
-  if (place < 0) return null;
-  const name = cleanText(source.view.strings[source.view.signposts[row.index].name[index.row[place]]], 160);
-  return { lines: [name, formatDuration(index.end[place] - index.start[place])], range: rangeOf(index, place) };
+  const position = intervalAt(index, time, NEAR_PX * pixelNs);
+  if (position < 0) return null;
+  const name = cleanText(source.view.strings[source.view.signposts[row.index].name[index.row[position]]], 160);
+  return { lines: [name, formatDuration(index.end[position] - index.start[position])], range: rangeOf(index, position) };
 }
 
 function describeThread({ source, row, time, pixelNs }) {
   const from = Math.max(0, time - pixelNs / 2);
-  const answer = source.occupancy(row.index, from, from + pixelNs, 1);
-  if (!answer) return null;
-  const shares = answer.engines
-    .map((engine, index) => [source.view.engines[engine], answer.planes[index] / 255])
+  const occupied = source.occupancy(row.index, from, from + pixelNs, 1);
+  if (!occupied) return null;
+  const shares = occupied.engines
+    .map((engine, index) => [source.view.engines[engine], occupied.planes[index] / 255])
     .filter(([, share]) => share > 0.0005)
     .sort((left, right) => right[1] - left[1])
     .map(([name, share]) => `${name} ${formatPercent(share)}`);
@@ -99,11 +99,11 @@ function describeThread({ source, row, time, pixelNs }) {
 
 function describeTrack({ source, row, time }) {
   const track = source.view.tracks[row.index];
-  const place = lowerBound(track.time, time + 1) - 1;
-  const value = place < 0 ? NaN : track.value[place];
-  return { lines: [row.label, Number.isNaN(value) ? "not known" : formatTrack(value, row.unit, 4)] };
+  const position = lowerBound(track.time, time + 1) - 1;
+  const value = position < 0 ? NaN : track.value[position];
+  return { lines: [row.label, Number.isNaN(value) ? "no value" : formatTrack(value, row.unit, 4)] };
 }
 
-function rangeOf(index, place) {
-  return { from: index.start[place], to: Math.max(index.end[place], index.start[place] + 1) };
+function rangeOf(index, position) {
+  return { from: index.start[position], to: Math.max(index.end[position], index.start[position] + 1) };
 }

@@ -1,6 +1,6 @@
-// Making elements, without markup in strings: other people's text can only ever become text.
+// Elements made without markup in strings, so that text from a recording can never become markup.
 
-/** `children` are nodes or strings; `on…` are listeners, `data…` and `aria…` attributes, others properties. */
+/** Makes an element. `on…` are listeners, names with a hyphen attributes, others properties; children are nodes or texts. */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) setProperty(element, name, value);
@@ -15,7 +15,7 @@ function setProperty(element, name, value) {
   else element[name] = value;
 }
 
-/** The same for SVG, where everything is an attribute. */
+/** Makes an SVG element; all its `attributes` are attributes. */
 export function makeSvg(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
@@ -23,7 +23,7 @@ export function makeSvg(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Fits a canvas to its size on the page and the screen's resolution; drawing is in page pixels. */
+/** Sizes a canvas for the page and the screen's resolution; drawing coordinates are page pixels. */
 export function fitCanvas(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   const columns = Math.max(1, Math.round(width * ratio));
@@ -39,7 +39,7 @@ export function fitCanvas(canvas, width, height) {
   return { context, ratio };
 }
 
-/** As much of the text as fits into `width` at about `letterWidth` a letter; nothing if that is next to nothing. */
+/** The text cut to about `width` pixels; "" if not even two letters fit. Measuring each text would be too slow. */
 export function clipText(text, width, letterWidth = 6.4) {
   const letters = Math.floor(width / letterWidth);
   if (letters < 2) return "";

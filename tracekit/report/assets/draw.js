@@ -1,5 +1,6 @@
-// Draws the timeline's rows, its axis, and what lies over them.
+// Draws the timeline's rows, its axis, and the overlay: selection, pointer, cursor.
 import { drawSignposts, drawSpan, drawWindows } from "./draw_intervals.js";
+import { laneId } from "./lanes.js";
 import { formatTime, formatTrack } from "./numbers.js";
 import { paintStack } from "./paint.js";
 import { mixColours, packPixel, parseColour } from "./palette.js";
@@ -8,10 +9,11 @@ import { lowerBound, niceTicks } from "./scale.js";
 export const CANVAS_FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 const TICK_EVERY_PX = 110;
 const FAINT = 0.22;
+const HALF_FRAME_PX = 5;
 
 /**
- * One picture of the rows between `top` and `top + height`. `frame` = { context, ratio, source, rows, view, width,
- * height, top, palette, mask, lanes }: `mask` picks samples or is null, `lanes` are the selected ones.
+ * Draws the rows between `top` and `top + height`. `frame` = { context, ratio, source, rows, view, width,
+ * height, top, palette, mask, lanes }: `mask` marks samples or is null, `lanes` are the selected ones.
  */
 export function drawRows(frame) {
   const { context, width, height, top, palette, rows } = frame;
@@ -22,6 +24,7 @@ export function drawRows(frame) {
   for (const row of rows) {
     if (row.y + row.height < top || row.y > top + height) continue;
     if (row.isFixed) {
+      // A pinned row lies over rows that have scrolled beneath it.
       context.fillStyle = palette.surface;
       context.fillRect(0, row.y - top, width, row.height);
     }
@@ -44,6 +47,10 @@ function drawGroup({ context, width, palette }, row) {
   context.fillRect(0, row.y, width, row.height);
 }
 
+/**
+ * A thread's occupancy, painted pixel by pixel. Samples outside of the filter or of the selected threads are faint: all
+ * samples are painted in faint colours first, then those that match are painted over them in full colours.
+ */
 function drawThread(frame, row) {
   const { context, ratio, source, view, width, palette, mask, lanes } = frame;
   const columns = Math.max(1, Math.round(width * ratio));
@@ -52,18 +59,18 @@ function drawThread(frame, row) {
   const pixels = new Uint32Array(image.data.buffer);
   const everything = source.occupancy(row.index, view.from, view.to, columns);
   if (!everything) return;
-  const isOff = lanes.length > 0 && !lanes.includes(row.index);
+  const isDeselected = lanes.length > 0 && !lanes.includes(row.index);
   const shades = everything.engines.map((engine) => palette.rgb[engine]);
   const surface = packPixel(palette.surfaceRgb);
-  const faint = mask || isOff ? everything.engines.map((engine) => faintShade(palette, engine)) : shades;
+  const faint = mask || isDeselected ? everything.engines.map((engine) => faintShade(palette, engine)) : shades;
   paintStack(pixels, columns, lines, everything.planes, faint, surface);
-  const wanted = mask && !isOff ? source.occupancy(row.index, view.from, view.to, columns, mask) : null;
-  if (wanted) {
-    const over = new Uint32Array(pixels.length);
-    paintStack(over, columns, lines, wanted.planes, shades, 0);
-    for (let place = 0; place < over.length; place += 1) if (over[place]) pixels[place] = over[place];
+  const matching = mask && !isDeselected ? source.occupancy(row.index, view.from, view.to, columns, mask) : null;
+  if (matching) {
+    const layer = new Uint32Array(pixels.length);
+    paintStack(layer, columns, lines, matching.planes, shades, 0); // 0: transparent, no colour is
+    for (let pixel = 0; pixel < layer.length; pixel += 1) if (layer[pixel]) pixels[pixel] = layer[pixel];
   }
-  context.putImageData(image, 0, Math.round((row.y + 2) * ratio));
+  context.putImageData(image, 0, Math.round((row.y + 2) * ratio)); // ignores the transform, hence device pixels
   context.fillStyle = palette.line;
   context.fillRect(0, row.y + row.height - 1, width, 1);
 }
@@ -73,27 +80,28 @@ function faintShade(palette, engine) {
   return { plain, hatched: plain, isHatched: palette.rgb[engine].isHatched };
 }
 
-/** A step function: a value holds until the next one; not a number is a gap. */
+/** A step function: a value is valid until the next one; NaN is a gap. */
 function drawTrack({ context, source, view, width, palette }, row) {
   const { time, value } = source.view.tracks[row.index];
   const [low, high] = limits(value);
   const scale = width / (view.to - view.from);
-  const yOf = (each) => row.y + row.height - 5 - ((each - low) / (high - low || 1)) * (row.height - 10);
+  const yOf = (number) => row.y + row.height - 5 - ((number - low) / (high - low || 1)) * (row.height - 10);
   context.strokeStyle = palette.accent;
   context.lineWidth = 1.5;
   context.beginPath();
   const first = Math.max(0, lowerBound(time, view.from) - 1);
-  let isDown = false;
-  for (let place = first; place < time.length && time[place] <= view.to; place += 1) {
-    const left = Math.max(-2, (time[place] - view.from) * scale);
-    const right = Math.min(width + 2, ((time[place + 1] ?? source.view.duration_ns) - view.from) * scale);
-    if (Number.isNaN(value[place])) {
+  let isDown = false; // the pen: after a gap, the line begins anew
+  for (let index = first; index < time.length && time[index] <= view.to; index += 1) {
+    // Clipped a little outside of the canvas: coordinates far beyond it lose precision when zoomed in.
+    const left = Math.max(-2, (time[index] - view.from) * scale);
+    const right = Math.min(width + 2, ((time[index + 1] ?? source.view.duration_ns) - view.from) * scale);
+    if (Number.isNaN(value[index])) {
       isDown = false;
       continue;
     }
-    if (isDown) context.lineTo(left, yOf(value[place]));
-    else context.moveTo(left, yOf(value[place]));
-    context.lineTo(right, yOf(value[place]));
+    if (isDown) context.lineTo(left, yOf(value[index]));
+    else context.moveTo(left, yOf(value[index]));
+    context.lineTo(right, yOf(value[index]));
     isDown = true;
   }
   context.stroke();
@@ -135,7 +143,7 @@ export function drawAxis({ context, view, width, height, palette }) {
   }
 }
 
-/** The selected range, the pointer's line and the windows' edges under it, over the rows. */
+/** The selected range and the pointer's line, on a canvas of their own, so that moving the pointer redraws no row. */
 export function drawOverlay({ context, width, height, view, palette, range, pointer }) {
   context.clearRect(0, 0, width, height);
   const xOf = (time) => ((time - view.from) / (view.to - view.from)) * width;
@@ -154,4 +162,17 @@ export function drawOverlay({ context, width, height, view, palette, range, poin
     context.fillRect(Math.round(pointer), 0, 1, height);
     context.globalAlpha = 1;
   }
+}
+
+/** The cursor: a line at the time of a sample chosen from a list, and a frame on its lane. `rows` are scrolled to `top`. */
+export function drawCursor({ context, rows, top, view, width, height, palette, cursor }) {
+  const x = cursor ? ((cursor.time - view.from) / (view.to - view.from)) * width : -1;
+  if (x < 0 || x > width) return;
+  context.fillStyle = palette.text;
+  context.fillRect(Math.round(x) - 1, 0, 2, height);
+  const row = rows.find(({ id }) => id === laneId("thread", cursor.lane));
+  if (!row) return;
+  context.strokeStyle = palette.text;
+  context.lineWidth = 2;
+  context.strokeRect(Math.round(x) - HALF_FRAME_PX, row.y - top + 1, 2 * HALF_FRAME_PX, row.height - 3);
 }

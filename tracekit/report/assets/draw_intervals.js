@@ -1,4 +1,4 @@
-// Rows of intervals: inference windows, what the system measured, signposts.
+// Draws rows of intervals: inference windows, measured intervals, signposts.
 import { clipText } from "./dom.js";
 import { touching } from "./intervals.js";
 import { cleanText, formatDuration } from "./numbers.js";
@@ -14,11 +14,11 @@ export function drawWindows(frame, row) {
   const { windows, strings } = source.view;
   const { rows, count } = source.windowRows;
   const height = (row.height - 6) / count;
-  eachVisible(frame, source.windows, rows, (place, left, right) => {
-    const window = source.windows.row[place];
+  eachVisible(frame, source.windows, rows, (position, left, right) => {
+    const window = source.windows.row[position];
     const verdict = strings[windows.verdict[window]];
-    const top = row.y + 3 + rows[place] * height;
-    const length = source.windows.end[place] - source.windows.start[place];
+    const top = row.y + 3 + rows[position] * height;
+    const length = source.windows.end[position] - source.windows.start[position];
     const name = `${windows.first[window] ? "*" : ""}${cleanText(strings[windows.label[window]], 80)}`;
     drawBox(frame, verdict, left, top, right - left, height - 2, `${name} · ${formatDuration(length)}`);
     if (windows.first[window]) {
@@ -41,8 +41,8 @@ export function drawSpan(frame, row) {
     drawLevels(frame, engine, levels("occupancy"), row);
     return;
   }
-  eachVisible(frame, index, null, (place, left, right) => {
-    const original = index.row[place];
+  eachVisible(frame, index, null, (position, left, right) => {
+    const original = index.row[position];
     const name = cleanText(source.view.strings[span.name[original]] ?? "", 80);
     const strength = !span.own || span.own[original] ? 1 : OTHERS_STRENGTH;
     drawBox(frame, engine, left, row.y + 3, right - left, row.height - 6, name, strength);
@@ -52,38 +52,41 @@ export function drawSpan(frame, row) {
 export function drawSignposts(frame, row) {
   const index = frame.source.signposts[row.index];
   const { name } = frame.source.view.signposts[row.index];
-  eachVisible(frame, index, null, (place, left, right) => {
-    const text = cleanText(frame.source.view.strings[name[index.row[place]]], 80);
+  eachVisible(frame, index, null, (position, left, right) => {
+    const text = cleanText(frame.source.view.strings[name[index.row[position]]], 80);
     drawBox(frame, null, left, row.y + 3, right - left, row.height - 6, text);
   });
 }
 
-/** More intervals than a picture can tell apart: their share of each pixel is shown instead. */
+/** True if there are more intervals than the picture can show: then the share of each pixel is drawn instead. */
 function isDense(index, view, width) {
   const [first, last] = touching(index, view.from, view.to);
   return last - first > width * 1.5;
 }
 
-/** Calls back with page coordinates; what falls into a pixel already drawn in its row is skipped. */
+/**
+ * Calls `draw` with the coordinates of each visible interval. An interval that ends inside a pixel already painted in its
+ * row is skipped, so that the number of boxes is limited by the width, however many intervals there are.
+ */
 function eachVisible({ view, width }, index, rows, draw) {
   const [first, last] = touching(index, view.from, view.to);
   const scale = width / (view.to - view.from);
-  const drawnTo = [];
-  for (let place = first; place < last; place += 1) {
-    const right = Math.min(width + 2, (index.end[place] - view.from) * scale);
-    const left = Math.max(-2, (index.start[place] - view.from) * scale);
-    const row = rows ? rows[place] : 0;
-    if (right < 0 || right < (drawnTo[row] ?? -1) + 0.5) continue;
-    drawnTo[row] = Math.max(right, left + 1);
-    draw(place, left, Math.max(right, left + 1));
+  const paintedTo = [];
+  for (let position = first; position < last; position += 1) {
+    const right = Math.min(width + 2, (index.end[position] - view.from) * scale);
+    const left = Math.max(-2, (index.start[position] - view.from) * scale);
+    const row = rows ? rows[position] : 0;
+    if (right < 0 || right < (paintedTo[row] ?? -1) + 0.5) continue;
+    paintedTo[row] = Math.max(right, left + 1);
+    draw(position, left, Math.max(right, left + 1));
   }
 }
 
-/** `name` is an engine or a verdict; null for what is of no engine. The label is as strong on a faint box. */
+/** `name` is an engine or a verdict, null for neither. `strength` fades the box but not its label. */
 function drawBox({ context, palette }, name, x, y, width, height, text, strength = 1) {
-  const known = name === null || palette.engines[name] ? name : "UNKNOWN";
-  const colour = known === null ? palette.plate : palette.engines[known];
-  context.fillStyle = width < 4 || known === null ? colour : palette.patterns[known];
+  const style = name === null || palette.engines[name] ? name : "UNKNOWN";
+  const colour = style === null ? palette.plate : palette.engines[style];
+  context.fillStyle = width < 4 || style === null ? colour : palette.patterns[style];
   context.globalAlpha = strength;
   context.fillRect(x, y, width > 3 ? width - 0.75 : width, height);
   context.globalAlpha = 1;
@@ -94,7 +97,7 @@ function drawBox({ context, palette }, name, x, y, width, height, text, strength
   drawLabel(context, palette, plate, label, Math.max(x, 0) + 3, y, height);
 }
 
-/** Text on a plain plate of the colour, so that the hatching does not run through the letters. */
+/** Draws text on a plain plate of the colour, so that no hatching runs through the letters. */
 function drawLabel(context, palette, colour, label, x, y, height) {
   const plate = context.measureText(label).width + 4;
   context.fillStyle = colour;

@@ -1,36 +1,36 @@
-// The filter's grammar: terms that must all hold. `word`, `"two words"`, `-word` for not, `a,b` for either, and
-// `thread:`, `engine:`, `phase:`, `window:`, `binary:` for where to look.
-
+// The filter's grammar: terms that must all match. `word`, `"two words"`, `-word` for not, `a,b` for either; the keys
+// `thread:`, `engine:`, `phase:`, `window:`, `binary:` limit a term to that field.
 import { lowerBound } from "./scale.js";
+
 export const FILTER_KEYS = ["thread", "engine", "phase", "window", "binary"];
 
 const TERM = /(-?)(?:([a-z]+):)?((?:"[^"]*"?|[^\s"])*)/giu;
 
-/** A list of { key, values, isNegated }; the key "" looks at threads, symbols and binaries. Values are lower case. */
+/** A list of { key, values, isNegated }; key "" searches threads, symbols and binaries. Values are lower case. */
 export function parseFilter(text) {
   const terms = [];
-  for (const [, minus, prefix, rest] of text.matchAll(TERM)) {
+  for (const [, minus, prefix, value] of text.matchAll(TERM)) {
     const key = prefix?.toLowerCase() ?? "";
-    const known = key === "" || FILTER_KEYS.includes(key);
-    const values = alternatives(known ? rest : `${prefix}:${rest}`);
-    if (values.length > 0) terms.push({ key: known ? key : "", values, isNegated: minus === "-" });
+    const isKey = key === "" || FILTER_KEYS.includes(key);
+    const values = alternatives(isKey ? value : `${prefix}:${value}`);
+    if (values.length > 0) terms.push({ key: isKey ? key : "", values, isNegated: minus === "-" });
   }
   return terms;
 }
 
-/** Parts between commas that stand outside of quotes. */
+/** The parts between commas, except for commas in quotes. */
 function alternatives(text) {
   const parts = text.match(/(?:"[^"]*"?|[^,"])+/gu) ?? [];
   return parts.map((part) => part.replaceAll('"', "").toLowerCase()).filter((part) => part !== "");
 }
 
-/** Per sample 1 if all terms hold for it; null if there is no term. */
+/** 1 for each sample that all terms match; null without terms. */
 export function sampleMask(view, terms) {
   if (terms.length === 0) return null;
   const mask = new Uint8Array(view.samples.time.length).fill(1);
   for (const term of terms) {
-    const holds = MATCHERS[term.key](view, term.values);
-    for (let row = 0; row < mask.length; row += 1) if (holds(row) === term.isNegated) mask[row] = 0;
+    const isMatch = MATCHERS[term.key](view, term.values);
+    for (let row = 0; row < mask.length; row += 1) if (isMatch(row) === term.isNegated) mask[row] = 0;
   }
   return mask;
 }
@@ -61,20 +61,20 @@ function matchThread(view, values) {
 }
 
 function matchEngine(view, values) {
-  const wanted = view.engines.map((name) => values.some((value) => name.toLowerCase().startsWith(value)));
-  return (row) => wanted[view.samples.engine[row]];
+  const matches = view.engines.map((name) => values.some((value) => name.toLowerCase().startsWith(value)));
+  return (row) => matches[view.samples.engine[row]];
 }
 
 function matchPhase(view, values) {
-  const wanted = view.phases.map((name) => values.some((value) => (name ?? "none").startsWith(value)));
-  return (row) => wanted[view.samples.phase[row]] ?? values.includes("none");
+  const matches = view.phases.map((name) => values.some((value) => (name ?? "none").startsWith(value)));
+  return (row) => matches[view.samples.phase[row]] ?? values.includes("none");
 }
 
-/** By number (`12`, `3-9`) or by a part of the label or model: samples of any thread at that time. */
+/** Windows by number (`12`, `3-9`) or part of the label or model: matches samples of all threads at that time. */
 function matchWindow(view, values) {
   const { start, end, label, model } = view.windows;
   const strings = stringsWith(view.strings, values);
-  const ranges = values.map(numberRange).filter((each) => each !== null);
+  const ranges = values.map(numberRange).filter((range) => range !== null);
   const inside = new Uint8Array(view.samples.time.length);
   for (let window = 0; window < start.length; window += 1) {
     const named = strings[label[window]] || strings[model[window]];
@@ -97,16 +97,16 @@ function stringsWith(strings, values) {
   });
 }
 
-/** 1 for nodes that fit or stand below one that fits; parents come before their children. */
-function onPath(parent, fits) {
+/** 1 for nodes that match or are below one that does; parents come before their children. */
+function onPath(parent, isMatch) {
   const nodes = new Uint8Array(parent.length);
   for (let node = 0; node < parent.length; node += 1) {
-    nodes[node] = fits(node) || (parent[node] >= 0 && nodes[parent[node]]) ? 1 : 0;
+    nodes[node] = isMatch(node) || (parent[node] >= 0 && nodes[parent[node]]) ? 1 : 0;
   }
   return nodes;
 }
 
-/** The first and the end of the sample rows of a range. A binned row counts where the middle of its bin lies. */
+/** The first and the end of the sample rows of a range. A binned row belongs to the range with its middle. */
 export function rowsBetween(view, from, to) {
   const times = view.exact ? view.samples.time : view.samples.middle;
   return [lowerBound(times, from), lowerBound(times, to)];

@@ -1,4 +1,4 @@
-// Why a filter finds nothing: names and numbers in it that this recording does not have.
+// Advice for a filter that matches nothing: the names and numbers in it that this recording lacks.
 import { make } from "./dom.js";
 import { FILTER_KEYS, parseFilter } from "./filter.js";
 import { cleanText, formatCount } from "./numbers.js";
@@ -6,7 +6,7 @@ import { cleanText, formatCount } from "./numbers.js";
 const MOST_SENTENCES = 2;
 const QUOTED_LENGTH = 40;
 
-/** A sentence for each value of the filter that cannot be found; what may be found gets none. */
+/** A sentence for each value of the filter that cannot match anything. */
 export function filterAdvice(view, text) {
   const advisers = { "": adviseWord, thread: adviseThread, engine: adviseEngine, phase: advisePhase, window: adviseWindow };
   return parseFilter(text).flatMap(({ key, values }) =>
@@ -14,7 +14,7 @@ export function filterAdvice(view, text) {
   );
 }
 
-/** What is wrong with the filter stands below it and belongs to it. */
+/** A note below the filter with its problems. */
 export function createFilterNote(input, store, view) {
   const note = make("p", { className: "note problem filter-note", id: "filter-note", role: "status" });
   input.setAttribute("aria-describedby", note.id);
@@ -28,24 +28,24 @@ export function createFilterNote(input, store, view) {
   return note;
 }
 
-/** A value as it was typed, where it stands in one piece. */
+/** A value as it was typed, if the text contains it unchanged. */
 function quoted(text, value) {
-  const at = text.toLowerCase().indexOf(value);
-  return `“${cleanText(at < 0 ? value : text.slice(at, at + value.length), QUOTED_LENGTH)}”`;
+  const start = text.toLowerCase().indexOf(value);
+  return `“${cleanText(start < 0 ? value : text.slice(start, start + value.length), QUOTED_LENGTH)}”`;
 }
 
-/** Also `std::vector` is a word; a key that there is not is told only where nothing is called like it. */
+/** A word such as `std::vector` is no key; an unknown key gets advice only if no name contains it. */
 function adviseWord(view, value, name) {
   const key = /^([a-z]+):(?!:)/u.exec(value)?.[1];
   if (!key || view.strings.some((text) => text.toLowerCase().includes(value))) return null;
-  return `There is no key ${key}:, so ${name} is looked for as a word. Keys: ${FILTER_KEYS.map((each) => `${each}:`).join(" ")}`;
+  return `There is no key ${key}:, so ${name} is searched for as a word. Keys: ${FILTER_KEYS.map((filterKey) => `${filterKey}:`).join(" ")}`;
 }
 
 function adviseThread({ lanes, strings }, value, name) {
-  const isThere = lanes.some(
-    ({ label, process, tid }) => tid === value || [label, process].some((each) => strings[each].toLowerCase().includes(value)),
+  const isKnown = lanes.some(
+    ({ label, process, tid }) => tid === value || [label, process].some((number) => strings[number].toLowerCase().includes(value)),
   );
-  return isThere ? null : `No thread or process is called ${name}.`;
+  return isKnown ? null : `No thread or process is called ${name}.`;
 }
 
 function adviseEngine({ engines }, value, name) {
@@ -63,10 +63,10 @@ function adviseWindow({ windows, strings }, value, name) {
   const count = windows.start.length;
   if (count === 0) return "This recording has no windows.";
   const names = new Set([...windows.label, ...windows.model]);
-  if ([...names].some((each) => strings[each].toLowerCase().includes(value))) return null;
-  const known = count === 1 ? "the only one is 0" : `they go from 0 to ${formatCount(count - 1)}`;
+  if ([...names].some((number) => strings[number].toLowerCase().includes(value))) return null;
+  const numbers = count === 1 ? "the only window is 0" : `windows are numbered 0 to ${formatCount(count - 1)}`;
   const [, low, high] = /^(\d+)(?:-(\d+))?$/u.exec(value) ?? [];
   if (low === undefined) return `No window or model is called ${name}.`;
-  if (Number(high ?? low) < Number(low)) return `Windows ${name}: the smaller number comes first.`;
-  return Number(low) < count ? null : `There is no window ${name}: ${known}.`;
+  if (Number(high ?? low) < Number(low)) return `Windows ${name}: put the smaller number first.`;
+  return Number(low) < count ? null : `There is no window ${name}: ${numbers}.`;
 }

@@ -1,4 +1,4 @@
-// The flame graph of the selection, with a table of its functions that says the same in words.
+// The flame graph of the selection, and a table of its functions with the same numbers.
 import { baseTree, dominantEngine, functionSums, invertTree, weighTree, withoutSystem } from "./calltree.js";
 import { fitCanvas, make } from "./dom.js";
 import { boxAt, drawFlame, flameHeight, neighbourBox } from "./flame_draw.js";
@@ -8,9 +8,9 @@ import { oncePerFrame } from "./store.js";
 import { createTable } from "./table.js";
 
 const MOST_FUNCTIONS = 2000;
-const LEAST_TOLD = 0.0005;
+const LEAST_SHOWN_PART = 0.0005;
 
-/** `page` = { palette(), selection(), tooltip, say(text) }. */
+/** `page` = { palette(), selection(), tooltip, announce(text) }. */
 export function createFlame(container, view, store, page) {
   let tree = null;
   let links = null;
@@ -43,33 +43,33 @@ export function createFlame(container, view, store, page) {
   }
 
   function draw() {
-    const { focus, search: wantedText, colourBy } = store.state;
+    const { focus, search: searchText, colourBy } = store.state;
     focused = focus ? nodeOfPath(tree, links, focus) : -1;
     const width = Math.max(60, canvas.parentElement.clientWidth);
     boxes = layoutFlame(tree, links, focused, width);
     size = { width, height: flameHeight(boxes) };
     const { context } = fitCanvas(canvas, size.width, size.height);
-    const wanted = wantedText ? wantedFunctions(view, tree, wantedText) : null;
-    const look = { palette: page.palette(), strings: view.strings, engines: view.engines, colourBy, wanted, cursor };
+    const matches = searchText ? matchingFunctions(view, tree, searchText) : null;
+    const look = { palette: page.palette(), strings: view.strings, engines: view.engines, colourBy, matches, cursor };
     drawFlame(context, tree, boxes, size.width, size.height, look);
     showCrumbs(crumbs, view, tree, focused >= 0 ? focus : [], (path) => store.set({ focus: path }));
-    const text = summary(wanted);
+    const text = summary(matches);
     message.textContent = cursor < 0 ? text : describeNode(view, tree, cursor).join(" · ");
     canvas.setAttribute("aria-label", `Flame graph; ${text} Arrow keys move, Enter zooms, Escape goes back.`);
     controls.mark();
   }
 
-  function summary(wanted) {
+  function summary(matches) {
     if (!(tree.weight > 0)) return "No samples in the selection.";
     const whole = focused < 0 ? tree.weight : tree.total[focused];
     const share = (weight) => formatPercent(whole > 0 ? weight / whole : 0);
     const all = formatWeight(tree.weight, view.unit);
     const parts = [focused < 0 ? `${all} in all.` : `${formatWeight(whole, view.unit)} of ${all}.`];
-    if (store.state.focus && focused < 0) parts.push("What was zoomed to is not in this picture, which shows all of the selection.");
-    if (wanted) parts.push(`Highlighted: ${share(matchedWeight(tree, wanted, focused))}.`);
-    if (tree.rootless > 0 && focused < 0) parts.push(`${share(tree.rootless)} has no frame to show.`);
+    if (store.state.focus && focused < 0) parts.push("The function zoomed to is not in this selection, so all of it is shown.");
+    if (matches) parts.push(`Highlighted: ${share(matchedWeight(tree, matches, focused))}.`);
+    if (tree.rootless > 0 && focused < 0) parts.push(`${share(tree.rootless)} has no frame to draw.`);
     const less = cutOff();
-    if (less > LEAST_TOLD * whole) parts.push(`${share(less)} is in branches too light to tell apart here${view.tiles ? "; a smaller selection tells them" : ""}.`);
+    if (less > LEAST_SHOWN_PART * whole) parts.push(`${share(less)} is in branches too light to be drawn${view.tiles ? "; select less time to see them" : ""}.`);
     return parts.join(" ");
   }
 
@@ -87,8 +87,8 @@ export function createFlame(container, view, store, page) {
   };
   const back = () => store.set({ focus: focused >= 0 && store.state.focus.length > 1 ? store.state.focus.slice(0, -1) : null });
 
-  listen(canvas, {
-    at: (x, y) => boxAt(boxes, x, y),
+  listenToFlame(canvas, {
+    boxAt: (x, y) => boxAt(boxes, x, y),
     click: (box) => focusOn(box ? box.node : -1),
     hover: (box, event) => {
       if (box) page.tooltip.show(describeNode(view, tree, box.node), event.clientX, event.clientY);
@@ -100,13 +100,13 @@ export function createFlame(container, view, store, page) {
       const box = neighbourBox(boxes, tree, cursor, key);
       if (!box) return;
       cursor = box.node;
-      page.say(describeNode(view, tree, cursor).join(" · "));
+      page.announce(describeNode(view, tree, cursor).join(" · "));
       draw();
     },
     choose: () => cursor >= 0 && focusOn(cursor),
   });
   details.addEventListener("toggle", () => details.open && table.refresh());
-  store.on(["hideSystem", "invert"], weigh); // the focus stays: the other way back it is there again
+  store.on(["hideSystem", "invert"], weigh); // keeps the focus: it applies again when the option is switched back
   store.on(["search"], () => {
     cursor = -1;
   });
@@ -126,11 +126,11 @@ function describeNode(view, tree, node) {
   ];
 }
 
-function wantedFunctions(view, tree, text) {
+function matchingFunctions(view, tree, text) {
   const lower = text.toLowerCase();
   return Uint8Array.from(tree.names, (name, func) => {
-    const both = `${view.strings[name]}\n${view.strings[tree.binaries[func]]}`;
-    return both.toLowerCase().includes(lower) ? 1 : 0;
+    const names = `${view.strings[name]}\n${view.strings[tree.binaries[func]]}`;
+    return names.toLowerCase().includes(lower) ? 1 : 0;
   });
 }
 
@@ -162,25 +162,25 @@ function flameControls(store, search) {
 
 function showCrumbs(element, view, tree, path, choose) {
   const names = path.map((func) => cleanText(view.strings[tree.names[func]], 80));
-  const step = (text, end) =>
+  const crumb = (text, end) =>
     make("button", { type: "button", onclick: () => choose(end === 0 ? null : path.slice(0, end)) }, text);
-  const shown = names.map((name, index) => step(name, index + 1)).slice(-4);
+  const shown = names.map((name, index) => crumb(name, index + 1)).slice(-4);
   element.hidden = path.length === 0;
-  element.replaceChildren(step("all", 0), ...(path.length > 4 ? ["…"] : []), ...shown);
+  element.replaceChildren(crumb("all", 0), ...(path.length > 4 ? ["…"] : []), ...shown);
 }
 
-function listen(canvas, to) {
+function listenToFlame(canvas, handlers) {
   const boxUnder = (event) => {
     const area = canvas.getBoundingClientRect();
-    return to.at(event.clientX - area.left, event.clientY - area.top);
+    return handlers.boxAt(event.clientX - area.left, event.clientY - area.top);
   };
-  canvas.addEventListener("click", (event) => to.click(boxUnder(event)));
-  canvas.addEventListener("pointermove", (event) => to.hover(boxUnder(event), event));
-  canvas.addEventListener("pointerleave", to.leave);
+  canvas.addEventListener("click", (event) => handlers.click(boxUnder(event)));
+  canvas.addEventListener("pointermove", (event) => handlers.hover(boxUnder(event), event));
+  canvas.addEventListener("pointerleave", handlers.leave);
   canvas.addEventListener("keydown", (event) => {
-    if (event.key.startsWith("Arrow")) to.move(event.key);
-    else if (event.key === "Enter") to.choose();
-    else if (event.key === "Escape" || event.key === "Backspace") to.back();
+    if (event.key.startsWith("Arrow")) handlers.move(event.key);
+    else if (event.key === "Enter") handlers.choose();
+    else if (event.key === "Escape" || event.key === "Backspace") handlers.back();
     else return;
     event.preventDefault();
   });

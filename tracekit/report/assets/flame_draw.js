@@ -1,4 +1,4 @@
-// Draws the flame graph's boxes and finds the one at a point.
+// Draws the flame graph's boxes, and finds boxes by point or by arrow key.
 import { clipText } from "./dom.js";
 import { CANVAS_FONT } from "./draw.js";
 import { dominantEngine } from "./calltree.js";
@@ -19,7 +19,7 @@ export function flameHeight(boxes) {
   return (Math.min(MOST_DEPTH, deepest) + 1) * BOX_HEIGHT;
 }
 
-/** `look` = { palette, strings, engines, colourBy, wanted (functions searched for, or null), focus, cursor }. */
+/** `look` = { palette, strings, engines, colourBy, matches (marks functions that were searched for, or null), cursor }. */
 export function drawFlame(context, tree, boxes, width, height, look) {
   context.fillStyle = look.palette.surface;
   context.fillRect(0, 0, width, height);
@@ -30,7 +30,7 @@ export function drawFlame(context, tree, boxes, width, height, look) {
     if (box.depth > MOST_DEPTH) continue;
     const colour = colours(box.node);
     const y = box.depth * BOX_HEIGHT;
-    const isDim = look.wanted && !look.wanted[tree.func[box.node]];
+    const isDim = look.matches && !look.matches[tree.func[box.node]];
     context.globalAlpha = isDim ? 0.3 : 1;
     context.fillStyle = colour.fill;
     context.fillRect(box.x, y, Math.max(0.5, box.width - 0.6), BOX_HEIGHT - 1);
@@ -51,16 +51,16 @@ function drawName(context, tree, { node, x, width }, y, { text, letter }, { stri
   context.fillText(clipText(letter ? `${letter} ${name}` : name, width - 8), left, y + BOX_HEIGHT / 2, width - 6);
 }
 
-/** Neighbours differ a little in lightness, by function, so that boxes of one engine can be told apart. */
+/** Returns a node's colours; lightness varies a little by function, so that boxes of one engine stay distinct. */
 function colourTable(tree, { palette, engines, colourBy }) {
-  const known = new Map();
+  const entries = new Map();
   const entry = (base, shade, letter) => {
     const key = `${base}${shade}`;
-    if (!known.has(key)) {
+    if (!entries.has(key)) {
       const fill = `rgb(${mixColours(parseColour(base), palette.surfaceRgb, 0.14 + shade * 0.06).join(" ")})`;
-      known.set(key, { fill, text: readableOn(fill), letter });
+      entries.set(key, { fill, text: readableOn(fill), letter });
     }
-    return known.get(key);
+    return entries.get(key);
   };
   return (node) => {
     const func = tree.func[node];
@@ -75,16 +75,16 @@ export function boxAt(boxes, x, y) {
   return boxes.find((box) => box.depth === depth && x >= box.x && x < box.x + box.width) ?? null;
 }
 
-/** The box that an arrow key leads to: down and up along the calls, left and right among neighbours. */
+/** The box that an arrow key moves to: down and up along the calls, left and right among neighbours. */
 export function neighbourBox(boxes, tree, node, key) {
-  const here = boxes.find((box) => box.node === node);
-  if (!here) return boxes[0] ?? null;
-  if (key === "ArrowUp") return boxes.find((box) => box.node === tree.parent[node]) ?? here;
+  const current = boxes.find((box) => box.node === node);
+  if (!current) return boxes[0] ?? null;
+  if (key === "ArrowUp") return boxes.find((box) => box.node === tree.parent[node]) ?? current;
   if (key === "ArrowDown") {
-    const below = boxes.filter((box) => tree.parent[box.node] === node && box.depth === here.depth + 1);
-    return below.sort((left, right) => left.x - right.x)[0] ?? here;
+    const below = boxes.filter((box) => tree.parent[box.node] === node && box.depth === current.depth + 1);
+    return below.sort((left, right) => left.x - right.x)[0] ?? current;
   }
-  const row = boxes.filter((box) => box.depth === here.depth).sort((left, right) => left.x - right.x);
+  const row = boxes.filter((box) => box.depth === current.depth).sort((left, right) => left.x - right.x);
   const next = row.findIndex((box) => box.node === node) + (key === "ArrowRight" ? 1 : -1);
-  return row[next] ?? here;
+  return row[next] ?? current;
 }

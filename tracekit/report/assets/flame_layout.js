@@ -1,4 +1,4 @@
-// Where the flame graph's boxes lie. Roots are on top, heavier calls left.
+// The layout of the flame graph's boxes: roots on top, heavier calls to the left.
 
 /** First child and next sibling of each node, in order; `roots` are the nodes without a parent. */
 export function linkChildren(parent) {
@@ -22,7 +22,7 @@ export function nodeOfPath(tree, links, path) {
   let node = -1;
   let candidates = links.roots;
   for (const func of path) {
-    node = candidates.find((each) => tree.func[each] === func) ?? -1;
+    node = candidates.find((candidate) => tree.func[candidate] === func) ?? -1;
     if (node < 0) return -1;
     candidates = childrenOf(links, node);
   }
@@ -31,7 +31,7 @@ export function nodeOfPath(tree, links, path) {
 
 export function pathOfNode(tree, node) {
   const path = [];
-  for (let each = node; each >= 0; each = tree.parent[each]) path.unshift(tree.func[each]);
+  for (let current = node; current >= 0; current = tree.parent[current]) path.unshift(tree.func[current]);
   return path;
 }
 
@@ -42,8 +42,8 @@ function childrenOf(links, node) {
 }
 
 /**
- * Boxes { node, x, width, depth } for a focused node (-1: everything) with its callers above it at full width.
- * Boxes narrower than `smallest` pixels, and all below them, are left out.
+ * Boxes { node, x, width, depth } for a focused node (-1: everything), its callers above it at full width. Boxes
+ * narrower than `smallest` pixels are left out with all below them, which bounds the work by the picture's width.
  */
 export function layoutFlame(tree, links, focus, width, smallest = 0.5) {
   const boxes = [];
@@ -53,16 +53,16 @@ export function layoutFlame(tree, links, focus, width, smallest = 0.5) {
   const whole = focus < 0 ? tree.weight : tree.total[focus];
   if (!(whole > 0)) return boxes;
   const scale = width / whole;
-  const waiting = [{ nodes: focus < 0 ? links.roots : [focus], x: 0, depth: callers.length }];
-  while (waiting.length > 0) {
-    const { nodes, x, depth } = waiting.pop();
+  const pending = [{ nodes: focus < 0 ? links.roots : [focus], x: 0, depth: callers.length }];
+  while (pending.length > 0) {
+    const { nodes, x, depth } = pending.pop();
     const shown = nodes.filter((node) => tree.total[node] * scale >= smallest);
     shown.sort((left, right) => tree.total[right] - tree.total[left]);
     let left = x;
     for (const node of shown) {
       const size = tree.total[node] * scale;
       boxes.push({ node, x: left, width: size, depth });
-      if (links.first[node] >= 0) waiting.push({ nodes: childrenOf(links, node), x: left, depth: depth + 1 });
+      if (links.first[node] >= 0) pending.push({ nodes: childrenOf(links, node), x: left, depth: depth + 1 });
       left += size;
     }
   }
@@ -70,18 +70,18 @@ export function layoutFlame(tree, links, focus, width, smallest = 0.5) {
 }
 
 /**
- * How much of the weight has a function that is wanted (1) anywhere in its stack. With a focus only what is below it
- * counts, which its callers may make wanted as a whole.
+ * The weight of stacks that contain a marked function (1 in `isMatch`). With a focus, only the weight at and below it
+ * counts; a marked caller of the focus marks all of that.
  */
-export function matchedWeight(tree, wanted, focus = -1) {
-  for (let node = focus; node >= 0; node = tree.parent[node]) if (wanted[tree.func[node]]) return tree.total[focus];
-  const state = new Uint8Array(tree.parent.length); // 1: inside, 2: found
+export function matchedWeight(tree, isMatch, focus = -1) {
+  for (let node = focus; node >= 0; node = tree.parent[node]) if (isMatch[tree.func[node]]) return tree.total[focus];
+  const state = new Uint8Array(tree.parent.length); // 1: below the focus, no match so far; 2: counted
   if (focus >= 0) state[focus] = 1;
   let sum = 0;
   for (let node = focus + 1; node < state.length; node += 1) {
     const above = tree.parent[node];
     state[node] = above >= 0 ? state[above] : Number(focus < 0);
-    if (state[node] !== 1 || !wanted[tree.func[node]]) continue;
+    if (state[node] !== 1 || !isMatch[tree.func[node]]) continue;
     state[node] = 2;
     sum += tree.total[node];
   }

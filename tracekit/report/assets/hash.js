@@ -1,4 +1,4 @@
-// The page's state in the address, so that a link shows the same. Only what differs from the start is written.
+// The page's state in the address, so that a link shows the same. Only values other than the initial ones are written.
 import { readLaneIds } from "./lanes.js";
 import { INITIAL_STATE } from "./store.js";
 
@@ -35,7 +35,7 @@ export function writeHash(state, duration) {
   return parameters.toString();
 }
 
-/** The fields that a hash names, those that make no sense left out. */
+/** The state's fields in a hash, without invalid ones. */
 export function readHash(text, duration, lanes) {
   const parameters = new URLSearchParams(text.replace(/^#/, ""));
   const state = {};

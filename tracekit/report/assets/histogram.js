@@ -1,4 +1,4 @@
-// How long the windows took, as a histogram: first against warm, with the percentiles marked.
+// A histogram of the windows' lengths: first and warm windows, with the percentiles marked.
 import { make, makeSvg } from "./dom.js";
 import { cleanText, countOf, formatCount, formatDuration } from "./numbers.js";
 
@@ -21,20 +21,20 @@ export function histogramBins(values, firsts, most = 40) {
   const isLogarithmic = low > 0 && high / low >= LOGARITHMIC_FROM;
   if (high === low) [low, high] = [low * 0.9, high * 1.1 || 1];
   const count = Math.max(5, Math.min(most, Math.ceil(Math.sqrt(values.length) * 2)));
-  const place = isLogarithmic
+  const fractionOf = isLogarithmic
     ? (value) => Math.log(value / low) / Math.log(high / low)
     : (value) => (value - low) / (high - low);
   const warm = new Uint32Array(count);
   const first = new Uint32Array(count);
   values.forEach((value, index) => {
-    const bin = Math.min(count - 1, Math.max(0, Math.floor(place(value) * count)));
+    const bin = Math.min(count - 1, Math.max(0, Math.floor(fractionOf(value) * count)));
     (firsts[index] ? first : warm)[bin] += 1;
   });
   const edge = (part) => (isLogarithmic ? low * (high / low) ** part : low + (high - low) * part);
-  return { low, high, isLogarithmic, place, edge, warm, first };
+  return { low, high, isLogarithmic, fractionOf, edge, warm, first };
 }
 
-/** Draws into the container, with a choice of model where there are several. */
+/** Draws into the container, with a choice of the model if there are several. */
 export function createLatency(container, view) {
   const { windows, strings, latency } = view;
   if (windows.count === 0) return;
@@ -62,7 +62,7 @@ function caption(bins, values) {
   return `Length of ${countOf(values.length, "window")}${scale}. Dashed boxes: the first window of a model.`;
 }
 
-function drawHistogram({ warm, first, place, edge, low, high }, marks) {
+function drawHistogram({ warm, first, fractionOf, edge, low, high }, marks) {
   const plot = { width: WIDTH - LEFT - RIGHT, height: HEIGHT - TOP - BOTTOM };
   const most = Math.max(1, ...warm.map((count, bin) => count + first[bin]));
   const svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", role: "img" });
@@ -84,14 +84,14 @@ function drawHistogram({ warm, first, place, edge, low, high }, marks) {
     const x = LEFT + part * plot.width;
     svg.append(makeSvg("text", { x, y: HEIGHT - 8, "text-anchor": anchor }, formatDuration(edge(part))));
   }
-  markPercentiles(svg, marks, (value) => LEFT + Math.min(1, Math.max(0, place(value))) * plot.width, ground);
+  markPercentiles(svg, marks, (value) => LEFT + Math.min(1, Math.max(0, fractionOf(value))) * plot.width, ground);
   return svg;
 }
 
-/** Names stand at the right of their lines, the larger the lower: so no line runs through another one's name. */
+/** Marks percentiles. A larger one's name is lower, at the right of its line, so that no line crosses a name. */
 function markPercentiles(svg, marks, xOf, ground) {
-  const named = [["p50", marks.p50_ns], ["p90", marks.p90_ns], ["p99", marks.p99_ns]];
-  named.forEach(([name, value], index) => {
+  const percentiles = [["p50", marks.p50_ns], ["p90", marks.p90_ns], ["p99", marks.p99_ns]];
+  percentiles.forEach(([name, value], index) => {
     if (!Number.isFinite(value)) return;
     const x = xOf(value);
     const y = 10 + index * 14;

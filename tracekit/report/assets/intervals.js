@@ -1,7 +1,10 @@
-// Intervals in order of their start, overlapping or not, and questions about them.
+// Intervals sorted by start, which may overlap, and searches in them. A position is an index into that order.
 import { lowerBound } from "./scale.js";
 
-/** `row` leads back to the place in the arrays given; `reach` is the latest end so far, which only grows. */
+/**
+ * Sorts intervals by start; `row` is the index of each in the arrays given. `reach` is the latest end up to each position:
+ * ends are not sorted, but `reach` is, so that a binary search can skip intervals that have ended.
+ */
 export function indexIntervals(start, end) {
   const row = Uint32Array.from(start, (_, index) => index);
   if (!isSorted(start)) row.sort((left, right) => start[left] - start[right] || left - right);
@@ -21,47 +24,47 @@ function isSorted(values) {
   return true;
 }
 
-/** The first and the end of the places that may touch [from, to); those in between may still end before. */
+/** The first and the end of the positions that may touch [from, to); some in between may end before `from`. */
 export function touching(index, from, to) {
   return [lowerBound(index.reach, from), lowerBound(index.start, to)];
 }
 
-/** The place of the shortest interval at `time`, or within `slack` of it; -1 if there is none. */
-export function intervalAt(index, time, slack = 0, lane = null, wanted = 0) {
+/** The position of the shortest interval within `slack` of `time`, -1 for none; only line `line` of `lines`, if given. */
+export function intervalAt(index, time, slack = 0, lines = null, line = 0) {
   const [first, last] = touching(index, time - slack, time + slack + 1);
   let best = -1;
-  for (let place = first; place < last; place += 1) {
-    if (index.end[place] + slack < time || (lane && lane[place] !== wanted)) continue;
-    const shorter = best < 0 || index.end[place] - index.start[place] < index.end[best] - index.start[best];
-    if (shorter) best = place;
+  for (let position = first; position < last; position += 1) {
+    if (index.end[position] + slack < time || (lines && lines[position] !== line)) continue;
+    const shorter = best < 0 || index.end[position] - index.start[position] < index.end[best] - index.start[best];
+    if (shorter) best = position;
   }
   return best;
 }
 
-/** A row for each interval so that neighbours in one row do not overlap; what finds no room goes to the last. */
+/** Assigns intervals to rows without overlaps; those that find no room go to the last row. */
 export function packRows(index, most) {
   const rows = new Uint8Array(index.start.length);
   const free = [];
-  for (let place = 0; place < rows.length; place += 1) {
-    let row = free.findIndex((until) => until <= index.start[place]);
+  for (let position = 0; position < rows.length; position += 1) {
+    let row = free.findIndex((until) => until <= index.start[position]);
     if (row < 0) row = Math.min(free.length, most - 1);
-    free[row] = Math.max(free[row] ?? 0, index.end[place]);
-    rows[place] = row;
+    free[row] = Math.max(free[row] ?? 0, index.end[position]);
+    rows[position] = row;
   }
   return { rows, count: Math.max(1, free.length) };
 }
 
-/** How long at least one of the intervals lasted inside [from, to), and how many touch it. */
+/** The length of the intervals' union inside [from, to), and the number of intervals in it. */
 export function unionLength(index, from, to) {
   const [first, last] = touching(index, from, to);
   let length = 0;
   let count = 0;
   let until = from;
-  for (let place = first; place < last; place += 1) {
-    const end = Math.min(to, index.end[place]);
-    if (index.end[place] <= from) continue;
+  for (let position = first; position < last; position += 1) {
+    const end = Math.min(to, index.end[position]);
+    if (index.end[position] <= from) continue;
     count += 1;
-    length += Math.max(0, end - Math.max(until, index.start[place]));
+    length += Math.max(0, end - Math.max(until, index.start[position]));
     until = Math.max(until, end);
   }
   return { length, count };

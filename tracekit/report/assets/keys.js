@@ -1,10 +1,10 @@
-// The timeline's keys, as Perfetto has them, in one list that the help sheet shows as well.
+// The timeline's keys, like Perfetto's, in one list, which the help sheet shows.
 import { panRange, zoomRange } from "./scale.js";
 
 const ZOOM_STEP = 1.4;
 const PAN_PART = 0.15;
 
-/** `actions`: see timeline.js. Each entry: the keys, what the help says, what to do. */
+/** Each entry: the keys, the help text, and the action to run (timeline_actions.js). */
 export const TIMELINE_KEYS = [
   { keys: ["w", "+", "="], help: "Zoom in", run: (actions) => actions.zoom(1 / ZOOM_STEP) },
   { keys: ["s", "-"], help: "Zoom out", run: (actions) => actions.zoom(ZOOM_STEP) },
@@ -17,7 +17,7 @@ export const TIMELINE_KEYS = [
   { keys: ["]"], help: "Next inference window", run: (actions) => actions.stepWindow(1) },
   {
     keys: [","],
-    help: "Previous interval or signpost of the lane whose name has the focus, or where one was last",
+    help: "Previous interval or signpost of the lane whose name has the focus, or of the last such lane",
     run: (actions) => actions.stepInterval(-1),
   },
   { keys: ["."], help: "Next interval or signpost of that lane", run: (actions) => actions.stepInterval(1) },
@@ -27,7 +27,7 @@ export const TIMELINE_KEYS = [
   { keys: ["?"], help: "These keys", run: (actions) => actions.help() },
 ];
 
-/** What the help calls keys that are no letters. */
+/** Names of keys that are no letters. */
 export const KEY_NAMES = { ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 
 export const MOUSE_HELP = [
@@ -42,10 +42,10 @@ export const MOUSE_HELP = [
   ["Drag a lane's name (on a touch screen: hold, then drag)", "Move the lane within its group"],
   ["Alt + ↑, Alt + ↓ on a lane's name or pin", "Move the lane up or down"],
   ["Pin beside a lane's name", "Keep the lane at the top"],
-  ["Drag the edge of the names, or ← and → on it", "Make room for long names; double click takes it back"],
+  ["Drag the edge of the names, or ← and → on it", "Change the names' width; double click resets it"],
 ];
 
-/** Runs what a key stands for; says whether there was something. */
+/** Runs a key's action; false if it has none. */
 export function runKey(event, actions) {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const entry = TIMELINE_KEYS.find(({ keys }) => keys.includes(event.key));

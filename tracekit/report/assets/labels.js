@@ -1,4 +1,4 @@
-// The names at the left of the timeline: real buttons, so that everything works without a mouse.
+// The names at the left of the timeline: buttons, so that everything works without a mouse.
 import { make, makeSvg } from "./dom.js";
 import { listenToLaneDrag } from "./lane_drag.js";
 import { createLaneFinder } from "./lane_finder.js";
@@ -9,8 +9,8 @@ import { laneIntervals } from "./steps.js";
 const PIN = "M9.8 1.5 14.5 6.2 13 7.1 10.9 9.2 10.7 12 9.5 13.2 6.2 9.9 2.2 13.8 6.1 9.8 2.8 6.5 4 5.3 6.8 5.1 8.9 3Z";
 
 /**
- * `stepIn(id)` selects a lane's next interval. The answer: { element, bar, show(rows), mark(), find(), tell(text),
- * inFocus(), reveal(id) }; `bar` stands above the timeline, `inFocus` is the lane whose name or pin has the focus.
+ * `stepIn(id)` selects a lane's next interval. Returns { element, bar, show(rows), mark(), find(), announce(text),
+ * inFocus(), reveal(id) }; `bar` goes above the timeline, `inFocus` returns the lane whose name or pin has the focus.
  */
 export function createLabels(source, store, stepIn) {
   const fixed = make("div", { className: "fixed-labels" });
@@ -20,37 +20,37 @@ export function createLabels(source, store, stepIn) {
 
   function mark() {
     const { lanes, cursor } = store.state;
-    const sought = cursor && laneId("thread", cursor.lane);
+    const cursorLane = cursor && laneId("thread", cursor.lane);
     for (const { row, label } of labels) {
       if (row.kind !== "thread") continue;
       label.firstChild.setAttribute("aria-pressed", String(lanes.includes(row.index)));
-      if (row.id === sought) label.firstChild.setAttribute("aria-current", "true");
+      if (row.id === cursorLane) label.firstChild.setAttribute("aria-current", "true");
       else label.firstChild.removeAttribute("aria-current");
     }
   }
 
-  /** Moves a lane, and tells where it is now; a label that has been made anew meanwhile stands for none. */
+  /** Moves a lane and announces its position. `row` is undefined if the labels were rebuilt during a drag. */
   function move(row, neighbour, isAfter) {
     if (!row) return;
     if (!neighbour) {
-      finder.tell(`${row.label} is already the ${isAfter ? "last" : "first"} of its group.`);
+      finder.announce(`${row.label} is already the ${isAfter ? "last" : "first"} of its group.`);
       return;
     }
     store.set(moveLane(source.view, store.state, row.id, neighbour.id, isAfter));
-    const ids = siblings(row).map(({ row: each }) => each.id);
-    finder.tell(`${row.label}: place ${ids.indexOf(row.id) + 1} of ${ids.length}`);
+    const ids = siblings(row).map(({ row: sibling }) => sibling.id);
+    finder.announce(`${row.label}: position ${ids.indexOf(row.id) + 1} of ${ids.length}`);
     labelOfRow(row.id)?.label.scrollIntoView({ block: "nearest" });
   }
 
-  /** A lane that is no longer there leaves the focus to its group, and that, where it cannot have it, to the bar. */
-  function focusAgain({ id, part }) {
+  /** Restores the focus to a rebuilt label, else to its group, else to the bar above the timeline. */
+  function restoreFocus({ id, part }) {
     const label = (labelOfRow(id) ?? labelOfRow(groupOfLane(source.view, id)))?.label;
-    const again = label && (partsOf(label)[part] ?? partsOf(label)[0]);
-    if (again) again.focus({ preventScroll: true });
+    const target = label && (partsOf(label)[part] ?? partsOf(label)[0]);
+    if (target) target.focus({ preventScroll: true });
     else finder.focus();
   }
 
-  const siblings = (row) => labels.filter(({ row: other }) => other.group !== undefined && other.group === row.group);
+  const siblings = (row) => labels.filter(({ row: candidate }) => candidate.group !== undefined && candidate.group === row.group);
   const labelOfRow = (id) => labels.find(({ row }) => row.id === id);
   const rowOf = (target) => labels.find(({ label }) => label.contains(target))?.row;
 
@@ -59,7 +59,7 @@ export function createLabels(source, store, stepIn) {
     const row = rowOf(event.target);
     if (!event.altKey || !step || row?.group === undefined) return;
     event.preventDefault();
-    const rows = siblings(row).map(({ row: each }) => each);
+    const rows = siblings(row).map(({ row: sibling }) => sibling);
     const neighbour = rows[rows.indexOf(row) + step];
     move(row, neighbour, step > 0);
   });
@@ -76,7 +76,7 @@ export function createLabels(source, store, stepIn) {
     bar: finder.element,
     find: finder.focus,
     mark,
-    tell: finder.tell,
+    announce: finder.announce,
     inFocus: () => {
       const row = rowOf(document.activeElement);
       return row?.group === undefined ? null : row.id;
@@ -91,18 +91,18 @@ export function createLabels(source, store, stepIn) {
       element.replaceChildren(fixed, ...elements(false));
       mark();
       finder.show(rows);
-      if (focused) focusAgain(focused);
+      if (focused) restoreFocus(focused);
     },
   };
 }
 
-/** Which of a row's buttons has the focus, as it is made anew with its row. */
+/** The focused button as { row id, index in the label }, since rebuilding the labels replaces the element. */
 function focusedPart(labels) {
-  const found = labels.find(({ label }) => label.contains(document.activeElement));
-  return found && { id: found.row.id, part: partsOf(found.label).indexOf(document.activeElement) };
+  const entry = labels.find(({ label }) => label.contains(document.activeElement));
+  return entry && { id: entry.row.id, part: partsOf(entry.label).indexOf(document.activeElement) };
 }
 
-/** What of a label can have the focus. */
+/** The parts of a label that can have the focus. */
 function partsOf(label) {
   return label.matches("button") ? [label] : [...label.querySelectorAll("button")];
 }
@@ -136,12 +136,12 @@ const LABELS = {
   },
 };
 
-/** Keeps a name and what is said of it apart where they are read aloud. */
+/** Separates a name from its details for screen readers. */
 function comma() {
   return make("span", { className: "unseen" }, ", ");
 }
 
-/** Lanes of intervals are stepped through by their name: `step` selects the next one. */
+/** The label of a lane of intervals: its name is a button that selects the next interval (`step`). */
 function laneLabel(row, store, step) {
   const name = make(step ? "button" : "div", { className: "name", title: row.label }, make("span", {}, row.label));
   if (step) {
@@ -160,12 +160,12 @@ function pinButton(row, store) {
   const isPinned = store.state.pinned.includes(row.id);
   const onclick = () => store.set({ pinned: toggled(store.state.pinned, row.id) });
   const icon = makeSvg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, makeSvg("path", { d: PIN }));
-  const named = { "aria-label": `Pin ${row.label}`, "aria-pressed": isPinned };
+  const aria = { "aria-label": `Pin ${row.label}`, "aria-pressed": isPinned };
   const title = `${isPinned ? "Unpin" : "Pin to the top"}; Alt + ↑ or ↓ moves the lane`;
-  return make("button", { type: "button", className: "pin", onclick, title, ...named }, icon);
+  return make("button", { type: "button", className: "pin", onclick, title, ...aria }, icon);
 }
 
-/** The list with the entry, or without it if it was there. */
+/** The list with the entry added, or removed if it was in it. */
 export function toggled(list, entry) {
-  return list.includes(entry) ? list.filter((each) => each !== entry) : [...list, entry];
+  return list.includes(entry) ? list.filter((existing) => existing !== entry) : [...list, entry];
 }

@@ -1,4 +1,4 @@
-// Dragging a lane by its name, with the mouse or, after holding it for a moment, with a finger.
+// Dragging a lane by its name, with the mouse or with a finger that is held for a moment first.
 import { make } from "./dom.js";
 import { HOLD_MS } from "./gestures.js";
 
@@ -6,8 +6,8 @@ const START_PX = 5;
 const EDGE_PX = 26;
 const SCROLL_PX = 12;
 
-/** `to` has siblings(target), the labels that the one pressed can be put among, and drop(label, neighbour, isAfter). */
-export function listenToLaneDrag(element, to) {
+/** `handlers`: siblings(target) returns the labels among which it can move; drop(label, neighbour, isAfter). */
+export function listenToLaneDrag(element, handlers) {
   const line = make("div", { className: "drop-line", hidden: true });
   let drag = null;
   let justDropped = false;
@@ -29,15 +29,15 @@ export function listenToLaneDrag(element, to) {
   element.addEventListener("pointerdown", (event) => {
     if (event.button !== 0 || drag?.isLifted || event.target.closest(".pin")) return;
     finish();
-    const labels = to.siblings(event.target);
-    const label = labels.find((each) => each.contains(event.target));
+    const labels = handlers.siblings(event.target);
+    const label = labels.find((candidate) => candidate.contains(event.target));
     if (!label) return;
     drag = { label, labels, pointer: event.pointerId, y: event.clientY, isTouch: event.pointerType === "touch" };
     if (drag.isTouch) drag.timer = setTimeout(lift, HOLD_MS);
   });
   element.addEventListener("pointermove", (event) => {
     if (event.pointerId !== drag?.pointer) return;
-    if (event.buttons === 0) return finish(); // let go of elsewhere
+    if (event.buttons === 0) return finish(); // released outside of the page
     const hasMoved = Math.abs(event.clientY - drag.y) > START_PX;
     if (!drag.isLifted && hasMoved) {
       if (drag.isTouch) return finish(); // the finger scrolls
@@ -45,20 +45,20 @@ export function listenToLaneDrag(element, to) {
     }
     if (drag.isLifted) {
       scrollAtEdges(element, event.clientY);
-      showLine(line, element, dropPlace(drag, event.clientY));
+      showLine(line, element, dropTarget(drag, event.clientY));
     }
   });
   element.addEventListener("pointerup", (event) => {
     if (event.pointerId !== drag?.pointer) return;
     const { label, isLifted } = drag;
-    const place = isLifted && dropPlace(drag, event.clientY);
+    const target = isLifted && dropTarget(drag, event.clientY);
     finish();
     if (!isLifted) return;
-    justDropped = true; // the click that follows is none
+    justDropped = true; // the browser sends a click after the drop, which must not count
     setTimeout(() => {
       justDropped = false;
     });
-    if (place) to.drop(label, place.neighbour, place.isAfter);
+    if (target) handlers.drop(label, target.neighbour, target.isAfter);
   });
   element.addEventListener("pointercancel", finish);
   element.addEventListener("keydown", (event) => {
@@ -71,22 +71,22 @@ export function listenToLaneDrag(element, to) {
   element.addEventListener("touchmove", (event) => drag?.isLifted && event.preventDefault(), { passive: false });
 }
 
-/** The neighbour that the label would get at a height, and on which side; null if it is the only one. */
-function dropPlace({ label, labels }, y) {
-  const others = labels.filter((each) => each !== label);
-  if (others.length === 0) return null;
-  const below = others.find((each) => {
-    const box = each.getBoundingClientRect();
+/** The neighbour that the label would get at a height, and on which side; null without neighbours. */
+function dropTarget({ label, labels }, y) {
+  const siblings = labels.filter((candidate) => candidate !== label);
+  if (siblings.length === 0) return null;
+  const below = siblings.find((sibling) => {
+    const box = sibling.getBoundingClientRect();
     return y < box.top + box.height / 2;
   });
-  return below ? { neighbour: below, isAfter: false } : { neighbour: others.at(-1), isAfter: true };
+  return below ? { neighbour: below, isAfter: false } : { neighbour: siblings.at(-1), isAfter: true };
 }
 
-function showLine(line, element, place) {
-  line.hidden = place === null;
-  if (!place) return;
-  const box = place.neighbour.getBoundingClientRect();
-  line.style.top = `${(place.isAfter ? box.bottom : box.top) - element.getBoundingClientRect().top - 1}px`;
+function showLine(line, element, target) {
+  line.hidden = target === null;
+  if (!target) return;
+  const box = target.neighbour.getBoundingClientRect();
+  line.style.top = `${(target.isAfter ? box.bottom : box.top) - element.getBoundingClientRect().top - 1}px`;
 }
 
 function scrollAtEdges(element, y) {

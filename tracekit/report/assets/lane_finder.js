@@ -1,49 +1,49 @@
-// The bar above the timeline: finds lanes by their name, and takes back what was done to them.
+// The bar above the timeline: finds lanes by name, and resets their order and pins.
 import { make } from "./dom.js";
 import { viewLanes } from "./lanes.js";
 import { formatCount } from "./numbers.js";
 
-const AS_GIVEN = { pinned: [], order: [], shownLanes: "" };
+const INITIAL_LANES = { pinned: [], order: [], shownLanes: "" };
 
-/** The answer: { element, show(rows), focus(), tell(text) }. */
+/** Returns { element, show(rows), focus(), announce(text) }. */
 export function createLaneFinder(source, store) {
   const all = Object.values(viewLanes(source.view)).flat().length;
-  const found = make("span", { className: "note" });
-  const told = make("span", { className: "unseen", role: "status" });
+  const count = make("span", { className: "note" });
+  const announcement = make("span", { className: "unseen", role: "status" });
   const box = make("input", { type: "search", value: store.state.shownLanes, placeholder: "Find lanes" });
   box.setAttribute("aria-label", "Find lanes by thread, process or name");
-  const look = (text) => {
+  const search = (text) => {
     box.value = text;
     store.set({ shownLanes: text });
   };
-  box.addEventListener("input", () => look(box.value));
+  box.addEventListener("input", () => search(box.value));
   box.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") look("");
+    if (event.key === "Escape") search("");
   });
   const onclick = () => {
     box.value = "";
-    store.set(AS_GIVEN);
-    tell("All lanes stand as they came.");
+    store.set(INITIAL_LANES);
+    announce("All lanes are in their initial order.");
     box.focus({ preventScroll: true });
   };
   const reset = make("button", { type: "button", onclick, hidden: true }, "Reset lanes");
-  reset.title = "Shows all lanes in their own order, none pinned";
+  reset.title = "Show all lanes in their initial order, none pinned";
 
-  function tell(text) {
-    told.textContent = text;
+  function announce(text) {
+    announcement.textContent = text;
   }
 
   return {
-    element: make("div", { className: "controls lane-finder" }, box, found, reset, told),
+    element: make("div", { className: "controls lane-finder" }, box, count, reset, announcement),
     focus: () => box.focus(),
-    tell,
-    /** Says how many of the lanes are shown, where that is asked for. */
+    announce,
+    /** Shows the number of lanes found, while lanes are searched for. */
     show(rows) {
       const { pinned, order, shownLanes } = store.state;
       if (document.activeElement !== box) box.value = shownLanes;
       const shown = rows.filter(({ group }) => group !== undefined).length;
-      found.textContent = shownLanes.trim() ? `${formatCount(shown)} of ${formatCount(all)} lanes` : "";
-      if (shownLanes.trim()) tell(found.textContent);
+      count.textContent = shownLanes.trim() ? `${formatCount(shown)} of ${formatCount(all)} lanes` : "";
+      if (shownLanes.trim()) announce(count.textContent);
       reset.hidden = pinned.length === 0 && order.length === 0 && shownLanes === "";
     },
   };

@@ -1,25 +1,25 @@
-// The timeline's lanes: how a link names them, and in which order the reader wants them.
+// The timeline's lanes: their ids in links, and the order that the reader gave them.
 
 const LANE_LETTERS = { windows: "w", span: "m", thread: "t", signposts: "s", track: "k" };
 const LANE_ID = /^[wmtsk]\d{1,6}$/;
 
-/** `t3` is the fourth thread of the view: short, as links hold it. */
+/** A lane's id, such as `t3` for the fourth thread of the view; short, because links contain it. */
 export function laneId(kind, index) {
   return `${LANE_LETTERS[kind]}${index}`;
 }
 
-/** What an id stands for: { kind, index }. */
+/** The lane of an id: { kind, index }. */
 export function readLaneId(id) {
-  const kind = Object.keys(LANE_LETTERS).find((each) => LANE_LETTERS[each] === id[0]);
+  const kind = Object.keys(LANE_LETTERS).find((name) => LANE_LETTERS[name] === id[0]);
   return { kind, index: Number(id.slice(1)) };
 }
 
-/** The lanes that a link names, each once; what names none is left out. */
+/** The ids in a link's text, each once; invalid ones are left out. */
 export function readLaneIds(text) {
   return [...new Set(text.split("."))].filter((id) => LANE_ID.test(id));
 }
 
-/** All lanes of a view, as { group name: ids }, in the view's own order. */
+/** All lanes of a view, as { group name: ids }, in the view's order. */
 export function viewLanes(view) {
   const ids = (kind, count) => Array.from({ length: count }, (_, index) => laneId(kind, index));
   return {
@@ -36,33 +36,33 @@ export function groupOfLane(view, id) {
   return Object.entries(viewLanes(view)).find(([, ids]) => ids.includes(id))?.[0];
 }
 
-/** Those that `order` names first, in that order; then the others as they were. */
+/** The ids in `order` first, in that order; then the remaining ones as they were. */
 export function orderedLanes(ids, order) {
-  const there = new Set(ids);
-  const first = order.filter((id) => there.has(id));
-  const named = new Set(first);
-  return [...first, ...ids.filter((id) => !named.has(id))];
+  const existing = new Set(ids);
+  const first = order.filter((id) => existing.has(id));
+  const ordered = new Set(first);
+  return [...first, ...ids.filter((id) => !ordered.has(id))];
 }
 
-/** The ids with one of them before or after its new neighbour. */
+/** The ids with one of them moved before or after its new neighbour. */
 export function movedLane(ids, id, neighbour, isAfter) {
-  const rest = ids.filter((each) => each !== id);
-  const place = rest.indexOf(neighbour);
-  return place < 0 ? ids : rest.toSpliced(place + (isAfter ? 1 : 0), 0, id);
+  const remaining = ids.filter((existing) => existing !== id);
+  const position = remaining.indexOf(neighbour);
+  return position < 0 ? ids : remaining.toSpliced(position + (isAfter ? 1 : 0), 0, id);
 }
 
-/** The fewest ids that `orderedLanes` needs to give `ordered` again. */
+/** The shortest `order` from which `orderedLanes` makes `ordered`: the tail that is in initial order is not needed. */
 export function orderPrefix(ids, ordered) {
-  const own = new Map(ids.map((id, place) => [id, place]));
+  const initial = new Map(ids.map((id, position) => [id, position]));
   let length = ordered.length;
-  while (length > 0 && !(own.get(ordered[length - 1]) > own.get(ordered[length]))) length -= 1;
+  while (length > 0 && !(initial.get(ordered[length - 1]) > initial.get(ordered[length]))) length -= 1;
   return length === 0 ? [] : ordered.slice(0, length);
 }
 
-/** What the state becomes when a lane moves to a neighbour of its group, or among the pinned ones. */
+/** The changed state fields when a lane moves next to a neighbour, in its group or among the pinned lanes. */
 export function moveLane(view, { pinned, order }, id, neighbour, isAfter) {
   if (pinned.includes(id)) return { pinned: movedLane(pinned, id, neighbour, isAfter) };
-  const ids = Object.values(viewLanes(view)).find((each) => each.includes(id));
+  const ids = Object.values(viewLanes(view)).find((group) => group.includes(id));
   const moved = movedLane(orderedLanes(ids, order), id, neighbour, isAfter);
-  return { order: [...order.filter((each) => !ids.includes(each)), ...orderPrefix(ids, moved)] };
+  return { order: [...order.filter((entry) => !ids.includes(entry)), ...orderPrefix(ids, moved)] };
 }

@@ -1,4 +1,4 @@
-// What the colours, hatchings and letters mean.
+// The legend of colours, hatchings and letters.
 import { make } from "./dom.js";
 import { engineLetter } from "./palette.js";
 

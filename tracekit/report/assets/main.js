@@ -1,4 +1,4 @@
-// The report's entry: the page of a recording whose view stands in the markup.
+// Entry of the report: the page contains the recording's view.
 import { decodeView } from "./decode.js";
 import { showProblem, startPage } from "./page.js";
 

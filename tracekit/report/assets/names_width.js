@@ -1,15 +1,15 @@
-// The edge of the column of names: dragged or moved by keys, it makes room for long ones.
+// The edge of the column of names, which changes the column's width by dragging or by keys.
 import { make } from "./dom.js";
 
 const NARROWEST_PX = 60;
 const KEY_STEP_PX = 16;
 const WIDEST_PART = 0.6;
 
-/** The answer: { element, apply() }; `apply` sets the column's width and says it to those who do not see it. */
+/** Returns { element, apply() }; `apply` sets the column's width, also for screen readers. */
 export function createNamesWidth(container, store) {
   const element = make("div", { className: "names-edge", role: "separator", tabIndex: 0, "aria-orientation": "vertical" });
   element.setAttribute("aria-label", "Width of the lanes' names");
-  element.title = "Drag, or press ← and →, to make room for long names; double click takes it back";
+  element.title = "Drag, or press ← and →, to change the width; double click resets it";
   const widest = () => Math.max(NARROWEST_PX, Math.floor(container.clientWidth * WIDEST_PART));
   const shown = () => Math.round(element.previousElementSibling.getBoundingClientRect().width);
   let drag = null;
@@ -27,7 +27,7 @@ export function createNamesWidth(container, store) {
   element.addEventListener("keydown", (event) => {
     if (!keys[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    event.stopPropagation(); // arrows move the timeline else
+    event.stopPropagation(); // the timeline would pan
     keys[event.key]();
   });
   element.addEventListener("pointerdown", (event) => {

@@ -1,6 +1,6 @@
-// How busy a lane was in each pixel, as 0 to 255 per engine: from planes of bins, or from the samples themselves.
+// Occupancy: how busy a lane is in each pixel, 0 to 255 per engine, from planes of bins or from single samples.
 
-/** The mean of one plane of bins in each of `out.length` pixels over [from, to). */
+/** Writes the mean of a plane of bins for each of `out.length` pixels over [from, to). */
 export function resamplePlane(plane, binNs, from, to, out) {
   const bins = plane.length;
   const step = (to - from) / out.length / binNs;
@@ -11,7 +11,11 @@ export function resamplePlane(plane, binNs, from, to, out) {
   }
 }
 
-/** The sum over the bins from `low` to `high`, of those at the ends a part. */
+/**
+ * The sum over bins from `low` to `high`, of the bins at the ends the covered part:
+ *
+ *     bins   |    0    |    1    |    2    |      low = 0.5, high = 2.25: half of 0, all of 1, a quarter of 2
+ */
 export function sumOfBins(plane, low, high) {
   const first = Math.floor(low);
   const last = Math.min(plane.length, Math.ceil(high)) - 1;
@@ -21,7 +25,7 @@ export function sumOfBins(plane, low, high) {
   return sum;
 }
 
-/** Adds an interval that is `density` busy to the pixels that it overlaps. */
+/** Adds an interval that is `density` busy to the pixels that it overlaps, to those at its ends in part. */
 export function coverPixels(out, offset, pixels, from, step, start, end, density) {
   const low = Math.max(0, (start - from) / step);
   const high = Math.min(pixels, (end - from) / step);
@@ -38,7 +42,7 @@ export function coverPixels(out, offset, pixels, from, step, start, end, density
   out[offset + last] += full * (high - last);
 }
 
-/** No pixel is more than busy: where stacked planes exceed 255, all of them shrink alike. */
+/** Limits pixels to 255: where stacked planes exceed it, because samples overlap, all shrink in proportion. */
 export function capPixels(out, pixels) {
   const planes = out.length / pixels;
   for (let pixel = 0; pixel < pixels; pixel += 1) {
@@ -49,7 +53,7 @@ export function capPixels(out, pixels) {
   }
 }
 
-/** The samples of each lane, in order of time: those of lane n stand at order[first[n]] … order[first[n + 1]]. */
+/** The samples of each lane in order of time, by counting sort: lane n has order[first[n]] … order[first[n + 1] - 1]. */
 export function samplesByLane(laneOf, lanes) {
   const first = new Uint32Array(lanes + 1);
   for (let row = 0; row < laneOf.length; row += 1) first[laneOf[row] + 1] += 1;

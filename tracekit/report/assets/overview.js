@@ -1,4 +1,4 @@
-// The strip above the timeline: the whole run, and the part of it that the timeline shows.
+// The overview strip above the timeline: the whole run, and the part of it that the timeline shows.
 import { shifted } from "./align.js";
 import { fitCanvas, make } from "./dom.js";
 import { coverPixels } from "./occupancy.js";
@@ -9,8 +9,8 @@ import { clampRange } from "./scale.js";
 export const OVERVIEW_HEIGHT = 40;
 
 /**
- * The busy time of all lanes in each pixel of the whole run, a plane per engine that serves inference or runs it. Where
- * no lane shows any, other work is better than an empty strip.
+ * The busy time of all lanes in each pixel of the whole run, a plane per engine. OTHER and UNKNOWN are left out, unless
+ * the run has nothing else: better than an empty strip.
  */
 export function overviewPlanes(source, columns) {
   const { view } = source;
@@ -19,25 +19,25 @@ export function overviewPlanes(source, columns) {
   const engines = serving.length > 0 ? serving : used;
   const planes = new Float32Array(engines.length * columns);
   view.lanes.forEach((_, lane) => {
-    const answer = source.occupancy(lane, 0, view.duration_ns, columns);
-    answer?.engines.forEach((engine, index) => {
+    const occupied = source.occupancy(lane, 0, view.duration_ns, columns);
+    occupied?.engines.forEach((engine, index) => {
       const target = engines.indexOf(engine) * columns;
       if (target < 0) return;
-      for (let pixel = 0; pixel < columns; pixel += 1) planes[target + pixel] += answer.planes[index * columns + pixel];
+      for (let pixel = 0; pixel < columns; pixel += 1) planes[target + pixel] += occupied.planes[index * columns + pixel];
     });
   });
   return { engines, planes: scaledToFit(planes, engines.length, columns) };
 }
 
-/** Without threads: how much of each pixel what was measured and the signposts cover. */
+/** Without threads: the share of each pixel that measured intervals and signposts cover. */
 export function overviewCover(source, columns) {
   const { duration_ns: duration } = source.view;
   const plane = new Float32Array(columns);
   if (source.view.lanes.length > 0) return plane;
   const step = duration / columns;
   for (const index of [...source.spans, ...source.signposts]) {
-    index?.start.forEach((start, place) => {
-      coverPixels(plane, 0, columns, 0, step, start, Math.max(index.end[place], start + step / 2), 1);
+    index?.start.forEach((start, position) => {
+      coverPixels(plane, 0, columns, 0, step, start, Math.max(index.end[position], start + step / 2), 1);
     });
   }
   return scaledToFit(plane, 1, columns);
@@ -47,7 +47,7 @@ function isIdleKind(name) {
   return name === "OTHER" || name === "UNKNOWN";
 }
 
-/** The busiest pixel reaches the top. */
+/** Scales the planes so that the busiest pixel reaches the top. */
 function scaledToFit(planes, count, columns) {
   let highest = 0;
   for (let pixel = 0; pixel < columns; pixel += 1) {
@@ -59,18 +59,18 @@ function scaledToFit(planes, count, columns) {
 }
 
 /**
- * `onView` gets the range that the reader drags or clicks. `draw` shows a view and a selection. `extent` says what the
- * strip is as long as: the run, or more of the time where two runs are on one scale.
+ * `onView` gets the range that the reader drags, or null and the time of a click. `extent` returns the strip's range: the
+ * run, or a longer one where two runs share a time scale.
  */
 export function createOverview(source, onView, extent = () => ({ from: 0, to: source.view.duration_ns })) {
   const canvas = make("canvas", { className: "overview", role: "img" });
   canvas.setAttribute("aria-label", "The whole run; drag to choose the part that the timeline shows");
   let picture = null;
   let width = 0;
-  const dragged = listenToDrag(canvas, extent, source.smallestSpan, onView);
+  const drag = listenToDrag(canvas, extent, source.smallestSpan, onView);
   return {
     element: canvas,
-    /** Draws the strip anew when the width or the colours have changed. */
+    /** Paints the run's picture, once for each width and theme: `draw` then only copies it. */
     prepare(newWidth, palette) {
       width = newWidth;
       const ratio = window.devicePixelRatio || 1;
@@ -88,7 +88,7 @@ export function createOverview(source, onView, extent = () => ({ from: 0, to: so
       }
       drawFrame(context, xOf(view.from), Math.max(2, xOf(view.to) - xOf(view.from)), width, palette);
     },
-    isDragging: () => dragged.active,
+    isDragging: () => drag.active,
   };
 }
 
@@ -107,13 +107,13 @@ function overviewPicture(source, columns, ratio, palette) {
   });
   context.fillStyle = palette.text;
   const { start, end } = source.windows;
-  let drawnTo = -1;
-  for (let place = 0; place < start.length; place += 1) {
-    const left = (start[place] / source.view.duration_ns) * columns;
-    const right = Math.max(left + 1, (end[place] / source.view.duration_ns) * columns - ratio);
-    if (right < drawnTo + 1) continue;
+  let paintedTo = -1;
+  for (let position = 0; position < start.length; position += 1) {
+    const left = (start[position] / source.view.duration_ns) * columns;
+    const right = Math.max(left + 1, (end[position] / source.view.duration_ns) * columns - ratio);
+    if (right < paintedTo + 1) continue;
     context.fillRect(left, 0, right - left, 2 * ratio);
-    drawnTo = right;
+    paintedTo = right;
   }
   return canvas;
 }

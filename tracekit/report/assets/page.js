@@ -1,4 +1,4 @@
-// The page of one recording, in the report as in the dashboard: fills the sections, wires the parts together.
+// The page of one recording, in the report and in the dashboard: fills the sections and connects the parts.
 import { showBars } from "./bars.js";
 import { make } from "./dom.js";
 import { createFlame } from "./flame.js";
@@ -7,7 +7,7 @@ import { createLatency } from "./histogram.js";
 import { createLegend } from "./legend.js";
 import { formatCount, formatDuration, formatTime } from "./numbers.js";
 import { readPalette } from "./palette.js";
-import { createOldMarks, createProblems } from "./problems.js";
+import { createStaleMarks, createProblems } from "./problems.js";
 import { haveEdges, measuredTime, sumSamples } from "./selection.js";
 import { memorySource } from "./source.js";
 import { showStacks } from "./stacks.js";
@@ -20,9 +20,9 @@ import { createWindowsTable } from "./windows_table.js";
 
 const HASH_PAUSE_MS = 400;
 const SUMMED = ["engines", "flame", "stacks"];
-const NOT_ADDED_UP = "The figures below are of the selection before.";
+const STALE_SUMMARY = "The figures below are those of the previous selection.";
 
-/** Brings the sections to life with what `readView` returned; the answer's `store` holds what the reader chose. */
+/** Starts the interactive parts of a page for a view (readView); returns its store and source. */
 export function startPage(view, source = memorySource(view)) {
   const duration = view.duration_ns;
   const fromHash = () => readHash(location.hash, duration, view.lanes.length);
@@ -37,7 +37,7 @@ export function startPage(view, source = memorySource(view)) {
   return { store, source };
 }
 
-/** What the parts share: colours, the filter's mask, the selection, the tooltip, the status line. */
+/** The state that the parts share: colours, the filter's mask, the selection, the tooltip, the status line. */
 function createPage(source, store) {
   setTheme(store.state.theme);
   let palette = readPalette(source.view.engines);
@@ -52,7 +52,7 @@ function createPage(source, store) {
     isCurrent: () => selected.isCurrent,
     isRefused: () => selected.isRefused === true,
     tooltip: createTooltip(),
-    say: (text) => {
+    announce: (text) => {
       status.textContent = text;
     },
     recolour() {
@@ -64,7 +64,7 @@ function createPage(source, store) {
     reselect() {
       selected = select();
     },
-    help() {},
+    help() {}, // set by fillSections, as the toolbar's two functions
     filter() {},
   };
 }
@@ -90,10 +90,10 @@ function fillSections(source, store, page) {
   const flame = createFlame(section("flame"), view, store, page);
   const stacks = stackSwitch(section("stacks"));
   const problems = createProblems(section("toolbar"), () => source.retry());
-  const list = section("stacks").querySelector("h2").nextElementSibling; // the whole run's, or the selection's
-  const markOld = createOldMarks([bars, section("flame").querySelector(".flame"), list]);
+  const list = section("stacks").querySelector("h2").nextElementSibling; // of the whole run, or of the selection
+  const markStale = createStaleMarks([bars, section("flame").querySelector(".flame"), list]);
 
-  /** The quick part, which follows the pointer. */
+  /** The cheap part, which is updated while the reader drags. */
   function showSums() {
     const selection = page.selection();
     const { range } = selection;
@@ -112,16 +112,16 @@ function fillSections(source, store, page) {
     const { sums, text } = showSums();
     flame.weigh();
     showStacksOf(page.selection(), sums);
-    page.say(text);
+    page.announce(text);
   }
 
   function markBusy() {
     const isRefused = page.isRefused();
     const isBusy = !page.isCurrent() && !isRefused;
     for (const id of SUMMED) section(id).setAttribute("aria-busy", String(isBusy));
-    markOld(isRefused);
-    if (isRefused) toolbar.setSummary(NOT_ADDED_UP);
-    else problems.mend("sums");
+    markStale(isRefused);
+    if (isRefused) toolbar.setSummary(STALE_SUMMARY);
+    else problems.clear("sums");
   }
 
   let shown = page.selection();
@@ -130,7 +130,7 @@ function fillSections(source, store, page) {
     page.reselect();
     markBusy();
     if (!isDragged) windows.refresh();
-    if (!page.isCurrent() && page.selection() === shown) return;
+    if (!page.isCurrent() && page.selection() === shown) return; // new sums are on their way
     shown = page.selection();
     if (isDragged) showSums();
     else showSelection();
@@ -142,11 +142,11 @@ function fillSections(source, store, page) {
   store.on(["range", "lanes", "filter"], follow);
   source.listen({
     sums: follow,
-    problem(text, about) {
-      problems.tell(about, text);
-      if (about === "sums") follow();
+    problem(text, topic) {
+      problems.show(topic, text);
+      if (topic === "sums") follow();
     },
-    mended: (about) => problems.mend(about),
+    resolved: (topic) => problems.clear(topic),
   });
   page.redraw = () => {
     timeline.recolour();
@@ -170,7 +170,7 @@ function selectionText(source, { range, lanes, total }, samples) {
   return parts.join(" · ");
 }
 
-/** The static list belongs to the whole run; a selection gets its own in its place. */
+/** The list in the markup is that of the whole run; a selection's list replaces it. */
 function stackSwitch(section) {
   const fixed = [...section.children].filter((child) => child.tagName !== "H2");
   const live = section.appendChild(make("div", { className: "live-only", hidden: true }));
@@ -194,7 +194,7 @@ function followTheme(store, page) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
 }
 
-/** Another link in the same tab opens as it would in a new one. */
+/** Keeps the state in the address. A link to this page with another state, opened in the same tab, reloads it. */
 function keepHash(store, duration) {
   addEventListener("hashchange", () => location.reload());
   let pause = 0;
@@ -208,10 +208,10 @@ function keepHash(store, duration) {
   });
 }
 
-/** Says why there is only what stands in the markup. */
+/** Reports why the interactive part is missing. */
 export function showProblem(error) {
   document.documentElement.classList.remove("live");
   const status = document.getElementById("status");
   status.classList.add("problem");
-  status.textContent = `The interactive part could not start (${error.message}). The tables and pictures below stand.`;
+  status.textContent = `The interactive part could not start (${error.message}). The tables and pictures below are complete.`;
 }

@@ -1,8 +1,13 @@
-// Stacked occupancy as pixels: faster than thousands of rectangles, and the same on every machine.
+// Paints stacked occupancy pixel by pixel: faster than thousands of rectangles, and the same on every machine.
 
 const HATCHING_PERIOD = 8;
 
-/** Paints planes of 0 to 255, the first at the bottom, into 32-bit pixels, `width` × `height`. */
+/**
+ * Paints planes of 0 to 255, the first at the bottom, into 32-bit pixels, `width` × `height`:
+ *
+ *     plane 1  ░░  ░░░        Each column is a stack. Levels are rounded from the sum so far, not plane by plane,
+ *     plane 0  ▓▓▓▓▓▓▓        so that rounding errors do not add up.
+ */
 export function paintStack(pixels, width, height, planes, shades, background) {
   pixels.fill(background);
   const columns = planes.length / shades.length;
@@ -18,7 +23,7 @@ export function paintStack(pixels, width, height, planes, shades, background) {
   }
 }
 
-/** Little is still seen: anything above a thousandth of the time gets one pixel. */
+/** The height of a sum in pixels; anything above a thousandth of the time gets at least one. */
 function levelOf(sum, height) {
   if (sum < 0.25) return 0;
   return Math.max(1, Math.round((sum / 255) * height));

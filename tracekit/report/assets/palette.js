@@ -1,10 +1,10 @@
-// Colours come from the style sheet's variables, so that canvas and page agree in either theme; each engine has a
-// letter and a hatching as well, because colour is never the only sign.
+// Colours, read from the style sheet's variables, so that canvas and page agree in either theme. Each engine also has a
+// letter and a hatching, because colour is never the only sign.
 
 const LETTERS = { ANE: "A", GPU: "G", CPU: "C", RUNTIME: "R", GRAPHICS: "D", OTHER: "O", MIXED: "M" };
 const PAGE_COLOURS = ["text", "muted", "line", "grid", "surface", "page", "accent", "plate", "selection", "hatching"];
 
-/** Whether the pixel (x, y) belongs to the hatching; a period of 8 pixels in both directions. */
+/** True for the pixels (x, y) of a hatching, which repeats every 8 pixels in both directions. */
 const HATCHINGS = {
   ANE: () => false,
   GPU: (x, y) => (x + y) % 8 < 2,
@@ -22,7 +22,7 @@ export function engineLetter(name) {
   return LETTERS[name] ?? "?";
 }
 
-/** What canvas code needs of the style sheet; read again whenever the theme changes. */
+/** The colours and patterns that canvas code needs; read again whenever the theme changes. */
 export function readPalette(engines, root = document.body) {
   const probe = root.appendChild(document.createElement("span"));
   const value = (name) => {
@@ -44,18 +44,18 @@ export function readPalette(engines, root = document.body) {
 
 /** `#rrggbb` or `rgb(…)` as three numbers. */
 export function parseColour(text) {
-  if (text.startsWith("#")) return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+  if (text.startsWith("#")) return [1, 3, 5].map((start) => parseInt(text.slice(start, start + 2), 16));
   return text.match(/[\d.]+/g).slice(0, 3).map(Number);
 }
 
 export function mixColours(under, over, part) {
-  return under.map((each, index) => Math.round(each + (over[index] - each) * part));
+  return under.map((value, index) => Math.round(value + (over[index] - value) * part));
 }
 
-/** How bright a colour is to the eye, 0 to 1 (WCAG's relative luminance). */
+/** A colour's relative luminance, 0 to 1, as WCAG defines it. */
 export function luminance(rgb) {
-  const [red, green, blue] = rgb.map((each) => {
-    const part = each / 255;
+  const [red, green, blue] = rgb.map((value) => {
+    const part = value / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
@@ -68,12 +68,12 @@ export function readableOn(colour) {
   return luminance(parseColour(colour)) > EQUAL_CONTRAST ? "#000000" : "#ffffff";
 }
 
-/** The faintest colour needs the strongest lines. */
+/** The hatching's colour: the faintest engine colour needs the strongest lines. */
 function inkOf(name, palette) {
   return name === "UNKNOWN" ? palette.text : palette.hatching;
 }
 
-/** For painting pixel by pixel: the plain colour, the hatching's, and where the hatching lies. */
+/** Pixels for paintStack: the plain colour, the hatching's colour, and the mask of the hatching. */
 function shades(name, palette) {
   const plain = parseColour(palette.engines[name]);
   const hatched = mixColours(plain, parseColour(inkOf(name, palette)), HATCHING_STRENGTH);
@@ -88,8 +88,8 @@ export function packPixel([red, green, blue]) {
 export function hatchingMask(name) {
   const hatching = HATCHINGS[name] ?? HATCHINGS.UNKNOWN;
   const mask = new Uint8Array(HATCHING_SIZE * HATCHING_SIZE);
-  for (let place = 0; place < mask.length; place += 1) {
-    mask[place] = hatching(place % HATCHING_SIZE, Math.trunc(place / HATCHING_SIZE)) ? 1 : 0;
+  for (let pixel = 0; pixel < mask.length; pixel += 1) {
+    mask[pixel] = hatching(pixel % HATCHING_SIZE, Math.trunc(pixel / HATCHING_SIZE)) ? 1 : 0;
   }
   return mask;
 }
@@ -103,8 +103,8 @@ function hatchedPattern(name, palette) {
   context.fillRect(0, 0, HATCHING_SIZE, HATCHING_SIZE);
   context.fillStyle = inkOf(name, palette);
   context.globalAlpha = HATCHING_STRENGTH;
-  hatchingMask(name).forEach((hatched, place) => {
-    if (hatched) context.fillRect(place % HATCHING_SIZE, Math.trunc(place / HATCHING_SIZE), 1, 1);
+  hatchingMask(name).forEach((hatched, pixel) => {
+    if (hatched) context.fillRect(pixel % HATCHING_SIZE, Math.trunc(pixel / HATCHING_SIZE), 1, 1);
   });
   return context.createPattern(tile, "repeat");
 }

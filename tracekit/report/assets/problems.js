@@ -1,42 +1,42 @@
-// What went wrong, told where everybody sees it, until it is mended.
+// Messages about problems, shown until they are resolved.
 import { make } from "./dom.js";
 
-/** The answer: { tell(about, text), mend(about) }; `about` keeps what has nothing to do with each other apart. */
+/** Returns { show(topic, text), clear(topic) }: one message per topic at a time. */
 export function createProblems(container, retry) {
-  const held = new Map();
-  const words = make("span", { role: "alert" });
-  const again = make("button", { type: "button", onclick: retry }, "Try again");
-  const line = make("p", { className: "problem problem-line", hidden: true }, words, " ", again);
+  const messages = new Map();
+  const alert = make("span", { role: "alert" });
+  const retryButton = make("button", { type: "button", onclick: retry }, "Try again");
+  const line = make("p", { className: "problem problem-line", hidden: true }, alert, " ", retryButton);
   container.append(line);
 
-  function show() {
-    const text = [...held.values()].join(" ");
+  function refresh() {
+    const text = [...messages.values()].join(" ");
     line.hidden = text === "";
-    if (words.textContent !== text) words.textContent = text;
+    if (alert.textContent !== text) alert.textContent = text; // setting it anew would be read aloud anew
   }
 
   return {
-    tell(about, text) {
-      held.set(about, text);
-      show();
+    show(topic, text) {
+      messages.set(topic, text);
+      refresh();
     },
-    mend(about) {
-      if (held.delete(about)) show();
+    clear(topic) {
+      if (messages.delete(topic)) refresh();
     },
   };
 }
 
-/** Says above each element, in its section, that the figures are not those of what is selected now. */
-export function createOldMarks(elements) {
+/** Puts a note above each element; the function returned shows or hides the notes. */
+export function createStaleMarks(elements) {
   const notes = elements.map((element) => {
-    const note = make("p", { className: "problem old-figures", hidden: true }, "These figures are of the selection before.");
+    const note = make("p", { className: "problem old-figures", hidden: true }, "These figures are those of the previous selection.");
     element.before(note);
     return note;
   });
-  return (isOld) => {
+  return (isStale) => {
     for (const note of notes) {
-      note.hidden = !isOld;
-      note.parentElement.classList.toggle("outdated", isOld);
+      note.hidden = !isStale;
+      note.parentElement.classList.toggle("outdated", isStale);
     }
   };
 }

@@ -1,9 +1,9 @@
-// The timeline's rows from top to bottom: what there is to draw, and where.
+// The timeline's rows from top to bottom, with their positions.
 import { laneId, orderedLanes, viewLanes } from "./lanes.js";
 import { cleanText, countOf, formatCount } from "./numbers.js";
 
 export const MOST_THREADS = 12;
-/** Pinned rows stay in sight while the others scroll, unless they would leave these too little room. */
+/** Pinned rows stay in sight while other rows scroll, unless they are higher than this. */
 const MOST_FIXED_PX = 200;
 
 const HEIGHTS = { group: 22, window: 18, span: 22, signposts: 18, thread: 32, more: 24, none: 32, track: 34 };
@@ -11,38 +11,38 @@ const GROUPS = { windows: "Windows", measured: "Measured", threads: "Threads", s
 
 /**
  * Rows with `kind`, `id`, `label`, `y` and `height`, and the height of all. Lanes have an `index` into their kind's
- * list and the `group` that they can be moved in. `chosen`: the state's fields that say which rows there are.
+ * list and the `group` in which they can be moved. `chosen` are the state's fields that decide which rows are shown.
  */
 export function timelineRows(source, chosen = {}) {
   const { closed = [], allThreads = false, pinned = [], order = [], shownLanes = "", cursor = null } = chosen;
   const lanes = laneRows(source);
-  const wanted = shownLanes.trim().toLowerCase();
-  const sought = cursor && laneId("thread", cursor.lane);
-  const fits = ({ id, words }) => id === sought || words.toLowerCase().includes(wanted);
-  const take = (ids, group) => ids.map((id) => ({ ...lanes.get(id), group })).filter(fits);
+  const searchText = shownLanes.trim().toLowerCase();
+  const cursorLane = cursor && laneId("thread", cursor.lane);
+  const isMatch = ({ id, words }) => id === cursorLane || words.toLowerCase().includes(searchText);
+  const lanesOf = (ids, group) => ids.map((id) => ({ ...lanes.get(id), group })).filter(isMatch);
   const rows = [];
-  const isFoldable = wanted === ""; // what was found is shown
+  const isFoldable = searchText === ""; // a search shows all matches, also in closed groups
   const add = (key, label, count, members) => {
     if (members.length === 0) return;
     const folded = isFoldable && closed.includes(key);
     rows.push({ kind: "group", id: key, key, label, folded, count, isFoldable });
     if (folded) return;
-    if (key === "threads" && isFoldable) rows.push(...firstThreads(members, allThreads, sought));
+    if (key === "threads" && isFoldable) rows.push(...firstThreads(members, allThreads, cursorLane));
     else rows.push(...members);
   };
-  const own = new Set(pinned.filter((id) => lanes.has(id)));
-  add("pinned", "Pinned", own.size, take([...own], "pinned").map(withGroupName));
+  const pinnedIds = new Set(pinned.filter((id) => lanes.has(id)));
+  add("pinned", "Pinned", pinnedIds.size, lanesOf([...pinnedIds], "pinned").map(withGroupName));
   const pinnedRows = rows.length;
   for (const [key, ids] of Object.entries(viewLanes(source.view))) {
-    const rest = orderedLanes(ids, order).filter((id) => !own.has(id));
-    const count = key === "windows" ? source.view.windows.count : rest.length;
-    add(key, GROUPS[key], count, take(rest, key));
+    const unpinned = orderedLanes(ids, order).filter((id) => !pinnedIds.has(id));
+    const count = key === "windows" ? source.view.windows.count : unpinned.length;
+    add(key, GROUPS[key], count, lanesOf(unpinned, key));
   }
-  if (rows.length === 0 && wanted !== "") rows.push({ kind: "none", id: "none", label: "no lane has this in its name" });
+  if (rows.length === 0 && searchText !== "") rows.push({ kind: "none", id: "none", label: "no lane has this in its name" });
   return placed(rows, pinnedRows);
 }
 
-/** All lanes by their id; `words` are what they can be found by. */
+/** All lanes by id; `words` is the text that the search looks in. */
 function laneRows(source) {
   const { view } = source;
   const text = (index) => cleanText(view.strings[index] ?? "");
@@ -63,16 +63,16 @@ function laneRows(source) {
   return lanes;
 }
 
-/** Away from its group a lane says what it is of, where its name does not. */
+/** Outside of its group, the windows' lane needs a label that names the group. */
 function withGroupName(row) {
   return row.kind === "windows" ? { ...row, label: `windows of ${row.label}` } : row;
 }
 
-/** The first ones, and the one that is `sought`, unless all are wanted. */
-function firstThreads(threads, isAll, sought) {
+/** The first threads and the cursor's, or all of them, with a row that switches between the two. */
+function firstThreads(threads, isAll, cursorLane) {
   if (threads.length <= MOST_THREADS) return threads;
   const label = isAll ? `only the first ${MOST_THREADS}` : `show all ${formatCount(threads.length)} threads`;
-  const shown = threads.filter(({ id }, place) => isAll || place < MOST_THREADS || id === sought);
+  const shown = threads.filter(({ id }, index) => isAll || index < MOST_THREADS || id === cursorLane);
   return [...shown, { kind: "more", id: "more", label }];
 }
 
@@ -89,7 +89,7 @@ function placed(rows, pinned) {
   return { rows, height: y };
 }
 
-/** The rows while one has scrolled down to `top`: the pinned ones lie over the others, and so come last. */
+/** The rows when scrolled down to `top`: pinned rows lie over the others, so they come last. */
 export function scrolledRows(rows, top) {
   const isFixed = (row) => row.isFixed === true;
   if (top === 0 || !rows.some(isFixed)) return rows;

@@ -1,6 +1,6 @@
-// The range of time on the screen. All times are nanoseconds since the start of the run.
+// Arithmetic of time ranges. All times are nanoseconds since the start of the run.
 
-/** `range` moved and, if need be, narrowed or widened so that it lies inside [0, duration). */
+/** `range` moved, and narrowed or widened if necessary, to lie inside [0, duration). */
 export function clampRange(range, duration, smallest) {
   const span = Math.min(duration, Math.max(smallest, range.to - range.from));
   const middle = (range.from + range.to) / 2;
@@ -26,7 +26,7 @@ export function panRange(range, distance, duration) {
 export function niceTicks(from, to, count) {
   const rough = (to - from) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5].find((each) => each * power >= rough) ?? 10);
+  const step = power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);
   const times = [];
   for (let index = Math.ceil(from / step); index * step <= to; index += 1) times.push(index * step);
   return { step, times };

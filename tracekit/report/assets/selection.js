@@ -1,4 +1,4 @@
-// What is selected, added up: a range of time, some lanes, a filter. Samples and measured time are kept apart.
+// Sums over the selection: a range of time, some lanes, a filter. Samples and measured time are never mixed.
 import { rowsBetween } from "./filter.js";
 import { unionLength } from "./intervals.js";
 import { lowerBound } from "./scale.js";
@@ -6,11 +6,11 @@ import { lowerBound } from "./scale.js";
 /** The rows of `view.samples` in the selection, in order of time. */
 export function selectedRows(view, { range, lanes }, mask) {
   const [first, last] = range ? rowsBetween(view, range.from, range.to) : [0, view.samples.time.length];
-  const wanted = view.lanes.map((_, lane) => lanes.length === 0 || lanes.includes(lane));
+  const isSelectedLane = view.lanes.map((_, lane) => lanes.length === 0 || lanes.includes(lane));
   const rows = new Uint32Array(last - first);
   let count = 0;
   for (let row = first; row < last; row += 1) {
-    if (!wanted[view.samples.lane[row]] || (mask && !mask[row])) continue;
+    if (!isSelectedLane[view.samples.lane[row]] || (mask && !mask[row])) continue;
     rows[count] = row;
     count += 1;
   }
@@ -27,8 +27,8 @@ export function sumSamples(view, rows) {
     sum.weight += weight[row];
   }
   return {
-    samples: engines.reduce((sum, each) => sum + each.samples, 0),
-    weight: engines.reduce((sum, each) => sum + each.weight, 0),
+    samples: engines.reduce((sum, { samples }) => sum + samples, 0),
+    weight: engines.reduce((sum, entry) => sum + entry.weight, 0),
     engines,
   };
 }
@@ -39,26 +39,26 @@ export function countSamples(view) {
   return samples;
 }
 
-/** True where sums over a range are exact although samples are known to their bin only: no bin is cut by its ends. */
+/** True if sums over a range of binned samples are exact, because the range cuts no bin. */
 export function haveEdges(view, { from, to }) {
   const { edges } = view.samples;
   const isEdge = (time) => time <= edges[0] || time >= edges.at(-1) || edges[lowerBound(edges, time)] === time;
   return edges?.length > 0 && isEdge(from) && isEdge(to);
 }
 
-/** Per measured lane how long the target was at work in the range; where only bins are known, to the nearest bin. */
+/** The target's measured time in the range, per lane; rough (to the nearest bin) for a lane without its intervals. */
 export function measuredTime(source, range) {
   const { view } = source;
   const { from, to } = range ?? { from: 0, to: view.duration_ns };
   return view.spans.map((span, index) => {
-    const intervals = source.ownSpans[index];
+    const intervals = source.targetSpans[index];
     if (intervals) return { span, ...unionLength(intervals, from, to), isRough: false };
     const [level] = source.spanOccupancy(index, from, to, 1);
     return { span, length: (level / 255) * (to - from), count: null, isRough: true };
   });
 }
 
-/** 1 for each window that lies in the range with at least half of its length. */
+/** 1 for each window of which at least half lies in the range. */
 export function windowsInside(view, range) {
   const { start, end } = view.windows;
   return Uint8Array.from(start, (from, window) => {

@@ -1,5 +1,5 @@
-// Where the page gets its pictures and sums from. This source computes them from arrays in memory; another one may
-// fetch them: it returns its best for what has not arrived and calls back when it has.
+// The source of a page's pictures and sums. This one computes them from arrays in memory. The dashboard's fetches them
+// (sources.js): it returns the best it has, and notifies the page when better data has arrived.
 import { parseFilter, sampleMask } from "./filter.js";
 import { capPixels, coverPixels, resamplePlane, samplesByLane } from "./occupancy.js";
 import { indexIntervals, packRows } from "./intervals.js";
@@ -8,7 +8,7 @@ import { countSamples, selectedRows } from "./selection.js";
 const MOST_WINDOW_ROWS = 4;
 const SMALLEST_SPAN_NS = 1000;
 
-/** What stands in the view of every recording, whatever the source of its samples. */
+/** The parts of a source that are in every view, wherever its samples are. */
 export function intervalsOf(view) {
   const windows = indexIntervals(view.windows.start, view.windows.end);
   return {
@@ -16,10 +16,10 @@ export function intervalsOf(view) {
     windows,
     windowRows: packRows(windows, MOST_WINDOW_ROWS),
     spans: view.spans.map(indexOrNull),
-    /** The target's own work: where a table has other processes' as well, that is left out. */
-    ownSpans: view.spans.map(indexOwn),
+    /** The target's intervals only, without those of other processes in the same table. */
+    targetSpans: view.spans.map(indexTarget),
     signposts: view.signposts.map(indexOrNull),
-    /** The narrowest range worth showing: intervals are exact, also where samples are known to their bin only. */
+    /** The narrowest range that can be shown: intervals are exact, even if samples are binned. */
     smallestSpan: Math.min(view.duration_ns, SMALLEST_SPAN_NS),
   };
 }
@@ -31,36 +31,36 @@ export function memorySource(view) {
   const total = countSamples(view);
   return {
     ...intervalsOf(view),
-    /** False where samples are known to their bin only. */
+    /** False if samples are binned. */
     isExact: view.exact,
     /**
-     * Tells { picture(), sums(), problem(text, about), mended(about) } what came or went wrong, about the "picture" or
-     * the "sums"; here everything is there at once.
+     * Registers a listener { picture(), sums(), problem(text, topic), resolved(topic) } for data that arrives later; a topic
+     * is "picture" or "sums". This source has all data at once, so it never calls.
      */
     listen() {},
-    /** Asks once more for what could not be had. */
+    /** Requests again what could not be fetched. */
     retry() {},
-    /** Says what is about to be drawn, and learns whether all of it is there. */
+    /** Requests the data of the next picture; true if all of it is available. */
     prepare: () => true,
-    /** What a filter's text lets through, for `occupancy` and `select`: null is everything. */
+    /** A filter's mask for `occupancy` and `select`; null without a filter. */
     mask: (text) => sampleMask(view, parseFilter(text)),
     /**
-     * What is selected: `rows` of `view.samples` add up to it, `total` is the number of samples of the whole run. It
-     * `isCurrent` unless what was asked for is still on its way, or `isRefused`: then it is the selection before.
+     * The selection: its `rows` of `view.samples`, and `total`, the number of samples in the run. If not `isCurrent`, it is
+     * the previous selection, because the new sums are on their way, or `isRefused`: they cannot be had.
      */
     select({ range, lanes }, mask) {
       const isWhole = !range && lanes.length === 0 && !mask;
       const rows = selectedRows(view, { range, lanes }, mask);
       return { selection: { view, rows, range, lanes, total, isWhole }, isCurrent: true };
     },
-    /** Per engine of the lane one plane of `pixels` values; `mask` picks samples, null is all. */
+    /** A plane of `pixels` values for each engine of the lane; `mask` marks samples, null is all. */
     occupancy(lane, from, to, pixels, mask = null) {
       const narrow = view.exact && (to - from) / pixels < binNs;
       const engines = view.lanes[lane].engines;
       if (!mask && !narrow) return { engines, planes: fromBins(view.lanes[lane], binNs, from, to, pixels) };
       return { engines, planes: fromSamples(view, byLane, lane, longest[lane], from, to, pixels, mask) };
     },
-    /** `which` is "occupancy", the target's own work, or "others", that of other processes: null if there is none. */
+    /** `which` is "occupancy" (by the target) or "others" (by other processes); null without such intervals. */
     spanOccupancy(span, from, to, pixels, which = "occupancy") {
       const plane = view.spans[span][which];
       if (!plane) return null;
@@ -71,10 +71,10 @@ export function memorySource(view) {
   };
 }
 
-function indexOwn({ start, end, own }) {
+function indexTarget({ start, end, own }) {
   if (!start) return null;
-  const isOwn = (_, row) => !own || own[row] === 1;
-  return indexIntervals(start.filter(isOwn), end.filter(isOwn));
+  const isTarget = (_, row) => !own || own[row] === 1;
+  return indexIntervals(start.filter(isTarget), end.filter(isTarget));
 }
 
 function indexOrNull({ start, end }) {
@@ -91,7 +91,7 @@ function fromBins(lane, binNs, from, to, pixels) {
   return planes;
 }
 
-/** How long a sample stands for: its weight where that is time, else a period for each. */
+/** The time that a row of samples represents: its weight if that is time, else a period per sample. */
 export function sampleLength(view, row) {
   return view.unit === "ns" ? view.samples.weight[row] : view.samples.number[row] * view.period_ns;
 }
@@ -99,8 +99,8 @@ export function sampleLength(view, row) {
 function longestSample(view, { first, order }, lane) {
   if (!view.exact) return view.bin_ns;
   let longest = 0;
-  for (let place = first[lane]; place < first[lane + 1]; place += 1) {
-    longest = Math.max(longest, sampleLength(view, order[place]));
+  for (let index = first[lane]; index < first[lane + 1]; index += 1) {
+    longest = Math.max(longest, sampleLength(view, order[index]));
   }
   return longest;
 }
@@ -109,17 +109,19 @@ function fromSamples(view, { first, order }, lane, longest, from, to, pixels, ma
   const { time, engine } = view.samples;
   const engines = view.lanes[lane].engines;
   const offsets = new Int32Array(view.engines.length).fill(-1);
-  engines.forEach((each, index) => {
-    offsets[each] = index * pixels;
+  engines.forEach((code, index) => {
+    offsets[code] = index * pixels;
   });
   const planes = new Float32Array(engines.length * pixels);
   const step = (to - from) / pixels;
-  const begin = firstFrom(time, order, first[lane], first[lane + 1], from - longest);
-  for (let place = begin; place < first[lane + 1]; place += 1) {
-    const row = order[place];
+  // Samples are sorted by start; one that begins up to `longest` before the range may still reach into it.
+  const begin = lowerBoundOf(time, order, first[lane], first[lane + 1], from - longest);
+  for (let index = begin; index < first[lane + 1]; index += 1) {
+    const row = order[index];
     if (time[row] >= to) break;
     if ((mask && !mask[row]) || offsets[engine[row]] < 0) continue;
     const length = sampleLength(view, row);
+    // A binned row is spread over its bin, at the density that keeps its length.
     const drawn = view.exact ? length : view.samples.end[row] - time[row];
     coverPixels(planes, offsets[engine[row]], pixels, from, step, time[row], time[row] + drawn, length / drawn);
   }
@@ -127,7 +129,8 @@ function fromSamples(view, { first, order }, lane, longest, from, to, pixels, ma
   return planes;
 }
 
-function firstFrom(time, order, begin, end, value) {
+/** The first index from `begin` to `end` whose sample starts at `value` or later. */
+function lowerBoundOf(time, order, begin, end, value) {
   let low = begin;
   let high = end;
   while (low < high) {

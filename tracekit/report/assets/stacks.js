@@ -1,4 +1,4 @@
-// The heaviest stacks of the selection, deciding frames marked where the analysis named them.
+// The heaviest stacks of the selection; the deciding frame is marked if the analysis listed the stack.
 import { make } from "./dom.js";
 import { cleanText, countOf, formatCount, formatPercent, formatWeight } from "./numbers.js";
 
@@ -29,11 +29,11 @@ export function framesOf(view, leaf) {
 }
 
 export function showStacks(container, view, rows, weight) {
-  const known = new Map(view.heaviest.map((stack) => [keyOf(stack.frames), stack]));
+  const analysed = new Map(view.heaviest.map((stack) => [stackKey(stack.frames), stack]));
   const list = make("ol", { className: "stacks" });
   for (const leaf of heaviestLeaves(view, rows)) {
     const frames = framesOf(view, leaf.node);
-    const stack = known.get(keyOf(frames));
+    const stack = analysed.get(stackKey(frames));
     const badge = make("span", { className: `badge engine-${view.engines[leaf.engine]}`, "aria-hidden": "true" });
     const head = [
       `${formatPercent(leaf.weight / weight)} · ${formatWeight(leaf.weight, view.unit)}`,
@@ -55,9 +55,9 @@ function frameList(view, frames, deciding) {
   const list = make("ol", { className: "frames" });
   frames.slice(0, MOST_FRAMES).forEach(([symbol, binary], index) => {
     const name = cleanText(view.strings[symbol], 300);
-    const where = make("span", { className: "binary" }, `  ${cleanText(view.strings[binary], 80)}`);
+    const binaryName = make("span", { className: "binary" }, `  ${cleanText(view.strings[binary], 80)}`);
     const mark = index === deciding ? "▸ " : "";
-    const item = make("li", { className: index === deciding ? "deciding" : "", title: name }, mark + name, where);
+    const item = make("li", { className: index === deciding ? "deciding" : "", title: name }, mark + name, binaryName);
     if (index === deciding) item.append(make("span", { className: "unseen" }, " (decided the engine)"));
     list.append(item);
   });
@@ -65,6 +65,6 @@ function frameList(view, frames, deciding) {
   return list;
 }
 
-function keyOf(frames) {
+function stackKey(frames) {
   return frames.map((frame) => frame.join(":")).join(" ");
 }

@@ -1,30 +1,30 @@
-// What the reader of the page chose: one object, changed in one place, told to whoever asked.
+// The page's state: the reader's choices in one object, with listeners for changes of its fields.
 
 export const INITIAL_STATE = {
-  view: null, // { from, to }: what the timeline shows
-  range: null, // { from, to }: the selected time, or null; `lane` and `place` say which interval it is (steps.js)
-  cursor: null, // { time, lane }: the sample that was chosen from a list; `isSought`: its lane is to be brought into sight
-  lanes: [], // the selected lanes; none means all
+  view: null, // { from, to }: the visible time
+  range: null, // { from, to }: the selected time, or null; `lane` and `position` if it is an interval (steps.js)
+  cursor: null, // { time, lane }: a sample chosen from a list; `isSought`: scroll to its lane
+  lanes: [], // the selected threads; none means all
   filter: "",
   invert: false,
   hideSystem: false,
   colourBy: "engine", // or "binary"
   search: "",
-  focus: null, // what the flame graph is zoomed to
+  focus: null, // the path of functions to which the flame graph is zoomed
   theme: "auto", // or "light", "dark"
   allThreads: false,
-  closed: [], // names of the timeline's groups that are folded up
-  pinned: [], // lanes (lanes.js says how they are named) that stand at the top, in this order
-  order: [], // lanes that come first in their groups, in this order
-  shownLanes: "", // only lanes with this in their name or process are shown
-  namesWidth: 0, // of the column of lanes' names in pixels; 0: as the page is made
+  closed: [], // closed groups of the timeline
+  pinned: [], // ids of lanes (lanes.js) at the top, in this order
+  order: [], // ids of lanes that come first in their groups, in this order
+  shownLanes: "", // the search for lanes by name or process
+  namesWidth: 0, // the width of the lanes' names in pixels; 0: the style sheet's
 };
 
 export function createStore(initial) {
   const listeners = [];
   const store = {
     state: { ...INITIAL_STATE, ...initial },
-    /** Changes some fields and tells the listeners of those that differ. */
+    /** Sets some fields and calls the listeners of those that changed. */
     set(patch) {
       const changed = Object.keys(patch).filter((key) => patch[key] !== store.state[key]);
       if (changed.length === 0) return;
@@ -40,14 +40,14 @@ export function createStore(initial) {
   return store;
 }
 
-/** Calls `draw` once before the next picture, however often it is asked for. */
+/** Returns a function that schedules one call of `draw` for the next frame, however often it is called. */
 export function oncePerFrame(draw) {
-  let asked = false;
+  let isScheduled = false;
   return () => {
-    if (asked) return;
-    asked = true;
+    if (isScheduled) return;
+    isScheduled = true;
     requestAnimationFrame(() => {
-      asked = false;
+      isScheduled = false;
       draw();
     });
   };

@@ -1,4 +1,4 @@
-// A table that sorts, filters and comes in pages, for rows that are only numbers until they are shown.
+// A table that sorts, filters and has pages. Rows are numbers; their elements are made only when they are shown.
 import { make } from "./dom.js";
 import { formatCount } from "./numbers.js";
 
@@ -6,7 +6,7 @@ export const PAGE_ROWS = 200;
 
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 
-/** Row numbers in order of a value; what is not known (null, not a number) comes last either way. */
+/** Row numbers in order of a value; unknown values (null, NaN) come last in both directions. */
 export function sortedRows(rows, value, descending) {
   const keys = new Map(rows.map((row) => [row, value(row)]));
   const sign = descending ? -1 : 1;
@@ -23,9 +23,9 @@ function isUnknown(value) {
   return value === null || value === undefined || Number.isNaN(value);
 }
 
-/** Rows in whose text every word of the filter stands. */
-export function filteredRows(rows, text, wanted) {
-  const words = wanted.toLowerCase().split(/\s+/).filter((word) => word !== "");
+/** Rows whose text contains every word of the filter. */
+export function filteredRows(rows, text, filter) {
+  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
   if (words.length === 0) return rows;
   return rows.filter((row) => {
     const lower = text(row).toLowerCase();
@@ -34,19 +34,19 @@ export function filteredRows(rows, text, wanted) {
 }
 
 /**
- * `columns`: { key, title, isNumber, value(row), show(row) → text or element }. `onChoose(row)` makes rows
- * choosable: the first cell is then a button named by `chooseLabel(row)`, Tab reaches one of them and arrows the others.
- * `marked(row)` highlights; the one that is `current()` is marked as such.
+ * `columns`: { key, title, isNumber, value(row), show(row) → text or element }. With `onChoose(row)` the first cell of a
+ * row is a button named `chooseLabel(row)`; Tab reaches one of these buttons, arrow keys move to the next ones.
+ * `marked(row)` highlights rows, and `current()` is the one with aria-current.
  */
 export function createTable({ caption, columns, rowCount, sort, onChoose, chooseLabel, marked, current = () => -1, filterLabel }) {
   let order = sort ?? { key: columns[0].key, descending: false };
   let page = 0;
   let elements = new Map();
-  let stop = -1; // the row whose button Tab reaches
+  let stop = -1; // the row whose button is in the Tab order
   const body = make("tbody");
   const heads = columns.map((column) => headOf(column, () => sortBy(column)));
   const filter = make("input", { type: "search", placeholder: filterLabel ?? "", "aria-label": filterLabel ?? caption });
-  const found = make("span", { className: "note" });
+  const matchCount = make("span", { className: "note" });
   const pages = pageButtons((change) => {
     page += change;
     refresh();
@@ -55,7 +55,7 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
     page = 0;
     refresh();
   });
-  const controls = make("div", { className: "controls" }, filterLabel ? filter : null, found, ...pages.elements);
+  const controls = make("div", { className: "controls" }, filterLabel ? filter : null, matchCount, ...pages.elements);
   const head = make("thead", {}, make("tr", {}, ...heads));
   const table = make("table", {}, make("caption", { className: "unseen" }, caption), head, body);
   const scroll = make("div", { className: "table-scroll", tabIndex: 0, role: "region", "aria-label": caption }, table);
@@ -71,15 +71,15 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
     return Array.from({ length: rowCount() }, (_, row) => row);
   }
 
-  /** The rows that the filter lets through, in order. */
-  function keptRows() {
+  /** The rows that match the filter, sorted. */
+  function matchingRows() {
     const column = columns.find(({ key }) => key === order.key);
-    const kept = filterLabel ? filteredRows(allRows(), (row) => rowText(columns, row), filter.value) : allRows();
-    return sortedRows(kept, column.value, order.descending);
+    const matching = filterLabel ? filteredRows(allRows(), (row) => rowText(columns, row), filter.value) : allRows();
+    return sortedRows(matching, column.value, order.descending);
   }
 
   function refresh() {
-    const rows = keptRows();
+    const rows = matchingRows();
     const last = Math.max(0, Math.ceil(rows.length / PAGE_ROWS) - 1);
     page = Math.min(last, Math.max(0, page));
     const shown = rows.slice(page * PAGE_ROWS, (page + 1) * PAGE_ROWS);
@@ -92,7 +92,7 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
       if (isSorted) head.setAttribute("aria-sort", order.descending ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    found.textContent = rows.length < rowCount() ? `${formatCount(rows.length)} of ${formatCount(rowCount())}` : "";
+    matchCount.textContent = rows.length < rowCount() ? `${formatCount(rows.length)} of ${formatCount(rowCount())}` : "";
     pages.show(page, last);
   }
 
@@ -110,7 +110,7 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
     return element;
   }
 
-  /** Highlights anew, without making the rows anew. */
+  /** Updates the highlights without rebuilding the rows. */
   function mark() {
     if (marked) elements.forEach((element, row) => element.classList.toggle("inside", marked(row)));
     elements.forEach((element, row) => {
@@ -119,11 +119,11 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
     });
   }
 
-  /** Turns to the page on which a row is, unless the filter hides it. */
+  /** Shows the page with a row, unless the filter hides it. */
   function reveal(row) {
-    const place = elements.has(row) ? -1 : keptRows().indexOf(row);
-    if (place >= 0) {
-      page = Math.floor(place / PAGE_ROWS);
+    const index = elements.has(row) ? -1 : matchingRows().indexOf(row);
+    if (index >= 0) {
+      page = Math.floor(index / PAGE_ROWS);
       refresh();
     }
     if (elements.has(row)) moveStop(row);
@@ -133,7 +133,7 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
 
   function moveStop(row) {
     if (!onChoose) return;
-    for (const each of [stop, row]) buttonOf(each)?.setAttribute("tabindex", each === row ? "0" : "-1");
+    for (const changed of [stop, row]) buttonOf(changed)?.setAttribute("tabindex", changed === row ? "0" : "-1");
     stop = row;
   }
 
@@ -144,10 +144,10 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
   body.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || !buttonOf(stop)?.contains(event.target)) return;
     const rows = [...elements.keys()];
-    const place = { ArrowUp: rows.indexOf(stop) - 1, ArrowDown: rows.indexOf(stop) + 1, Home: 0, End: rows.length - 1 }[event.key];
-    if (place === undefined) return;
+    const index = { ArrowUp: rows.indexOf(stop) - 1, ArrowDown: rows.indexOf(stop) + 1, Home: 0, End: rows.length - 1 }[event.key];
+    if (index === undefined) return;
     event.preventDefault();
-    buttonOf(rows[place])?.focus();
+    buttonOf(rows[index])?.focus();
   });
 
   return { element: make("div", {}, controls, scroll), refresh, mark, reveal };
@@ -164,15 +164,15 @@ function headOf({ title, isNumber, note }, sort) {
 
 function pageButtons(turn) {
   const back = make("button", { type: "button", onclick: () => turn(-1), "aria-label": "Previous page" }, "‹");
-  const on = make("button", { type: "button", onclick: () => turn(1), "aria-label": "Next page" }, "›");
-  const where = make("span", { className: "note" });
+  const next = make("button", { type: "button", onclick: () => turn(1), "aria-label": "Next page" }, "›");
+  const position = make("span", { className: "note" });
   return {
-    elements: [back, where, on],
+    elements: [back, position, next],
     show(page, last) {
-      for (const element of [back, where, on]) element.hidden = last === 0;
+      for (const element of [back, position, next]) element.hidden = last === 0;
       back.disabled = page === 0;
-      on.disabled = page === last;
-      where.textContent = `page ${formatCount(page + 1)} of ${formatCount(last + 1)}`;
+      next.disabled = page === last;
+      position.textContent = `page ${formatCount(page + 1)} of ${formatCount(last + 1)}`;
     },
   };
 }

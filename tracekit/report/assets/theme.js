@@ -1,9 +1,9 @@
-// Light or dark: what the address names, else what was chosen last in this browser, else what the system likes.
+// The theme, light or dark: from the address, else the last choice in this browser, else the system's.
 
 const THEME_KEY = "tracekit-theme";
 const THEMES = ["light", "dark"];
 
-/** The state's field for a theme chosen before; nothing where none was, or where the browser keeps nothing. */
+/** The state's field for a theme chosen earlier; {} if there is none or the browser stores nothing. */
 export function rememberedTheme(storage = browserStorage()) {
   try {
     const theme = storage?.getItem(THEME_KEY);
@@ -18,17 +18,17 @@ export function rememberTheme(theme, storage = browserStorage()) {
     if (THEMES.includes(theme)) storage?.setItem(THEME_KEY, theme);
     else storage?.removeItem(THEME_KEY);
   } catch {
-    // It holds for this page then.
+    // Without storage, the choice applies to this page only.
   }
 }
 
-/** Colours the page; "auto" is what the system likes. */
+/** Applies a theme; "auto" is the system's. */
 export function setTheme(theme) {
   if (THEMES.includes(theme)) document.documentElement.dataset.theme = theme;
   else delete document.documentElement.dataset.theme;
 }
 
-/** Even to name the storage may be refused, for example in a frame without an origin. */
+/** The browser's storage; reading the property itself may throw, for example in a frame without an origin. */
 function browserStorage() {
   try {
     return globalThis.localStorage ?? null;

@@ -1,8 +1,7 @@
-// The timeline: overview, axis, lanes. It knows a source (source.js) and a store (store.js), not where data come from.
+// The timeline: overview, axis, lanes. It depends on a source (source.js) and a store (store.js) only.
 import { describeAt, describeTimeline } from "./describe.js";
-import { drawCursor } from "./cursor.js";
 import { fitCanvas, make } from "./dom.js";
-import { drawAxis, drawOverlay, drawRows } from "./draw.js";
+import { drawAxis, drawCursor, drawOverlay, drawRows } from "./draw.js";
 import { listenToGestures } from "./gestures.js";
 import { runKey } from "./keys.js";
 import { createLabels } from "./labels.js";
@@ -17,7 +16,7 @@ import { timelineActions } from "./timeline_actions.js";
 const AXIS_HEIGHT = 22;
 const MOST_OF_THE_SCREEN = 0.7;
 
-/** `page` = { palette(), mask(), tooltip, help(), filter(), say(text), extent() or none }; the answer's `redraw` follows the colours. */
+/** `page` = { palette(), mask(), tooltip, help(), filter(), announce(text), extent() or none }. */
 export function createTimeline(container, source, store, page) {
   const actions = timelineActions(source, store, page);
   const overview = createOverview(source, (view, middle) => actions.show(view, middle), page.extent);
@@ -26,7 +25,7 @@ export function createTimeline(container, source, store, page) {
   const overlay = make("canvas", { className: "overlay", "aria-hidden": "true" });
   const pane = make("div", { className: "timeline-pane" }, lanes, overlay);
   const labels = createLabels(source, store, (id) => actions.stepIn(id, 1));
-  Object.assign(actions, { findLanes: labels.find, laneInFocus: labels.inFocus, tell: labels.tell });
+  Object.assign(actions, { findLanes: labels.find, laneInFocus: labels.inFocus, announce: labels.announce });
   const namesWidth = createNamesWidth(container, store);
   const inner = make("div", { className: "timeline-rows" }, labels.element, namesWidth.element, pane);
   const scroll = make("div", { className: "timeline-scroll", tabIndex: 0, role: "group" }, inner);
@@ -38,15 +37,15 @@ export function createTimeline(container, source, store, page) {
     scroll,
   );
   const size = { width: 1, height: 1 };
-  let laid = { rows: [], height: 0 };
+  let layout = { rows: [], height: 0 };
   let pointer = null;
 
   function arrange() {
-    laid = timelineRows(source, store.state);
-    labels.show(laid.rows);
+    layout = timelineRows(source, store.state);
+    labels.show(layout.rows);
     namesWidth.apply();
-    inner.style.height = `${laid.height}px`;
-    const height = Math.min(laid.height, Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN)));
+    inner.style.height = `${layout.height}px`;
+    const height = Math.min(layout.height, Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN)));
     scroll.style.height = `${height}px`;
     const width = Math.max(60, Math.floor(pane.clientWidth));
     pane.style.height = `${height}px`;
@@ -59,19 +58,19 @@ export function createTimeline(container, source, store, page) {
   function drawAll() {
     const { view, range, lanes: selected } = store.state;
     const palette = page.palette();
-    const top = scroll.scrollTop; // read before anything changes: it costs a layout of the page else
+    const top = scroll.scrollTop; // read before anything changes, else it forces a layout of the page
     const { context, ratio } = fitCanvas(lanes, size.width, size.height);
-    const rows = scrolledRows(laid.rows, top);
+    const rows = scrolledRows(layout.rows, top);
     prepare(rows, top, Math.max(1, Math.round(size.width * ratio)));
     const frame = { context, ratio, source, rows, view, palette, lanes: selected, mask: page.mask() };
     drawRows({ ...frame, ...size, top });
     const head = fitCanvas(axis, size.width, AXIS_HEIGHT);
     drawAxis({ context: head.context, view, width: size.width, height: AXIS_HEIGHT, palette });
     overview.draw(view, range, palette);
-    drawOver();
+    drawOverlays();
   }
 
-  /** What is not there yet is asked for before anything is drawn, so that it comes while its best is. */
+  /** Requests missing data before drawing, so that it loads while the best available data is drawn. */
   function prepare(rows, top, columns) {
     const shown = rows.filter((row) => row.y + row.height >= top && row.y <= top + size.height);
     const of = (kind) => shown.filter((row) => row.kind === kind).map((row) => row.index);
@@ -83,31 +82,31 @@ export function createTimeline(container, source, store, page) {
     container.setAttribute("aria-busy", String(!isSharp));
   }
 
-  function drawOver() {
+  function drawOverlays() {
     const { context } = fitCanvas(overlay, size.width, size.height);
     const { view, range, cursor } = store.state;
     const palette = page.palette();
     drawOverlay({ context, ...size, view, palette, range, pointer: pointer?.x ?? null });
     const top = cursor ? scroll.scrollTop : 0;
-    drawCursor({ context, ...size, rows: scrolledRows(laid.rows, top), top, view, palette, cursor });
+    drawCursor({ context, ...size, rows: scrolledRows(layout.rows, top), top, view, palette, cursor });
     if (pointer) hover(pointer);
   }
 
   const redraw = oncePerFrame(drawAll);
-  const redrawOver = oncePerFrame(drawOver);
+  const redrawOverlays = oncePerFrame(drawOverlays);
   const timeAt = (x) => store.state.view.from + (x / size.width) * (store.state.view.to - store.state.view.from);
 
-  function lookAt(x, y) {
+  function describePoint(x, y) {
     const height = y + scroll.scrollTop;
-    const row = rowAt(scrolledRows(laid.rows, scroll.scrollTop), height);
+    const row = rowAt(scrolledRows(layout.rows, scroll.scrollTop), height);
     const inside = row ? height - row.y : 0;
-    const found = describeAt(source, row, timeAt(x), inside, store.state.view, size.width);
-    return { ...found, range: found.range && { ...found.range, lane: row.id } };
+    const description = describeAt(source, row, timeAt(x), inside, store.state.view, size.width);
+    return { ...description, range: description.range && { ...description.range, lane: row.id } };
   }
 
   function hover({ x, y }) {
     const box = pane.getBoundingClientRect();
-    page.tooltip.show(lookAt(x, y).lines, box.left + x, box.top + y);
+    page.tooltip.show(describePoint(x, y).lines, box.left + x, box.top + y);
   }
 
   listenToGestures(pane, {
@@ -118,23 +117,23 @@ export function createTimeline(container, source, store, page) {
       store.set({ view: panRange(view, distance, source.view.duration_ns) });
     },
     select: (from, to, isDone) => actions.select(timeAt(Math.min(from, to)), timeAt(Math.max(from, to)), isDone),
-    click: (x, y) => actions.choose(lookAt(x, y).range),
-    doubleClick: (x, y) => actions.zoomTo(lookAt(x, y).range),
+    click: (x, y) => actions.choose(describePoint(x, y).range),
+    doubleClick: (x, y) => actions.zoomTo(describePoint(x, y).range),
     hover: (x, y) => {
       pointer = { x, y };
-      redrawOver();
+      redrawOverlays();
     },
     leave: () => {
       pointer = null;
       page.tooltip.hide();
-      redrawOver();
+      redrawOverlays();
     },
   });
   scroll.addEventListener("keydown", (event) => {
     if (event.target.closest("button") && event.key === "Enter") return;
     if (runKey(event, actions)) event.preventDefault();
   });
-  // Where nothing has the focus, keys are meant for the timeline; arrows go on scrolling the page.
+  // Without any focus, keys apply to the timeline, except for arrows, which scroll the page.
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.target !== document.body || event.key.startsWith("Arrow")) return;
     if (runKey(event, actions)) event.preventDefault();
@@ -146,10 +145,10 @@ export function createTimeline(container, source, store, page) {
   source.listen({
     picture: redraw,
     problem(text) {
-      mark(true); // nothing is on its way any more
-      page.say(text);
+      mark(true); // no longer busy: no request is running
+      page.announce(text);
     },
-    mended: () => page.say(""),
+    resolved: () => page.announce(""),
   });
   store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth"], arrange);
   store.on(["cursor"], ({ cursor }) => {

@@ -1,11 +1,11 @@
-// What the timeline's gestures and keys do to the page's state.
+// The actions of the timeline's gestures and keys: changes of the page's state.
 import { pannedView, zoomedView } from "./keys.js";
 import { laneId } from "./lanes.js";
 import { clampRange } from "./scale.js";
-import { firstLaneOfIntervals, intervalRange, intervalWords, laneIntervals, nextPlace } from "./steps.js";
+import { firstLaneOfIntervals, intervalRange, intervalWords, laneIntervals, nextPosition } from "./steps.js";
 
 const MARGIN = 0.1;
-const BLURRED = "Samples are known only to their bin, which is longer than what is shown; windows and intervals are exact.";
+const BLURRED = "Samples are summed up in bins longer than the visible time. Windows and intervals are exact.";
 
 export function timelineActions(source, store, page) {
   const duration = source.view.duration_ns;
@@ -13,7 +13,7 @@ export function timelineActions(source, store, page) {
   const middle = (range) => (range.from + range.to) / 2;
   const show = (view) => store.set({ view: clampRange(view, duration, source.smallestSpan) });
   const actions = {
-    /** A view, or the present one moved so that `centre` is in its middle. */
+    /** Shows a view, or moves the present one so that `centre` is in its middle. */
     show(view, centre) {
       if (view) return show(view);
       const half = (store.state.view.to - store.state.view.from) / 2;
@@ -25,8 +25,8 @@ export function timelineActions(source, store, page) {
       const view = zoomedView(before, factor, anchor, source);
       store.set({ view });
       const stuck = factor < 1 && view.to - view.from === before.to - before.from;
-      if (stuck) page.say("No deeper zoom.");
-      else if (!source.isExact && view.to - view.from < source.view.bin_ns) page.say(BLURRED);
+      if (stuck) page.announce("This is the deepest zoom.");
+      else if (!source.isExact && view.to - view.from < source.view.bin_ns) page.announce(BLURRED);
     },
     pan(part) {
       store.set({ view: pannedView(store.state.view, part, source) });
@@ -50,33 +50,33 @@ export function timelineActions(source, store, page) {
       const margin = (target.to - target.from) * MARGIN;
       show({ from: target.from - margin, to: target.to + margin });
     },
-    /** Selects all the time that is shown: with the zoom, any range can be chosen without a pointer. */
+    /** Selects the visible time; together with zooming, a way to select any range by keys. */
     selectShown() {
       actions.select(Math.floor(store.state.view.from), Math.ceil(store.state.view.to), true);
     },
     /** Selects the next (1) or previous (-1) interval of a lane. */
     stepIn(id, direction) {
       const intervals = laneIntervals(source, id);
-      if (!intervals) return actions.tell("This lane has no intervals to step through.");
-      const place = nextPlace(intervals, id, store.state, direction);
-      if (place < 0) return actions.tell(direction > 0 ? "There is no later one." : "There is no earlier one.");
-      const range = intervalRange(intervals, id, place);
+      if (!intervals) return actions.announce("This lane has no intervals to step through.");
+      const position = nextPosition(intervals, id, store.state, direction);
+      if (position < 0) return actions.announce(direction > 0 ? "There is no later interval." : "There is no earlier interval.");
+      const range = intervalRange(intervals, id, position);
       const { view } = store.state;
       store.set({ range });
       if (range.from < view.from || range.to > view.to) actions.show(null, middle(range));
-      return actions.tell(intervalWords(source, id, place));
+      return actions.announce(intervalWords(source, id, position));
     },
     stepWindow: (direction) => actions.stepIn(laneId("windows", 0), direction),
-    /** In the lane whose name has the focus, else in the one where one has been. */
+    /** Steps in the lane whose name has the focus, else in the lane of the selected interval. */
     stepInterval(direction) {
       actions.stepIn(actions.laneInFocus() ?? store.state.range?.lane ?? firstLaneOfIntervals(source), direction);
     },
     clear() {
       store.set({ range: null, lanes: [], cursor: null });
     },
-    /** The labels put their own in the place of these. */
+    /** Both are replaced once the labels exist. */
     laneInFocus: () => null,
-    tell() {},
+    announce() {},
     help: () => page.help(),
     filter: () => page.filter(),
   };

@@ -6,7 +6,7 @@ import { createHelpSheet } from "./help_sheet.js";
 
 const FILTER_PAUSE_MS = 120;
 
-/** `actions` are the timeline's. The answer: { setSummary, focusFilter, showHelp }. */
+/** `actions` are the timeline's. Returns { setSummary, focusFilter, showHelp }. */
 export function createToolbar(container, view, store, actions) {
   const filter = make("input", {
     type: "search",
@@ -30,7 +30,7 @@ export function createToolbar(container, view, store, actions) {
   for (const name of ["auto", "light", "dark"]) theme.append(make("option", { value: name }, `${name} theme`));
   theme.value = store.state.theme;
   const showHelp = createHelpSheet({
-    where: "Keys are heard in the timeline, and wherever nothing else has the focus.",
+    scope: "Keys apply in the timeline, and wherever nothing else has the focus.",
     more: [make("h2", {}, "Filter"), make("p", { className: "note" }, FILTER_HELP)],
   });
   const wholeRun = button("Whole run", () => actions.fit());
@@ -61,6 +61,6 @@ function button(text, run) {
 }
 
 const FILTER_HELP =
-  `Terms must all hold; -term means not; a comma means or; "quotes" keep words together. ` +
-  `${FILTER_KEYS.map((key) => `${key}:`).join(" ")} look there only (window:3 or window:3-9 by number), other words at ` +
-  "threads, functions and binaries. The filter drops samples; hiding system libraries keeps their weight with the caller.";
+  `All terms must match; -term means not; a comma means or; "quotes" keep words together. ` +
+  `${FILTER_KEYS.map((key) => `${key}:`).join(" ")} search that field only (window:3 or window:3-9 by number); other words ` +
+  "search threads, functions and binaries. The filter drops samples; hiding system libraries adds their weight to the caller.";

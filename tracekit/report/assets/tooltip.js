@@ -1,5 +1,4 @@
-// One tooltip for the whole page, beside the pointer. What it says is also in the tables, so it is hidden from
-// screen readers.
+// The page's tooltip, beside the pointer. The tables contain the same, so it is hidden from screen readers.
 import { make } from "./dom.js";
 
 const DISTANCE = 14;
@@ -9,7 +8,7 @@ export function createTooltip(root = document.body) {
   const element = make("div", { className: "tooltip", "aria-hidden": "true", hidden: true });
   root.append(element);
   return {
-    /** The first line is the heading. */
+    /** Shows lines of text; the first is the heading. */
     show(lines, x, y) {
       element.replaceChildren(...lines.map((line) => make("div", {}, line.slice(0, MOST_LETTERS))));
       element.hidden = false;

@@ -1,4 +1,4 @@
-// The table of inference windows: sorts, filters, and leads to the timeline.
+// The table of inference windows; choosing a row shows the window in the timeline.
 import { make } from "./dom.js";
 import { indexIntervals } from "./intervals.js";
 import { laneId } from "./lanes.js";
@@ -10,7 +10,7 @@ import { createTable } from "./table.js";
 /** `choose(range)` gets the window that the reader picked. */
 export function createWindowsTable(container, view, store, choose) {
   const { windows } = view;
-  if (windows.count === 0) return { refresh() {} }; // the markup says that there are none
+  if (windows.count === 0) return { refresh() {} }; // the markup has a note instead
   const ordered = indexIntervals(windows.start, windows.end);
   let inside = windowsInside(view, store.state.range);
   let selected = -1;
@@ -31,10 +31,10 @@ export function createWindowsTable(container, view, store, choose) {
   const follow = () => {
     inside = windowsInside(view, store.state.range);
     selected = selectedWindow(ordered, store.state.range);
-    const count = inside.reduce((sum, each) => sum + each, 0);
-    const said = selected < 0 ? "" : `Window ${selected} is selected: `;
-    const counted = `${said}${formatCount(count)} of ${formatCount(windows.count)} in the selection.`;
-    note.textContent = store.state.range ? counted : NOTE;
+    const count = inside.reduce((sum, flag) => sum + flag, 0);
+    const prefix = selected < 0 ? "" : `Window ${selected} is selected: `;
+    const summary = `${prefix}${formatCount(count)} of ${formatCount(windows.count)} in the selection.`;
+    note.textContent = store.state.range ? summary : NOTE;
     table.mark();
     if (selected >= 0) table.reveal(selected);
   };
@@ -42,7 +42,7 @@ export function createWindowsTable(container, view, store, choose) {
   return { refresh: follow };
 }
 
-const NOTE = "* is the first of its model. Choose a row to see it in the timeline. – means not known.";
+const NOTE = "* marks the first window of a model. Choose a row to see it in the timeline. – means not measured.";
 
 function windowColumns(view) {
   const { windows, strings } = view;
@@ -67,7 +67,7 @@ function windowColumns(view) {
     })),
     { key: "samples", title: "Host samples", isNumber: true, value: (row) => samplesOf(windows, row), show: (row) => samplesCell(windows, row) },
     ...(windows.model.some((model) => strings[model] !== "") ? [textColumn("model", "Model", text("model"))] : []),
-    ...(isEqual(windows.label, windows.model) ? [] : [textColumn("label", "Label", text("label"))]),
+    ...(areEqual(windows.label, windows.model) ? [] : [textColumn("label", "Label", text("label"))]),
     textColumn("why", "Why", text("why")),
   ];
 }
@@ -76,7 +76,7 @@ function textColumn(key, title, text) {
   return { key, title, value: text, show: (row) => clipped(text(row)) };
 }
 
-function isEqual(left, right) {
+function areEqual(left, right) {
   return left.every((value, row) => value === right[row]);
 }
 
@@ -96,7 +96,7 @@ function samplesOf({ samples }, row) {
   return Object.values(samples).reduce((sum, values) => sum + values[row], 0);
 }
 
-/** The counts in words and as a bar: shares of the samples that show machine learning. */
+/** The sample counts as text and as a bar of their shares. */
 function samplesCell({ samples }, row) {
   const entries = Object.entries(samples).map(([engine, values]) => [engine, values[row]]);
   const whole = entries.reduce((sum, [, count]) => sum + count, 0);
@@ -113,8 +113,8 @@ function samplesCell({ samples }, row) {
 
 function verdictCell({ windows, strings, engines }, row) {
   const verdict = strings[windows.verdict[row]];
-  const known = [...engines, "MIXED"].includes(verdict) ? verdict : "UNKNOWN";
-  const badge = make("span", { className: `badge engine-${known}`, "aria-hidden": "true" });
+  const style = [...engines, "MIXED"].includes(verdict) ? verdict : "UNKNOWN";
+  const badge = make("span", { className: `badge engine-${style}`, "aria-hidden": "true" });
   return make("span", {}, badge, cleanText(verdict, 40));
 }
 

@@ -1,7 +1,8 @@
-// The button "Copy" beside a command puts it on the clipboard; where pages may not, it is selected.
+// Controls on Dash's pages that need the browser: copy buttons and native selects.
 const SHOWN_MS = 2000;
 
-export function hearCopy() {
+/** The button "Copy" beside a command copies it, or selects it where the browser does not allow copying. */
+export function bindCopyButtons() {
   document.addEventListener("click", async ({ target }) => {
     const button = target.closest?.("button.copy");
     const command = button?.parentElement.querySelector("pre");
@@ -20,4 +21,12 @@ async function copied(element) {
     getSelection().selectAllChildren(element);
     return false;
   }
+}
+
+/** Native selects, whose changes Dash does not observe: the choice goes into the dcc.Store named by data-store. */
+export function bindSelects() {
+  document.addEventListener("change", ({ target }) => {
+    const store = target.dataset?.store;
+    if (store) window.dash_clientside.set_props(store, { data: target.value });
+  });
 }

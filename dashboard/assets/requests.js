@@ -1,0 +1,19 @@
+// Requests to the server, and the messages of its refusals.
+
+/** Fetches an address; throws the server's message if it refuses. */
+export async function fetchChecked(address) {
+  const response = await fetch(address, { credentials: "same-origin" });
+  if (!response.ok) throw new Error(await errorMessage(response));
+  return response;
+}
+
+/** The server's own sentence about a refusal, else one made from the status. */
+export async function errorMessage(response) {
+  try {
+    const { error } = await response.json();
+    if (error) return error;
+  } catch {
+    // no JSON: the page of a proxy or of the web server
+  }
+  return response.status === 413 ? "This is larger than the dashboard accepts." : `The server answered with status ${response.status}.`;
+}
