@@ -1,4 +1,4 @@
-"""How quickly the report's page opens, zooms and follows a selection in a real browser.
+"""Measure how quickly the report's page opens, zooms and follows a selection in a real browser.
 
     python benchmarks/report_page.py [--page REPORT.html] [--repetitions 5] [--out FILE.json]
 
@@ -53,8 +53,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         page = options.page.resolve() if options.page else synthetic(Path(folder))
-        found = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
-        browser = driver.chromium.launch(executable_path=found, args=_ARGUMENTS)
+        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
+        browser = driver.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
         runs = [measure(browser, page.as_uri()) for _ in range(options.repetitions)]
         browser.close()
         size_mb = page.stat().st_size / 1e6
@@ -135,8 +135,8 @@ def _focus(tab: Page) -> list[float]:
 
 
 def _taken(tab: Page) -> list[float]:
-    taken: list[float] = tab.evaluate("took")
-    return taken
+    milliseconds: list[float] = tab.evaluate("took")
+    return milliseconds
 
 
 if __name__ == "__main__":

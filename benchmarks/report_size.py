@@ -1,4 +1,4 @@
-"""How large a report gets, and how long writing one takes after the analysis.
+"""Measure the size of reports, and the time to write one after the analysis.
 
     python benchmarks/report_size.py [--out FILE.json] [--samples N] [--stacks N] [--windows N] [--threads N]
 
@@ -59,22 +59,22 @@ def main() -> None:
         f"{len(trace.samples):,} samples, {len(trace.stacks):,} stacks, {len(analysis.window_rows):,} windows"
     )
     print(f"{'kept':>6} {'bytes':>11} {'at most':>11} {'seconds':>8} {'at most':>8}")
-    figures = [measure(analysis, kept) for kept in _LARGEST]
-    for one in figures:
+    figures = [measure(analysis, mode) for mode in _LARGEST]
+    for figure in figures:
         print(
-            f"{one['kept']:>6} {one['size_bytes']:>11,} {_LARGEST[one['kept']]:>11,}"
-            f" {one['seconds']:>8.2f} {_SLOWEST_SECONDS:>8.2f}"
+            f"{figure['kept']:>6} {figure['size_bytes']:>11,} {_LARGEST[figure['kept']]:>11,}"
+            f" {figure['seconds']:>8.2f} {_SLOWEST_SECONDS:>8.2f}"
         )
     if options.out:
         options.out.write_text(json.dumps({"report_size": figures}, indent=2) + "\n")
 
 
-def measure(analysis: Analysis, kept: str) -> dict[str, Any]:
+def measure(analysis: Analysis, mode: str) -> dict[str, Any]:
     """Return size and seconds of one report; the first writing counts, as it does for a user."""
     begun = time.perf_counter()
-    text = to_html(analysis, full=kept == "full")
+    text = to_html(analysis, full=mode == "full")
     seconds = time.perf_counter() - begun
-    return {"kept": kept, "size_bytes": len(text.encode()), "seconds": seconds}
+    return {"kept": mode, "size_bytes": len(text.encode()), "seconds": seconds}
 
 
 def synthetic(samples: int, stacks: int, windows: int, threads: int) -> Trace:
@@ -145,9 +145,11 @@ def _stacks(count: int, dice: np.random.Generator) -> StackTable:
     ends = list(dict.fromkeys(frame for end in _ENDS for frame in end))
     binaries = [*dict.fromkeys(binary for binary, _ in ends), *(f"Library{number}" for number in range(40))]
     symbols = [symbol for _, symbol in ends]
-    symbols += [f"namespace{at % 97}::Class{at % 811}::function{at}(int)" for at in range(_FUNCTIONS)]
+    symbols += [
+        f"namespace{index % 97}::Class{index % 811}::function{index}(int)" for index in range(_FUNCTIONS)
+    ]
     image = [binaries.index(binary) for binary, _ in ends]
-    image += [len(binaries) - 1 - at % 40 for at in range(_FUNCTIONS)]
+    image += [len(binaries) - 1 - index % 40 for index in range(_FUNCTIONS)]
     trunks = dice.integers(0, _FUNCTIONS, (64, _DEPTH)) + len(ends)
     ways: list[list[int]] = []
     for number in range(count):

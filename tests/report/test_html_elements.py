@@ -1,4 +1,4 @@
-"""Elements and the bundle: text of others is never markup, and modules that cannot be put together are refused."""
+"""Elements and the bundle: recorded text never becomes markup, and modules that break the rules are refused."""
 
 from __future__ import annotations
 
@@ -139,10 +139,10 @@ _EXPORT = re.compile(r"export (?:async )?(?:function|const|let|class) [\w$]+")
 
 
 def top_level_names(text: str) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     for match in _NAMED.findall(text):
-        found += re.findall(r"[\w$]+", match)
-    return found
+        names += re.findall(r"[\w$]+", match)
+    return names
 
 
 def test_top_level_names_are_found_whatever_declares_them() -> None:
@@ -159,9 +159,9 @@ def test_no_two_modules_share_a_top_level_name() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
 def test_modules_keep_to_the_forms_that_can_be_put_together(path: object) -> None:
     text = path.read_text("utf-8")  # type: ignore[attr-defined]
-    rest = _EXPORT.sub("", _IMPORT.sub("", text))
-    assert re.findall(r"^\s*(?:import|export)\b.*", rest, re.MULTILINE) == []
-    assert not re.search(r"\bimport\s*\(|\bimport\.meta\b", rest)
+    remaining = _EXPORT.sub("", _IMPORT.sub("", text))
+    assert re.findall(r"^\s*(?:import|export)\b.*", remaining, re.MULTILINE) == []
+    assert not re.search(r"\bimport\s*\(|\bimport\.meta\b", remaining)
     assert "\r" not in text
 
 

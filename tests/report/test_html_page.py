@@ -1,4 +1,4 @@
-"""The report as HTML: it loads nothing, shows others' words as text, and can be read without JavaScript."""
+"""The report as HTML: it loads nothing, shows recorded names as text, and is readable without JavaScript."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Parsed(HTMLParser):
     structure: list[Any] = field(default_factory=list)
     attributes: list[tuple[str, str, str]] = field(default_factory=list)
     texts: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class Parsed(HTMLParser):
         self.texts.append((tuple(self.open), data))
 
     def handle_comment(self, data: str) -> None:
-        self.others.append(data)
+        self.comments.append(data)
 
     handle_pi = unknown_decl = handle_comment
 
@@ -122,11 +122,15 @@ class Parsed(HTMLParser):
 
 def parsed(text: str) -> Parsed:
     """Parse a report; every element must be closed where it ought to be."""
-    found = Parsed()
-    found.feed(text)
-    found.close()
-    assert found.open == []
-    return found
+    document = Parsed()
+    document.feed(text)
+    document.close()
+    assert document.open == []
+    return document
+
+
+def loading_attributes(document: Parsed) -> list[tuple[str, str, str]]:
+    return [(tag, key, value) for tag, key, value in document.attributes if key in LOADING]
 
 
 def view_in(text: str) -> View:
@@ -218,17 +222,17 @@ def _digest(text: str) -> str:
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_a_report_is_well_formed_and_refers_to_nothing(name: str) -> None:
     text = to_html(recording(name))
-    found = parsed(text)
+    document = parsed(text)
     assert text.startswith("<!doctype html>\n<html lang=")
-    assert [(tag, key, value) for tag, key, value in found.attributes if key in LOADING] == []
-    assert [key for _, key, _ in found.attributes if key == "style" or key.startswith("on")] == []
+    assert loading_attributes(document) == []
+    assert [key for _, key, _ in document.attributes if key == "style" or key.startswith("on")] == []
     allowed = (
         "html head meta title style body div header h1 h2 h3 p main section figure svg path polyline text"
     )
     allowed += " table caption thead tbody tr th td span ol ul li details summary mark small strong dl dt dd pre footer script"
-    assert {name for _, name, _ in found.structure} - set(allowed.split()) == set()
-    assert found.others == []
-    ids = found.values("id")
+    assert {name for _, name, _ in document.structure} - set(allowed.split()) == set()
+    assert document.comments == []
+    ids = document.values("id")
     assert len(ids) == len(set(ids))
 
 
@@ -249,7 +253,7 @@ def test_the_style_sheet_and_the_script_load_nothing() -> None:
 
 def test_the_only_link_is_the_writers() -> None:
     text = to_html(recording("fallback-midway-ios27"), Extras(link="https://example.com/?a=1&b=2"))
-    links = [one for one in parsed(text).attributes if one[1] in LOADING]
+    links = loading_attributes(parsed(text))
     assert links == [("a", "href", "https://example.com/?a=1&b=2")]
     assert 'rel="noreferrer"' in text
 
@@ -267,9 +271,9 @@ def test_the_only_link_is_the_writers() -> None:
     ],
 )
 def test_a_link_that_is_none_of_the_webs_is_dropped(link: str) -> None:
-    found = parsed(to_html(recording("fallback-midway-ios27"), Extras(link=link)))
-    assert [one for one in found.attributes if one[1] in LOADING] == []
-    assert "a" not in {name for _, name, _ in found.structure}
+    document = parsed(to_html(recording("fallback-midway-ios27"), Extras(link=link)))
+    assert loading_attributes(document) == []
+    assert "a" not in {name for _, name, _ in document.structure}
 
 
 # Others' words are text -----------------------------------------------------------------------------------
@@ -279,21 +283,19 @@ def test_a_link_that_is_none_of_the_webs_is_dropped(link: str) -> None:
 def test_names_change_no_element_of_the_document(kind: str) -> None:
     harmless, hostile = parsed(named("harmless")), parsed(named(HOSTILE[kind]))
     assert hostile.structure == harmless.structure
-    assert hostile.others == []
-    assert [one for one in hostile.attributes if one[1] in LOADING] == [
-        one for one in harmless.attributes if one[1] in LOADING
-    ]
+    assert hostile.comments == []
+    assert loading_attributes(hostile) == loading_attributes(harmless)
     assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", hostile.text("html"))
 
 
 @pytest.mark.parametrize("kind", ["markup", "quotes", "cdata", "comment", "template", "entity", "svg"])
 def test_names_show_as_they_are(kind: str) -> None:
     text = named(HOSTILE[kind])
-    found = parsed(text)
+    document = parsed(text)
     for place in ("stacks", "timeline", "windows", "recording", "issues"):
-        assert any(HOSTILE[kind][:12] in data for path, data in found.texts if "section" in path), place
-    assert found.text("h1") == HOSTILE[kind]
-    assert found.text("title").startswith(HOSTILE[kind])
+        assert any(HOSTILE[kind][:12] in data for path, data in document.texts if "section" in path), place
+    assert document.text("h1") == HOSTILE[kind]
+    assert document.text("title").startswith(HOSTILE[kind])
     view = view_in(text)
     assert HOSTILE[kind] in view.texts(view.header["nodes"]["name"])
     assert HOSTILE[kind] in view.texts(view.header["windows"]["model"])
@@ -323,13 +325,13 @@ def test_a_link_adds_a_link_or_nothing(kind: str) -> None:
     )
     assert harmless.structure != without.structure
     assert hostile.structure in (without.structure, harmless.structure)
-    assert all(one[:2] == ("a", "href") for one in hostile.attributes if one[1] in LOADING)
+    assert all((tag, key) == ("a", "href") for tag, key, _ in loading_attributes(hostile))
 
 
 def test_a_function_with_a_name_of_a_megabyte_is_cut_in_the_markup() -> None:
     name = "std::" + "y" * 1_000_000
-    stacks = [(f"libBNNS.dylib | BNNSFilterApply{at}", f"App | {name}", *BNNS) for at in range(8)]
-    text = to_html(analyze(trace_of([(at, "main", stack) for at, stack in enumerate(stacks)])))
+    stacks = [(f"libBNNS.dylib | BNNSFilterApply{index}", f"App | {name}", *BNNS) for index in range(8)]
+    text = to_html(analyze(trace_of([(index, "main", stack) for index, stack in enumerate(stacks)])))
     assert len(text) < 2_500_000
     assert "std::yyyyyyyy" in section_of(text, "stacks")
 
@@ -349,8 +351,8 @@ def literal(**changes: Any) -> Analysis:
 def test_every_section_is_there_in_order(name: str) -> None:
     text = to_html(recording(name))
     assert re.findall(r'<section id="([^"]*)"', text) == SECTIONS
-    for one in SECTIONS:
-        assert len(section_of(text, one)) > 5
+    for name in SECTIONS:
+        assert len(section_of(text, name)) > 5
 
 
 def test_the_sections_say_what_was_found() -> None:
@@ -370,10 +372,10 @@ def test_the_sections_say_what_was_found() -> None:
 
 def test_from_a_second_on_engines_and_stacks_have_the_lengths_of_the_bars() -> None:
     lengths = {250: "250.000 ms", 4_200: "4.20 s", 45_093: "45.1 s", 251_362: "4 min 11.4 s"}
-    for length, told in lengths.items():
+    for length, shown in lengths.items():
         text = to_html(analyze(trace_of([(0, "main", BNNS, length * MS)])))
-        assert f"CPU not measured 1 {told} execute" in section_of(text, "engines")
-        assert f"CPU {told}, 1 sample, execute" in section_of(text, "stacks")
+        assert f"CPU not measured 1 {shown} execute" in section_of(text, "engines")
+        assert f"CPU {shown}, 1 sample, execute" in section_of(text, "stacks")
 
 
 def test_the_deciding_frame_is_marked_in_every_heavy_stack() -> None:
@@ -385,14 +387,14 @@ def test_the_deciding_frame_is_marked_in_every_heavy_stack() -> None:
 
 
 def test_the_timeline_is_a_picture_in_the_markup() -> None:
-    found = parsed(to_html(literal()))
-    assert len([1 for _, name, _ in found.structure if name == "svg"]) == 1
-    assert len([1 for _, name, _ in found.structure if name == "path"]) > 5
+    document = parsed(to_html(literal()))
+    assert len([1 for _, name, _ in document.structure if name == "svg"]) == 1
+    assert len([1 for _, name, _ in document.structure if name == "path"]) > 5
 
 
 def test_many_windows_are_counted_and_not_all_listed() -> None:
     number = sections.MOST_WINDOWS + 5
-    windows = [manual(at, at + 1) for at in range(number)]
+    windows = [manual(index, index + 1) for index in range(number)]
     text = to_html(analyze(trace_of([(0, "main", ANE)]), windows=windows))
     (table,) = re.findall(r"<caption>Windows</caption>.*?</table>", text, re.DOTALL)
     assert table.count("<tr>") == 1 + sections.MOST_WINDOWS
@@ -410,9 +412,9 @@ LACKING: dict[str, Callable[[], Analysis]] = {
 }
 
 
-@pytest.mark.parametrize("what", LACKING)
-def test_a_recording_that_lacks_something_has_a_report_that_says_so(what: str) -> None:
-    text = to_html(LACKING[what]())
+@pytest.mark.parametrize("missing_part", LACKING)
+def test_a_recording_that_lacks_something_has_a_report_that_says_so(missing_part: str) -> None:
+    text = to_html(LACKING[missing_part]())
     assert re.findall(r'<section id="([^"]*)"', text) == SECTIONS
     parsed(text)
     view_in(text)
@@ -422,7 +424,7 @@ def test_a_recording_that_lacks_something_has_a_report_that_says_so(what: str) -
         "windows": ("windows", "No inference windows"),
         "anything": ("stacks", "No sample has a stack."),
         "time": ("counters", "No hardware counters were recorded."),
-    }[what]
+    }[missing_part]
     assert says[1] in section_of(text, says[0])
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 
 import pytest
-from page_support import Opened, at, breadcrumb, chosen, drag, flame_note, lanes_box, shown_range, summary
+from page_support import (
+    Opened,
+    breadcrumb,
+    chosen,
+    drag,
+    flame_note,
+    lanes_box,
+    point_at,
+    shown_range,
+    summary,
+)
 from view_fixture import big_view
 from view_support import MS, analyze, trace_of
 
@@ -22,7 +32,7 @@ def test_opening_shows_everything(opened: Opened) -> None:
 
 def test_the_wheel_zooms_at_the_pointer_with_control_and_scrolls_the_page_without(opened: Opened) -> None:
     tab = opened()
-    x, y = at(tab, 25, "com.apple.main-thread")
+    x, y = point_at(tab, 25, "com.apple.main-thread")
     tab.mouse.move(x, y)
     tab.keyboard.down("Control")
     tab.mouse.wheel(0, -100)
@@ -40,7 +50,7 @@ def test_the_wheel_zooms_at_the_pointer_with_control_and_scrolls_the_page_withou
 
 def test_dragging_selects_time_and_everything_follows(opened: Opened) -> None:
     tab = opened()
-    drag(tab, at(tab, 50, "com.apple.main-thread"), at(tab, 100, "com.apple.main-thread"))
+    drag(tab, point_at(tab, 50, "com.apple.main-thread"), point_at(tab, 100, "com.apple.main-thread"))
     assert re.match(r"100 of 200 samples · 5\d\.\d+ ms – 100\.\d+ ms \(50\.\d ms\)|100 of 200", summary(tab))
     assert tab.locator("#windows-live tr.inside").count() == 5
     assert tab.locator("#engines .bars").first.inner_text().split()[0] == "CPU"
@@ -51,7 +61,7 @@ def test_dragging_selects_time_and_everything_follows(opened: Opened) -> None:
 
 def test_a_link_reproduces_what_was_chosen(opened: Opened) -> None:
     tab = opened()
-    drag(tab, at(tab, 20, "worker"), at(tab, 40, "worker"))
+    drag(tab, point_at(tab, 20, "worker"), point_at(tab, 40, "worker"))
     tab.locator(".timeline-labels .thread", has_text="worker").click()
     tab.get_by_role("button", name="Invert").click()
     fragment, text = chosen(tab), summary(tab)
@@ -107,13 +117,13 @@ def test_shift_and_drag_moves(opened: Opened) -> None:
 
 def test_clicks_select_intervals_and_double_clicks_zoom_to_them(opened: Opened) -> None:
     tab = opened()
-    tab.mouse.click(*at(tab, 14, "all models"))
+    tab.mouse.click(*point_at(tab, 14, "all models"))
     assert "(8.00 ms)" in summary(tab)
-    tab.mouse.click(*at(tab, 14, "ANE"))
+    tab.mouse.click(*point_at(tab, 14, "ANE"))
     assert "(6.00 ms)" in summary(tab)
-    tab.mouse.click(*at(tab, 88.5, "ANE"))
+    tab.mouse.click(*point_at(tab, 88.5, "ANE"))
     assert summary(tab) == "200 of 200 samples"
-    tab.mouse.dblclick(*at(tab, 14, "all models"))
+    tab.mouse.dblclick(*point_at(tab, 14, "all models"))
     assert shown_range(tab) == pytest.approx((9.2, 18.8), abs=0.1)
 
 
@@ -129,7 +139,7 @@ def test_pointing_tells_what_is_there(opened: Opened) -> None:
         (40, "thermal state", "serious"),
         (80, "thermal state", "no value"),
     ):
-        tab.mouse.move(*at(tab, time, label))
+        tab.mouse.move(*point_at(tab, time, label))
         tab.wait_for_timeout(60)
         assert words in tooltip.inner_text()
     tab.mouse.move(5, 5)
@@ -202,20 +212,20 @@ def test_the_zoom_of_the_flame_graph_outlasts_turning_it(opened: Opened) -> None
     canvas = tab.locator("#flame canvas")
     canvas.scroll_into_view_if_needed()
     canvas.click(position={"x": 200, "y": 28})
-    told = flame_note(tab)
+    note = flame_note(tab)
     invert = tab.get_by_role("button", name="Invert")
     invert.click()
     assert "The function zoomed to is not in this selection" in flame_note(tab)
     assert "focus=" in chosen(tab)
     invert.click()
     assert breadcrumb(tab) == ["all", "main", "predict"]
-    assert flame_note(tab) == told
+    assert flame_note(tab) == note
 
 
 def test_what_a_report_cannot_tell_apart_is_told(opened: Opened) -> None:
-    """4,000 branches of two functions each, of which 6,000 nodes are kept; every leaf but one weighs the same."""
-    stacks = [(f"App | leaf {at}", f"App | branch {at}", "App | main") for at in range(4_000)]
-    rows = [(at / 10, "main", stack, MS if at else 1_000 * MS) for at, stack in enumerate(stacks)]
+    """4,000 branches of two functions each, of which the page has 6,000 nodes; all leaves but one weigh the same."""
+    stacks = [(f"App | leaf {index}", f"App | branch {index}", "App | main") for index in range(4_000)]
+    rows = [(index / 10, "main", stack, MS if index else 1_000 * MS) for index, stack in enumerate(stacks)]
     tab = opened(view_block(analyze(trace_of(rows))))
     assert re.search(r"in all\. 40 % is in branches too light to be drawn\.$", flame_note(tab))
     tab.get_by_text("Functions as a table").click()
@@ -287,7 +297,7 @@ def test_zooming_below_a_bin_is_told_and_goes_on_as_intervals_are_exact(opened: 
     tab = opened(big_view(rows=3000, nodes=300, windows=10), fragment="#t=1000000000-1000020000")
     tab.locator(".timeline-scroll").focus()
     tab.keyboard.press("w")
-    assert "known only to their bin" in tab.locator("#status").inner_text()
+    assert "summed up in bins" in tab.locator("#status").inner_text()
     for _ in range(45):
         tab.keyboard.press("w")
     assert tab.locator("#status").inner_text() == "This is the deepest zoom."

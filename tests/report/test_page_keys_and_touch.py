@@ -1,4 +1,4 @@
-"""Choosing without a mouse in a real browser: by keys, by touch, and what the page then marks."""
+"""Selecting without a mouse in a real browser: by keys, by touch, and the marks that follow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from page_support import Opened, at, chosen, drag, settled, shown_range, summary
+from page_support import Opened, chosen, drag, point_at, settled, shown_range, summary
 from view_fixture import big_view, small_view
 
 
@@ -14,7 +14,7 @@ def many(windows: int = 450) -> bytes:
     return big_view(rows=3000, nodes=300, windows=windows)
 
 
-def told(tab: Any) -> str:
+def announced(tab: Any) -> str:
     return settled(tab).locator(".lane-finder [role=status]").inner_text()
 
 
@@ -55,22 +55,22 @@ def test_intervals_and_signposts_are_stepped_through_by_key(opened: Opened) -> N
     tab.locator(".timeline-labels").get_by_role("button", name="app", exact=True).focus()
     tab.keyboard.press(".")
     assert "s=5000000-25000000" in chosen(tab)
-    assert told(tab).startswith("frame, 20.0 ms at 5")
+    assert announced(tab).startswith("frame, 20.0 ms at 5")
     tab.keyboard.press(".")
     assert "s=40000000-40000001" in chosen(tab)
     tab.keyboard.press(".")
-    assert told(tab) == "There is no later one."
+    assert announced(tab) == "There is no later interval."
     tab.keyboard.press(",")
     assert "s=5000000-25000000" in chosen(tab)
     measured = tab.locator(".timeline-labels").get_by_role("button", name=re.compile("^ANE "))
     measured.press("Enter")  # from the selection on, in its own lane
     assert "s=11000000-17000000" in chosen(tab)
-    assert "Neural Engine Prediction" in told(tab)
+    assert "Neural Engine Prediction" in announced(tab)
 
 
 def test_keys_go_on_from_the_interval_that_was_clicked(opened: Opened) -> None:
     tab = opened()
-    tab.mouse.click(*at(tab, 15, "app"))
+    tab.mouse.click(*point_at(tab, 15, "app"))
     assert "s=5000000-25000000" in chosen(tab)
     tab.keyboard.press(".")
     assert "s=40000000-40000001" in chosen(tab)
@@ -94,14 +94,14 @@ def hold(tab: Any, start: tuple[float, float], end: tuple[float, float], wait_ms
 
 def test_a_finger_that_holds_selects_and_one_that_does_not_moves(opened: Opened) -> None:
     tab = opened(fragment="#t=0-50000000", has_touch=True)
-    start, end = at(tab, 40, "worker"), at(tab, 80, "worker")
+    start, end = point_at(tab, 40, "worker"), point_at(tab, 80, "worker")
     hold(tab, start, end, wait_ms=0)
     assert "s=" not in chosen(tab)
     moved = shown_range(tab)
     hold(tab, end, start, wait_ms=500)
-    found = re.search(r"s=(\d+)-(\d+)", chosen(tab))
-    assert found
-    assert int(found[2]) - int(found[1]) == pytest.approx(20e6, rel=0.05)
+    selected = re.search(r"s=(\d+)-(\d+)", chosen(tab))
+    assert selected
+    assert int(selected[2]) - int(selected[1]) == pytest.approx(20e6, rel=0.05)
     assert shown_range(tab) == moved
 
 
@@ -145,11 +145,13 @@ def test_the_help_opens_at_its_top_and_fits_the_screen(opened: Opened, width: in
     tab = opened(viewport={"width": width, "height": height})
     tab.keyboard.press("?")
     sheet = tab.get_by_role("dialog")
-    assert sheet.evaluate("one => one.scrollTop") == 0
+    assert sheet.evaluate("element => element.scrollTop") == 0
     heading = sheet.get_by_role("heading", name="Keys and gestures").bounding_box()
     assert 0 <= heading["y"] < height / 2
-    assert sheet.evaluate("one => one.scrollWidth <= one.clientWidth")
-    narrowest = sheet.locator("dd").evaluate_all("all => Math.min(...all.map(one => one.clientWidth))")
+    assert sheet.evaluate("element => element.scrollWidth <= element.clientWidth")
+    narrowest = sheet.locator("dd").evaluate_all(
+        "all => Math.min(...all.map(element => element.clientWidth))"
+    )
     assert narrowest > 250
 
 
@@ -173,7 +175,7 @@ def test_lanes_that_are_all_in_sight_leave_the_wheel_to_the_page(opened: Opened)
     tab = opened(viewport={"width": 1200, "height": 600})
     scroll = tab.locator(".timeline-scroll")
     tab.locator("button.group", has_text="Threads").click()
-    assert settled(tab) and scroll.evaluate("one => one.scrollHeight - one.clientHeight") == 0
+    assert settled(tab) and scroll.evaluate("element => element.scrollHeight - element.clientHeight") == 0
 
 
 def test_the_edge_of_the_names_is_moved_by_keys_and_by_dragging(opened: Opened) -> None:
@@ -223,7 +225,7 @@ def test_the_focus_stays_where_a_lane_is_unpinned_out_of_sight(opened: Opened) -
 def test_names_and_what_is_said_of_them_are_read_apart(opened: Opened) -> None:
     tab = opened()
     texts = tab.locator(".timeline-labels .group, .timeline-labels .thread").evaluate_all(
-        "all => all.map(one => one.textContent)"
+        "all => all.map(element => element.textContent)"
     )
     assert texts[0] == "Windows, 10"
     assert "worker, Camera · 100 samples" in texts

@@ -19,8 +19,8 @@ LANES = [
 
 def names(tab: Any) -> list[str]:
     """The lanes' names from top to bottom."""
-    found = settled(tab).locator(".timeline-labels .lane .name > span:first-child")
-    boxes = [(one.bounding_box()["y"], one.inner_text()) for one in found.all()]
+    names = settled(tab).locator(".timeline-labels .lane .name > span:first-child")
+    boxes = [(name.bounding_box()["y"], name.inner_text()) for name in names.all()]
     return [name for _, name in sorted(boxes)]
 
 
@@ -59,7 +59,7 @@ def test_a_pin_is_seen_where_the_pointer_or_the_focus_is(opened: Opened) -> None
     pin = tab.get_by_role("button", name="Pin worker")
 
     def opacity() -> float:
-        return float(pin.evaluate("one => getComputedStyle(one).opacity"))
+        return float(pin.evaluate("pin => getComputedStyle(pin).opacity"))
 
     assert opacity() == 0
     name_of(tab, "worker").hover()
@@ -76,12 +76,12 @@ def test_a_lane_is_moved_with_alt_and_arrows(opened: Opened) -> None:
     assert tab.evaluate("document.activeElement.textContent").startswith("worker 3")
     for _ in range(2):
         tab.keyboard.press("Alt+ArrowUp")
-    told = tab.locator(".lane-finder [role=status]")
+    announcement = tab.locator(".lane-finder [role=status]")
     assert names(tab)[3:7] == ["worker 3", "worker 0", "worker 1", "worker 2"]
-    assert told.inner_text() == "worker 3: position 1 of 12"
+    assert announcement.inner_text() == "worker 3: position 1 of 12"
     tab.keyboard.press("Alt+ArrowUp")
     assert names(tab)[3:7] == ["worker 3", "worker 0", "worker 1", "worker 2"]
-    assert told.inner_text() == "worker 3 is already the first of its group."
+    assert announcement.inner_text() == "worker 3 is already the first of its group."
     tab.get_by_role("button", name="Pin ANE").press("Alt+ArrowDown")
     assert names(tab)[1:3] == ["GPU", "ANE"]
     assert "order=t3.m1" in chosen(tab)
@@ -170,7 +170,7 @@ def test_one_button_takes_everything_back(opened: Opened) -> None:
 
 def test_pinned_lanes_stay_in_sight_and_are_what_the_pointer_finds(opened: Opened) -> None:
     tab = opened(many(), fragment="#all=1&pin=k0")
-    tab.locator(".timeline-scroll").evaluate("one => { one.scrollTop = 400; }")
+    tab.locator(".timeline-scroll").evaluate("element => { element.scrollTop = 400; }")
     pane = tab.locator(".timeline-pane").bounding_box()
     pinned = name_of(settled(tab), "power").bounding_box()
     assert 0 <= pinned["y"] - pane["y"] < 30
@@ -193,4 +193,4 @@ def test_the_help_names_the_keys(opened: Opened) -> None:
 def test_lanes_by_name_are_accessible(opened: Opened, axe: str) -> None:
     tab = opened(fragment="#pin=t1.k0&names=a")
     tab.evaluate(axe)
-    assert tab.evaluate("axe.run().then(({ violations }) => violations.map(one => one.id))") == []
+    assert tab.evaluate("axe.run().then(({ violations }) => violations.map(violation => violation.id))") == []

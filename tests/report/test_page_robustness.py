@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from page_support import Opened, at, drag, lanes_box, shown_range, summary
+from page_support import Opened, drag, lanes_box, point_at, shown_range, summary
 from view_fixture import page, small_view
 
 HOSTILE = {
@@ -23,10 +23,10 @@ def test_hostile_names_are_shown_as_text_and_break_nothing(opened: Opened) -> No
     tab = opened(small_view(HOSTILE))
     assert "</script><img src=x" in tab.locator("#windows-live").inner_text()
     for time, label in ((14, "all models"), (14, "ANE"), (54, "worker")):
-        tab.mouse.move(*at(tab, time, label))
+        tab.mouse.move(*point_at(tab, time, label))
         tab.wait_for_timeout(60)
         assert tab.locator(".tooltip").bounding_box()["width"] <= 420
-    drag(tab, at(tab, 50, "worker"), at(tab, 90, "worker"))
+    drag(tab, point_at(tab, 50, "worker"), point_at(tab, 90, "worker"))
     tab.get_by_text("Functions as a table").click()
     assert tab.locator("img, script:not([type]), b").count() == 0
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -44,7 +44,7 @@ def test_a_recording_without_windows_or_samples_still_opens(
     tab.locator(".timeline-scroll").focus()
     for key in "ws]f0":
         tab.keyboard.press(key)
-    drag(tab, at(tab, 10, "worker"), at(tab, 50, "worker"))
+    drag(tab, point_at(tab, 10, "worker"), point_at(tab, 50, "worker"))
     assert "(40" in summary(tab) or "(39" in summary(tab)
 
 
@@ -96,8 +96,8 @@ def test_damaged_data_are_named_and_the_static_parts_stand(opened: Opened) -> No
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_page_is_accessible(opened: Opened, axe: str, theme: str) -> None:
     tab = opened(color_scheme=theme)
-    drag(tab, at(tab, 50, "worker"), at(tab, 90, "worker"))
+    drag(tab, point_at(tab, 50, "worker"), point_at(tab, 90, "worker"))
     tab.get_by_text("Functions as a table").click()
     tab.evaluate(axe)
-    found = tab.evaluate("axe.run().then(({ violations }) => violations)")
-    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+    violations = tab.evaluate("axe.run().then(({ violations }) => violations)")
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in violations] == []

@@ -1,4 +1,4 @@
-"""What the page says in a browser: of filters that find nothing, of recordings without windows, of percentiles."""
+"""Texts and drawings of the page in a browser: filters without matches, missing windows, percentiles."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def background(tab: Any) -> str:
 
 
 def boxes(tab: Any, selector: str) -> list[dict[str, float]]:
-    """Where parts of a drawing lie, in its own units."""
-    read = "all => all.map(one => { const { x, y, width, height } = one.getBBox(); return { x, y, width, height } })"
+    """Return the boxes of a drawing's parts, in the drawing's units."""
+    read = "all => all.map(part => { const { x, y, width, height } = part.getBBox(); return { x, y, width, height } })"
     return tab.locator(selector).evaluate_all(read)
 
 
-def meet(one: dict[str, float], other: dict[str, float]) -> bool:
+def meet(first: dict[str, float], second: dict[str, float]) -> bool:
     return (
-        one["x"] < other["x"] + other["width"]
-        and other["x"] < one["x"] + one["width"]
-        and one["y"] < other["y"] + other["height"]
-        and other["y"] < one["y"] + one["height"]
+        first["x"] < second["x"] + second["width"]
+        and second["x"] < first["x"] + first["width"]
+        and first["y"] < second["y"] + second["height"]
+        and second["y"] < first["y"] + first["height"]
     )
 
 
@@ -45,7 +45,7 @@ def test_a_filter_that_can_find_nothing_says_why(opened: Opened) -> None:
     assert note.inner_text() == "No engine is called “XYZ”: ANE, GPU, CPU, RUNTIME, GRAPHICS, OTHER, UNKNOWN."
     assert box.get_attribute("aria-invalid") == "true"
     box.fill("window:99")
-    tab.get_by_text("There is no window “99”: they go from 0 to 9.").wait_for()
+    tab.get_by_text("There is no window “99”: windows are numbered 0 to 9.").wait_for()
     box.fill("engine:cpu")
     note.wait_for(state="hidden")
     assert box.get_attribute("aria-invalid") == "false"
@@ -78,7 +78,7 @@ def test_the_names_of_percentiles_meet_neither_each_other_nor_a_line(opened: Ope
     names = boxes(tab, ".histogram .mark-name")
     lines = [line | {"width": 1} for line in boxes(tab, ".histogram .mark")]
     assert len(names) == len(lines) == 3
-    assert not any(meet(one, other) for one, other in combinations(names, 2))
+    assert not any(meet(first, second) for first, second in combinations(names, 2))
     assert not any(meet(name, line) for name in names for line in lines)
     assert all(name["x"] + name["width"] <= 760 for name in names)
 
@@ -101,10 +101,10 @@ def test_on_a_narrow_screen_groups_counts_and_threads_are_told_apart(opened: Ope
     thread = "SampleApp (0x5a3a)"
     tab = settled(opened(small_view({"thread": thread}), viewport={"width": 420, "height": 800}))
     for selector in (".group > span:first-child", ".group > small", ".thread > span:first-child"):
-        found = tab.locator(f".timeline-labels {selector}")
-        cut = "all => all.filter(one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight)"
-        assert found.count() > 0
-        assert found.evaluate_all(f"{cut}.map(one => one.textContent)") == []
+        labels = tab.locator(f".timeline-labels {selector}")
+        cut = "all => all.filter(label => label.scrollWidth > label.clientWidth || label.scrollHeight > label.clientHeight)"
+        assert labels.count() > 0
+        assert labels.evaluate_all(f"{cut}.map(label => label.textContent)") == []
     help_button = tab.get_by_role("button", name="Keys and filter: help").bounding_box()
     box = tab.get_by_label("Filter samples").bounding_box()
     assert abs(help_button["y"] - box["y"]) < 5

@@ -74,9 +74,9 @@ def words(picture: Picture) -> list[str]:
 
 
 def image(data: bytes) -> Any:
-    found = pytest.importorskip("PIL.Image", reason="Pillow is not installed").open(io.BytesIO(data))
-    found.load()
-    return found
+    opened_image = pytest.importorskip("PIL.Image", reason="Pillow is not installed").open(io.BytesIO(data))
+    opened_image.load()
+    return opened_image
 
 
 # SVG ------------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def test_an_svg_stands_alone(name: str) -> None:
     root = svg(recording(name))
     assert root.tag == f"{SVG}svg"
     assert {element.tag for element in root.iter()} <= {
-        f"{SVG}{one}" for one in ("svg", "title", "path", "text", "polyline")
+        f"{SVG}{name}" for name in ("svg", "title", "path", "text", "polyline")
     }
     assert root[0].tag == f"{SVG}title"
     assert (
@@ -109,16 +109,22 @@ def test_an_svg_stands_alone(name: str) -> None:
 def test_every_rectangle_is_in_the_svg_in_its_colour(name: str) -> None:
     """Neighbours of one colour are one path, which may lose none of them."""
     expected = sorted(
-        (round(one.x, 2), round(one.y, 2), round(one.width, 2), round(one.height, 2), COLOURS[one.fill])
-        for one in timeline_picture(recording(name)).shapes
-        if isinstance(one, Rect)
+        (
+            round(shape.x, 2),
+            round(shape.y, 2),
+            round(shape.width, 2),
+            round(shape.height, 2),
+            COLOURS[shape.fill],
+        )
+        for shape in timeline_picture(recording(name)).shapes
+        if isinstance(shape, Rect)
     )
-    found = sorted(
+    drawn = sorted(
         (*(float(number) for number in box), str(path.get("fill")))
         for path in svg(recording(name)).iter(f"{SVG}path")
         for box in re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z", path.get("d", ""))
     )
-    assert found == expected
+    assert drawn == expected
 
 
 @pytest.mark.parametrize("word", HOSTILE, ids=lambda text: ascii(text)[:20])
@@ -161,14 +167,14 @@ def at_time(x: float, duration_ms: float) -> float:
 
 
 def test_windows_lanes_and_tracks_have_their_names() -> None:
-    told = words(timeline_picture(literal()))
+    texts = words(timeline_picture(literal()))
     for name in ("main", "Windows", "ANE (ane-hw-intervals)", "main (0x2)", "ui (0x1)", "Power"):
-        assert name in told, name
+        assert name in texts, name
 
 
 def test_windows_stand_at_their_time_in_the_colour_of_their_verdict() -> None:
     analysis = literal()
-    assert [one.verdict for one in analysis.verdicts] == ["ANE", "CPU"]
+    assert [verdict.verdict for verdict in analysis.verdicts] == ["ANE", "CPU"]
     boxes = [
         s for s in timeline_picture(analysis).shapes if isinstance(s, Rect) and s.y == 48 and s.height == 18
     ]
@@ -185,8 +191,8 @@ def test_a_measured_interval_is_drawn_where_it_lies() -> None:
         for s in picture.shapes
         if isinstance(s, Rect) and label.y - 15 <= s.y < label.y + 10 and s.fill == "ANE"
     ]
-    assert at_time(min(one.x for one in pieces), 40) == pytest.approx(10, abs=0.1)
-    assert at_time(max(one.x + one.width for one in pieces), 40) == pytest.approx(14, abs=0.1)
+    assert at_time(min(shape.x for shape in pieces), 40) == pytest.approx(10, abs=0.1)
+    assert at_time(max(shape.x + shape.width for shape in pieces), 40) == pytest.approx(14, abs=0.1)
 
 
 def test_other_peoples_work_is_faint() -> None:
@@ -195,18 +201,18 @@ def test_other_peoples_work_is_faint() -> None:
         for shape in timeline_picture(recording("fallback-midway-ios27")).shapes
         if isinstance(shape, Rect)
     ]
-    assert {one.opacity for one in rects if one.fill == "ANE"} == {0.3, 1.0}
+    assert {shape.opacity for shape in rects if shape.fill == "ANE"} == {0.3, 1.0}
 
 
 def test_many_threads_are_counted() -> None:
-    rows = [(at, f"thread {at}", ANE) for at in range(40)]
+    rows = [(index, f"thread {index}", ANE) for index in range(40)]
     picture = timeline_picture(analyze(trace_of(rows)))
     assert "and 28 more threads" in words(picture)
     assert picture.height < 700
 
 
 def test_many_windows_are_drawn_once_per_point() -> None:
-    windows = [manual(at / 100, (at + 1) / 100) for at in range(20_000)]
+    windows = [manual(index / 100, (index + 1) / 100) for index in range(20_000)]
     picture = timeline_picture(analyze(trace_of([(0, "main", ANE)]), windows=windows))
     assert len(picture.shapes) < 3_000
 
@@ -217,11 +223,11 @@ def test_a_whole_run_is_no_window() -> None:
 
 def test_the_legend_names_what_is_drawn() -> None:
     picture = timeline_picture(literal())
-    told = words(picture)
+    texts = words(picture)
     drawn = {shape.fill for shape in picture.shapes if isinstance(shape, Rect)} & {
-        str(one) for one in ENGINES
+        str(name) for name in ENGINES
     }
-    assert {one for one in told if one in COLOURS} == drawn
+    assert {name for name in texts if name in COLOURS} == drawn
 
 
 @pytest.mark.parametrize("duration_ms", [0.000001, 0.5, 40, 1_000, 36_000_000])
@@ -241,7 +247,9 @@ def test_a_recording_that_lacks_things_has_a_picture(rows: list[Any]) -> None:
 
 
 def test_a_long_track_is_drawn_to_its_end() -> None:
-    trace = with_tracks(trace_of([(0, "main", UI)]), [(at * MS, float(at % 7)) for at in range(3_000)])
+    trace = with_tracks(
+        trace_of([(0, "main", UI)]), [(index * MS, float(index % 7)) for index in range(3_000)]
+    )
     lines = [element.get("points") or "" for element in svg(analyze(trace)).iter(f"{SVG}polyline")]
     points = max(lines, key=len).split(" ")
     assert len(points) > 100
@@ -266,13 +274,13 @@ def test_a_png_shows_the_picture(name: str) -> None:
     data = to_png(picture)
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     assert len(data) < 1_000_000
-    found = image(data).convert("RGB")
-    assert found.size == (picture.width * 2, picture.height * 2)
-    seen = {colour for _, colour in found.getcolors(1 << 24)}
+    opened_image = image(data).convert("RGB")
+    assert opened_image.size == (picture.width * 2, picture.height * 2)
+    seen = {colour for _, colour in opened_image.getcolors(1 << 24)}
     fills = {shape.fill for shape in picture.shapes if isinstance(shape, Rect) and shape.opacity == 1}
     for role in fills:
         rgb = tuple(bytes.fromhex(COLOURS[role][1:]))
-        assert min(max(abs(a - b) for a, b in zip(rgb, one, strict=True)) for one in seen) <= 6, role
+        assert min(max(abs(a - b) for a, b in zip(rgb, colour, strict=True)) for colour in seen) <= 6, role
 
 
 def test_the_same_picture_gives_the_same_bytes() -> None:
@@ -285,12 +293,13 @@ def test_shapes_lie_where_they_are_put() -> None:
     picture = Picture(
         20, 10, "", [Rect(5, 2, 10, 4, "ANE"), Rect(0, 9, 0.1, 0.1, "CPU"), Line(((0, 0), (20, 0)), "text")]
     )
-    found = image(to_png(picture)).convert("RGB")
+    opened_image = image(to_png(picture)).convert("RGB")
 
     def role(x: int, y: int) -> str:
         distance = {
             name: sum(
-                abs(a - b) for a, b in zip(found.getpixel((x, y)), bytes.fromhex(text[1:]), strict=True)
+                abs(a - b)
+                for a, b in zip(opened_image.getpixel((x, y)), bytes.fromhex(text[1:]), strict=True)
             )
             for name, text in COLOURS.items()
         }
@@ -326,7 +335,7 @@ def test_without_pillow_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_extra_that_is_told_of_exists() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert [one.split(">")[0].lower() for one in extras["png"]] == ["pillow"]
+    assert [requirement.split(">")[0].lower() for requirement in extras["png"]] == ["pillow"]
 
 
 # Colours --------------------------------------------------------------------------------------------------

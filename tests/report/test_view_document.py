@@ -71,9 +71,9 @@ def agrees(analysis: Analysis, view: View) -> None:
         assert (row["samples"], row["weight"]) == (engine["samples"], engine["weight"])
         assert row["busy_ns"] == engine["busy_ns"]
         assert row["phases"] == {p: n["samples"] for p, n in engine["phases"].items() if n["samples"]}
-    seen = {name for name, one in document["engines"].items() if one["samples"]}
+    seen = {name for name, sums in document["engines"].items() if sums["samples"]}
     assert seen <= {row["engine"] for row in header["engine_rows"]}
-    assert [one["source"] for one in header["evidence"]] == [one["source"] for one in document["evidence"]]
+    assert [row["source"] for row in header["evidence"]] == [row["source"] for row in document["evidence"]]
     assert header["issues"] == document["issues"]
     assert {name: document["summary"][name] for name in header["latency"] if name != "models"} == {
         name: value for name, value in header["latency"].items() if name != "models"
@@ -85,23 +85,25 @@ def agrees(analysis: Analysis, view: View) -> None:
 def windows_agree(view: View, documents: list[dict[str, Any]]) -> None:
     windows = view.header["windows"]
     assert windows["count"] == len(documents)
-    assert column(view, windows["start"]) == [one["start_ns"] for one in documents]
-    assert column(view, windows["end"]) == [one["end_ns"] for one in documents]
-    assert column(view, windows["first"]) == [int(one["first"]) for one in documents]
+    assert column(view, windows["start"]) == [window["start_ns"] for window in documents]
+    assert column(view, windows["end"]) == [window["end_ns"] for window in documents]
+    assert column(view, windows["first"]) == [int(window["first"]) for window in documents]
     for name in ("label", "source", "basis", "verdict", "why"):
-        assert view.texts(windows[name]) == [one[name] for one in documents]
-    assert view.texts(windows["model"]) == [one["model"] or "" for one in documents]
+        assert view.texts(windows[name]) == [window[name] for window in documents]
+    assert view.texts(windows["model"]) == [window["model"] or "" for window in documents]
     for name, array in windows["samples"].items():
-        assert column(view, array) == [serving_samples(one["engines"][name]) for one in documents], name
+        assert column(view, array) == [serving_samples(window["engines"][name]) for window in documents], name
     for name in ("busy", "waiting"):
-        told = {
-            engine: [one["engines"].get(engine, {}).get(f"{name}_ns") for one in documents]
+        expected = {
+            engine: [window["engines"].get(engine, {}).get(f"{name}_ns") for window in documents]
             for engine in ("ANE", "GPU", "CPU")
         }
-        known = {engine for engine, values in told.items() if any(value is not None for value in values)}
-        assert known <= set(windows[name])
+        engines = {
+            engine for engine, values in expected.items() if any(value is not None for value in values)
+        }
+        assert engines <= set(windows[name])
         for engine, array in windows[name].items():
-            assert column(view, array) == told[engine], (name, engine)
+            assert column(view, array) == expected[engine], (name, engine)
 
 
 def samples_agree(analysis: Analysis, view: View) -> None:
@@ -110,12 +112,12 @@ def samples_agree(analysis: Analysis, view: View) -> None:
     assert view.arrays[samples["number"]].sum() == len(analysis.trace.samples)
     assert {len(view.arrays[samples[name]]) for name in samples if name != "count"} == {samples["count"]}
     lanes = view.arrays[samples["lane"]]
-    for at, lane in enumerate(header["lanes"]):
-        assert view.arrays[samples["number"]][lanes == at].sum() == lane["samples"]
-        assert view.arrays[samples["weight"]][lanes == at].sum() == lane["weight"]
+    for index, lane in enumerate(header["lanes"]):
+        assert view.arrays[samples["number"]][lanes == index].sum() == lane["samples"]
+        assert view.arrays[samples["weight"]][lanes == index].sum() == lane["weight"]
         assert len(view.arrays[lane["occupancy"]]) == len(lane["engines"]) * header["bins"]
-        found = set((view.arrays[samples["kind"]][lanes == at] >> 4).tolist())
-        assert found == set(lane["engines"])
+        engines = set((view.arrays[samples["kind"]][lanes == index] >> 4).tolist())
+        assert engines == set(lane["engines"])
     assert max(lanes.tolist(), default=-1) < len(header["lanes"])
     labels = analysis.labels
     kinds = np.unique(view.arrays[samples["kind"]])
@@ -165,8 +167,8 @@ def test_a_real_recordings_view_says_what_its_analysis_says(path: str, shared: P
 
 
 def test_the_same_analysis_gives_the_same_bytes() -> None:
-    one = analyze(open_trace_again())
-    assert view_block(one) == view_block(analyze(open_trace_again()))
+    analysis = analyze(open_trace_again())
+    assert view_block(analysis) == view_block(analyze(open_trace_again()))
 
 
 def open_trace_again() -> Any:
@@ -201,7 +203,7 @@ def test_lanes_samples_and_nodes_fit_together() -> None:
     view = view_of(literal())
     header, samples = view.header, view.header["samples"]
     assert [
-        (view.text(one["label"]), view.text(one["process"]), one["weight"]) for one in header["lanes"]
+        (view.text(lane["label"]), view.text(lane["process"]), lane["weight"]) for lane in header["lanes"]
     ] == [
         ("main (0x2)", "App7 (7)", 5.0 * MS),
         ("ui (0x1)", "App7 (7)", 5.0 * MS),
@@ -234,7 +236,7 @@ def test_windows_have_what_was_measured_and_what_is_not_known() -> None:
 
 def test_spans_signposts_and_tracks_are_in_it() -> None:
     view = view_of(literal())
-    spans = {view.text(one["label"]): one for one in view.header["spans"]}
+    spans = {view.text(lane["label"]): lane for lane in view.header["spans"]}
     lane = spans["ANE (ane-hw-intervals)"]
     assert (column(view, lane["start"]), column(view, lane["end"])) == ([10 * MS], [14 * MS])
     assert (column(view, lane["own"]), view.texts(lane["name"])) == ([1], ["Net_main__Op0_AneInference"])
@@ -279,8 +281,8 @@ def test_a_window_of_a_thread_without_samples_is_on_no_lane() -> None:
         trace, threads=pd.concat([trace.threads, idle], ignore_index=True).astype(dict(THREADS.required))
     )
     windows = [
-        Window(at * 5 * MS, at * 5 * MS + 1, "call", "manual", Basis.GIVEN, thread)
-        for at, thread in enumerate([1, 2, -1])
+        Window(index * 5 * MS, index * 5 * MS + 1, "call", "manual", Basis.GIVEN, thread)
+        for index, thread in enumerate([1, 2, -1])
     ]
     view = view_of(analyze(trace, windows=windows))
     labels = [view.text(lane["label"]) for lane in view.header["lanes"]]
@@ -311,14 +313,14 @@ def test_with_full_every_sample_is_in_it(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (full["exact"], full["bin_ns"], full["samples"]["count"]) == (True, 0, 5)
 
 
-@pytest.mark.parametrize("what", ["nothing", "windows only", "no stacks", "no windows"])
-def test_a_recording_that_lacks_things_has_a_view(what: str) -> None:
+@pytest.mark.parametrize("missing_part", ["nothing", "windows only", "no stacks", "no windows"])
+def test_a_recording_that_lacks_things_has_a_view(missing_part: str) -> None:
     analysis = {
         "nothing": lambda: analyze(trace_of([])),
         "windows only": lambda: analyze(with_evidence(trace_of([]), [prediction(0, 5)])),
         "no stacks": lambda: analyze(trace_of([(0, "main", None)])),
         "no windows": lambda: analyze(trace_of([(0, "main", UI)]), windows=[]),
-    }[what]()
+    }[missing_part]()
     view = view_of(analysis)
     agrees(analysis, view)
     for name in view.header["windows"], view.header["samples"]:

@@ -1,4 +1,4 @@
-"""Lanes: the busiest threads first, whose work an interval is, and what is left out where there is too much."""
+"""Lanes: the busiest threads first, the target's intervals marked, and limits where there are too many."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tracekit.report.viewmodel.lanes import SpanLane, signpost_lanes, span_lanes
 NAN = float("nan")
 
 
-def one(rows: list[Any], **options: Any) -> Analysis:
+def analysis_of(rows: list[Any], **options: Any) -> Analysis:
     return analyze(trace_of(rows, **options))
 
 
@@ -39,7 +39,7 @@ def one(rows: list[Any], **options: Any) -> Analysis:
 
 
 def test_threads_with_most_ml_work_come_first_then_those_with_most_work() -> None:
-    analysis = one(
+    analysis = analysis_of(
         [
             (0, "draws", UI, 50 * MS),
             (0, "little", ANE, 1 * MS),
@@ -59,14 +59,14 @@ def test_threads_with_most_ml_work_come_first_then_those_with_most_work() -> Non
 
 
 def test_a_thread_has_a_plane_for_each_engine_that_it_was_at() -> None:
-    analysis = one([(0, "main", ANE), (1, "main", UI), (2, "main", None), (3, "main", ANE)])
+    analysis = analysis_of([(0, "main", ANE), (1, "main", UI), (2, "main", None), (3, "main", ANE)])
     (lane,) = thread_lanes(analysis, 4, 4 * MS)
     assert lane.engines == (ENGINE_CODE[Engine.ANE], ENGINE_CODE[Engine.OTHER], ENGINE_CODE[Engine.UNKNOWN])
     assert lane.planes.tolist() == [[255, 0, 0, 255], [0, 255, 0, 0], [0, 0, 255, 0]]
 
 
 def test_cycles_last_until_the_usual_next_sample() -> None:
-    analysis = one([(at, "main", ANE, 3_000_000_000) for at in range(4)], unit="cycles")
+    analysis = analysis_of([(index, "main", ANE, 3_000_000_000) for index in range(4)], unit="cycles")
     (lane,) = thread_lanes(analysis, 8, 8 * MS)
     assert lane.planes.tolist() == [[255, 255, 255, 255, 0, 0, 0, 0]]
     assert lane.weight == 12e9
@@ -79,7 +79,7 @@ def test_samples_without_a_thread_have_a_lane_of_their_own() -> None:
 
 
 def test_no_samples_no_threads() -> None:
-    assert thread_lanes(one([]), 4, 4 * MS) == []
+    assert thread_lanes(analysis_of([]), 4, 4 * MS) == []
 
 
 @pytest.mark.parametrize("name", ["ane-e5rt-macos26", "two-at-once-macos13", "cpu-profile-ane-macos26"])
@@ -98,7 +98,7 @@ def spans(analysis: Analysis, bins: int = 10, duration_ms: int = 100) -> dict[st
     return {lane.title: lane for lane in span_lanes(analysis, bins, duration_ms * MS)}
 
 
-def own(lane: SpanLane) -> dict[str, set[bool]]:
+def of_target_by_name(lane: SpanLane) -> dict[str, set[bool]]:
     assert lane.rows is not None
     return {
         name: set(rows["is_target"].tolist())
@@ -108,9 +108,9 @@ def own(lane: SpanLane) -> dict[str, set[bool]]:
 
 def test_a_lane_holds_one_tables_intervals_of_one_engine() -> None:
     trace = with_evidence(trace_of([(0, "main", ANE)]), [ane(20, 30), gpu(0, 50), ane(0, 10), ane(5, 5)])
-    found = spans(analyze(trace))
-    assert list(found) == ["ANE (ane-hw-intervals)", "GPU (metal-gpu-intervals)"]
-    lane = found["ANE (ane-hw-intervals)"]
+    lanes = spans(analyze(trace))
+    assert list(lanes) == ["ANE (ane-hw-intervals)", "GPU (metal-gpu-intervals)"]
+    lane = lanes["ANE (ane-hw-intervals)"]
     assert lane.rows is not None
     assert lane.rows[["start_ns", "end_ns"]].to_numpy().tolist() == [[0, 10 * MS], [20 * MS, 30 * MS]]
     assert (lane.count, lane.engine, lane.source) == (2, Engine.ANE, "ane-hw-intervals")
@@ -137,21 +137,23 @@ def test_another_processs_work_on_the_gpu_is_not_own() -> None:
 def test_models_of_other_apps_on_the_neural_engine_are_not_own(name: str) -> None:
     analysis = recording(name)
     (lane,) = [lane for lane in span_lanes(analysis, 64, 10**10) if lane.source == "ane-hw-intervals"]
-    told = own(lane)
-    assert {mine for label, told_of in told.items() for mine in told_of if "PersonSegmenter" in label} == {
+    by_name = of_target_by_name(lane)
+    assert {flag for label, flags in by_name.items() for flag in flags if "PersonSegmenter" in label} == {
         False
     }
-    assert {mine for label, told_of in told.items() for mine in told_of if "SpeechEncoder" in label} == {True}
+    assert {flag for label, flags in by_name.items() for flag in flags if "SpeechEncoder" in label} == {True}
 
 
 def test_too_many_intervals_leave_the_plane(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = with_evidence(trace_of([(0, "main", ANE)]), [ane(at, at + 1) for at in range(0, 100, 10)])
-    kept = spans(analyze(trace))["ANE (ane-hw-intervals)"]
+    trace = with_evidence(
+        trace_of([(0, "main", ANE)]), [ane(index, index + 1) for index in range(0, 100, 10)]
+    )
+    listed = spans(analyze(trace))["ANE (ane-hw-intervals)"]
     monkeypatch.setattr(module, "MOST_SPANS", 9)
     dropped = spans(analyze(trace))["ANE (ane-hw-intervals)"]
-    assert kept.rows is not None
+    assert listed.rows is not None
     assert dropped.rows is None
-    assert (dropped.count, dropped.plane.tolist()) == (10, kept.plane.tolist())
+    assert (dropped.count, dropped.plane.tolist()) == (10, listed.plane.tolist())
     assert dropped.plane.tolist() == [26] * 10
 
 
@@ -160,7 +162,7 @@ def test_so_many_intervals_are_kept() -> None:
 
 
 def test_no_intervals_no_lanes() -> None:
-    assert span_lanes(one([(0, "main", ANE)]), 4, 4 * MS) == []
+    assert span_lanes(analysis_of([(0, "main", ANE)]), 4, 4 * MS) == []
 
 
 # Signposts ------------------------------------------------------------------------------------------------
@@ -173,25 +175,25 @@ def test_signposts_are_grouped_by_subsystem_and_category_most_first() -> None:
         Signpost(1, 2, "org.app/ui/layout"),
         Signpost(1, 1, "org.app/ui/tap", kind="event"),
     ]
-    found = list(signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
-    assert [title for title, _ in found] == ["org.app/ui", "org.app/net"]
-    assert found[0][1]["name"].astype("str").tolist() == ["layout", "draw"]
+    groups = list(signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
+    assert [title for title, _ in groups] == ["org.app/ui", "org.app/net"]
+    assert groups[0][1]["name"].astype("str").tolist() == ["layout", "draw"]
 
 
 def test_at_most_twenty_lanes_and_twenty_thousand_rows() -> None:
-    marks = [Signpost(at % 90, 95, f"org.app/c{at % 25}/work") for at in range(25 * 1100)]
-    found = list(signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
-    assert len(found) == 20
-    assert {len(rows) for _, rows in found} == {1000}
+    marks = [Signpost(index % 90, 95, f"org.app/c{index % 25}/work") for index in range(25 * 1100)]
+    groups = list(signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
+    assert len(groups) == 20
+    assert {len(rows) for _, rows in groups} == {1000}
 
 
 # Tracks ---------------------------------------------------------------------------------------------------
 
 
 def track(rows: list[tuple[int, float]]) -> list[tuple[float, float]]:
-    (found,) = tracks(analyze(with_tracks(trace_of([(0, "main", UI)]), rows)))
-    assert (found.name, found.unit) == ("Power", "W")
-    return list(zip(found.time.tolist(), found.value.tolist(), strict=True))
+    (thinned,) = tracks(analyze(with_tracks(trace_of([(0, "main", UI)]), rows)))
+    assert (thinned.name, thinned.unit) == ("Power", "W")
+    return list(zip(thinned.time.tolist(), thinned.value.tolist(), strict=True))
 
 
 def test_a_track_holds_its_changes_only() -> None:
@@ -199,15 +201,15 @@ def test_a_track_holds_its_changes_only() -> None:
 
 
 def test_what_is_not_known_begins_once() -> None:
-    found = track([(0, 1.0), (1, NAN), (2, NAN), (3, 1.0)])
-    assert str(found) == "[(0.0, 1.0), (1.0, nan), (3.0, 1.0)]"
+    thinned = track([(0, 1.0), (1, NAN), (2, NAN), (3, 1.0)])
+    assert str(thinned) == "[(0.0, 1.0), (1.0, nan), (3.0, 1.0)]"
 
 
 def long_track(unknown: bool) -> tuple[list[tuple[int, float]], list[tuple[float, float]]]:
     dice = np.random.default_rng(2)
     values = dice.normal(10, 1, 50_000)
     values[[17_001, 40_003]] = -500.0, 900.0
-    rows = [(at, float(value)) for at, value in enumerate(values)]
+    rows = [(index, float(value)) for index, value in enumerate(values)]
     if unknown:
         rows[17_000] = (17_000, NAN)
     return rows, track(rows)
@@ -215,18 +217,18 @@ def long_track(unknown: bool) -> tuple[list[tuple[int, float]], list[tuple[float
 
 @pytest.mark.parametrize("unknown", [False, True], ids=["known", "a value is missing beside the lowest"])
 def test_a_long_track_keeps_its_extremes(unknown: bool) -> None:
-    rows, found = long_track(unknown)
-    assert len(found) <= 4_000
-    assert set(map(str, found)) <= {str((float(at), value)) for at, value in rows}
-    assert [time for time, _ in found] == sorted(time for time, _ in found)
-    assert found[0] == rows[0]
-    assert (40_003, 900.0) in found
-    assert (17_001, -500.0) in found
+    rows, thinned = long_track(unknown)
+    assert len(thinned) <= 4_000
+    assert set(map(str, thinned)) <= {str((float(index), value)) for index, value in rows}
+    assert [time for time, _ in thinned] == sorted(time for time, _ in thinned)
+    assert thinned[0] == rows[0]
+    assert (40_003, 900.0) in thinned
+    assert (17_001, -500.0) in thinned
 
 
 def test_tracks_of_a_recording_are_its_rows() -> None:
-    (found,) = [one for one in tracks(recording("ane-intervals-macos26")) if "Thermal" in one.name]
+    (thermal,) = [track for track in tracks(recording("ane-intervals-macos26")) if "Thermal" in track.name]
     rows = recording("ane-intervals-macos26").trace.tracks
-    rows = rows[(rows["name"].astype("str") == found.name).to_numpy(bool)]
-    merged = pd.Series(found.value, found.time).reindex(rows["time_ns"].astype(float), method="ffill")
+    rows = rows[(rows["name"].astype("str") == thermal.name).to_numpy(bool)]
+    merged = pd.Series(thermal.value, thermal.time).reindex(rows["time_ns"].astype(float), method="ffill")
     assert np.array_equal(merged.to_numpy(), rows["value"].to_numpy(), equal_nan=True)

@@ -1,4 +1,4 @@
-"""How much of each bin is covered: exact, and no work disappears."""
+"""Occupancy of bins: exact, and no work disappears."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Intervals = list[tuple[int, int]]
 
 
 def plane(intervals: Intervals, bins: int, duration_ns: int) -> list[int]:
-    starts, ends = (np.array([one[at] for one in intervals], np.int64) for at in (0, 1))
+    starts, ends = (np.array([interval[side] for interval in intervals], np.int64) for side in (0, 1))
     return occupancy(starts, ends, bins, duration_ns).tolist()
 
 
@@ -26,10 +26,10 @@ def slow_shares(intervals: Intervals, bins: int, duration_ns: int) -> list[Fract
     width = Fraction(duration_ns, bins)
     for start, end in intervals:
         for time in range(start, end):
-            for at in range(bins):
-                inside = min(time + 1, (at + 1) * width) - max(time, at * width)
-                covered[at] += max(inside, Fraction(0))
-    return [one / width for one in covered]
+            for index in range(bins):
+                inside = min(time + 1, (index + 1) * width) - max(time, index * width)
+                covered[index] += max(inside, Fraction(0))
+    return [length / width for length in covered]
 
 
 @st.composite
@@ -74,7 +74,7 @@ def test_splitting_intervals_changes_nothing(case: tuple[Intervals, int, int], c
 @given(cases())
 def test_what_the_bins_cover_is_the_intervals_length_within_the_run(case: tuple[Intervals, int, int]) -> None:
     intervals, bins, duration = case
-    starts, ends = (np.array([one[at] for one in intervals], np.int64) for at in (0, 1))
+    starts, ends = (np.array([interval[side] for interval in intervals], np.int64) for side in (0, 1))
     covered = covered_ns(starts, ends, np.linspace(0, duration, bins + 1))
     assert covered.sum() == pytest.approx(sum(min(e, duration) - min(s, duration) for s, e in intervals))
 
@@ -98,8 +98,8 @@ def test_what_came_before_puts_no_work_into_empty_bins_and_takes_none_from_other
     late = alone * duration // bins + duration // bins // 2
     starts = np.append(early, late)
     ends = np.append(early + 10_000, late + 1_777)
-    found = np.flatnonzero(occupancy(starts, ends, bins, duration)[bins // 2 :]) + bins // 2
-    assert found.tolist() == alone.tolist()
+    covered_bins = np.flatnonzero(occupancy(starts, ends, bins, duration)[bins // 2 :]) + bins // 2
+    assert covered_bins.tolist() == alone.tolist()
 
 
 def test_a_run_without_length_has_bins_all_the_same() -> None:

@@ -97,13 +97,13 @@ RISING = {
 }
 
 
-@pytest.mark.parametrize("what", RISING)
-def test_times_come_out_to_the_nanosecond(what: str) -> None:
+@pytest.mark.parametrize("case", RISING)
+def test_times_come_out_to_the_nanosecond(case: str) -> None:
     arrays = Arrays()
-    name = arrays.add(RISING[what], "f8", rising=True)
-    found = decoded(arrays.block({})).arrays[name]
-    assert found.dtype == np.float64
-    assert np.array_equal(found, RISING[what], equal_nan=True)
+    name = arrays.add(RISING[case], "f8", rising=True)
+    values = decoded(arrays.block({})).arrays[name]
+    assert values.dtype == np.float64
+    assert np.array_equal(values, RISING[case], equal_nan=True)
 
 
 @pytest.mark.parametrize("rising_first", [True, False])

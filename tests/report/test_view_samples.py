@@ -28,7 +28,7 @@ def literal() -> Analysis:
 
 def many(count: int = 3_000) -> Analysis:
     dice = np.random.default_rng(5)
-    stacks = [ANE, BNNS, UI, None, LOOP, *(LOOP[at:] for at in range(1, 10))]
+    stacks = [ANE, BNNS, UI, None, LOOP, *(LOOP[start:] for start in range(1, 10))]
     rows: list[Any] = [
         (float(dice.integers(0, 400)), f"t{dice.integers(0, 3)}", stacks[int(dice.integers(0, len(stacks)))])
         for _ in range(count)
@@ -44,11 +44,11 @@ def drawn(
 
 
 def names(tree: CallTree) -> list[str]:
-    found: list[str] = [""]
+    paths: list[str] = [""]
     for parent, function in zip(tree.parent.tolist(), tree.function.tolist(), strict=True):
         symbol = "…" if function < 0 else str(tree.symbols[function])
-        found.append(f"{found[parent + 1]}/{symbol}")
-    return found
+        paths.append(f"{paths[parent + 1]}/{symbol}")
+    return paths
 
 
 def keyed(samples: ViewSamples, tree: CallTree, pruned: bool = False) -> list[tuple[Any, ...]]:
@@ -107,14 +107,14 @@ def test_a_row_stands_at_the_edge_before_its_samples(monkeypatch: pytest.MonkeyP
     exact, _ = drawn(analysis, full=True)
     assert set(binned.time) <= set(binned.edges)
     assert (np.diff(binned.edges) <= binned.bin_ns * 1.000001).all()
-    by_edge = sums([binned.edges[binned.edges <= at].max() for at in exact.time], exact.weight.tolist())
+    by_edge = sums([binned.edges[binned.edges <= time].max() for time in exact.time], exact.weight.tolist())
     assert sums(binned.time.tolist(), binned.weight.tolist()) == by_edge
 
 
 @pytest.mark.parametrize("most", [2_000, 0])
 def test_bins_are_cut_where_windows_begin_and_end(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what the page sums up for a window is the window's own, however long its bins are."""
-    rows: list[Any] = [(float(at), "a", ANE if at % 3 else UI) for at in range(400)]
+    rows: list[Any] = [(float(time), "a", ANE if time % 3 else UI) for time in range(400)]
     windows = [manual(35, 36), manual(99.5, 120), manual(120, 121)]
     analysis = analyze(trace_of(rows), windows=windows)
     monkeypatch.setattr(module, "MOST_EXACT", 1)
@@ -123,11 +123,11 @@ def test_bins_are_cut_where_windows_begin_and_end(most: int, monkeypatch: pytest
     samples, _ = drawn(analysis)
     ends = samples.edges[np.searchsorted(samples.edges, samples.time, "right")]
     middle = (samples.time + ends) / 2
-    found = [
+    weights = [
         int(samples.number[(middle >= start) & (middle < end)].sum())
         for start, end in zip(analysis.window_rows["start_ns"], analysis.window_rows["end_ns"], strict=True)
     ]
-    assert found == ([1, 20, 1] if most else [0, 0, 0])
+    assert weights == ([1, 20, 1] if most else [0, 0, 0])
 
 
 def test_bins_get_longer_until_rows_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,8 +151,8 @@ def test_bins_that_are_too_short_and_functions_that_are_too_many_give_way_togeth
     monkeypatch.setattr(module, "MOST_EXACT", 100)
     details = ((4_096, 19), (64, 19), (64, 3), (16, 3))
     rows = []
-    for one in details:
-        monkeypatch.setattr(module, "_DETAILS", (one,))
+    for detail in details:
+        monkeypatch.setattr(module, "_DETAILS", (detail,))
         rows.append(len(drawn(analysis)[0].time))
     assert rows == sorted(set(rows), reverse=True)
     monkeypatch.setattr(module, "_DETAILS", details)

@@ -1,4 +1,4 @@
-"""A view for a page that has a server to ask: the run's sums in place of too many samples."""
+"""A view for a page with a server: the run's sums in place of too many samples."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tracekit.report.viewmodel.view import view_block
 
 def sums(view: View) -> dict[tuple[int, int], tuple[float, int]]:
     """Weight and number by node and kind, whatever the rows stand for."""
-    held = view.header["samples"]
-    columns = [view.arrays[held[name]].tolist() for name in ("node", "kind", "weight", "number")]
-    found: dict[tuple[int, int], tuple[float, int]] = {}
+    samples = view.header["samples"]
+    columns = [view.arrays[samples[name]].tolist() for name in ("node", "kind", "weight", "number")]
+    by_node: dict[tuple[int, int], tuple[float, int]] = {}
     for node, kind, weight, number in zip(*columns, strict=True):
-        before = found.get((node, kind), (0.0, 0))
-        found[node, kind] = before[0] + weight, before[1] + number
-    return found
+        before = by_node.get((node, kind), (0.0, 0))
+        by_node[node, kind] = before[0] + weight, before[1] + number
+    return by_node
 
 
 @pytest.fixture
@@ -36,10 +36,10 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_of_many_samples_it_has_the_sums_of_the_run() -> None:
     analysis = many()
     view, whole = view_of(analysis, tiles=True), view_of(analysis, full=True)
-    held = view.header["samples"]
-    assert sorted(held) == ["count", "kind", "node", "number", "weight"]
+    samples = view.header["samples"]
+    assert sorted(samples) == ["count", "kind", "node", "number", "weight"]
     assert sums(view) == sums(whole)
-    assert held["count"] == len(sums(view))
+    assert samples["count"] == len(sums(view))
     assert (view.header["exact"], view.header["bin_ns"]) == (False, 0)
     assert view.header["tiles"] == {"bins": 1024, "levels": 19, "lanes": 32}
     nodes = [view.arrays[view.header["nodes"][name]].tolist() for name in ("parent", "flags")]
@@ -50,8 +50,8 @@ def test_of_many_samples_it_has_the_sums_of_the_run() -> None:
 def test_the_rest_of_it_is_the_reports() -> None:
     analysis = many()
     view, plain = view_of(analysis, tiles=True), view_of(analysis)
-    other = {"arrays", "strings", "samples", "nodes", "tiles", "bin_ns", "exact"}
-    for name in sorted(set(plain.header) - other - {"lanes", "windows", "spans", "tracks", "signposts"}):
+    differing = {"arrays", "strings", "samples", "nodes", "tiles", "bin_ns", "exact"}
+    for name in sorted(set(plain.header) - differing - {"lanes", "windows", "spans", "tracks", "signposts"}):
         assert view.header[name] == plain.header[name], name
     for lane, of_report in zip(view.header["lanes"], plain.header["lanes"], strict=True):
         assert view.text(lane["label"]) == plain.text(of_report["label"])
@@ -67,10 +67,10 @@ def test_of_few_samples_it_is_the_report_s_own(name: str) -> None:
 
 
 def calls(analysis: Analysis) -> list[tuple[int, int, int]]:
-    found = calls_of(analysis)
-    rows = list(zip(found.stack.tolist(), found.engine.tolist(), found.phase.tolist(), strict=True))
-    assert len(set(rows)) == len(rows) == len(found)
-    return [rows[at] for at in found.of_samples.tolist()]
+    distinct = calls_of(analysis)
+    rows = list(zip(distinct.stack.tolist(), distinct.engine.tolist(), distinct.phase.tolist(), strict=True))
+    assert len(set(rows)) == len(rows) == len(distinct)
+    return [rows[index] for index in distinct.of_samples.tolist()]
 
 
 @pytest.mark.parametrize(
@@ -87,15 +87,15 @@ def test_a_blocked_thread_s_stack_is_another_call_than_the_same_stack_at_work() 
     trace = trace_of([(0, "a", ANE), (1, "a", ANE), (2, "a", BNNS), (3, "a", UI), (4, "a", None)])
     trace.samples["state"] = ["Running", "Blocked", "Running", "Running", "Running"]
     trace.samples["state"] = trace.samples["state"].astype("category")
-    found = calls(analyze(trace))
-    assert [stack for stack, _, _ in found] == [0, 0, 1, 2, -1]
-    assert found[0] != found[1]
-    assert len(set(found)) == 5
+    per_sample = calls(analyze(trace))
+    assert [stack for stack, _, _ in per_sample] == [0, 0, 1, 2, -1]
+    assert per_sample[0] != per_sample[1]
+    assert len(set(per_sample)) == 5
 
 
 @pytest.mark.usefixtures("few")
 def test_weights_beyond_32_bits_are_summed_exactly() -> None:
-    rows = [(at, "main", UI, 5_000_000_001) for at in range(200)]
+    rows = [(index, "main", UI, 5_000_000_001) for index in range(200)]
     view = view_of(analyze(trace_of(rows, unit="cycles")), tiles=True)
     assert list(sums(view).values()) == [(1_000_000_000_200.0, 200)]
     assert view.header["duration_ns"] >= 199 * MS
@@ -103,8 +103,8 @@ def test_weights_beyond_32_bits_are_summed_exactly() -> None:
 
 def test_of_few_samples_a_page_with_a_server_has_more_of_the_call_tree() -> None:
     """3,500 branches of two functions each."""
-    stacks = [(f"App | leaf {at}", f"App | branch {at}", "App | main") for at in range(3_500)]
-    analysis = analyze(trace_of([(float(at), "main", stack) for at, stack in enumerate(stacks)]))
+    stacks = [(f"App | leaf {index}", f"App | branch {index}", "App | main") for index in range(3_500)]
+    analysis = analyze(trace_of([(float(index), "main", stack) for index, stack in enumerate(stacks)]))
     views = [view_of(analysis, tiles=tiles) for tiles in (False, True)]
     cut = [(view.arrays[view.header["nodes"]["flags"]] == 2).sum() for view in views]
     assert cut == [1_001, 0]

@@ -17,11 +17,11 @@ Stack = tuple[str, ...]
 
 def paths(tree: CallTree, stacks: StackTable) -> list[str]:
     """Each node as the symbols from its root to it; what was cut off is "…"."""
-    found: list[str] = []
+    paths: list[str] = []
     for parent, function in zip(tree.parent.tolist(), tree.function.tolist(), strict=True):
         name = "…" if function < 0 else str(tree.symbols[function])
-        found.append(f"{found[parent]}/{name}" if parent >= 0 else name)
-    return found
+        paths.append(f"{paths[parent]}/{name}" if parent >= 0 else name)
+    return paths
 
 
 def table(*stacks: str) -> StackTable:
@@ -49,7 +49,7 @@ def test_stacks_share_what_they_have_in_common() -> None:
 
 def test_parents_stand_before_their_children() -> None:
     tree, _ = built("a b c d", "a b", "x y", "a b c e")
-    assert all(parent < at for at, parent in enumerate(tree.parent.tolist()))
+    assert all(parent < node for node, parent in enumerate(tree.parent.tolist()))
 
 
 def test_a_function_that_calls_itself_is_a_node_each_time() -> None:
@@ -111,17 +111,17 @@ def test_totals_equal_the_slow_count(weighed: list[tuple[Stack, int]]) -> None:
 def test_pruning_keeps_the_weight_and_the_tree(weighed: list[tuple[Stack, int]], most: int) -> None:
     tree, made, weights = _made(weighed)
     small = prune(tree, weights, most)
-    assert all(-1 <= parent < at for at, parent in enumerate(small.parent.tolist()))
+    assert all(-1 <= parent < node for node, parent in enumerate(small.parent.tolist()))
     assert int((small.function >= 0).sum()) == min(most, len(tree))
     whole, names = paths(tree, made), paths(small, made)
     assert len(set(names)) == len(names)
     for stack, (full, cut) in enumerate(zip(tree.leaf.tolist(), small.leaf.tolist(), strict=True)):
         assert (full < 0) == (cut < 0), stack
         if full >= 0:
-            kept = names[cut].removesuffix("…")
-            assert whole[full] == names[cut] or f"{whole[full]}/".startswith(kept)
+            prefix = names[cut].removesuffix("…")
+            assert whole[full] == names[cut] or f"{whole[full]}/".startswith(prefix)
             assert whole[full] not in names or names[cut] == whole[full]
-    assert not {at for at in small.parent.tolist() if at >= 0 and small.function[at] < 0}
+    assert not {node for node in small.parent.tolist() if node >= 0 and small.function[node] < 0}
 
 
 @given(WEIGHED, st.integers(1, 8))
@@ -129,8 +129,8 @@ def test_what_is_kept_weighs_at_least_what_is_cut(weighed: list[tuple[Stack, int
     tree, made, weights = _made(weighed)
     names = set(paths(prune(tree, weights, most), made))
     total = dict(zip(paths(tree, made), totals(tree, weights).tolist(), strict=True))
-    kept = [weight for name, weight in total.items() if name in names]
-    assert min(kept, default=0) >= max((w for name, w in total.items() if name not in names), default=0)
+    remaining = [weight for name, weight in total.items() if name in names]
+    assert min(remaining, default=0) >= max((w for name, w in total.items() if name not in names), default=0)
 
 
 def test_what_is_cut_off_hangs_below_the_last_that_is_kept() -> None:

@@ -1,4 +1,4 @@
-"""What the browser tests do on a page, and what they read from it."""
+"""Actions of the browser tests on a page, and readings from it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ HASH_PAUSE_MS = 600
 
 
 def settled(tab: Any) -> Any:
-    """The page after its next two pictures: what was asked for before is then drawn."""
+    """Return the page after its next two frames, when every scheduled drawing is done."""
     frames = "requestAnimationFrame(() => requestAnimationFrame(() => done()))"
     tab.evaluate(f"() => new Promise(done => {frames})")
     return tab
 
 
 def summary(tab: Any) -> str:
-    """What the toolbar says of the selection."""
+    """Return the toolbar's text about the selection."""
     return settled(tab).locator("#toolbar .summary").inner_text()
 
 
 def chosen(tab: Any) -> str:
-    """The address's fragment: what the reader chose."""
+    """Return the address's fragment, which holds the reader's choices."""
     tab.wait_for_timeout(HASH_PAUSE_MS)
     return tab.evaluate("location.hash")
 
 
 def shown_range(tab: Any) -> tuple[float, float]:
-    """What part of the run the timeline shows, in ms; the fixture's run is 100 ms long."""
+    """Return the visible part of the run in ms; the fixture's run is 100 ms long."""
     match = re.search(r"[#&]t=(\d+)-(\d+)", chosen(tab))
     return (int(match[1]) / 1e6, int(match[2]) / 1e6) if match else (0.0, 100.0)
 
@@ -47,8 +47,8 @@ def lanes_box(tab: Any) -> dict[str, float]:
     return tab.locator(".timeline-pane").bounding_box()
 
 
-def at(tab: Any, time_ms: float, label: str) -> tuple[float, float]:
-    """Where a time lies on the row of a label, while the whole run is shown."""
+def point_at(tab: Any, time_ms: float, label: str) -> tuple[float, float]:
+    """Return the point of a time on the row of a label, while the whole run is visible."""
     box = lanes_box(tab)
     row = tab.locator(
         ".timeline-labels .label", has_text=re.compile(f"^{re.escape(label)}")

@@ -64,10 +64,10 @@ class Payload:
         for name, values in self.arrays.items():
             places[name] = [TYPES[values.dtype.str[1:]], 9_000_000_000, len(values)]
         room = 4 + len(_json(header))
-        at = room + -room % 8
+        offset = room + -room % 8
         for name, values in self.arrays.items():
-            places[name][1] = at
-            at += values.nbytes + -values.nbytes % 8
+            places[name][1] = offset
+            offset += values.nbytes + -values.nbytes % 8
         text = _json(header)
         body = struct.pack("<I", len(text)) + text
         body += bytes(min(places[name][1] for name in places) - len(body)) if places else b""
@@ -315,10 +315,10 @@ def script() -> str:
     def visit(name: str) -> None:
         if name in done:
             return
-        for other in re.findall(
+        for imported in re.findall(
             r'^import .* from "\./(.+?)";$', (ASSETS / name).read_text("utf-8"), re.MULTILINE
         ):
-            visit(other)
+            visit(imported)
         done.append(name)
 
     visit("main.js")

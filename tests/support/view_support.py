@@ -94,7 +94,7 @@ def _refuse(constant: str) -> None:
 
 
 def inflated(text: str) -> bytes:
-    """What stands between the tags of the page's data."""
+    """Return the inflated data between the tags of a page's data element."""
     return gzip.decompress(base64.b64decode(text, validate=True))
 
 
@@ -126,10 +126,10 @@ def with_tracks(
 
 def sums(keys: Iterable[Any], values: Iterable[float]) -> dict[Any, float]:
     """The sum of the values of each key."""
-    found: dict[Any, float] = {}
+    totals: dict[Any, float] = {}
     for key, value in zip(keys, values, strict=True):
-        found[key] = found.get(key, 0) + value
-    return found
+        totals[key] = totals.get(key, 0) + value
+    return totals
 
 
 def block_of(header: dict[str, Any], body: bytes = b"", dump: Callable[[Any], str] = json.dumps) -> bytes:

@@ -213,7 +213,9 @@ def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_says_so(
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     tab.wait_for_timeout(500)
     pictures(tab, "compared-strips")
-    assert tab.locator(".aligned-at").last.inner_text() == "This run has no windows. It is aligned at its start."
+    assert (
+        tab.locator(".aligned-at").last.inner_text() == "This run has no windows. It is aligned at its start."
+    )
     assert tab.locator(".aligned-at select").count() == 1
     shares = [tab.locator("canvas.overview").nth(side).evaluate(DRAWN) for side in (0, 1)]
     assert shares[0] == 1 and 0.6 < shares[1] < 0.66  # 0.85 s, and of them 0.53 s

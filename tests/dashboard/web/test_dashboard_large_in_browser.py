@@ -210,7 +210,10 @@ def test_a_failure_is_seen_marks_what_is_old_and_mends_itself(
     line = tab.locator("#toolbar .problem-line")
     line.wait_for()
     assert "could not be added up: the dashboard does not answer." in line.inner_text()
-    assert "The figures below are those of the previous selection." in tab.locator("#toolbar .summary").inner_text()
+    assert (
+        "The figures below are those of the previous selection."
+        in tab.locator("#toolbar .summary").inner_text()
+    )
     for section in ("engines", "flame", "stacks"):
         assert tab.locator(f"#{section}").get_attribute("aria-busy") == "false"
         assert tab.locator(f"#{section} > .old-figures").is_visible()
