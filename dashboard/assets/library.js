@@ -64,21 +64,21 @@ function createSender(show, notice) {
   let last = 0;
   return {
     send(action, button) {
-      const at = (last = Math.max(last + 1, Date.now()));
+      const sentAt = (last = Math.max(last + 1, Date.now()));
       const name = button.getAttribute("aria-label") ?? button.textContent;
       const warn = () => {
         notice.textContent = `“${name}” was not answered and may not have been done. Press it again when the dashboard answers.`;
         show();
       };
-      timers.set(at, setTimeout(warn, ANSWER_TIMEOUT_MS));
-      window.dash_clientside.set_props("library-asked", { data: { ...action, at } });
+      timers.set(sentAt, setTimeout(warn, ANSWER_TIMEOUT_MS));
+      window.dash_clientside.set_props("library-asked", { data: { ...action, at: sentAt } });
     },
     /** An action was answered, and with it all earlier ones. */
     settle(answered) {
-      for (const [at, timer] of timers) {
-        if (at > answered) continue;
+      for (const [sentAt, timer] of timers) {
+        if (sentAt > answered) continue;
         clearTimeout(timer);
-        timers.delete(at);
+        timers.delete(sentAt);
       }
       notice.remove();
     },

@@ -26,7 +26,7 @@ function pathNames(tree) {
     pathOfNode(tree, node).map((func) => STRINGS[tree.names[func]]).join("/"));
 }
 
-test("totals hold what is below; the sample without a stack is told apart", () => {
+test("totals include all nodes below; the sample without a stack is counted apart", () => {
   const tree = weighed();
   assert.deepEqual(totals(tree), { main: 4, "main/predict": 3, "main/predict/kernel": 2, "main/draw": 1, worker: 1 });
   assert.deepEqual([tree.weight, tree.rootless], [6e6, 1e6]);
@@ -126,8 +126,8 @@ test("a path of functions leads to its node, in any tree that has it", () => {
 
 test("the weight of highlighted functions counts stacks once", () => {
   const tree = weighed();
-  const wanted = Uint8Array.from(tree.names, (name) => (["main", "kernel"].includes(STRINGS[name]) ? 1 : 0));
-  assert.equal(matchedWeight(tree, wanted), 4e6);
+  const marked = Uint8Array.from(tree.names, (name) => (["main", "kernel"].includes(STRINGS[name]) ? 1 : 0));
+  assert.equal(matchedWeight(tree, marked), 4e6);
 });
 
 test("with a focus only what is below it counts, whole where a caller is highlighted", () => {
@@ -135,24 +135,24 @@ test("with a focus only what is below it counts, whole where a caller is highlig
   const only = (...all) => Uint8Array.from(tree.names, (name) => (all.includes(STRINGS[name]) ? 1 : 0));
   const predict = 1;
   assert.equal(tree.total[predict], 3e6);
-  const found = [only("kernel"), only("draw", "worker"), only("main"), only("predict")].map((wanted) => matchedWeight(tree, wanted, predict));
-  assert.deepEqual(found, [2e6, 0, 3e6, 3e6]);
+  const weights = [only("kernel"), only("draw", "worker"), only("main"), only("predict")].map((marked) => matchedWeight(tree, marked, predict));
+  assert.deepEqual(weights, [2e6, 0, 3e6, 3e6]);
 });
 
 test("nodes of an answer stand behind the view's, with its functions or with new ones", () => {
   const view = smallView();
-  const known = baseTree(view);
+  const base = baseTree(view);
   const extra = { parent: Int32Array.of(3, 5, -1), function: Uint32Array.of(2, 7, 0), flags: Uint8Array.of(1, 0, 0) };
   const functions = { number: Uint32Array.of(7), name: Uint32Array.of(8), binary: Uint32Array.of(1) };
   const nodes = nodesWith(view, extra, functions);
   const tree = baseTree({ ...view, nodes });
   const paths = pathNames(tree);
   assert.deepEqual(paths.slice(5), ["main/draw/kernel", "main/draw/kernel/Detect", "main"]);
-  assert.deepEqual(paths.slice(0, 5), pathNames(known));
+  assert.deepEqual(paths.slice(0, 5), pathNames(base));
   assert.deepEqual(framesOf({ nodes }, 6), [[8, 1], [4, 5], [6, 1], [0, 1]]);
   assert.equal(withoutSystem(tree).newNode[5], withoutSystem(tree).newNode[3]);
-  assert.equal(baseTree(view), known);
-  assert.equal(known.parent.length, 5);
+  assert.equal(baseTree(view), base);
+  assert.equal(base.parent.length, 5);
 });
 
 test("what was cut off is one function, also upside down", () => {

@@ -13,15 +13,15 @@ function block(header, body = Buffer.alloc(0)) {
 }
 
 function withTimes(values, entry) {
-  const header = (at) => ({ samples: { time: "t" }, arrays: { t: entry ?? ["f64", at, values.length] } });
-  const at = 1000; // the header is shorter than this
+  const header = (position) => ({ samples: { time: "t" }, arrays: { t: entry ?? ["f64", position, values.length] } });
+  const offset = 1000; // behind the header, which is shorter
   const body = Buffer.alloc(1008 + values.length * 8);
-  const start = block(header(at)).byteLength;
-  values.forEach((value, index) => body.writeDoubleLE(value, at - start + index * 8));
-  return block(header(at), body);
+  const start = block(header(offset)).byteLength;
+  values.forEach((value, index) => body.writeDoubleLE(value, offset - start + index * 8));
+  return block(header(offset), body);
 }
 
-test("arrays stand in the places of their names", () => {
+test("arrays replace their names", () => {
   assert.deepEqual(readView(withTimes([1.5, 2 ** 52])).samples.time, Float64Array.of(1.5, 2 ** 52));
 });
 
@@ -53,7 +53,7 @@ test("engine and phase of a sample are one byte", () => {
 
 for (const [what, buffer, message] of [
   ["another format", block({ format: "other/1" }), /expected tracekit-view\/1, found other\/1/],
-  ["an array that is not there", block({ samples: { time: "t" }, arrays: {} }), /no array t/],
+  ["a missing array", block({ samples: { time: "t" }, arrays: {} }), /no array t/],
   ["an array beyond the end", withTimes([1], ["f64", 1000, 1e9]), /beyond the end/],
   ["an unknown type", withTimes([1], ["u64", 1000, 1]), /unknown type u64/],
   ["no header", new ArrayBuffer(2), /before their header/],

@@ -1,20 +1,20 @@
-// What those who do not see the timeline are told of it.
+// What those who do not see the timeline are described of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeTimeline } from "../../tracekit/report/assets/describe.js";
 
-const told = (changes) =>
+const described = (changes) =>
   describeTimeline({ lanes: [], windows: { count: 0 }, spans: [], signposts: [], tracks: [], ...changes });
 
 test("the timeline names what it holds, and which figures stand below", () => {
   assert.equal(
-    told({ lanes: [1, 2], windows: { count: 1 }, spans: [1], tracks: [1] }),
+    described({ lanes: [1, 2], windows: { count: 1 }, spans: [1], tracks: [1] }),
     "Timeline of 2 threads, 1 inference window, 1 measured lane and 1 track; the tables and figures below show the windows and the selection",
   );
 });
 
-test("signposts are named, and no table is promised that is not there", () => {
-  assert.equal(told({ signposts: Array(15) }), "Timeline of 15 lanes of signposts");
-  assert.equal(told({ signposts: [1] }), "Timeline of 1 lane of signposts");
-  assert.equal(told({}), "Empty timeline");
+test("signposts are named, and no missing table is promised", () => {
+  assert.equal(described({ signposts: Array(15) }), "Timeline of 15 lanes of signposts");
+  assert.equal(described({ signposts: [1] }), "Timeline of 1 lane of signposts");
+  assert.equal(described({}), "Empty timeline");
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { parseFilter, rowsBetween, sampleMask } from "../../tracekit/report/assets/filter.js";
 import { smallView } from "./small_view.mjs";
 
-function kept(text, view = smallView()) {
+function matchingRows(text, view = smallView()) {
   const mask = sampleMask(view, parseFilter(text));
   return mask ? [...mask].map((each, row) => (each ? row : -1)).filter((row) => row >= 0) : "all";
 }
@@ -43,7 +43,7 @@ for (const [text, rows] of [
   ["window:predict", [3, 4]],
   ["nowhere", []],
 ]) {
-  test(`"${text}" keeps samples ${rows}`, () => assert.deepEqual(kept(text), rows));
+  test(`"${text}" keeps samples ${rows}`, () => assert.deepEqual(matchingRows(text), rows));
 }
 
 test("a binned row belongs to a range that holds the middle of its bin", () => {

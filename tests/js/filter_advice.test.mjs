@@ -6,7 +6,7 @@ import { smallView } from "./small_view.mjs";
 
 const advice = (text, changes) => filterAdvice(smallView(changes), text);
 
-test("what can be found needs no advice", () => {
+test("a filter that can match needs no advice", () => {
   const texts = [
     "", "kernel", "nothing like it", "engine:cpu,a", "-engine:GPU", "phase:exe,none", "window:1", "window:0-99",
     "window:detect", "thread:31", "thread:work", "thread:app", "std::vector", "binary:nothing",
@@ -14,14 +14,14 @@ test("what can be found needs no advice", () => {
   for (const text of texts) assert.deepEqual(advice(text), [], text);
 });
 
-test("an engine, a phase or a thread that there is not", () => {
+test("an unknown engine, phase or thread", () => {
   assert.deepEqual(advice("engine:XYZ"), ["No engine is called “XYZ”: ANE, GPU, CPU, OTHER."]);
   assert.deepEqual(advice("-Engine:gpu,NPU"), ["No engine is called “NPU”: ANE, GPU, CPU, OTHER."]);
   assert.deepEqual(advice("phase:run"), ["No phase is called “run”: execute, dispatch, none."]);
   assert.deepEqual(advice("thread:99"), ["No thread or process is called “99”."]);
 });
 
-test("a window that there is not", () => {
+test("an unknown window", () => {
   assert.deepEqual(advice("window:99"), ["There is no window “99”: windows are numbered 0 to 1."]);
   assert.deepEqual(advice("window:2-3"), ["There is no window “2-3”: windows are numbered 0 to 1."]);
   assert.deepEqual(advice("window:9-3"), ["Windows “9-3”: put the smaller number first."]);
@@ -30,8 +30,8 @@ test("a window that there is not", () => {
   assert.deepEqual(advice("window:0", { windows }), ["This recording has no windows."]);
 });
 
-test("a key that there is not, unless something is called like it", () => {
-  const told = "There is no key foo:, so “foo:bar” is searched for as a word. Keys: thread: engine: phase: window: binary:";
-  assert.deepEqual(advice("foo:bar"), [told]);
+test("an unknown key, unless a name contains it", () => {
+  const expected = "There is no key foo:, so “foo:bar” is searched for as a word. Keys: thread: engine: phase: window: binary:";
+  assert.deepEqual(advice("foo:bar"), [expected]);
   assert.deepEqual(advice("foo:bar", { strings: [...smallView().strings, "-[Foo:bar:]"] }), []);
 });

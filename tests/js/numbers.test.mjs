@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  cleanText, countOf, formatCount, formatDuration, formatPercent, formatTime, formatTrack, formatWeight,
+  cleanText, countOf, formatCount, formatDuration, formatMegabytes, formatPercent, formatTime, formatTrack, formatWeight,
 } from "../../tracekit/report/assets/numbers.js";
 
 test("durations have three digits and a unit", () => {
@@ -10,13 +10,13 @@ test("durations have three digits and a unit", () => {
   assert.deepEqual(shown, expected);
 });
 
-test("what is not known is a dash, never zero", () => {
+test("an unknown value is a dash, never zero", () => {
   assert.deepEqual([null, undefined, NaN].map(formatDuration), ["–", "–", "–"]);
   assert.equal(formatPercent(0 / 0), "–");
   assert.equal(formatCount(NaN), "–");
 });
 
-test("ticks have as many digits as tell them apart", () => {
+test("ticks have as many digits as they need to differ", () => {
   assert.equal(formatTime(1.5e9, 0.5e9), "1.5 s");
   assert.equal(formatTime(1.5e9, 1e6), "1.500 s");
   assert.equal(formatTime(0, 20e6), "0 ms");
@@ -33,7 +33,7 @@ test("weights are times or counts of their unit", () => {
   assert.equal(formatWeight(12, "events"), "12 events");
 });
 
-test("other people's text stays on one line, in one direction, and has an end", () => {
+test("recorded text stays on one line, in one direction, and is cut", () => {
   assert.equal(cleanText("a\nb\u202ec\u0000"), "a b‹202e›c‹0000›");
   assert.equal(cleanText("\ud800x"), "‹d800›x");
   assert.equal(cleanText("x".repeat(1000), 5), "xxxxx…");
@@ -48,4 +48,8 @@ test("one of a thing is no plural", () => {
 test("thermal levels have names, other tracks numbers and units", () => {
   assert.deepEqual([0, 1, 2, 3].map((level) => formatTrack(level, "level", 3)), ["nominal", "fair", "serious", "critical"]);
   assert.deepEqual([formatTrack(7, "level", 3), formatTrack(1234.5, "W", 3), formatTrack(1, "", 3)], ["7 level", "1230 W", "1"]);
+});
+
+test("megabytes have a decimal while they are few", () => {
+  assert.deepEqual([3_400_000, 9_990_000, 16_777_216, 1_204_000_000].map(formatMegabytes), ["3.4", "10", "17", "1,204"]);
 });

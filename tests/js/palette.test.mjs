@@ -26,7 +26,7 @@ function linear(hex) {
 }
 
 function seen([red, green, blue], m) {
-  const rows = [0, 3, 6].map((at) => m[at] * red + m[at + 1] * green + m[at + 2] * blue);
+  const rows = [0, 3, 6].map((row) => m[row] * red + m[row + 1] * green + m[row + 2] * blue);
   return rows.map((each) => Math.min(1, Math.max(0, each)));
 }
 
@@ -49,9 +49,9 @@ for (const theme of ["light", "dark"]) {
     test(`${theme}: no two engines look alike with ${vision}`, () => {
       const points = ENGINES.map((name) => lab(seen(linear(colour(`engine-${name.toLowerCase()}`, theme)), matrix)));
       points.forEach((point, index) => {
-        for (let other = 0; other < index; other += 1) {
-          const distance = Math.hypot(...point.map((each, axis) => each - points[other][axis]));
-          assert.ok(distance >= NEAREST, `${ENGINES[index]} and ${ENGINES[other]}: ${distance.toFixed(1)}`);
+        for (let earlier = 0; earlier < index; earlier += 1) {
+          const distance = Math.hypot(...point.map((value, axis) => value - points[earlier][axis]));
+          assert.ok(distance >= NEAREST, `${ENGINES[index]} and ${ENGINES[earlier]}: ${distance.toFixed(1)}`);
         }
       });
     });

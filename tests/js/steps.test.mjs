@@ -88,13 +88,13 @@ function started(state = {}) {
   const source = memorySource(viewWithLanes());
   const store = createStore({ view: { from: 0, to: 10e6 }, ...state });
   const actions = timelineActions(source, store, { announce() {}, help() {}, filter() {} });
-  const told = [];
-  actions.announce = (text) => told.push(text);
-  return { store, actions, told };
+  const announced = [];
+  actions.announce = (text) => announced.push(text);
+  return { store, actions, announced };
 }
 
 test("the lane that has the focus is stepped through, then the one where the selection is", () => {
-  const { store, actions, told } = started();
+  const { store, actions, announced } = started();
   actions.laneInFocus = () => "s0";
   actions.stepInterval(1);
   assert.deepEqual(store.state.range, { from: 3e6, to: 3e6 + 1, isDone: true, lane: "s0", position: 0 });
@@ -102,10 +102,10 @@ test("the lane that has the focus is stepped through, then the one where the sel
   actions.stepInterval(1);
   assert.deepEqual([store.state.range.to, store.state.range.position], [4e6, 1]);
   actions.stepInterval(1);
-  assert.deepEqual([store.state.range.position, told.at(-1)], [1, "There is no later interval."]);
+  assert.deepEqual([store.state.range.position, announced.at(-1)], [1, "There is no later interval."]);
   actions.laneInFocus = () => "t0";
   actions.stepInterval(1);
-  assert.deepEqual([store.state.range.position, told.at(-1)], [1, "This lane has no intervals to step through."]);
+  assert.deepEqual([store.state.range.position, announced.at(-1)], [1, "This lane has no intervals to step through."]);
 });
 
 test("what is stepped to comes into view", () => {

@@ -12,20 +12,20 @@ function storage() {
 }
 
 test("a theme is remembered until it is left to the system again", () => {
-  const kept = storage();
-  assert.deepEqual(rememberedTheme(kept), {});
-  rememberTheme("dark", kept);
-  assert.deepEqual(rememberedTheme(kept), { theme: "dark" });
-  rememberTheme("auto", kept);
-  assert.deepEqual(rememberedTheme(kept), {});
+  const stored = storage();
+  assert.deepEqual(rememberedTheme(stored), {});
+  rememberTheme("dark", stored);
+  assert.deepEqual(rememberedTheme(stored), { theme: "dark" });
+  rememberTheme("auto", stored);
+  assert.deepEqual(rememberedTheme(stored), {});
 });
 
-test("without a storage, or with one that refuses, nothing is remembered and nothing fails", () => {
+test("without a storage, or with broken that refuses, nothing is remembered and nothing fails", () => {
   const refuse = () => {
     throw new Error("SecurityError");
   };
-  for (const one of [null, { getItem: refuse, setItem: refuse, removeItem: refuse }]) {
-    rememberTheme("dark", one);
-    assert.deepEqual(rememberedTheme(one), {});
+  for (const broken of [null, { getItem: refuse, setItem: refuse, removeItem: refuse }]) {
+    rememberTheme("dark", broken);
+    assert.deepEqual(rememberedTheme(broken), {});
   }
 });

@@ -26,29 +26,29 @@ const drop = (...entries) => ({ items: entries.map((entry) => ({ webkitGetAsEntr
 const paths = ({ items }) => items.map(({ path }) => path);
 
 test("a file", async () => {
-  const found = await droppedItems(drop(fileEntry("x.zip")));
-  assert.equal(found.name, "x.zip");
-  assert.deepEqual(paths(found), ["x.zip"]);
+  const dropped = await droppedItems(drop(fileEntry("x.zip")));
+  assert.equal(dropped.name, "x.zip");
+  assert.deepEqual(paths(dropped), ["x.zip"]);
 });
 
 test("a bundle with folders in it, listed in batches", async () => {
   const inner = folderEntry("Trace1.run", [fileEntry("c"), fileEntry("a"), fileEntry("b"), fileEntry("d"), fileEntry("e")]);
-  const found = await droppedItems(drop(folderEntry("x.trace", [inner, fileEntry("form.template")])));
-  assert.equal(found.name, "x.trace");
-  assert.deepEqual(paths(found), [
+  const dropped = await droppedItems(drop(folderEntry("x.trace", [inner, fileEntry("form.template")])));
+  assert.equal(dropped.name, "x.trace");
+  assert.deepEqual(paths(dropped), [
     "x.trace/Trace1.run/a", "x.trace/Trace1.run/b", "x.trace/Trace1.run/c", "x.trace/Trace1.run/d", "x.trace/Trace1.run/e",
     "x.trace/form.template",
   ]);
 });
 
 test("several files are one recording, named after the first", async () => {
-  const found = await droppedItems(drop(fileEntry("time-profile.xml"), fileEntry("toc.xml")));
-  assert.equal(found.name, "time-profile.xml and 1 more");
+  const dropped = await droppedItems(drop(fileEntry("time-profile.xml"), fileEntry("toc.xml")));
+  assert.equal(dropped.name, "time-profile.xml and 1 more");
 });
 
 test("what the Finder adds is left out", async () => {
-  const found = await droppedItems(drop(folderEntry("x", [fileEntry(".DS_Store"), fileEntry("a.xml"), folderEntry("__MACOSX", [fileEntry("b")])])));
-  assert.deepEqual(paths(found), ["x/a.xml"]);
+  const dropped = await droppedItems(drop(folderEntry("x", [fileEntry(".DS_Store"), fileEntry("a.xml"), folderEntry("__MACOSX", [fileEntry("b")])])));
+  assert.deepEqual(paths(dropped), ["x/a.xml"]);
 });
 
 test("nothing, an empty folder, and what is no file", async () => {

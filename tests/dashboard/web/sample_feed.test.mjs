@@ -33,7 +33,7 @@ test("a page is asked for, and the next one follows it", async () => {
   assert.equal(questions.length, 2);
 });
 
-test("the newest question counts, whichever answer comes first", async () => {
+test("the newest query counts, whichever answer arrives first", async () => {
   const { feed, questions, states } = feedByHand();
   feed.request("one");
   feed.request("two");
@@ -53,16 +53,16 @@ test("a question that came too late fails unheard", async () => {
   assert.equal(states.at(-1).kind, "loading");
 });
 
-test("the same question is not asked twice, and the one who asks is told what is there", async () => {
+test("the same query is loaded once, and every request reports the present state", async () => {
   const { feed, questions, states } = feedByHand();
   feed.request("");
   feed.request("");
   questions[0].answer(page(["a"], null));
   await settled();
-  const told = states.length;
+  const changes = states.length;
   feed.request("");
   assert.equal(questions.length, 1);
-  assert.deepEqual([states.length, states.at(-1).kind, states.at(-1).rows], [told + 1, "ready", ["a"]]);
+  assert.deepEqual([states.length, states.at(-1).kind, states.at(-1).rows], [changes + 1, "ready", ["a"]]);
 });
 
 test("after a refusal there are no rows of another selection, and it can be tried again", async () => {
@@ -104,7 +104,7 @@ test("a selection while more is on its way drops that", async () => {
   assert.deepEqual(states.at(-1).rows, ["z"]);
 });
 
-test("answers are cachePromises, the one used longest ago forgotten first, refusals at once", async () => {
+test("promises are cached, the least recently used one is dropped first, failures at once", async () => {
   const loaded = [];
   const get = cachePromises((key) => {
     loaded.push(key);

@@ -1,4 +1,4 @@
-// The upload's protocol against a server of a few lines, which fails when told to.
+// The upload's protocol against a small server that fails on demand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeItems, Refused, sendItems, sliceItems, uploadKey } from "../../../dashboard/assets/slices.js";
@@ -77,7 +77,7 @@ test("an empty file is begun and finished", async () => {
 });
 
 for (const failure of ["lost", "stored and lost", 500, 503]) {
-  test(`after a slice that is ${failure}, it goes on from where the server stands`, async () => {
+  test(`after a slice that is ${failure}, it continues at the server's offset`, async () => {
     const server = serverOf({ failures: [undefined, failure] });
     await send(server, itemsOf(fileOf("abcdefghij")));
     assert.equal(server.content, "abcdefghij");
@@ -90,14 +90,14 @@ test("it gives up when the server stays away", async () => {
 });
 
 for (const status of [403, 413, 422]) {
-  test(`a ${status} is final, and its sentence is told`, async () => {
+  test(`a ${status} is final, and its message is shown`, async () => {
     const server = serverOf({ failures: [status] });
     await assert.rejects(send(server, itemsOf(fileOf("abc"))), new Refused(`Refused with ${status}.`));
     assert.equal(server.asked.length, 2);
   });
 }
 
-test("what was begun before a reload goes on", async () => {
+test("an upload begun before a reload continues", async () => {
   const items = itemsOf(fileOf("abcdefghij"));
   const storage = memory({ [uploadKey("x.zip", items)]: "u1" });
   const server = serverOf();
@@ -109,7 +109,7 @@ test("what was begun before a reload goes on", async () => {
   assert.equal(storage.values.size, 0);
 });
 
-test("what the server no longer has is begun anew", async () => {
+test("an upload that the server no longer has begins anew", async () => {
   const items = itemsOf(fileOf("abc"));
   const storage = memory({ [uploadKey("x.zip", items)]: "old" });
   const server = serverOf();
@@ -189,8 +189,8 @@ test("a second tab follows the first, and both end at the recording", async () =
   ]);
   assert.deepEqual(addresses, ["/recordings/r1", "/recordings/r1"]);
   assert.equal(server.content, "abcdefghijklmnop");
-  assert.deepEqual(server.asked.filter((one) => one.startsWith("PUT")).length, 4);
-  assert.deepEqual(server.asked.filter((one) => one === "POST /api/uploads").length, 1);
+  assert.deepEqual(server.asked.filter((request) => request.startsWith("PUT")).length, 4);
+  assert.deepEqual(server.asked.filter((request) => request === "POST /api/uploads").length, 1);
   assert.ok(seen.includes(4) && seen.at(-1) === "before", String(seen));
 });
 
@@ -213,7 +213,7 @@ test("who stops following another tab leaves its upload alone", async () => {
   const onProgress = (arrived) => arrived === 4 && controller.abort();
   await assert.rejects(send(server, items, { ...shared, signal: controller.signal, onProgress }), { name: "AbortError" });
   assert.equal(await first, "/recordings/r1");
-  assert.ok(!server.asked.some((one) => one.startsWith("DELETE")));
+  assert.ok(!server.asked.some((request) => request.startsWith("DELETE")));
 });
 
 test("two tabs that cannot agree take turns", async () => {
@@ -242,9 +242,9 @@ test("a file is described as one, a folder by its files", () => {
   assert.deepEqual(describeItems("x.trace", [inside]), { name: "x.trace", files: [{ path: "x.trace/a", size_bytes: 3 }] });
 });
 
-test("the key tells files apart by name, size and time", () => {
+test("the key distinguishes files by name, size and time", () => {
   const key = (file) => uploadKey("x", itemsOf(file));
-  const one = key(fileOf("abc", "x", 1));
-  assert.equal(key(fileOf("xyz", "x", 1)), one);
-  for (const other of [fileOf("abcd", "x", 1), fileOf("abc", "x", 2), fileOf("abc", "y", 1)]) assert.notEqual(key(other), one);
+  const original = key(fileOf("abc", "x", 1));
+  assert.equal(key(fileOf("xyz", "x", 1)), original);
+  for (const changed of [fileOf("abcd", "x", 1), fileOf("abc", "x", 2), fileOf("abc", "y", 1)]) assert.notEqual(key(changed), original);
 });

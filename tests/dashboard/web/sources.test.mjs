@@ -37,13 +37,13 @@ function stub({ status: refusal = 200, planes = {} } = {}) {
 function opened(options) {
   const fetch = stub(options);
   const source = remoteSource(largeView(), "/api/recordings/x", { fetch });
-  const told = [];
+  const events = [];
   source.listen({
-    picture: () => told.push("picture"),
-    problem: (text) => told.push(text),
-    resolved: () => told.push("resolved"),
+    picture: () => events.push("picture"),
+    problem: (text) => events.push(text),
+    resolved: () => events.push("resolved"),
   });
-  return { source, fetch, told, settled: () => new Promise((resolve) => setTimeout(resolve, 20)) };
+  return { source, fetch, events, settled: () => new Promise((resolve) => setTimeout(resolve, 20)) };
 }
 
 const look = (from, to, columns, more = {}) => ({ from, to, columns, lanes: [0], spans: [], mask: null, ...more });
@@ -63,12 +63,12 @@ test("wide pictures are the view's own, nothing sharper is asked for", () => {
 });
 
 test("zoomed in, the view's planes are stretched until the tiles are there", async () => {
-  const { source, fetch, told, settled } = opened();
+  const { source, fetch, events, settled } = opened();
   assert.equal(source.prepare(look(0, 2.5e6, 8)), false);
   assert.deepEqual(tilesOf(fetch.asked.slice(0, 1)), ["level=2&index=0&block=0"]);
   assert.deepEqual([...source.occupancy(0, 0, 2.5e6, 8).planes], [...new Array(8).fill(100), ...new Array(8).fill(20)]);
   await settled();
-  assert.deepEqual(told, ["picture"]);
+  assert.deepEqual(events, ["picture"]);
   assert.equal(source.prepare(look(0, 2.5e6, 8)), true);
   assert.deepEqual([...source.occupancy(0, 0, 2.5e6, 8).planes], [...new Array(8).fill(10), ...new Array(8).fill(20)]);
 });
@@ -112,16 +112,16 @@ test("ranges beyond the run, as beside another recording, are idle there", async
   assert.deepEqual([...source.occupancy(0, -1e6, 1e6, 8).planes], [0, 0, 0, 0, 10, 10, 10, 10, 0, 0, 0, 0, 20, 20, 20, 20]);
 });
 
-test("what the server refuses is told in its words; the picture stays, and the next look asks again", async () => {
-  const { source, fetch, told, settled } = opened({ status: 404 });
+test("the server's refusal is reported in its words; the picture stays, and the next one requests again", async () => {
+  const { source, fetch, events, settled } = opened({ status: 404 });
   source.prepare(look(0, 1e6, 4));
   await settled();
-  assert.deepEqual(told, ["This part of the timeline could not be fetched: Read it again."]);
+  assert.deepEqual(events, ["This part of the timeline could not be fetched: Read it again."]);
   assert.equal(source.occupancy(0, 0, 1e6, 4).planes[0], 100);
   fetch.isMended = true;
   source.prepare(look(0, 1e6, 4));
   await settled();
-  assert.deepEqual([told.length, told.at(-1), told.filter((each) => each === "resolved").length], [3, "resolved", 1]);
+  assert.deepEqual([events.length, events.at(-1), events.filter((each) => each === "resolved").length], [3, "resolved", 1]);
   assert.equal(source.occupancy(0, 0, 1e6, 4).planes[0], 10);
 });
 
@@ -129,53 +129,53 @@ const SELECTED = { range: { from: 1, to: 9, isDone: true }, lanes: [] };
 
 /** A source whose every answer is what `answer(address)` gives; `sums` counts how often those were asked for. */
 function failing(answer) {
-  const told = [];
+  const events = [];
   const asked = [];
   const fetch = async (address) => {
     asked.push(address);
     return answer(address);
   };
   const source = remoteSource(largeView(), "/x", { fetch, pauses: { first: 30, longest: 60 } });
-  source.listen({ sums: () => source.select(SELECTED, null), problem: (text, about) => told.push([about, text]) });
-  return { source, told, sums: () => asked.filter((address) => address.includes("/sums?")).length };
+  source.listen({ sums: () => source.select(SELECTED, null), problem: (text, about) => events.push([about, text]) });
+  return { source, events, sums: () => asked.filter((address) => address.includes("/sums?")).length };
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test("sums that could not be had are asked for again by themselves, at longer intervals", async () => {
-  const { source, told, sums } = failing(() => {
+test("failed sums are retried automatically, at growing intervals", async () => {
+  const { source, events, sums } = failing(() => {
     throw new TypeError("Failed to fetch");
   });
   source.select(SELECTED, null);
   await pause(15);
-  assert.deepEqual([sums(), told], [1, [["sums", "The selection could not be added up: the dashboard does not answer."]]]);
+  assert.deepEqual([sums(), events], [1, [["sums", "The selection could not be added up: the dashboard does not answer."]]]);
   await pause(200);
   assert.ok(sums() >= 3 && sums() <= 5, `${sums()} times`);
   source.select({ range: null, lanes: [] }, null);
 });
 
-test("what the server refuses is asked for again only when the reader says so", async () => {
-  const { source, told, sums } = failing(() => new Response(JSON.stringify({ error: "Too long." }), { status: 400 }));
+test("refused sums are retried only when the reader asks for it", async () => {
+  const { source, events, sums } = failing(() => new Response(JSON.stringify({ error: "Too long." }), { status: 400 }));
   source.select(SELECTED, null);
   await pause(120);
-  assert.deepEqual([sums(), told], [1, [["sums", "The selection could not be added up: Too long."]]]);
+  assert.deepEqual([sums(), events], [1, [["sums", "The selection could not be added up: Too long."]]]);
   source.retry();
   await pause(15);
   assert.equal(sums(), 2);
 });
 
 test("a tile that does not fit the view is refused", async () => {
-  const { source, told, settled } = opened({ planes: { 0: 3 } });
+  const { source, events, settled } = opened({ planes: { 0: 3 } });
   source.prepare(look(0, 1e6, 4));
   await settled();
-  assert.match(told[0], /unexpected number of planes/);
+  assert.match(events[0], /unexpected number of planes/);
 });
 
-test("a server that is gone is told as such", async () => {
-  const told = [];
+test("a server that does not answer is reported as such", async () => {
+  const events = [];
   const source = remoteSource(largeView(), "/x", { fetch: async () => { throw new TypeError("Failed to fetch"); } });
-  source.listen({ problem: (text) => told.push(text) });
+  source.listen({ problem: (text) => events.push(text) });
   source.prepare(look(0, 1e6, 4));
   await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.deepEqual(told, ["This part of the timeline could not be fetched: the dashboard does not answer."]);
+  assert.deepEqual(events, ["This part of the timeline could not be fetched: the dashboard does not answer."]);
 });

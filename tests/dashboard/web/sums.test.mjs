@@ -48,7 +48,7 @@ function stubbed(view = VIEW) {
   return { ...sums, log, come: ends("resolve"), fail: ends("reject") };
 }
 
-test("a selection is asked for in whole nanoseconds, its threads in order", () => {
+test("a selection is requested in whole nanoseconds, its threads in order", () => {
   assert.equal(selectionQuery({ range: null, lanes: [] }, null), "");
   assert.equal(selectionQuery({ range: { from: 10.2, to: 20.9 }, lanes: [12, 3] }, "a b"), "from=11&to=21&lanes=3.12&filter=a+b");
   assert.equal(selectionQuery({ range: { from: -5, to: 20 }, lanes: [] }, null), "from=0&to=20");
@@ -95,14 +95,14 @@ test("the branches that an answer brings are the selection's", async () => {
   assert.equal(sums.select({ range: null, lanes: [] }, null).selection.view.nodes, view.nodes);
 });
 
-test("the same question is not asked twice", () => {
+test("the same selection is not requested twice", () => {
   const sums = stubbed();
   sums.select(state(1, 9), null);
   sums.select(state(1, 9), null);
   assert.equal(sums.log.asked.length, 1);
 });
 
-test("while the pointer drags, answers come through, and the newest question waits its turn", async () => {
+test("while the pointer drags, answers come through, and the newest selection waits its turn", async () => {
   const sums = stubbed();
   for (const to of [2, 3, 4]) sums.select(state(1, to, false), null);
   assert.deepEqual(sums.log.asked, ["from=1&to=2"]);
@@ -122,7 +122,7 @@ test("clearing the selection gives up what is on its way", async () => {
   assert.deepEqual([sums.log.aborted.length, sums.log.failed], [1, []]);
 });
 
-test("a failure is told, and asked for again only when it is allowed", async () => {
+test("a failure is reported, and retried only after allowRetry", async () => {
   const sums = stubbed();
   sums.select(state(1, 9), null);
   await sums.fail("from=1&to=9", new Error("no"));
@@ -136,7 +136,7 @@ test("a failure is told, and asked for again only when it is allowed", async () 
   assert.equal(sums.log.asked.length, 2);
 });
 
-test("what fails is refused until it is there or something else is chosen, also while it is asked for again", async () => {
+test("a failed selection is refused until its sums arrive or another one is chosen, also during a retry", async () => {
   const sums = stubbed();
   assert.equal(sums.select(state(1, 9), null).isRefused, false);
   await sums.fail("from=1&to=9", new Error("no"));

@@ -30,7 +30,7 @@ function stubbed(limits = {}) {
   };
 }
 
-test("what is not there is asked for once, and is there when it has come", async () => {
+test("a missing tile is requested once, and available when it has arrived", async () => {
   const store = stubbed();
   assert.equal(store.request(["a", "b"]), false);
   assert.equal(store.request(["a", "b"]), false);
@@ -51,7 +51,7 @@ test("only a few are on their way at once", async () => {
   assert.deepEqual(store.log.asked, ["a", "b", "c"]);
 });
 
-test("what is no longer wanted makes way for what is: given up, or never asked for", async () => {
+test("tiles no longer needed make way: their requests are cancelled or never sent", async () => {
   const store = stubbed({ mostAtOnce: 2 });
   store.request(["a", "b", "c"]);
   store.request(["b", "d"]);
@@ -61,7 +61,7 @@ test("what is no longer wanted makes way for what is: given up, or never asked f
   assert.deepEqual(store.log.failed, []);
 });
 
-test("where nothing new is wanted, what is on its way may come", async () => {
+test("without new requests, tiles on their way may arrive", async () => {
   const store = stubbed();
   store.request(["a"]);
   store.request([]);
@@ -70,7 +70,7 @@ test("where nothing new is wanted, what is on its way may come", async () => {
   assert.equal(store.log.arrived, 0);
 });
 
-test("what is given up and wanted again is asked for again", async () => {
+test("a cancelled tile that is needed again is requested again", async () => {
   const store = stubbed();
   store.request(["a"]);
   store.request(["b"]);
@@ -95,7 +95,7 @@ test("spare ones come last, and make way", async () => {
   assert.equal(store.log.arrived, 2);
 });
 
-test("those looked at least make room, but never those that are wanted", async () => {
+test("the least recently used tiles make room, but never needed ones", async () => {
   const store = stubbed({ mostBytes: 20 });
   for (const address of ["a", "b"]) {
     store.request([address]);
@@ -111,7 +111,7 @@ test("those looked at least make room, but never those that are wanted", async (
   assert.equal(store.request(["a", "b", "c", "d"]), true);
 });
 
-test("a failure is told once nothing wanted is on its way, and asked for at the next look only", async () => {
+test("a failure is reported once no needed tile is on its way, and retried only with the next request", async () => {
   const store = stubbed();
   store.request(["a", "b"]);
   await store.fail("a", "no");

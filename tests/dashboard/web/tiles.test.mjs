@@ -22,19 +22,19 @@ test("tiles are those that the range touches, as far as the run goes", () => {
   assert.deepEqual(grid.between(1, 20_000, 30_000), []);
 });
 
-test("where a tile is missing, the next coarser one that is there stands in, for that part only", () => {
-  const there = new Map([["2/1", "fine"], ["1/1", "coarse"]]);
-  const found = coverage(grid, 2, 5000, 13_000, (level, index) => there.get(`${level}/${index}`) ?? null);
-  assert.deepEqual(found, [
+test("a missing tile is replaced by the next coarser one available, for its part only", () => {
+  const tiles = new Map([["2/1", "fine"], ["1/1", "coarse"]]);
+  const pieces = coverage(grid, 2, 5000, 13_000, (level, index) => tiles.get(`${level}/${index}`) ?? null);
+  assert.deepEqual(pieces, [
     { from: 5000, to: 8192, start: 4096, binNs: 1024, data: "fine" },
     { from: 8192, to: 12_288, start: 8192, binNs: 2048, data: "coarse" },
     { from: 12_288, to: 13_000, start: 8192, binNs: 2048, data: "coarse" },
   ]);
 });
 
-test("what is coarser than the view's own planes is of no use", () => {
-  const [found] = coverage(grid, 2, 0, 100, (level) => (level === 0 ? "coarsest" : null), 1);
-  assert.equal(found.data, null);
+test("tiles coarser than the view's planes are not used", () => {
+  const [pieces] = coverage(grid, 2, 0, 100, (level) => (level === 0 ? "coarsest" : null), 1);
+  assert.equal(pieces.data, null);
 });
 
 test("pixels that are cut by the edge of two tiles get a part of each", () => {
@@ -59,7 +59,7 @@ test("pixels before the run and behind it stay empty", () => {
   assert.deepEqual([...out], [0, 255, 255, 0]);
 });
 
-test("planes stand in a tile by lane and engine; spans that are kept one by one have none", () => {
+test("planes stand in a tile by lane and engine; spans that are listed one by one have none", () => {
   const view = {
     lanes: [{ engines: [2, 3] }, { engines: [3] }, { engines: [0] }],
     spans: [{ start: [], others: [] }, { others: [] }, {}],
