@@ -134,7 +134,9 @@ def test_what_was_left_is_listed_and_can_be_discarded(idle: Any, tab: Any, tmp_p
     tab.once("dialog", lambda dialog: dialog.accept())
     opened(tab, base, ".unfinished li")
     text = tab.locator(".unfinished li").inner_text()
-    assert re.match(r"large\.xml, [\d.]+ of 2\d MB\. Choose the same file or folder again to continue\.", text)
+    assert re.match(
+        r"large\.xml, [\d.]+ of 2\d MB\. Choose the same file or folder again to continue\.", text
+    )
     pictures(tab, "unfinished")
     tab.once("dialog", lambda dialog: dialog.accept())
     tab.get_by_role("button", name="Discard: large.xml").click()
