@@ -244,7 +244,7 @@ def _failed(attempt: Attempt) -> Node:
 
 
 def _lines(text: str) -> Node:
-    """Return commands with a button that copies them; copy.js handles it."""
+    """Return commands with a button that copies them; controls.js handles it."""
     if not text:
         return None
     commands = html.Pre("\n".join(map(words.shown, text.split("\n"))), tabIndex=0)

@@ -157,7 +157,7 @@ def with_options(templates: Sequence[str]) -> list[Node]:
 
 
 def _select(store: str, options: Sequence[Node]) -> Node:
-    """Return a native select, which selects.js connects to its store (axe reports Dash's dropdown)."""
+    """Return a native select, which controls.js connects to its store (axe reports Dash's dropdown)."""
     attributes: Any = {"data-store": store}
     return html.Select(options, **attributes)
 
