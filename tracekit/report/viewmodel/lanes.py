@@ -195,7 +195,7 @@ def _are_of_target(analysis: Analysis, frame: pd.DataFrame) -> npt.NDArray[np.bo
         pids.add(analysis.trace.info.pid)
     pid = frame["pid"].to_numpy(np.int64)
     of_target = (pid < 0) | np.isin(pid, sorted(pids)) if pids else np.ones(len(frame), bool)
-    # ``Measured.owner`` covers the rows of the analysis only, without nested ones, which a lane shows as well.
+    # ``Measured.owner`` covers the rows of the analysis only, without nested ones, which lanes show as well.
     if frame["source"].isin(ANE_TABLES).any():
         of_target &= ~Owners(frame, not analysis.measured.owner.unattributed).other_process
     return of_target
