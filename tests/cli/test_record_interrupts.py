@@ -1,4 +1,4 @@
-"""Recordings that are stopped from outside, at any moment: a usable bundle or a clear sentence, nothing left over."""
+"""Recordings stopped from outside, at any moment: a usable bundle or a clear error, and nothing left over."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import pytest
 from xctrace_support import FakeXctrace, install
 
 LONG = ("--app", "SampleApp", "--time-limit", "60s", "-o", "x.trace")
-INTERRUPTED = 100
+RANDOM_INTERRUPTS = 100 if os.environ.get("TRACEKIT_COMPLETE_TESTS") else 10
 
 
 @dataclass(frozen=True)
@@ -32,189 +33,161 @@ class Ended:
     def files(self) -> list[str]:
         return sorted(path.name for path in self.folder.iterdir())
 
-    def nothing_is_left(self) -> bool:
+    def left_nothing(self) -> bool:
         return self.xctrace.running() == [] and self.xctrace.temporary_files() == []
 
 
-def start(
-    folder: Path, arguments: Sequence[str], *, own_session: bool = False, **settings: object
-) -> tuple[subprocess.Popen[str], FakeXctrace]:
-    xctrace = install(folder / "bin", **settings)
-    (folder / "work").mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tracekit", "record", *arguments],
-        cwd=folder / "work",
-        env=xctrace.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=own_session,
-    )
-    return process, xctrace
+class Running:
+    """A `tracekit record` in a process of its own, whose output goes to files, to be read at any time."""
+
+    def __init__(
+        self,
+        home: Path,
+        arguments: Sequence[str],
+        *,
+        own_session: bool = False,
+        output: IO[bytes] | int | None = None,
+        error: IO[bytes] | int | None = None,
+        **settings: object,
+    ) -> None:
+        self.xctrace = install(home / "bin", **settings)
+        self.folder = home / "work"
+        self.folder.mkdir()
+        self._output, self._error = home / "output", home / "error"
+        with self._output.open("wb") as output_file, self._error.open("wb") as error_file:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tracekit", "record", *arguments],
+                cwd=self.folder,
+                env=self.xctrace.environment(),
+                stdin=subprocess.PIPE,
+                stdout=output_file if output is None else output,
+                stderr=error_file if error is None else error,
+                text=True,
+                start_new_session=own_session,
+            )
+
+    def output(self) -> str:
+        return self._output.read_text()
+
+    def error(self) -> str:
+        return self._error.read_text()
+
+    def wait_for(self, condition: Callable[[], object], seconds: float = 30) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert self.process.poll() is None and time.monotonic() < deadline, self.error()
+            time.sleep(0.02)
+
+    def wait_for_message(self, text: str) -> None:
+        self.wait_for(lambda: text in self.error())
+
+    def wait_for_recording(self, name: str = "*") -> None:
+        """Wait until xctrace has begun to write its bundle."""
+        self.wait_for(lambda: any(self.folder.glob(f"{name}.trace")))
+
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
+        self.process.send_signal(number)
+
+    def interrupt_until_killed(self) -> None:
+        """Interrupt three times: stop, a warning, and the request that kills xctrace."""
+        self.interrupt()
+        self.wait_for_message("Stopping and saving …")
+        self.interrupt()
+        self.wait_for_message("Ctrl-C again within")
+        self.interrupt()
+
+    def press_enter(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def end(self) -> Ended:
+        self.process.communicate(timeout=60)
+        return Ended(self.process.returncode, self.output(), self.error(), self.folder, self.xctrace)
 
 
-def end(folder: Path, process: subprocess.Popen[str], xctrace: FakeXctrace) -> Ended:
-    output, error = process.communicate(timeout=60)
-    return Ended(process.returncode, output, error, folder / "work", xctrace)
-
-
-def wait_for(condition: object, process: subprocess.Popen[str], seconds: float = 20) -> None:
-    until = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.02)
-
-
-def recording(folder: Path) -> bool:
-    """Return whether xctrace has begun to write its bundle."""
-    return (folder / "work" / "x.trace").exists() or any((folder / "work").glob("*.trace"))
+def program(home: Path, text: str) -> str:
+    path = home / "tool"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
 
 
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_every_way_to_be_stopped_saves_the_recording(
-    tmp_path: Path, number: signal.Signals, code: int
-) -> None:
-    process, xctrace = start(tmp_path, LONG)
-    wait_for(lambda: recording(tmp_path), process)
-    process.send_signal(number)
-    ended = end(tmp_path, process, xctrace)
+def test_every_signal_saves_the_recording(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    running = Running(tmp_path, LONG)
+    running.wait_for_recording()
+    running.interrupt(number)
+    ended = running.end()
     assert ended.code == code
     assert "Stopping and saving …" in ended.error
     assert "Saved x.trace (" in ended.error
     assert ("12 GPU" in ended.output) == (number == signal.SIGINT)  # a kill leaves no time for an analysis
     assert ended.files() == ["x.recording.json", "x.trace"]
-    assert ended.nothing_is_left()
+    assert ended.left_nothing()
 
 
 def test_xctrace_gets_one_interrupt_even_from_a_terminals_ctrl_c(tmp_path: Path) -> None:
     """A terminal interrupts its whole foreground group; with a second one, xctrace would not save."""
-    process, xctrace = start(tmp_path, LONG, own_session=True, second_interrupt="aborts", save_seconds=0.5)
-    wait_for(lambda: recording(tmp_path), process)
-    os.killpg(process.pid, signal.SIGINT)
-    ended = end(tmp_path, process, xctrace)
+    running = Running(tmp_path, LONG, own_session=True, second_interrupt="aborts", save_seconds=0.5)
+    running.wait_for_recording()
+    os.killpg(running.process.pid, signal.SIGINT)
+    ended = running.end()
     assert ended.code == 0
     assert "12 GPU" in ended.output
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_a_terminal_that_is_gone_costs_no_recording(tmp_path: Path, number: signal.Signals) -> None:
-    """Nobody reads what is said any more: `tracekit record … 2>&1 | head -1`, or a window that was closed."""
-    xctrace = install(tmp_path / "bin")
-    (tmp_path / "work").mkdir()
+def test_a_closed_terminal_loses_no_recording(tmp_path: Path, number: signal.Signals) -> None:
+    """The reader of the output is gone: `tracekit record … 2>&1 | head -1`, or a closed window."""
     reading, writing = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tracekit", "record", *LONG],
-        cwd=tmp_path / "work",
-        env=xctrace.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=writing,
-        stderr=writing,
-    )
+    running = Running(tmp_path, LONG, output=writing, error=writing)
     os.close(writing)
-    wait_for(lambda: recording(tmp_path), process)
+    running.wait_for_recording()
     os.close(reading)
-    process.send_signal(number)
-    process.wait(60)
-    assert (tmp_path / "work" / "x.trace" / "form.template").exists()
-    assert json.loads((tmp_path / "work" / "x.recording.json").read_text())["state"] == "good"
-    assert xctrace.running() == []
+    running.interrupt(number)
+    ended = running.end()
+    assert (ended.folder / "x.trace" / "form.template").exists()
+    assert json.loads((ended.folder / "x.recording.json").read_text())["state"] == "good"
+    assert ended.xctrace.running() == []
 
 
-def test_words_of_the_target_are_not_taken_for_xctraces(tmp_path: Path) -> None:
-    tool = tmp_path / "tool"
-    tool.write_text(
-        "#!/bin/sh\necho 'Stopping recording...'\necho 'Recording completed.'\necho its own\n"
-        ': > "$0.spoke"\nexec sleep 60\n'
+def test_output_of_the_target_is_not_taken_for_xctraces(tmp_path: Path) -> None:
+    tool = program(
+        tmp_path, "echo 'Stopping recording...'\necho 'Recording completed.'\necho its own\nexec sleep 60"
     )
-    tool.chmod(0o755)
-    arguments = ("--time-limit", "60s", "-o", "x.trace", "--stdout", "-", "--launch", "--", str(tool))
-    process, xctrace = start(tmp_path, arguments)
-    wait_for(lambda: recording(tmp_path) and (tmp_path / "tool.spoke").exists(), process)
-    time.sleep(0.5)  # until its words went through the pipes
-    process.send_signal(signal.SIGINT)
-    ended = end(tmp_path, process, xctrace)
+    arguments = ("--time-limit", "60s", "-o", "x.trace", "--stdout", "-", "--launch", "--", tool)
+    running = Running(tmp_path, arguments)
+    running.wait_for(lambda: "its own\n" in running.output())
+    running.interrupt()
+    ended = running.end()
     assert ended.code == 0
     assert ended.output.startswith("its own\n")
     assert ended.error.count("saving …") + ended.error.count("Saving …") == 1
-    assert ended.nothing_is_left()
+    assert ended.left_nothing()
 
 
-def test_a_target_that_never_stops_talking_can_be_stopped(tmp_path: Path) -> None:
-    arguments = (
-        "--time-limit",
-        "60s",
-        "-o",
-        "x.trace",
-        "--stdout",
-        "-",
-        "--no-analysis",
-        "--launch",
-        "--",
-        "/usr/bin/yes",
-    )
-    xctrace = install(tmp_path / "bin")
-    (tmp_path / "work").mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tracekit", "record", *arguments],
-        cwd=tmp_path / "work",
-        env=xctrace.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for(lambda: recording(tmp_path) and xctrace.running(), process)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=20)
-    assert process.returncode == 0
-    assert "Saved x.trace" in error
+def test_a_target_that_writes_without_end_can_be_stopped(tmp_path: Path) -> None:
+    arguments = ("--time-limit", "60s", "-o", "x.trace", "--stdout", "-", "--no-analysis")
+    running = Running(tmp_path, (*arguments, "--launch", "--", "/usr/bin/yes"), output=subprocess.DEVNULL)
+    running.wait_for_recording()
+    running.wait_for(running.xctrace.running)
+    time.sleep(0.5)  # until every pipe and queue is full
+    running.interrupt()
+    ended = running.end()
+    assert ended.code == 0
+    assert "Saved x.trace" in ended.error
 
 
-def test_enter_stops_one_recording_of_several(tmp_path: Path) -> None:
-    xctrace = install(tmp_path / "bin")
-    (tmp_path / "work").mkdir()
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "tracekit",
-            "record",
-            "--app",
-            "SampleApp",
-            "--until-enter",
-            "--count",
-            "2",
-            "-o",
-            "x.trace",
-        ],
-        cwd=tmp_path / "work",
-        env=xctrace.environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    for number in (1, 2):
-        wait_for(lambda number=number: (tmp_path / "work" / f"x-{number}.trace").exists(), process)
-        process.stdin.write("\n")
-        process.stdin.flush()
-    output, error = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert [line.split(":")[0] for line in output.splitlines()] == ["x-1.trace", "x-2.trace"], error
-
-
-def test_a_second_interrupt_asks_and_kills_nothing(tmp_path: Path) -> None:
-    process, xctrace = start(tmp_path, LONG, second_interrupt="aborts", save_seconds=1.5)
-    wait_for(lambda: recording(tmp_path), process)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    ended = end(tmp_path, process, xctrace)
+def test_a_second_interrupt_warns_and_kills_nothing(tmp_path: Path) -> None:
+    running = Running(tmp_path, LONG, second_interrupt="aborts", save_seconds=1.5)
+    running.wait_for_recording()
+    running.interrupt()
+    running.wait_for_message("Stopping and saving …")
+    running.interrupt()
+    ended = running.end()
     assert ended.code == 0
     assert (
         "xctrace is still saving; killing it now can lose the recording. Ctrl-C again within 15 s kills it"
@@ -223,13 +196,11 @@ def test_a_second_interrupt_asks_and_kills_nothing(tmp_path: Path) -> None:
     assert "Saved x.trace" in ended.error
 
 
-def test_who_insists_kills_and_is_told_what_is_left(tmp_path: Path) -> None:
-    process, xctrace = start(tmp_path, LONG, hang="saving")
-    wait_for(lambda: recording(tmp_path), process)
-    for _ in range(3):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
-    ended = end(tmp_path, process, xctrace)
+def test_a_third_interrupt_kills_and_the_error_names_what_is_left(tmp_path: Path) -> None:
+    running = Running(tmp_path, LONG, hang="saving")
+    running.wait_for_recording()
+    running.interrupt_until_killed()
+    ended = running.end()
     assert ended.code == 4
     assert (
         "Error: x.trace was not finished: xctrace was killed while it was saving, after a repeated stop request."
@@ -237,88 +208,87 @@ def test_who_insists_kills_and_is_told_what_is_left(tmp_path: Path) -> None:
     )
     assert "import --input x.trace/Trace1.run/Attachments/trace-data.atrc" in ended.error
     assert json.loads((ended.folder / "x.recording.json").read_text())["runs"][0]["stopped_by"] == "insisted"
-    assert ended.nothing_is_left()
+    assert ended.left_nothing()
+
+
+def test_a_program_launched_by_a_killed_xctrace_is_ended(tmp_path: Path) -> None:
+    arguments = ("--time-limit", "60s", "-o", "x.trace", "--launch", "--", "/bin/sleep", "60")
+    running = Running(tmp_path, arguments, hang="saving")
+    running.wait_for_recording()
+    running.wait_for(running.xctrace.running)
+    running.interrupt_until_killed()
+    ended = running.end()
+    assert ended.code == 4
+    assert ended.left_nothing()
 
 
 def test_an_interrupt_that_xctrace_does_not_save_at(tmp_path: Path) -> None:
-    process, xctrace = start(tmp_path, LONG, interrupt_saves=False)
-    wait_for(lambda: recording(tmp_path), process)
-    process.send_signal(signal.SIGINT)
-    ended = end(tmp_path, process, xctrace)
+    running = Running(tmp_path, LONG, interrupt_saves=False)
+    running.wait_for_recording()
+    running.interrupt()
+    ended = running.end()
     assert ended.code == 4
     assert "x.trace was not finished: it was stopped, and xctrace did not save it." in ended.error
 
 
 def test_enter_stops_and_saves(tmp_path: Path) -> None:
-    xctrace = install(tmp_path / "bin")
-    (tmp_path / "work").mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tracekit", "record", "--app", "SampleApp", "--until-enter", "-o", "x.trace"],
-        cwd=tmp_path / "work",
-        env=xctrace.environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    running = Running(tmp_path, ("--app", "SampleApp", "--until-enter", "-o", "x.trace"))
+    running.wait_for_recording()
+    running.press_enter()
+    ended = running.end()
+    assert ended.code == 0
+    assert "for at most 10 min into x.trace. Enter or Ctrl-C stops and saves." in ended.error
+    assert "12 GPU" in ended.output
+
+
+def test_enter_stops_one_recording_of_several(tmp_path: Path) -> None:
+    running = Running(tmp_path, ("--app", "SampleApp", "--until-enter", "--count", "2", "-o", "x.trace"))
+    for number in (1, 2):
+        running.wait_for_recording(f"x-{number}")
+        running.press_enter()
+    ended = running.end()
+    assert ended.code == 0
+    assert [line.split(":")[0] for line in ended.output.splitlines()] == ["x-1.trace", "x-2.trace"], (
+        ended.error
     )
-    wait_for(lambda: recording(tmp_path), process)
-    output, error = process.communicate("\n", timeout=60)
-    assert process.returncode == 0
-    assert "for at most 10 min into x.trace. Enter or Ctrl-C stops and saves." in error
-    assert "12 GPU" in output
 
 
 def test_after_an_interrupt_no_further_recording_begins(tmp_path: Path) -> None:
-    process, xctrace = start(tmp_path, (*LONG, "--count", "3"))
-    wait_for(lambda: recording(tmp_path), process)
-    process.send_signal(signal.SIGINT)
-    ended = end(tmp_path, process, xctrace)
+    running = Running(tmp_path, (*LONG, "--count", "3"))
+    running.wait_for_recording()
+    running.interrupt()
+    ended = running.end()
     assert ended.code == 0
     assert "Stopped: 2 of 3 recordings were not made." in ended.error
     assert ended.files() == ["x-1.recording.json", "x-1.trace"]
 
 
-def test_what_an_insisted_kill_leaves_of_a_launched_program_is_ended(tmp_path: Path) -> None:
-    tool = tmp_path / "tool"
-    tool.write_text("#!/bin/sh\nexec sleep 60\n")
-    tool.chmod(0o755)
-    arguments = ("--time-limit", "60s", "-o", "x.trace", "--launch", "--", "/bin/sleep", "60")
-    process, xctrace = start(tmp_path, arguments, hang="saving")
-    wait_for(lambda: recording(tmp_path) and xctrace.running(), process)
-    for _ in range(3):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
-    ended = end(tmp_path, process, xctrace)
-    assert ended.code == 4
-    assert ended.nothing_is_left()
+def test_recordings_interrupted_at_random_moments(tmp_path: Path) -> None:
+    """Ten of them, a hundred where TRACEKIT_COMPLETE_TESTS is set."""
+    generator = random.Random(0 if os.environ.get("CI") else None)
+    moments = [generator.uniform(0.0, 2.0) for _ in range(RANDOM_INTERRUPTS)]
 
-
-def test_a_hundred_recordings_interrupted_at_random_moments(tmp_path: Path) -> None:
-    chance = random.Random(0 if os.environ.get("CI") else None)
-    moments = [chance.uniform(0.0, 2.0) for _ in range(INTERRUPTED)]
-
-    def one(number: int) -> tuple[float, Ended]:
-        folder = tmp_path / str(number)
-        folder.mkdir()
+    def interrupted(number: int) -> tuple[float, Ended]:
+        home = tmp_path / str(number)
+        home.mkdir()
         arguments = (*LONG[:2], "--time-limit", "1s", "-o", "x.trace", "--no-analysis")
-        process, xctrace = start(folder, arguments, start_seconds=0.2, save_seconds=0.3)
-        wait_for(xctrace.calls, process)  # before that, it is Python itself that loads
+        running = Running(home, arguments, start_seconds=0.2, save_seconds=0.3)
+        running.wait_for(running.xctrace.calls)  # before that, Python itself is starting
         try:
-            process.wait(moments[number])
+            running.process.wait(moments[number])
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-        return moments[number], end(folder, process, xctrace)
+            running.interrupt()
+        return moments[number], running.end()
 
     with ThreadPoolExecutor(4) as pool:
-        for moment, ended in pool.map(one, range(INTERRUPTED)):
-            told = (moment, ended.code, ended.error)
-            assert ended.nothing_is_left(), told
-            assert "Traceback" not in ended.error, told
-            if (
-                "Saved x.trace" in ended.error
-            ):  # an interrupt after that may end tracekit, the recording stays
-                assert (ended.folder / "x.trace" / "form.template").exists(), told
+        for moment, ended in pool.map(interrupted, range(RANDOM_INTERRUPTS)):
+            details = (moment, ended.code, ended.error)
+            assert ended.left_nothing(), details
+            assert "Traceback" not in ended.error, details
+            if "Saved x.trace" in ended.error:
+                # An interrupt after that may end tracekit; the recording stays.
+                assert (ended.folder / "x.trace" / "form.template").exists(), details
             else:
-                assert ended.code != 0, told
-                assert "Error: " in ended.error or ended.error.strip() == "Interrupted.", told
-                assert "x.trace" not in ended.files() or "was not finished" in ended.error, told
+                assert ended.code != 0, details
+                assert "Error: " in ended.error or ended.error.strip() == "Interrupted.", details
+                assert "x.trace" not in ended.files() or "was not finished" in ended.error, details
