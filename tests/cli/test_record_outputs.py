@@ -1,4 +1,4 @@
-"""`tracekit record`: what is left on disk, whatever was there, and several recordings at once."""
+"""`tracekit record`: files on disk, with and without earlier ones, and several recordings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_force_keeps_the_old_recording_when_the_new_one_fails(mac: Mac) -> None:
     assert mac.files() == ["x.new.recording.json", "x.new.trace", "x.recording.json", "x.trace"]
 
 
-def test_force_spares_what_is_no_recording(mac: Mac) -> None:
+def test_force_replaces_only_recordings(mac: Mac) -> None:
     (mac.folder / "x.trace").mkdir()
     (mac.folder / "x.trace" / "thesis.tex").write_text("years of work")
     result = mac.record(*APP, "--force")
@@ -53,19 +53,19 @@ def test_force_spares_what_is_no_recording(mac: Mac) -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "told"),
+    ("output", "message"),
     [
         ("x.xml", "-o x.xml: give a name that ends in .trace, or a folder."),
         ("gone/x.trace", "gone/x.trace cannot be written: its folder does not exist."),
     ],
 )
-def test_outputs_that_cannot_be_written(mac: Mac, output: str, told: str) -> None:
+def test_outputs_that_cannot_be_written(mac: Mac, output: str, message: str) -> None:
     result = mac.record("--app", "SampleApp", "-o", output)
-    assert (result.code, result.error) == (2, f"Error: {told}\n")
+    assert (result.code, result.error) == (2, f"Error: {message}\n")
     assert mac.commands() == []
 
 
-def test_somebody_elses_file_in_the_journals_place(mac: Mac) -> None:
+def test_another_file_at_the_journals_path(mac: Mac) -> None:
     journal = mac.folder / "x.recording.json"
     journal.write_text("mine")
     result = mac.record(*APP)
@@ -88,7 +88,7 @@ def test_a_name_that_is_no_utf_8(mac: Mac) -> None:
     assert (mac.folder / name / "form.template").exists()
 
 
-def test_a_run_is_added_to_what_a_link_leads_to(mac: Mac) -> None:
+def test_a_run_is_added_behind_a_link(mac: Mac) -> None:
     mac.record(*APP)
     (mac.folder / "x.trace").rename(mac.folder / "real.trace")
     (mac.folder / "x.trace").symlink_to("real.trace")
@@ -99,9 +99,9 @@ def test_a_run_is_added_to_what_a_link_leads_to(mac: Mac) -> None:
 
 
 def test_a_folder_as_output_gets_a_fresh_name(mac: Mac) -> None:
-    (mac.folder / "here").mkdir()
-    assert mac.record("--app", "SampleApp", "--time-limit", "100ms", "-o", "here").code == 0
-    assert [p.suffix for p in sorted((mac.folder / "here").iterdir())] == [".json", ".trace"]
+    (mac.folder / "out").mkdir()
+    assert mac.record("--app", "SampleApp", "--time-limit", "100ms", "-o", "out").code == 0
+    assert [p.suffix for p in sorted((mac.folder / "out").iterdir())] == [".json", ".trace"]
 
 
 def test_a_run_is_added(mac: Mac) -> None:
@@ -123,9 +123,9 @@ def test_a_run_that_fails_leaves_the_earlier_ones_untouched(mac: Mac, settings: 
     assert result.code == 4
     assert snapshot(mac.folder / "x.trace") == before
     assert ("Nothing was recorded; x.trace is unchanged." in result.error) == ("attach" in settings)
-    left = [name for name in mac.files() if "appending" in name and name.endswith(".trace")]
-    assert left == ([] if "attach" in settings else ["x.appending.trace"])
-    assert ("x.appending.trace was not finished" in result.error) == bool(left)
+    copies = [name for name in mac.files() if "appending" in name and name.endswith(".trace")]
+    assert copies == ([] if "attach" in settings else ["x.appending.trace"])
+    assert ("x.appending.trace was not finished" in result.error) == bool(copies)
     assert CliRunner().invoke(main, ["analyze", "x.trace"]).exit_code == 0
 
 
@@ -192,7 +192,7 @@ def test_settings_of_the_compute_units_end_with_a_table(mac: Mac) -> None:
     assert all("  1.00 ×  " in line and line.endswith("12 GPU") for line in table[1:4])
 
 
-def test_all_of_several_recordings_are_tried_and_each_failure_told(mac: Mac) -> None:
+def test_all_of_several_recordings_are_tried_and_each_failure_is_reported(mac: Mac) -> None:
     result = mac.record(*APP, "--count", "3", dies=0.05)
     assert result.code == 4
     assert result.error.count("This command may recover the raw data (untested):") == 3

@@ -7,7 +7,7 @@ from record_support import APP, IN_SIMULATOR, SIMULATOR, Mac, program
 
 
 @pytest.mark.parametrize(
-    ("app", "told"),
+    ("app", "message"),
     [
         (
             "Nobody",
@@ -26,10 +26,10 @@ from record_support import APP, IN_SIMULATOR, SIMULATOR, Mac, program
         ("", "--app: name a process, an app, a bundle identifier, a path or a pid."),
     ],
 )
-def test_targets_that_are_not_there(mac: Mac, app: str, told: str) -> None:
+def test_targets_that_are_not_found(mac: Mac, app: str, message: str) -> None:
     result = mac.record("--app", app, "-o", "x.trace")
     assert result.code == 2
-    assert told in result.error
+    assert message in result.error
     assert mac.files() == [] and mac.commands() == []
 
 
@@ -46,7 +46,7 @@ def test_two_of_one_name_are_listed_and_none_is_guessed(mac: Mac) -> None:
     assert mac.commands()[0][-2:] == ["--attach", "2"]
 
 
-def test_what_runs_in_a_simulator_needs_the_simulator(mac: Mac) -> None:
+def test_a_process_in_a_simulator_needs_the_simulator(mac: Mac) -> None:
     refused = mac.record(*APP, processes=[IN_SIMULATOR])
     assert refused.error == (
         f"Error: 'SampleApp' runs in a simulator, not on this Mac. Name the simulator: --device {SIMULATOR}.\n"
@@ -88,7 +88,7 @@ def test_launching_a_program_with_arguments_variables_and_files(mac: Mac) -> Non
     assert mac.commands()[0][-5:] == ["--launch", "--", str(tool), "--flag", "two words"]
 
 
-def test_the_programs_output_is_passed_on_and_not_kept(mac: Mac) -> None:
+def test_the_programs_output_is_forwarded_and_not_stored(mac: Mac) -> None:
     tool = program(mac, "#!/bin/sh\necho a word of its own\necho $SECRET\n")
     result = mac.record(
         *[
@@ -111,7 +111,7 @@ def test_the_programs_output_is_passed_on_and_not_kept(mac: Mac) -> None:
     assert "SECRET=<hidden>" in text
 
 
-def test_arguments_for_what_runs_already(mac: Mac) -> None:
+def test_arguments_for_a_running_process(mac: Mac) -> None:
     result = mac.record("--app", "SampleApp", "--", "--verbose")
     assert result.code == 2
     assert (
@@ -119,13 +119,13 @@ def test_arguments_for_what_runs_already(mac: Mac) -> None:
     )
 
 
-def test_everything(mac: Mac) -> None:
+def test_all_processes(mac: Mac) -> None:
     assert mac.record(*["--all-processes", "--time-limit", "100ms", "-o", "x.trace"]).code == 0
     assert mac.commands()[0][-1] == "--all-processes"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (
             (),
@@ -174,10 +174,10 @@ def test_everything(mac: Mac) -> None:
         (("--app", "4215", "--launch"), "--app 4215 is a pid: a running process cannot be launched."),
     ],
 )
-def test_what_cannot_be_meant(mac: Mac, arguments: tuple[str, ...], told: str) -> None:
+def test_invalid_combinations_of_options(mac: Mac, arguments: tuple[str, ...], message: str) -> None:
     result = mac.record(*arguments)
     assert result.code == 2
-    assert told in result.error
+    assert message in result.error
     assert mac.commands() == [] and mac.files() == []
 
 

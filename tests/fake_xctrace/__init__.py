@@ -1,5 +1,5 @@
-"""A stand-in for xctrace and the tools around it, for tests on machines without Xcode.
+"""A fake xctrace, with the tools around it, for tests on machines without Xcode.
 
-It keeps the contract of the real program as far as public sources tell it. Where a message or an exit code
-has a known source, the source stands beside it; everything else is marked "wording is ours".
+It keeps the contract of the real program as far as public sources document it. A message or exit code with a
+known source names it in a comment; everything else is marked "invented wording".
 """

@@ -13,14 +13,14 @@ import zlib
 from pathlib import Path
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
-EXPORTS = "stand-in-exports"
-"""A folder that only the stand-in knows: what `export` answers, one folder a run."""
+EXPORTS = "fake-xctrace-exports"
+"""A folder that real bundles do not have: the documents that `export` writes, one folder a run."""
 TEMPLATE = "form.template"
-"""What makes a bundle a finished one; it is written last (trace_bundle reference: 'not finalised' without it)."""
+"""The mark of a finished bundle; it is written last (trace_bundle reference: 'not finalised' without it)."""
 
 
 class Growing:
-    """The raw data of a recording that goes on, as an unfinished bundle keeps it."""
+    """The raw data of a running recording, as in an unfinished bundle."""
 
     def __init__(self, bundle: Path) -> None:
         self.bundle = bundle
@@ -34,19 +34,19 @@ class Growing:
             stream.write(b"\0" * 4096)
 
     def finish(self, recording: str, disk_is_full: bool, without_rows: bool) -> None:
-        """Save; raises OSError, and leaves a part, when the disk is full."""
+        """Save; raises OSError, and leaves a part, if the disk is full."""
         files = _empty() if without_rows else _files_of(_find(recording))
         exports = {name: content for name, content in files.items() if name.startswith(EXPORTS)}
         if self.run > 1 and (self.bundle / "corespace").is_dir():
             exports |= _another_run(self.bundle, self.run)
-        kept = exports if self.run > 1 else files
-        names = sorted(kept, key=lambda name: (name == TEMPLATE, name))
+        contents = exports if self.run > 1 else files
+        names = sorted(contents, key=lambda name: (name == TEMPLATE, name))
         for written, name in enumerate(names):
             if disk_is_full and written >= len(names) // 2:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.bundle))
             path = self.bundle / re.sub(rf"^{EXPORTS}/run1/", f"{EXPORTS}/run{self.run}/", name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(kept[name])
+            path.write_bytes(contents[name])
         shutil.rmtree(self._attachments)
 
 
@@ -67,11 +67,11 @@ def _files_of(source: Path) -> dict[str, bytes]:
         return _folder(source)
     if (source / "recording.trace").is_dir():
         exports = source.with_name(source.name.removesuffix("-bundle"))
-        found = _exports(exports) if (exports / "toc.xml").is_file() else {}
-        return _folder(source / "recording.trace") | found
+        documents = _exports(exports) if (exports / "toc.xml").is_file() else {}
+        return _folder(source / "recording.trace") | documents
     if not (source / "toc.xml").is_file():
-        raise FileNotFoundError(f"the stand-in finds no recording in {source}")
-    return {TEMPLATE: b"no template: the stand-in made this bundle from exports\n", **_exports(source)}
+        raise FileNotFoundError(f"fake xctrace: no recording in {source}")
+    return {TEMPLATE: b"no template: the fake xctrace made this bundle from exports\n", **_exports(source)}
 
 
 def _folder(folder: Path, prefix: str = "") -> dict[str, bytes]:
@@ -93,7 +93,7 @@ def _unzipped(path: Path) -> dict[str, bytes]:
 
 
 def _empty() -> dict[str, bytes]:
-    """Return a bundle whose only table has no rows, as a sandboxed shell gets it (public source)."""
+    """Return a bundle whose only table has no rows, as in a sandboxed shell (public source)."""
     sys.path.insert(0, str(SAMPLES))
     from bundle_schemas import TIME_PROFILE
     from bundle_writer import BundleWriter
@@ -126,8 +126,8 @@ def _another_run(bundle: Path, number: int) -> dict[str, bytes]:
 def _renamed(tables: bytes, number: int) -> bytes:
     archive = plistlib.loads(tables)
     archive["$objects"] = [
-        re.sub(r"^run1/", f"run{number}/", one) if isinstance(one, str) else one
-        for one in archive["$objects"]
+        re.sub(r"^run1/", f"run{number}/", value) if isinstance(value, str) else value
+        for value in archive["$objects"]
     ]
     return plistlib.dumps(archive, fmt=plistlib.FMT_BINARY, sort_keys=False)
 

@@ -1,4 +1,4 @@
-"""What each version of Xcode offers: templates, instruments, and the options of the latter."""
+"""Templates, instruments and their options in each version of Xcode."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ BUNDLED = {
     "Allocations": ("Allocations",),
     "Network": ("Network Connections",),
 }
-"""Template → instruments (decoded by sforteln from Xcode 27's templates; the last two are ours)."""
+"""Template → instruments (decoded by sforteln from Xcode 27's templates; the last two are invented)."""
 
 _SAMPLING = {
     "contextSwitchSampling": False,
@@ -90,7 +90,7 @@ RECORDING_OPTIONS: dict[str, dict[str, object]] = {
 
 
 def build_key(build: str) -> Build:
-    """Return what versions are told apart by: the leading number and letter."""
+    """Return the leading number and letter, which distinguish versions."""
     digits = len(build) - len(build.lstrip("0123456789"))
     return int(build[:digits]), build[digits : digits + 1]
 
@@ -101,11 +101,11 @@ def instruments_of(template: str, added: tuple[str, ...]) -> list[str]:
 
 
 def shown_options(template: str, added: tuple[str, ...]) -> str:
-    """Return what `record --show-recording-options` prints; instruments without options are left out."""
+    """Return the output of `record --show-recording-options`; instruments without options are left out."""
     offered = {
-        one: dict(RECORDING_OPTIONS[one])
-        for one in instruments_of(template, added)
-        if one in RECORDING_OPTIONS
+        name: dict(RECORDING_OPTIONS[name])
+        for name in instruments_of(template, added)
+        if name in RECORDING_OPTIONS
     }
     if "Hangs" in offered and (template == "Metal System Trace" or "Hangs" not in BUNDLED.get(template, ())):
         offered["Hangs"]["hangsThreshold"] = 100

@@ -1,7 +1,7 @@
 """The documents that `export` writes, put together from stored exports.
 
 Every stored export numbers its elements from 1; one answer has one numbering, so that ids change, and a
-node whose elements refer to an earlier node of its export that was not asked for gets copies of them.
+node whose elements refer to an earlier node of its export that was not requested gets copies of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lxml import etree
 from fake_xctrace.bundles import SAMPLES
 
 EMPTY = b'<?xml version="1.0"?>\n<trace-query-result>\n</trace-query-result>\n'
-"""What no match gives, 65 bytes (mattmireles/mamba-asr-mps)."""
+"""The answer to a query without a match, 65 bytes (mattmireles/mamba-asr-mps)."""
 
 _NODE = re.compile(
     rb"<node xpath=['\"]//trace-toc\[1\]/run\[(\d+)\]/data\[1\]/table\[(\d+)\]['\"]>(<schema .*?</schema>)?(.*?)</node>",
@@ -41,9 +41,9 @@ class _Node:
 
 def contents(runs: list[Path]) -> bytes:
     """Return the table of contents; the runs of later folders are numbered on."""
-    first, *others = [(run / "toc.xml").read_bytes() for run in runs]
+    first, *later = [(run / "toc.xml").read_bytes() for run in runs]
     count = len(_RUN.findall(first))
-    for text in others:
+    for text in later:
         body = b"\n    ".join(_RUNS.findall(text))
         for number in _RUN.findall(body):
             count += 1
@@ -56,10 +56,11 @@ def answer(runs: list[Path], query: str, schemas_once: bool = True) -> tuple[byt
     """Return the result of a query and the schemas in it; raise ValueError when it is no XPath."""
     tree = etree.fromstring(contents(runs)).getroottree()
     try:
-        found = tree.xpath(query)
+        result = tree.xpath(query)
     except etree.XPathError as error:
         raise ValueError(str(error)) from error
-    selected = [one for one in found if isinstance(one, etree._Element)] if isinstance(found, list) else []
+    items = result if isinstance(result, list) else []
+    selected = [item for item in items if isinstance(item, etree._Element)]
     if not selected:
         return EMPTY, set()
     writer = _Writer(runs, schemas_once)
@@ -69,7 +70,7 @@ def answer(runs: list[Path], query: str, schemas_once: bool = True) -> tuple[byt
 
 
 class _Writer:
-    """One answer: its nodes in the order of the table of contents, and one numbering over them."""
+    """A result document: its nodes in the order of the table of contents, numbered together."""
 
     def __init__(self, runs: list[Path], schemas_once: bool) -> None:
         self._runs = [(run, number) for run in runs for number in range(1, 1 + _count(run))]
@@ -95,30 +96,30 @@ class _Writer:
     def _table(self, element: Any) -> bytes:
         """Only the first node of a schema has the `<schema>` (Jiang020609 os_signpost, Xcode 26.3).
 
-        No public file tells whether it is repeated when a table of another schema stands between.
+        No public file shows whether it is repeated after a table of another schema.
         """
         name = element.get("schema")
         run = element.getparent().getparent()
         folder, number = self._runs[run.getparent().index(run)]
         node = _stored(folder).get((number, element.getparent().index(element) + 1))
-        known = name in self.schemas if self._schemas_once else name == self._previous
-        schema = b"" if known else node.schema if node else _schema(name, folder)
+        has_schema = name in self.schemas if self._schemas_once else name == self._previous
+        schema = b"" if has_schema else node.schema if node else _schema(name, folder)
         self._previous = name
         self.schemas.add(name)
         return schema + (self._renumbered(node) if node else b"")
 
     def _renumbered(self, node: _Node) -> bytes:
-        known = self._numbers.setdefault(node.document, {})
+        new_numbers = self._numbers.setdefault(node.document, {})
         numbers = _NUMBER.findall(node.rows)
-        defined = known.keys() | {number for _, kind, number in numbers if kind == b"id"}
+        defined = new_numbers.keys() | {number for _, kind, number in numbers if kind == b"id"}
         complete = all(number in defined for _, _, number in numbers)
-        rows = node.rows if complete else _with_copies(node, set(known))
+        rows = node.rows if complete else _with_copies(node, set(new_numbers))
 
         def renumbered(match: re.Match[bytes]) -> bytes:
             if match[2] == b"id":
                 self._last += 1
-                known[match[3]] = self._last
-            return b'%s%d"' % (match[1], known[match[3]])
+                new_numbers[match[3]] = self._last
+            return b'%s%d"' % (match[1], new_numbers[match[3]])
 
         return _NUMBER.sub(renumbered, rows)
 
@@ -128,11 +129,11 @@ def _count(run: Path) -> int:
 
 
 def _path(element: Any) -> str:
-    """Return the positional path of an element as xctrace spells it."""
+    """Return the positional path of an element in xctrace's notation."""
     steps = []
     while element is not None:
         parent = element.getparent()
-        same = [one for one in parent if one.tag == element.tag] if parent is not None else [element]
+        same = [child for child in parent if child.tag == element.tag] if parent is not None else [element]
         steps.append(f"{element.tag}[{same.index(element) + 1}]")
         element = parent
     return "//" + "/".join(reversed(steps))
@@ -162,24 +163,24 @@ def _schema(name: str, folder: Path) -> bytes:
 
 
 def _with_copies(node: _Node, defined: set[bytes]) -> bytes:
-    """Return the rows of a node with what they refer to in other nodes of their export."""
+    """Return the rows of a node, with copies of the elements in other nodes that they refer to."""
     root = etree.fromstring(node.document.read_bytes(), etree.XMLParser(huge_tree=True))
-    originals = {one.get("id"): one for one in root.iter() if one.get("id")}
-    known = {number.decode() for number in defined}
-    rows = [one for one in root.findall("node")[node.position] if one.tag == "row"]
-    return b"".join(etree.tostring(_whole(row, originals, known)) for row in rows)
+    originals = {element.get("id"): element for element in root.iter() if element.get("id")}
+    written = {number.decode() for number in defined}
+    rows = [child for child in root.findall("node")[node.position] if child.tag == "row"]
+    return b"".join(etree.tostring(_whole(row, originals, written)) for row in rows)
 
 
-def _whole(element: Any, originals: dict[str, Any], known: set[str]) -> Any:
+def _whole(element: Any, originals: dict[str, Any], written: set[str]) -> Any:
     number = element.get("id") or element.get("ref")
-    if number in known:
-        found = etree.Element(element.tag, ref=number)
-        found.tail = element.tail
-        return found
+    if number in written:
+        copy = etree.Element(element.tag, ref=number)
+        copy.tail = element.tail
+        return copy
     source = originals[number] if element.get("ref") else element
     if number:
-        known.add(number)
-    found = etree.Element(source.tag, dict(source.attrib))
-    found.text, found.tail = source.text, element.tail
-    found.extend(_whole(child, originals, known) for child in source)
-    return found
+        written.add(number)
+    copy = etree.Element(source.tag, dict(source.attrib))
+    copy.text, copy.tail = source.text, element.tail
+    copy.extend(_whole(child, originals, written) for child in source)
+    return copy

@@ -19,7 +19,7 @@ from fake_xctrace.options import exclude, parse, usage_error
 from fake_xctrace.plan import is_finished
 
 EXPORT_FAILED = 10
-"""Known for the missing template (public notes); ours for the other failures of an export."""
+"""Documented for the missing template (public notes); invented for the other failures of an export."""
 
 
 def export(machine: Machine, arguments: list[str], console: Console) -> int:
@@ -30,9 +30,9 @@ def export(machine: Machine, arguments: list[str], console: Console) -> int:
     exclude(parsed, "export", machine.build, "--toc", "--xpath", "--har")
     shown = parsed.value("--input") or next(iter(parsed.positional), None)
     if shown is None or ("--input" in parsed and parsed.positional):
-        raise usage_error("export", "Provide one input file", machine.build)  # wording is ours
+        raise usage_error("export", "Provide one input file", machine.build)  # invented wording
     if not any(name in parsed for name in ("--toc", "--xpath", "--har")):
-        raise usage_error("export", "Provide either --toc or --xpath", machine.build)  # wording is ours
+        raise usage_error("export", "Provide either --toc or --xpath", machine.build)  # invented wording
     behaviour = machine["export"]
     if behaviour.get("fails"):
         raise Refusal(behaviour["fails"])
@@ -40,26 +40,26 @@ def export(machine: Machine, arguments: list[str], console: Console) -> int:
         return 0
     runs = _runs(Path(shown))
     if "--har" in parsed:
-        raise Refusal("Export failed: No HTTP traffic was recorded", EXPORT_FAILED)  # wording is ours
+        raise Refusal("Export failed: No HTTP traffic was recorded", EXPORT_FAILED)  # invented wording
     query = parsed.value("--xpath")
     document, schemas = (contents(runs), set()) if query is None else _answer(runs, query, behaviour)
     output = parsed.value("--output")
     _write(document, output, behaviour, crashes=behaviour.get("crash", {}).get("schema") in schemas)
     if output:
-        console.say(f"Finished export to the file: {output}")
+        console.write(f"Finished export to the file: {output}")
     return 0
 
 
 def _runs(bundle: Path) -> list[Path]:
     """Return the folders with the exports of each run."""
     if not bundle.exists():
-        raise Refusal(f"Export failed: The file does not exist: {bundle}", EXPORT_FAILED)  # wording is ours
+        raise Refusal(f"Export failed: The file does not exist: {bundle}", EXPORT_FAILED)  # invented wording
     if not is_finished(bundle):
         raise Refusal("Export failed: Document Missing Template Error", EXPORT_FAILED)  # cargo-instruments#88
-    found = sorted((bundle / EXPORTS).glob("run*"), key=lambda path: int(path.name[3:]))
-    if not found:
-        raise Refusal(f"Export failed: the stand-in has no exports of {bundle}", EXPORT_FAILED)
-    return found
+    runs = sorted((bundle / EXPORTS).glob("run*"), key=lambda path: int(path.name[3:]))
+    if not runs:
+        raise Refusal(f"Export failed: fake xctrace: no exports of {bundle}", EXPORT_FAILED)
+    return runs
 
 
 def _answer(runs: list[Path], query: str, behaviour: dict[str, Any]) -> tuple[bytes, set[str]]:
@@ -81,7 +81,7 @@ def _write(document: bytes, output: str | None, behaviour: dict[str, Any], crash
             write_all(stream, document[start : min(start + step, end)])
     if crashes:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        os.kill(os.getpid(), signal.SIGTRAP)  # in mid-export and without a word (sforteln)
+        os.kill(os.getpid(), signal.SIGTRAP)  # in mid-export and without a message (sforteln)
 
 
 @contextlib.contextmanager
@@ -94,7 +94,7 @@ def _stream(output: str | None) -> Iterator[int]:
     except OSError as error:
         raise Refusal(
             f"Export failed: {error.strerror}: {output}", EXPORT_FAILED
-        ) from error  # wording is ours
+        ) from error  # invented wording
     try:
         yield stream
     finally:

@@ -18,7 +18,7 @@ _LICENCE = (
 
 
 def developer_folder(machine: Machine) -> str | None:
-    """Return what is selected; DEVELOPER_DIR goes before `xcode-select --switch`."""
+    """Return the selected folder; DEVELOPER_DIR overrides `xcode-select --switch`."""
     selected = {"command-line-tools": TOOLS, "none": None}.get(machine["xcode"], XCODE)
     return os.environ.get("DEVELOPER_DIR") or selected
 
@@ -38,9 +38,9 @@ def check_xctrace(machine: Machine) -> None:
 
 
 def xcrun(machine: Machine, arguments: list[str], console: Console) -> int:
-    """`--find TOOL`, `-f TOOL` or `TOOL ARGUMENTS`."""
+    """Run `--find TOOL`, `-f TOOL` or `TOOL ARGUMENTS`."""
     if not arguments:
-        raise Refusal("usage: xcrun [options] <tool name> ... arguments ...", 64)  # wording is ours
+        raise Refusal("usage: xcrun [options] <tool name> ... arguments ...", 64)  # invented wording
     folder = developer_folder(machine)
     if folder is None:
         raise Refusal(
@@ -56,7 +56,7 @@ def xcrun(machine: Machine, arguments: list[str], console: Console) -> int:
         raise Refusal(f'xcrun: error: unable to find utility "{tool}", not a developer tool or in PATH', 72)
     path = machine.folder / tool
     if find:
-        console.say(str(path))
+        console.write(str(path))
         return 0
     if tool == "devicectl":
         return _devicectl(machine, left, console)
@@ -64,30 +64,30 @@ def xcrun(machine: Machine, arguments: list[str], console: Console) -> int:
 
 
 def _devicectl(machine: Machine, arguments: list[str], console: Console) -> int:
-    """`device info details --device UDID` wakes a healthy phone that stands under Offline."""
+    """Run `device info details --device UDID`, which wakes a healthy phone listed under Offline."""
     if (
         arguments[:3] != ["device", "info", "details"]
         or arguments[3:4] != ["--device"]
         or len(arguments) != 5
     ):
-        raise Refusal("Error: Unexpected arguments", 64)  # wording is ours
-    wanted = arguments[4]
-    asleep = [one for one in machine["offline"] if one["udid"] == wanted and one.get("wakes", True)]
-    if not asleep and all(one["udid"] != wanted for one in machine["devices"]):
+        raise Refusal("Error: Unexpected arguments", 64)  # invented wording
+    udid = arguments[4]
+    asleep = [device for device in machine["offline"] if device["udid"] == udid and device.get("wakes", True)]
+    if not asleep and all(device["udid"] != udid for device in machine["devices"]):
         raise Refusal("ERROR: The specified device was not found. (com.apple.dt.CoreDeviceError error 1000)")
     if asleep:
-        offline = [one for one in machine["offline"] if one not in asleep]
+        offline = [device for device in machine["offline"] if device not in asleep]
         devices = [*machine["devices"], *asleep]
         write_settings(
             machine.folder, {**read_settings(machine.folder), "offline": offline, "devices": devices}
         )
-    console.say(f"Current device details:\n  • udid: {wanted}")
+    console.write(f"Current device details:\n  • udid: {udid}")
     return 0
 
 
 def xcode_select(machine: Machine, arguments: list[str], console: Console) -> int:
     if arguments not in (["-p"], ["--print-path"]):
-        raise Refusal("xcode-select: error: unknown command option", 1)  # wording is ours
+        raise Refusal("xcode-select: error: unknown command option", 1)  # invented wording
     folder = developer_folder(machine)
     if folder is None:
         raise Refusal(
@@ -95,15 +95,15 @@ def xcode_select(machine: Machine, arguments: list[str], console: Console) -> in
             " path/to/Xcode.app` to set one (or see `man xcode-select`)",
             2,
         )
-    console.say(folder)
+    console.write(folder)
     return 0
 
 
 def ps(machine: Machine, arguments: list[str], console: Console) -> int:
     if arguments != ["-axww", "-o", "pid=,comm="]:
-        raise Refusal(f"ps: the stand-in does not know these arguments: {arguments}")
+        raise Refusal(f"ps: fake xctrace does not support these arguments: {arguments}")
     for process in machine["processes"]:
-        console.say(f"{process['pid']:5} {process['path']}")
+        console.write(f"{process['pid']:5} {process['path']}")
     return 0
 
 
@@ -112,8 +112,8 @@ def mdfind(machine: Machine, arguments: list[str], console: Console) -> int:
         r"kMDItemCFBundleIdentifier == '([^']*)'", arguments[0] if len(arguments) == 1 else ""
     )
     if not query:
-        raise Refusal("Failed to create query for the given arguments")  # wording is ours
-    found = machine["apps"].get(query[1], [])
-    for path in [found] if isinstance(found, str) else found:
-        console.say(path)
+        raise Refusal("Failed to create query for the given arguments")  # invented wording
+    paths = machine["apps"].get(query[1], [])
+    for path in [paths] if isinstance(paths, str) else paths:
+        console.write(path)
     return 0

@@ -12,17 +12,17 @@ from fake_xctrace.plan import Plan
 
 
 class Target:
-    """A process of a session of its own, so that Ctrl-C in the terminal does not reach it."""
+    """A process in a session of its own, so that Ctrl-C in the terminal does not reach it."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         self._child = child
 
     @classmethod
     def of(cls, plan: Plan, folder: Path) -> Target | None:
-        """Launch what the plan says; None when there is nothing to launch here."""
+        """Launch the program of the plan; None if there is none on this host."""
         if plan.kind != "launch" or plan.device.kind != "host":
             return None
-        variables = dict(one.partition("=")[::2] for one in plan.variables)
+        variables = dict(variable.partition("=")[::2] for variable in plan.variables)
         with (
             _stream(plan.standard_input, os.O_RDONLY, 0) as stdin,
             _stream(plan.standard_output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 1) as stdout,
@@ -47,7 +47,7 @@ class Target:
         self._child.wait()
 
 
-def _stream(name: str | None, flags: int, own: int) -> io.RawIOBase:
-    """Open what is redirected; `-` is xctrace's own stream."""
-    descriptor = os.dup(own) if name == "-" else os.open(name or os.devnull, flags, 0o644)
+def _stream(name: str | None, flags: int, own_stream: int) -> io.RawIOBase:
+    """Open the file of a redirection; `-` is xctrace's own stream."""
+    descriptor = os.dup(own_stream) if name == "-" else os.open(name or os.devnull, flags, 0o644)
     return io.FileIO(descriptor, "rb" if flags == os.O_RDONLY else "wb")

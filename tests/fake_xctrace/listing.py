@@ -1,4 +1,4 @@
-"""What does not touch a recording: `list`, `version`, `help`."""
+"""Commands without a recording: `list`, `version`, `help`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _COMMANDS = {
 
 
 def version(machine: Machine, console: Console) -> None:
-    console.say(f"xctrace version {machine['version']} ({machine['build']})")
+    console.write(f"xctrace version {machine['version']} ({machine['build']})")
 
 
 def show_help(machine: Machine, arguments: list[str], console: Console) -> None:
     if not arguments:
-        console.say(overview())
+        console.write(overview())
     elif arguments[0] in COMMANDS:
-        console.say(usage(arguments[0], machine.build))
+        console.write(usage(arguments[0], machine.build))
     elif arguments[0] in {"list", "version", "help"}:
-        console.say(f"usage: xctrace {arguments[0]}")
+        console.write(f"usage: xctrace {arguments[0]}")
     else:
-        raise Refusal(f"Unknown command: {arguments[0]}\n{overview()}", USAGE_ERROR)  # wording is ours
+        raise Refusal(f"Unknown command: {arguments[0]}\n{overview()}", USAGE_ERROR)  # invented wording
 
 
 def overview() -> str:
-    """Return what `xctrace help` prints (Xcode 26)."""
+    """Return the output of `xctrace help` (Xcode 26)."""
     lines = [f"\t{name:<43} {text}" for name, text in _COMMANDS.items()]
     head = [
         "usage:",
@@ -49,21 +49,21 @@ def overview() -> str:
 
 
 def listing(machine: Machine, arguments: list[str], console: Console) -> None:
-    what = arguments[0] if len(arguments) == 1 else ""
-    if what == "devices":
-        console.say("\n\n".join(sections(machine)))
-    elif what == "templates":
-        console.say("\n".join(["== Standard Templates ==", *machine.templates]))
+    kind = arguments[0] if len(arguments) == 1 else ""
+    if kind == "devices":
+        console.write("\n\n".join(sections(machine)))
+    elif kind == "templates":
+        console.write("\n".join(["== Standard Templates ==", *machine.templates]))
         if machine["user_templates"]:
-            console.say("\n".join(["", "== User Templates ==", *machine["user_templates"]]))
-    elif what == "instruments":
-        console.say("\n".join(machine["instruments"]))
+            console.write("\n".join(["", "== User Templates ==", *machine["user_templates"]]))
+    elif kind == "instruments":
+        console.write("\n".join(machine["instruments"]))
     else:
         raise Refusal("usage: xctrace list [devices|templates|instruments]", USAGE_ERROR)
 
 
 def sections(machine: Machine, numbered: bool = False) -> list[str]:
-    """Return the devices as `list devices` prints them, or as an error does, which numbers them."""
+    """Return the sections of `list devices`, numbered as in an error message."""
     titles = {"devices": "Devices", "offline": "Devices Offline", "simulators": "Simulators"}
     number = iter(range(1000))
     return [

@@ -1,4 +1,4 @@
-"""The machine that the stand-in pretends to run on: its settings, and what happened on it."""
+"""The machine that the fake xctrace seems to run on: its settings, and the log of calls."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
 
 
 class Refusal(Exception):
-    """What xctrace says on stderr before it exits with a code."""
+    """A message on stderr and an exit code that end the program."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -83,27 +83,27 @@ class Machine:
 
 
 class Console:
-    """Where the program talks; a reader that went away is no reason to stop."""
+    """The output of the program, which stops when its reader is gone; the program goes on."""
 
-    def __init__(self, speaks: bool = True) -> None:
-        self.speaks = speaks
+    def __init__(self, enabled: bool = True) -> None:
+        self.enabled = enabled
 
-    def say(self, line: str) -> None:
+    def write(self, line: str) -> None:
         self._write(1, line)
 
-    def complain(self, line: str) -> None:
+    def write_error(self, line: str) -> None:
         self._write(2, line)
 
     def _write(self, stream: int, line: str) -> None:
-        if self.speaks:
+        if self.enabled:
             try:
                 write_all(stream, f"{line}\n".encode())
             except OSError:
-                self.speaks = False
+                self.enabled = False
 
 
 def write_all(stream: int, content: bytes) -> None:
-    """Write unbuffered, so that what was said is there whatever ends the program."""
+    """Write unbuffered, so that no output is lost, whatever ends the program."""
     while content:
         content = content[os.write(stream, content) :]
 
@@ -117,7 +117,7 @@ def write_settings(folder: Path, settings: dict[str, Any]) -> None:
     """Replace the settings in one step: a program that starts now sees the old or the new ones."""
     for name, value in settings.items():
         if name not in DEFAULTS:
-            raise TypeError(f"the stand-in has no setting '{name}'")
+            raise TypeError(f"fake xctrace has no setting '{name}'")
         if name in CHOICES and value not in CHOICES[name]:
             raise ValueError(f"'{name}' is one of {CHOICES[name]}, not {value!r}")
     temporary = folder / f"settings.{os.getpid()}"
@@ -151,7 +151,7 @@ def log_target(folder: Path, pid: int) -> None:
 
 
 def birth(pid: int) -> str | None:
-    """Return when a running process started, in a unit of the system; None when it is gone or a zombie."""
+    """Return the start time of a process, in a unit of the system; None if it has ended or is a zombie."""
     if sys.platform == "linux":
         try:
             state, *fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
@@ -160,8 +160,8 @@ def birth(pid: int) -> str | None:
         return None if state in "ZX" else fields[18]  # field 22 of proc(5), starttime
     import subprocess
 
-    found = subprocess.run(
+    answer = subprocess.run(
         ["/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
-    state, _, started = found.stdout.strip().partition(" ")
+    state, _, started = answer.stdout.strip().partition(" ")
     return started.strip() or None if state and not state.startswith("Z") else None

@@ -8,7 +8,7 @@ from fake_xctrace.catalogue import XCODE_26, XCODE_26_4, XCODE_27, Build
 from fake_xctrace.machine import Refusal
 
 USAGE_ERROR = 1
-"""No source names the code."""
+"""Invented: no source names the code."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a command line says."""
+    """A parsed command line."""
 
     values: dict[str, list[str]] = field(default_factory=dict)
     launch: tuple[str, ...] = ()
@@ -109,52 +109,52 @@ def offered(command: str, build: Build) -> list[Option]:
 
 
 def parse(command: str, arguments: list[str], build: Build, positional: int = 0) -> Parsed:
-    """Read a command line; raise Refusal for anything that this version does not know."""
-    known = {option.name: option for option in (*offered(command, build), _QUIET)}
+    """Parse a command line; raise Refusal for anything that this version does not support."""
+    options = {option.name: option for option in (*offered(command, build), _QUIET)}
     values: dict[str, list[str]] = {}
     launch: tuple[str, ...] = ()
-    alone: list[str] = []
-    left = list(arguments)
-    while left:
-        name = left.pop(0)
-        option = known.get("--quiet" if name == "-q" else name)
+    unnamed: list[str] = []
+    words = list(arguments)
+    while words:
+        name = words.pop(0)
+        option = options.get("--quiet" if name == "-q" else name)
         if option is None:
-            if name.startswith("-") or len(alone) >= positional:
+            if name.startswith("-") or len(unnamed) >= positional:
                 raise usage_error(command, f"Unrecognized argument: {name}", build)
-            alone.append(name)
+            unnamed.append(name)
         elif option.name in values and not option.repeats:
             raise usage_error(command, f"Option was given twice: {name}", build)
         elif option.name == "--launch":
-            values[name], launch, left = [], _command(left, command, build), []
+            values[name], launch, words = [], _command(words, command, build), []
         else:
-            values.setdefault(option.name, []).extend(_value(option, left, command, build))
-    return Parsed(values, launch, tuple(alone))
+            values.setdefault(option.name, []).extend(_value(option, words, command, build))
+    return Parsed(values, launch, tuple(unnamed))
 
 
-def _command(left: list[str], command: str, build: Build) -> tuple[str, ...]:
-    if left[:1] != ["--"] or len(left) < 2:
+def _command(words: list[str], command: str, build: Build) -> tuple[str, ...]:
+    if words[:1] != ["--"] or len(words) < 2:
         raise usage_error(command, "Option --launch must be the last one and followed by -- command", build)
-    return tuple(left[1:])
+    return tuple(words[1:])
 
 
-def _value(option: Option, left: list[str], command: str, build: Build) -> list[str]:
+def _value(option: Option, words: list[str], command: str, build: Build) -> list[str]:
     if not option.placeholder:
         return []
-    if not left or left[0].startswith("--"):
+    if not words or words[0].startswith("--"):
         raise usage_error(command, f"Missing value for option: {option.name}", build)
-    return [left.pop(0)]
+    return [words.pop(0)]
 
 
 def usage_error(command: str, message: str, build: Build) -> Refusal:
-    """Return a refusal that shows the usage too (flamegraph-rs/flamegraph#380); most messages are ours."""
+    """Return a refusal that shows the usage too (flamegraph-rs/flamegraph#380); most messages are invented."""
     return Refusal(f"{message}\n{usage(command, build)}", USAGE_ERROR)
 
 
 def exclude(parsed: Parsed, command: str, build: Build, *names: str) -> None:
     """Refuse options that exclude each other; the message is Apple's (flamegraph-rs/flamegraph#380)."""
-    given = [name for name in names if name in parsed]
-    if len(given) > 1:
-        listed = ", ".join(name.removeprefix("--") for name in given)
+    present = [name for name in names if name in parsed]
+    if len(present) > 1:
+        listed = ", ".join(name.removeprefix("--") for name in present)
         raise usage_error(command, f"Mutually exclusive options provided: {listed}", build)
 
 
@@ -181,7 +181,7 @@ def usage(command: str, build: Build) -> str:
 
 
 def seconds(text: str, units: tuple[str, ...], option: str) -> float:
-    """Return a duration such as 500ms in seconds; the message is ours."""
+    """Return a duration such as 500ms in seconds; the message is invented."""
     number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
     unit = text[len(number) :]
     factor = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}.get(unit)

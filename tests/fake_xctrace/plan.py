@@ -1,4 +1,4 @@
-"""What `record` is asked to do, checked against the machine."""
+"""The recording that `record` is to make, checked against the machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ATTACH = {
 
 @dataclass(frozen=True)
 class Device:
-    """Where to record: the host, a simulator (which is on the host too) or a real device."""
+    """The device to record: the host, a simulator (which is on the host too) or a real device."""
 
     kind: str
     name: str
@@ -67,19 +67,19 @@ class Plan:
 
     @property
     def opening(self) -> str:
-        """The first line (skastr0/probe-cli, lucaf/rtk); how instruments beside a template are named is a guess."""
+        """The first line (skastr0/probe-cli, lucaf/rtk); the naming of instruments beside a template is a guess."""
         added = f" and {', '.join(self.instruments)} Instruments" if self.instruments else ""
-        what = {
+        target = {
             "attach": f"Attaching to: {self.target} ({self.pid}).",
             "launch": f"Launching process: {self.target}.",
             "all": "Targeting All Processes.",
         }[self.kind]
         limit = f" Time limit: {self.limit_seconds} s" if self.limit_seconds else ""
-        return f"Starting recording with the {self.template} template{added}. {what}{limit}"
+        return f"Starting recording with the {self.template} template{added}. {target}{limit}"
 
 
 def make_plan(machine: Machine, parsed: Parsed) -> Plan:
-    """Return what to do; raise Refusal as xctrace does for what it cannot."""
+    """Return the recording to make; raise Refusal where xctrace refuses it."""
     _check_combinations(machine, parsed)
     output, shown = _output(machine, parsed)
     template = _template(machine, parsed)
@@ -114,9 +114,9 @@ def _check_combinations(machine: Machine, parsed: Parsed) -> None:
         exclude(parsed, "record", machine.build, option, "--attach")
         exclude(parsed, "record", machine.build, option, "--all-processes")
     if not any(name in parsed for name in ("--attach", "--all-processes", "--launch")):
-        raise usage_error("record", "No target was given", machine.build)  # wording is ours
+        raise usage_error("record", "No target was given", machine.build)  # invented wording
     if not any(name in parsed for name in ("--template", "--instrument", "--append-run")):
-        raise usage_error("record", "No template or instrument was given", machine.build)  # wording is ours
+        raise usage_error("record", "No template or instrument was given", machine.build)  # invented wording
     for variable in parsed.values.get("--env", ()):
         if not variable.partition("=")[0] or "=" not in variable:
             raise usage_error("record", f"Invalid value for option --env: {variable}", machine.build)
@@ -126,7 +126,7 @@ def _check_combinations(machine: Machine, parsed: Parsed) -> None:
 
 
 def _output(machine: Machine, parsed: Parsed) -> tuple[Path, str]:
-    """Return where the trace goes, and its name as given; all messages are ours."""
+    """Return the path of the trace, and its name as typed; all messages are invented."""
     shown = parsed.value("--output")
     if "--append-run" in parsed:
         if not shown or not is_finished(Path(shown)):
@@ -147,7 +147,7 @@ def _output(machine: Machine, parsed: Parsed) -> tuple[Path, str]:
 
 
 def is_finished(bundle: Path) -> bool:
-    """Tell a recording that was saved: only such a one has a form.template."""
+    """Return True for a saved recording: only that has a form.template."""
     return (bundle / "form.template").is_file()
 
 
@@ -172,13 +172,13 @@ def _template(machine: Machine, parsed: Parsed) -> str:
         return "Blank"
     if "/" in name or name.endswith(".tracetemplate"):
         if not Path(name).exists():
-            raise Refusal(f"No templates found matching {name}")  # wording is ours
+            raise Refusal(f"No templates found matching {name}")  # invented wording
         return Path(name).stem
-    found = [*machine.templates, *machine["user_templates"]].count(name)
-    if found > 1:
-        raise Refusal(f"Multiple templates found matching {name}", AMBIGUOUS_TEMPLATE)  # wording is ours
-    if not found:
-        raise Refusal(f"No templates found matching {name}")  # wording is ours
+    count = [*machine.templates, *machine["user_templates"]].count(name)
+    if count > 1:
+        raise Refusal(f"Multiple templates found matching {name}", AMBIGUOUS_TEMPLATE)  # invented wording
+    if not count:
+        raise Refusal(f"No templates found matching {name}")  # invented wording
     return name
 
 
@@ -193,7 +193,7 @@ def _instruments(machine: Machine, parsed: Parsed) -> tuple[str, ...]:
     names = tuple(parsed.values.get("--instrument", ()))
     for name in names:
         if name not in machine["instruments"]:
-            raise Refusal(f"No instruments found matching {name}", UNKNOWN_INSTRUMENT)  # wording is ours
+            raise Refusal(f"No instruments found matching {name}", UNKNOWN_INSTRUMENT)  # invented wording
     return names
 
 
@@ -207,37 +207,39 @@ def check_recording_options(path: Path, template: str, added: tuple[str, ...]) -
     try:
         chosen = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise Refusal(f"Failed to read recording options: {error}", BAD_OPTIONS) from error  # wording is ours
+        raise Refusal(
+            f"Failed to read recording options: {error}", BAD_OPTIONS
+        ) from error  # invented wording
     for instrument in instruments_of(template, added):
-        given = chosen.get(instrument) if isinstance(chosen, dict) else {}
-        missing = RECORDING_OPTIONS.get(instrument, {}).keys() - given.keys() if given is not None else ()
+        options = chosen.get(instrument) if isinstance(chosen, dict) else {}
+        missing = RECORDING_OPTIONS.get(instrument, {}).keys() - options.keys() if options is not None else ()
         if missing:
-            # The wording is ours; the real message is misleading too (sforteln).
+            # Invented wording; the real message is misleading, too (sforteln).
             raise Refusal(f"Failed to decode recording options of {instrument}", BAD_OPTIONS)
 
 
 # Device, target -------------------------------------------------------------------------------------------
 
 
-def find_device(machine: Machine, wanted: str | None) -> Device:
+def find_device(machine: Machine, name: str | None) -> Device:
     """Return a device by UDID, name or name with version."""
-    host = next((one for one in machine["devices"] if not one.get("os")), {"name": "Mac", "udid": ""})
-    if wanted is None:
+    host = next((entry for entry in machine["devices"] if not entry.get("os")), {"name": "Mac", "udid": ""})
+    if name is None:
         return Device("host", host["name"], host["udid"])
-    devices = [_device(one) for one in machine["devices"] if wanted in _names(one)]
+    devices = [_device(entry) for entry in machine["devices"] if name in _names(entry)]
     simulators = [
-        Device("simulator", one["name"], one["udid"])
-        for one in machine["simulators"]
-        if wanted in _names(one)
+        Device("simulator", entry["name"], entry["udid"])
+        for entry in machine["simulators"]
+        if name in _names(entry)
     ]
-    found = simulators or devices if "simulator" in wanted.lower() else [*devices, *simulators]
-    if len(found) > 1:
-        raise Refusal(f"Multiple devices found matching {wanted}", AMBIGUOUS_DEVICE)  # wording is ours
-    if found:
-        return found[0]
-    # appium/appium-xcuitest-driver#1312; a phone that stands under Offline cannot be recorded on either.
+    matches = simulators or devices if "simulator" in name.lower() else [*devices, *simulators]
+    if len(matches) > 1:
+        raise Refusal(f"Multiple devices found matching {name}", AMBIGUOUS_DEVICE)  # invented wording
+    if matches:
+        return matches[0]
+    # appium/appium-xcuitest-driver#1312; a phone listed under Offline cannot be recorded on either.
     listed = "\n\n".join(sections(machine, numbered=True))
-    raise Refusal(f"No devices found matching {wanted}\nChoose from the list of all devices:\n{listed}")
+    raise Refusal(f"No devices found matching {name}\nChoose from the list of all devices:\n{listed}")
 
 
 def _device(entry: dict[str, Any]) -> Device:
@@ -251,9 +253,9 @@ def _names(entry: dict[str, Any]) -> set[str]:
 def _target(machine: Machine, parsed: Parsed, device: Device) -> tuple[str, str, dict[str, Any]]:
     """Return (kind, name, fields of the plan)."""
     _check_device(machine, parsed, device)
-    wanted = parsed.value("--attach")
-    if wanted is not None:
-        process = _find_process(machine, wanted, device)
+    attach = parsed.value("--attach")
+    if attach is not None:
+        process = _find_process(machine, attach, device)
         if machine["attach"] != "ok":
             raise Refusal(_ATTACH[machine["attach"]], ATTACH_REFUSED)
         more = {"pid": process["pid"], "ends_after_seconds": process.get("ends_after")}
@@ -279,27 +281,27 @@ def _check_device(machine: Machine, parsed: Parsed, device: Device) -> None:
         raise Refusal("The operation failed because Developer Mode is disabled.")
 
 
-def _find_process(machine: Machine, wanted: str, device: Device) -> dict[str, Any]:
+def _find_process(machine: Machine, name: str, device: Device) -> dict[str, Any]:
     """Return a process of the device; a simulator's are found only together with `--device` (argent)."""
-    place = None if device.kind == "host" else device.udid
-    there = [one for one in machine["processes"] if one.get("device") == place]
-    if wanted.isdecimal():
-        found = [one for one in there if one["pid"] == int(wanted)]
-        if not found:
-            raise Refusal(f"Cannot find process for provided pid: {wanted}", NO_SUCH_PID)
-        return dict(found[0])
+    udid = None if device.kind == "host" else device.udid
+    processes = [process for process in machine["processes"] if process.get("device") == udid]
+    if name.isdecimal():
+        matches = [process for process in processes if process["pid"] == int(name)]
+        if not matches:
+            raise Refusal(f"Cannot find process for provided pid: {name}", NO_SUCH_PID)
+        return dict(matches[0])
     # From 26.5 on a simulator's app answers to the name under its icon (argent#333).
     by_display = device.kind == "simulator" and machine.build >= XCODE_26_5
-    found = [
-        one
-        for one in there
-        if wanted == (by_display and one.get("display") or Path(one["path"]).name)  # noqa: RUF021
+    matches = [
+        process
+        for process in processes
+        if name == (by_display and process.get("display") or Path(process["path"]).name)  # noqa: RUF021
     ]
-    if not found:
-        raise Refusal(f"Cannot find process matching name: {wanted}", NO_SUCH_NAME)
-    if len(found) > 1:
-        raise Refusal(f"Multiple processes found matching name: {wanted}", NO_SUCH_NAME)  # wording is ours
-    return dict(found[0])
+    if not matches:
+        raise Refusal(f"Cannot find process matching name: {name}", NO_SUCH_NAME)
+    if len(matches) > 1:
+        raise Refusal(f"Multiple processes found matching name: {name}", NO_SUCH_NAME)  # invented wording
+    return dict(matches[0])
 
 
 def _executable(name: str) -> str:
@@ -307,10 +309,10 @@ def _executable(name: str) -> str:
     path = Path(name)
     if path.is_dir() and name.rstrip("/").endswith(".app"):
         inside = path / "Contents" / "MacOS" if (path / "Contents").is_dir() else path
-        files = sorted(one for one in inside.iterdir() if one.is_file() and os.access(one, os.X_OK))
-        found = str(files[0]) if files else None
+        files = sorted(file for file in inside.iterdir() if file.is_file() and os.access(file, os.X_OK))
+        program = str(files[0]) if files else None
     else:
-        found = str(path) if path.is_file() and os.access(path, os.X_OK) else shutil.which(name)
-    if found is None:
-        raise Refusal(f"Failed to launch process: {name}")  # wording is ours
-    return str(Path(found).absolute())
+        program = str(path) if path.is_file() and os.access(path, os.X_OK) else shutil.which(name)
+    if program is None:
+        raise Refusal(f"Failed to launch process: {name}")  # invented wording
+    return str(Path(program).absolute())

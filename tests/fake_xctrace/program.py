@@ -1,4 +1,4 @@
-"""The entry point of every executable: which program it is follows from the name it was installed under."""
+"""The entry point of every executable; the name that it was installed under selects the program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main(name: str, folder: str) -> int:
         ]
         return run(machine, arguments, console)
     except Refusal as refusal:
-        console.complain(str(refusal))
+        console.write_error(str(refusal))
         return refusal.code
 
 
@@ -34,29 +34,29 @@ def xctrace(machine: Machine, arguments: list[str], console: Console) -> int:
     host.check_xctrace(machine)
     while arguments and arguments[0] in {"-q", "--quiet"}:
         arguments = arguments[1:]
-    command, *left = arguments or [""]
-    console.speaks = machine["prints"] or command not in {"record", "import"}
+    command, *words = arguments or [""]
+    console.enabled = machine["prints"] or command not in {"record", "import"}
     if command == "version":
         listing.version(machine, console)
     elif command == "help":
-        listing.show_help(machine, left, console)
+        listing.show_help(machine, words, console)
     elif command == "list":
-        listing.listing(machine, left, console)
+        listing.listing(machine, words, console)
     elif command == "record":
         from fake_xctrace.recording import record
 
-        return record(machine, left, console)
+        return record(machine, words, console)
     elif command == "import":
         from fake_xctrace.recording import import_file
 
-        return import_file(machine, left, console)
+        return import_file(machine, words, console)
     elif command == "export":
         from fake_xctrace.exporting import export
 
-        return export(machine, left, console)
+        return export(machine, words, console)
     elif command in {"symbolicate", "remodel"}:
-        raise Refusal(f"The stand-in does not know {command}")
+        raise Refusal(f"fake xctrace does not support {command}")
     else:
-        unknown = f"Unknown command: {command}\n" if command else ""  # wording is ours
+        unknown = f"Unknown command: {command}\n" if command else ""  # invented wording
         raise Refusal(unknown + listing.overview(), USAGE_ERROR)
     return 0

@@ -32,7 +32,7 @@ def record(machine: Machine, arguments: list[str], console: Console) -> int:
     """Run the command and return its exit code."""
     parsed = parse("record", arguments, machine.build)
     if "--show-recording-options" in parsed:
-        console.say(shown_options(*recorded_instruments(machine, parsed)))
+        console.write(shown_options(*recorded_instruments(machine, parsed)))
         return 0
     plan = make_plan(machine, parsed)
     with _kperf(machine, plan):
@@ -44,17 +44,17 @@ def import_file(machine: Machine, arguments: list[str], console: Console) -> int
     parsed = parse("import", arguments, machine.build)
     source, shown = parsed.value("--input"), parsed.value("--output")
     if not source or not shown or not ("--template" in parsed or "--instrument" in parsed):
-        raise usage_error("import", "Missing option", machine.build)  # wording is ours
+        raise usage_error("import", "Missing option", machine.build)  # invented wording
     if not Path(source).exists() or (Path(shown).exists() and "--append-run" not in parsed):
-        raise Refusal(f"Import failed: {source} → {shown}")  # wording is ours
+        raise Refusal(f"Import failed: {source} → {shown}")  # invented wording
     Growing(Path(shown)).finish(machine["recording"], disk_is_full=False, without_rows=False)
-    console.say(f"Output file saved as: {shown}")
+    console.write(f"Output file saved as: {shown}")
     return 0
 
 
 @contextlib.contextmanager
 def _kperf(machine: Machine, plan: Plan) -> Iterator[None]:
-    """Hold what only one recorder of a Mac can hold; a real device has its own."""
+    """Hold the profiler, of which a Mac has one; a real device has its own."""
     busy = Refusal("_lockKPerf: could not lock kperf. Likely another session just started.", KPERF_BUSY)
     if not plan.device.on_host:
         yield
@@ -76,12 +76,12 @@ class _Recorder:
         self._machine = machine
         self._plan = plan
         self._console = console
-        self._talk = Console(console.speaks and not quiet)
+        self._progress = Console(console.enabled and not quiet)
         self._interrupts = 0
         signal.signal(signal.SIGINT, self._interrupt)
 
     def run(self) -> int:
-        self._talk.say(self._plan.opening)
+        self._progress.write(self._plan.opening)
         if not self._starts():
             return STOPPED
         # While it records, xctrace ignores SIGTERM (public notes). A function and not SIG_IGN, which the
@@ -92,17 +92,17 @@ class _Recorder:
             target = Target.of(self._plan, self._machine.folder)
         except OSError as error:
             raise Refusal(f"Failed to start the recording: {error.strerror}: {error.filename}") from error
-        self._talk.say("Ctrl-C to stop the recording")
-        why = self._record(growing, target)
+        self._progress.write("Ctrl-C to stop the recording")
+        cause = self._record(growing, target)
         if target:
             target.kill()
-        return self._save(growing, why)
+        return self._save(growing, cause)
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self._interrupts += 1
 
     def _starts(self) -> bool:
-        """Wait until the recording begins; False when Ctrl-C came first."""
+        """Wait until the recording begins; return False if Ctrl-C came first."""
         hangs = self._machine["hang"] == "start"
         end = time.monotonic() + (_FOR_GOOD if hangs else self._machine["start_seconds"])
         return self._wait(end)
@@ -113,7 +113,7 @@ class _Recorder:
         return not self._interrupts
 
     def _record(self, growing: Growing, target: Target | None) -> str:
-        """Record until something ends it, and return what."""
+        """Record until something ends it; return the cause."""
         began = time.monotonic()
         limit = self._plan.limit_seconds
         if self._machine["sandbox"]:
@@ -136,19 +136,21 @@ class _Recorder:
     def _device_disconnects(self) -> bool:
         return self._plan.device.kind == "device" and self._machine["device"] == "disconnects"
 
-    def _save(self, growing: Growing, why: str) -> int:
-        if why in _STOPPING:
-            self._talk.say(_STOPPING[why])
-        if why == "interrupted" and not self._machine["interrupt_saves"]:
+    def _save(self, growing: Growing, cause: str) -> int:
+        if cause in _STOPPING:
+            self._progress.write(_STOPPING[cause])
+        if cause == "interrupted" and not self._machine["interrupt_saves"]:
             return STOPPED
-        issues = self._issues(why)
+        issues = self._issues(cause)
         if issues:
-            self._talk.say("Run issues were detected (trace is still ready to be viewed):")
+            self._progress.write("Run issues were detected (trace is still ready to be viewed):")
             for issue in issues:
-                self._talk.say(f"* [Error] {issue}")
-            self._talk.say("")
-        self._talk.say(f"Recording {'failed with errors' if issues else 'completed'}. Saving output file...")
-        if not self._saving_goes_on(interrupted=why == "interrupted"):
+                self._progress.write(f"* [Error] {issue}")
+            self._progress.write("")
+        self._progress.write(
+            f"Recording {'failed with errors' if issues else 'completed'}. Saving output file..."
+        )
+        if not self._saving_goes_on(interrupted=cause == "interrupted"):
             return STOPPED
         try:
             full = self._machine["disk"] == "full"
@@ -156,12 +158,12 @@ class _Recorder:
         except OSError as error:
             raise Refusal(
                 f"Failed to save the trace: {error.strerror or error}"
-            ) from error  # wording is ours
-        self._console.say(f"Output file saved as: {self._plan.shown}")
-        return self._exit_code(why, bool(issues))
+            ) from error  # invented wording
+        self._console.write(f"Output file saved as: {self._plan.shown}")
+        return self._exit_code(cause, bool(issues))
 
     def _saving_goes_on(self, interrupted: bool) -> bool:
-        """Wait as long as saving takes; False when another Ctrl-C ends it. SIGTERM now kills (cargo-instruments#88)."""
+        """Wait while it saves; return False if another Ctrl-C ends it. SIGTERM now kills (cargo-instruments#88)."""
         hang = self._machine["hang"] or ""
         if hang != "saving-ignores-interrupt":
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -174,27 +176,27 @@ class _Recorder:
             time.sleep(_TICK_SECONDS)
         return True
 
-    def _issues(self, why: str) -> list[str]:
-        plan, found = self._plan, list(self._machine["run_issues"])
+    def _issues(self, cause: str) -> list[str]:
+        plan, issues = self._plan, list(self._machine["run_issues"])
         instruments = instruments_of(plan.template, plan.instruments)
-        if why == "failed":
-            found.append(
+        if cause == "failed":
+            issues.append(
                 "Failed to start the recording: Could not set the recording priority."
             )  # public source
-        if why == "disconnected":
-            found.append("The device was disconnected.")  # wording is ours
+        if cause == "disconnected":
+            issues.append("The device was disconnected.")  # invented wording
         if plan.kind == "all" and "Allocations" in instruments:
-            found.append("Allocations cannot handle a target type of 'All Processes'")  # public source
+            issues.append("Allocations cannot handle a target type of 'All Processes'")  # public source
         if plan.device.kind == "simulator" and "Network Connections" in instruments:
-            found.append("Recording of 'Network Connections' is not supported in the Simulator.")  # 26.3
-        return found
+            issues.append("Recording of 'Network Connections' is not supported in the Simulator.")  # 26.3
+        return issues
 
-    def _exit_code(self, why: str, failed: bool) -> int:
+    def _exit_code(self, cause: str, failed: bool) -> int:
         forced: int | None = self._machine["exit_code"]
         if forced is not None:
             return forced
-        killed = why == "time limit" and self._plan.kind == "launch"
-        return STOPPED if failed or killed or why in {"interrupted", "target ended"} else 0
+        killed = cause == "time limit" and self._plan.kind == "launch"
+        return STOPPED if failed or killed or cause in {"interrupted", "target ended"} else 0
 
 
 _STOPPING = {

@@ -83,10 +83,10 @@ class Mac:
 def mac(tmp_path: Path) -> Iterator[Mac]:
     mac = Mac(tmp_path)
     yield mac
-    left = mac.fake.running()
-    for pid in left:
+    processes = mac.fake.running()
+    for pid in processes:
         os.kill(pid, signal.SIGKILL)
-    assert not left
+    assert not processes
 
 
 def until(condition: Callable[[], object]) -> None:

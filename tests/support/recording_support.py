@@ -1,4 +1,4 @@
-"""Attempts to record, as a server has them."""
+"""Attempts to record, as a server runs them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def desk_of(library: Library, tmp_path: Path) -> Attempts:
 
 
 def state_of(desk: Attempts, attempt: str) -> State:
-    return next(one.state for one in desk.all() if one.id == attempt)
+    return next(candidate.state for candidate in desk.all() if candidate.id == attempt)
 
 
 def until(desk: Attempts, attempt: str, phase: str) -> State:
@@ -32,12 +32,12 @@ def until(desk: Attempts, attempt: str, phase: str) -> State:
 
 def until_opened(desk: Attempts, attempt: str) -> tuple[str, ...]:
     wait_for(lambda: desk.opened(attempt) is not None)
-    found = desk.opened(attempt)
-    assert found is not None
-    return found
+    recording_ids = desk.opened(attempt)
+    assert recording_ids is not None
+    return recording_ids
 
 
 def recorded(tmp_path: Path) -> list[str]:
-    """Names of all that attempts left, without their ids."""
+    """Return the names of all files of attempts, without their ids."""
     folder = tmp_path / "library" / "recorded"
-    return sorted(path.name for one in folder.iterdir() for path in one.iterdir())
+    return sorted(path.name for attempt in folder.iterdir() for path in attempt.iterdir())

@@ -1,4 +1,4 @@
-"""The stand-in for xctrace keeps the contract of the real one: what is listed, and what is refused."""
+"""The fake xctrace keeps the contract of the real one: lists, and refused command lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_xcrun_runs_and_finds_xctrace_and_both_are_logged(mac: Mac) -> None:
     assert mac.fake.calls("xctrace") == [["xctrace", "version"]]
 
 
-def test_calls_say_where_and_with_which_xcode(mac: Mac) -> None:
+def test_calls_are_logged_with_folder_and_xcode(mac: Mac) -> None:
     mac.run("version", DEVELOPER_DIR="/Applications/Other.app/Contents/Developer")
     (call,) = mac.fake.log()
     assert (call["cwd"], call["DEVELOPER_DIR"]) == (
@@ -39,7 +39,7 @@ def test_calls_say_where_and_with_which_xcode(mac: Mac) -> None:
     )
 
 
-def test_without_xcode_each_tool_says_so_in_its_own_words(mac: Mac) -> None:
+def test_without_xcode_each_tool_has_its_own_message(mac: Mac) -> None:
     tools = {"xcode": "command-line-tools"}
     assert mac.error("--find", "xctrace", program="xcrun", **tools) == (
         72, 'xcrun: error: unable to find utility "xctrace", not a developer tool or in PATH')  # fmt: skip
@@ -51,7 +51,7 @@ def test_without_xcode_each_tool_says_so_in_its_own_words(mac: Mac) -> None:
     assert mac.error("xctrace", "version", program="xcrun")[0] == 69
 
 
-def test_developer_dir_goes_before_the_selection(mac: Mac) -> None:
+def test_developer_dir_overrides_the_selection(mac: Mac) -> None:
     mac.fake.configure(xcode="command-line-tools")
     chosen = {"DEVELOPER_DIR": "/Applications/Xcode.app/Contents/Developer"}
     assert mac.run("-p", program="xcode-select", **chosen).stdout == f"{chosen['DEVELOPER_DIR']}\n"
@@ -102,10 +102,10 @@ def test_instruments_are_listed_plainly(mac: Mac) -> None:
     assert len(lines) == 64 and "Neural Engine" in lines
 
 
-def test_ps_and_mdfind_answer_exactly_one_question_each(mac: Mac) -> None:
+def test_ps_and_mdfind_accept_one_command_line_each(mac: Mac) -> None:
     mac.fake.configure(apps={"com.example.app": "/Applications/SampleApp.app"})
-    found = mac.run("-axww", "-o", "pid=,comm=", program="ps").stdout
-    assert found == " 4215 /Applications/SampleApp.app/Contents/MacOS/SampleApp\n"
+    output = mac.run("-axww", "-o", "pid=,comm=", program="ps").stdout
+    assert output == " 4215 /Applications/SampleApp.app/Contents/MacOS/SampleApp\n"
     assert mac.run("aux", program="ps").returncode == 1
     query = "kMDItemCFBundleIdentifier == '{}'"
     assert (
@@ -177,7 +177,7 @@ def test_a_wrong_command_line_is_refused(mac: Mac, arguments: tuple[str, ...], m
         (("--instrument", "GPU", "--attach", "4215", "--output", "no/a.trace"), 1, "The directory of the output file does not exist: no/a.trace"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_refused(mac: Mac, more: tuple[str, ...], code: int, message: str) -> None:
+def test_unknown_names_are_refused(mac: Mac, more: tuple[str, ...], code: int, message: str) -> None:
     mac.fake.configure(
         templates=["Twice", "Time Profiler"],
         user_templates=["Twice"],
@@ -192,10 +192,10 @@ def test_what_is_not_there_is_refused(mac: Mac, more: tuple[str, ...], code: int
     assert not list(mac.work.iterdir())
 
 
-def test_a_device_that_is_unknown_gets_the_list_of_those_that_are_there(mac: Mac) -> None:
-    said = mac.run(*SHORT, "--all-processes", "--device", "x").stderr
-    assert "\nChoose from the list of all devices:\n== Devices ==\n[0] Test Mac (D283C" in said
-    assert f"\n\n== Simulators ==\n[1] iPhone 17 Simulator (26.2) ({SIMULATOR})" in said
+def test_an_unknown_device_is_an_error_that_lists_all(mac: Mac) -> None:
+    error = mac.run(*SHORT, "--all-processes", "--device", "x").stderr
+    assert "\nChoose from the list of all devices:\n== Devices ==\n[0] Test Mac (D283C" in error
+    assert f"\n\n== Simulators ==\n[1] iPhone 17 Simulator (26.2) ({SIMULATOR})" in error
 
 
 def test_recording_options_need_xcode_27_and_the_whole_set_of_keys(mac: Mac) -> None:

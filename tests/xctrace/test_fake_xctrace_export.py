@@ -1,4 +1,4 @@
-"""The stand-in exports tables of contents and tables in the documents that xctrace writes."""
+"""The fake xctrace exports tables of contents and tables in the documents that xctrace writes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_table_is_named_by_its_position(recorded: Mac) -> None:
 def test_several_tables_have_one_numbering_and_each_schema_once(recorded: Mac) -> None:
     answer = recorded.export('//table[@schema="a"] | //table[2]')
     first, second, third = (node.split("'>", 1) for node in answer.split("<node ")[1:])
-    assert [one[0] for one in (first, second, third)] == [
+    assert [document[0] for document in (first, second, third)] == [
         f"xpath='//trace-toc[1]/run[1]/data[1]/table[{index}]" for index in (1, 2, 3)
     ]
     assert (
@@ -96,7 +96,7 @@ def test_a_schema_may_be_repeated_after_another(recorded: Mac) -> None:
     assert answer.xpath("node/schema/@name") == ["a"]
 
 
-def test_a_node_alone_holds_all_that_it_refers_to(recorded: Mac) -> None:
+def test_a_single_node_has_copies_of_its_references(recorded: Mac) -> None:
     assert recorded.export('//table[@schema="a"][2]') == (
         '<?xml version="1.0"?>\n<trace-query-result>\n' + NODE.format(
             3,
@@ -111,7 +111,7 @@ def test_a_table_without_rows_has_a_schema(recorded: Mac) -> None:
     assert answer.xpath("node/schema/@name") == ["c"] and not answer.xpath("//row")
 
 
-def test_processes_can_be_asked_for(mac: Mac) -> None:
+def test_processes_can_be_exported(mac: Mac) -> None:
     mac.run(*ATTACH)
     answer = etree.fromstring(
         mac.export('/trace-toc/run[@number="1"]/processes/process[@name="SampleApp"]').encode()
@@ -132,7 +132,7 @@ def test_a_query_that_is_no_xpath_is_an_error(recorded: Mac) -> None:
 def test_an_export_may_go_to_a_file(recorded: Mac) -> None:
     done = recorded.run("export", "--input", "a.trace", "--xpath", "//table[2]", "--output", "b.xml")
     assert (done.returncode, done.stdout) == (0, "Finished export to the file: b.xml\n")
-    assert (recorded.here / "b.xml").read_text() == EXPORTS["b.xml"]
+    assert (recorded.work / "b.xml").read_text() == EXPORTS["b.xml"]
 
 
 def test_a_positional_trace_came_with_xcode_27(recorded: Mac) -> None:
@@ -162,22 +162,22 @@ def test_an_appended_run_is_read_natively_too(mac: Mac) -> None:
     append = ("record", "--append-run", "--output", "a.trace", "--all-processes", "--time-limit", "10ms")
     assert mac.run(*append).stdout.startswith("Starting recording with the Time Profiler template. Targeting")
     source = open_source(mac.work / "a.trace", via="native")
-    assert [one.info.run for one in source.toc()] == [1, 2]
+    assert [run.info.run for run in source.toc()] == [1, 2]
     first, second = (next(source.tables("time-profile", run)) for run in (1, 2))
     assert len(first) == len(second) == 289
     assert second.stacks.symbols.tolist() == first.stacks.symbols.tolist()
     assert "-[MPSGraphExecutable" in " ".join(map(str, second.stacks.symbols))
 
 
-def test_a_crash_cuts_the_document_and_says_nothing(recorded: Mac) -> None:
+def test_a_crash_cuts_the_document_without_a_message(recorded: Mac) -> None:
     recorded.fake.configure(export={"crash": {"schema": "b", "after_bytes": 100}})
     done = recorded.run("export", "--input", "a.trace", "--xpath", "//table[2] | //table[4]")
     assert (done.returncode, len(done.stdout), done.stderr) == (-signal.SIGTRAP, 100, "")
     assert recorded.run("export", "--input", "a.trace", "--xpath", "//table[1]").returncode == 0
-    assert not list(recorded.here.glob("core*"))
+    assert not list(recorded.work.glob("core*"))
 
 
-def test_an_export_may_say_nothing_or_fail(recorded: Mac) -> None:
+def test_an_export_may_write_nothing_or_fail(recorded: Mac) -> None:
     recorded.fake.configure(export={"says_nothing": True})
     done = recorded.run("export", "--input", "a.trace", "--toc")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -193,5 +193,5 @@ def test_a_slow_export_comes_in_chunks(recorded: Mac) -> None:
     )
     assert child.stdout
     assert os.read(child.stdout.fileno(), 4096) == TOC[:16].encode()
-    code, rest = ended(child)
-    assert (code, rest) == (0, TOC[16:])
+    code, remaining = ended(child)
+    assert (code, remaining) == (0, TOC[16:])

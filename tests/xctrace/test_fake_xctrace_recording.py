@@ -1,4 +1,4 @@
-"""The stand-in records, stops, saves, hangs and dies as xctrace does."""
+"""The fake xctrace records, stops, saves, hangs and dies as xctrace does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["mac"]
 # Recording ------------------------------------------------------------------------------------------------
 
 
-def test_a_recording_speaks_and_saves(mac: Mac) -> None:
+def test_a_recording_reports_and_saves(mac: Mac) -> None:
     done = mac.run(*ATTACH)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
@@ -47,9 +47,9 @@ def test_an_existing_trace_is_not_overwritten(mac: Mac) -> None:
 def test_a_directory_gets_a_unique_name(mac: Mac) -> None:
     (mac.work / "out").mkdir()
     for _ in range(2):
-        said = mac.run(*SHORT, "--attach", "SampleApp", "--output", "out").stdout
+        output = mac.run(*SHORT, "--attach", "SampleApp", "--output", "out").stdout
         assert re.search(
-            r"saved as: out/Attach_SampleApp_\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d_[0-9A-F]{8}\.trace\n", said
+            r"saved as: out/Attach_SampleApp_\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d_[0-9A-F]{8}\.trace\n", output
         )
     assert len(list((mac.work / "out").iterdir())) == 2
 
@@ -60,7 +60,7 @@ def test_a_silent_recorder_records(mac: Mac) -> None:
     assert (done.returncode, done.stdout + done.stderr, mac.finished()) == (0, "", True)
 
 
-def test_run_issues_are_told_and_the_trace_is_saved(mac: Mac) -> None:
+def test_run_issues_are_reported_and_the_trace_is_saved(mac: Mac) -> None:
     mac.fake.configure(run_issues=["Failed to stop recording session: Failed stoping ktrace session."])
     done = mac.run(*ATTACH)
     assert done.returncode == 54 and mac.finished()
@@ -145,8 +145,8 @@ def test_a_full_disk_leaves_a_part(mac: Mac) -> None:
 
 
 def test_impossible_instruments_are_run_issues(mac: Mac) -> None:
-    said = mac.run("record", "--template", "Allocations", "--all-processes", "--time-limit", "10ms").stdout
-    assert "* [Error] Allocations cannot handle a target type of 'All Processes'\n" in said
+    output = mac.run("record", "--template", "Allocations", "--all-processes", "--time-limit", "10ms").stdout
+    assert "* [Error] Allocations cannot handle a target type of 'All Processes'\n" in output
 
 
 # The target -----------------------------------------------------------------------------------------------
@@ -197,8 +197,8 @@ def test_a_target_lies_outside_of_the_recorders_process_group(mac: Mac) -> None:
     (target,) = set(mac.fake.running()) - {child.pid}
     assert os.getpgid(target) == target != os.getpgid(child.pid)
     child.send_signal(signal.SIGINT)
-    code, said = ended(child)
-    assert code == 54 and "Stopping recording...\nRecording completed." in said
+    code, output = ended(child)
+    assert code == 54 and "Stopping recording...\nRecording completed." in output
     assert not mac.fake.running()
 
 
@@ -207,8 +207,8 @@ def test_an_app_is_launched_by_its_folder(mac: Mac) -> None:
     inside.mkdir(parents=True)
     (inside / "My Tool").write_text(f"#!{sys.executable}\nprint('I run')")
     (inside / "My Tool").chmod(0o755)
-    said = mac.run(*SHORT[:3], "--target-stdout", "-", "--launch", "--", "My.app").stdout
-    assert "Launching process: My Tool.\n" in said and "I run\n" in said
+    output = mac.run(*SHORT[:3], "--target-stdout", "-", "--launch", "--", "My.app").stdout
+    assert "Launching process: My Tool.\n" in output and "I run\n" in output
 
 
 def test_an_attached_process_may_end_by_itself(mac: Mac) -> None:
