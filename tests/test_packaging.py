@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.integration  # builds in processes of their own
 ROOT = Path(__file__).resolve().parents[1]
 
 

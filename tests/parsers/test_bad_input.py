@@ -216,6 +216,7 @@ finally:
 """
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("head", "piece"),
     [

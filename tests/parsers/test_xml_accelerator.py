@@ -171,6 +171,7 @@ def test_an_error_after_many_rows_names_its_row() -> None:
     assert "row 70000 of 's'" in accelerated[1]
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("first", range(0, 3000, 500))
 def test_a_few_thousand_mutations(first: int) -> None:
     for number in range(first, first + 500):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.integration  # compiles a program and runs it
 HERE = Path(__file__).resolve().parent
 HEADERS = HERE.parents[1] / "tracekit" / "parsers" / "xml" / "scan_source"
 WAYS = {

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(
 FILES = sorted(path.relative_to(SHARED / "traces") for path in (SHARED / "traces").rglob("*.xml"))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("file", FILES, ids=str)
 def test_both_readers_agree(file: Path) -> None:
     data = (SHARED / "traces" / file).read_bytes()
