@@ -49,6 +49,8 @@ def build_table(store: IndexedStore, context: RunContext, attributes: Mapping[st
     ]
     raw = _by_time(store, raw)
     encodings = [encoding_of(column.type_id, context.tag_of(column.type_id))[0] for column in store.columns]
+    # Entities and stacks first, over all columns together: two columns of one table that refer to the same
+    # thread share its row.
     threads, thread_refs, thread_rows = context.entities.threads(_refs(raw, encodings, Encoding.THREAD))
     processes, process_refs, process_rows = context.entities.processes(
         _refs(raw, encodings, Encoding.PROCESS)
@@ -111,6 +113,7 @@ def _by_time(store: IndexedStore, raw: list[RawColumn]) -> list[RawColumn]:
     They are stored in order of arrival: an interval arrives when it ends, and an export lists it by its
     start.
     """
+    # A stable sort: rows of one nanosecond keep their order of arrival, as in exports.
     time = next((position for position, column in enumerate(store.columns) if _is_time(column)), None)
     if time is None or (raw[time].raw[1:] >= raw[time].raw[:-1]).all():
         return raw

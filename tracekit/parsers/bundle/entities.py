@@ -77,6 +77,7 @@ class Entities:
         values = self._lists().single(ref)
         if not values:
             return -1, "", -1, ""
+        # Stored as 64 bits, and int64 in the model: a larger value is read as an unknown tid.
         tid = values[0] if values[0] < 2**63 else -1
         pid, process = self.process(values[1] & _PID_BITS) if len(values) > 1 else (-1, "")
         return tid, self._thread_names().get(tid, "") or process, pid, process

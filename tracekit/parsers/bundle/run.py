@@ -128,7 +128,7 @@ class BundleRun:
 
     def _archive(self, uuid: str) -> SymbolsArchive | None:
         if uuid not in self._archives:
-            self._archives[uuid] = None
+            self._archives[uuid] = None  # also for a damaged one, so that it is reported once
             if self._files.size(archive_name(uuid)) >= 0:
                 try:
                     self._archives[uuid] = SymbolsArchive(self._files, uuid, self._demangler)
@@ -158,6 +158,7 @@ class BundleRun:
         for number, spec in lost:
             text = f"{self._folder}/stores/indexed-store-{number} is missing; the table '{spec.schema}'"
             self._issues.add(self.number, "warning", "table-damaged", f"{text} cannot be read")
+        # Index 0 is no position in the table of contents: these tables have no store that could be numbered.
         missing = [
             _RunTable(TableInfo(spec.schema, self.number, 0, spec.attributes), None) for _, spec in lost
         ]
@@ -207,6 +208,7 @@ class BundleRun:
             return self._from_document(run_info.thread_names)
         tids, names = columns["tid"], columns["name"]
         main = columns.get("main-thread")
+        # A thread name is stored as (string << 32 | thread): see Encoding.THREAD_NAME.
         by_tid = self._last_names(tids, names.raw >> np.uint64(32), ~names.missing)
         is_main = dict(zip(tids.raw.tolist(), main.raw.tolist(), strict=True)) if main else {}
         return by_tid | {tid: "Main Thread" for tid, flag in is_main.items() if flag == 1}

@@ -126,10 +126,8 @@ class BundleSource:
         if any(name.endswith(_OLD_SAMPLES) for name in self._files.names()):
             return self._too_old()
         if self._document is None and self._files.size(DOCUMENT_FILE) < 0:
-            text = (
-                "holds no recorded tables: the recording was not finished, or this is no Instruments bundle."
-            )
-            return InputError(self._path, text, self._recovery())
+            problem = "holds no recorded tables: it was not finished, or is not a bundle of Instruments."
+            return InputError(self._path, problem, self._recovery())
         return InputError(
             self._path,
             "holds no recorded tables that tracekit reads (Allocations and Leaks keep theirs elsewhere).",
@@ -137,6 +135,7 @@ class BundleSource:
         )
 
     def _refuse_old(self) -> None:
+        # Instruments 8 and older have rows without a descriptor of their fields.
         names = list(self._files.names())
         stores = any(name.endswith("/bulkstore") for name in names)
         if stores and not any(name.endswith("/bulkstore_descriptor") for name in names):
@@ -157,6 +156,8 @@ class BundleSource:
             required = read_plist(read_file(self._files, _REQUIREMENTS))
         except (PlistError, DamagedFileError):
             return {}
+        # "com.apple.dt.etype.XRBacktraceTypeID": [1, "… the new engineering type 'backtrace'."]
+        # The only tag in an entry is in the sentence that an older Instruments would show.
         tags = {}
         for key, value in required.items() if isinstance(required, dict) else ():
             text = value[-1] if isinstance(value, list) and value else None

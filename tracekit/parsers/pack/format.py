@@ -70,7 +70,7 @@ def max_text_bytes(pack_bytes: int) -> int:
 
 
 def declared_size(manifest: Any) -> DeclaredSize:
-    """Return the sum of the references in a manifest; values that are no reference count nothing."""
+    """Return the sum of the references in a manifest; other values count nothing."""
     arrays = texts = 0
     waiting = [manifest]
     while waiting:  # a stack and not recursion: a hostile manifest may be nested deeply

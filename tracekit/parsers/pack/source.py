@@ -37,6 +37,7 @@ class PackSource:
             manifest = self._members.manifest
             self.origin = manifest.text("source")
             self.has_toc = manifest.flag("has_toc")
+            # Everything but the tables' values is checked now: a damaged pack fails when it is opened.
             runs = _by_run(manifest.objects("runs"))
             self._runs = tuple(_run(run, display_name) for run in runs.values())
             self._issues = {number: _issues(run) for number, run in runs.items()}
