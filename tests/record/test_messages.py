@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.record.failures import Failure
-from tracekit.record.messages import recording_error, saved_message, size_text
+from tracekit.record.messages import recording_error, saved_message
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
 from tracekit.record.result import RecordingResult, ResultState
@@ -44,14 +44,6 @@ def bundle(tmp_path: Path) -> Path:
     (folder / "Trace1.run").mkdir(parents=True)
     (folder / "Trace1.run" / "data").write_bytes(b"x" * 1_500_000)
     return folder
-
-
-@pytest.mark.parametrize(
-    ("size_bytes", "text"),
-    [(0, "0.0 MB"), (1_500_000, "1.5 MB"), (999_000_000, "999.0 MB"), (2_500_000_000, "2.50 GB")],
-)
-def test_sizes_are_those_of_the_finder(size_bytes: int, text: str) -> None:
-    assert size_text(size_bytes) == text
 
 
 # What can be used -----------------------------------------------------------------------------------------

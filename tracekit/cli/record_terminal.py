@@ -10,11 +10,10 @@ from pathlib import Path
 
 import click
 
-from tracekit.record.messages import size_text
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import StopReason
 from tracekit.record.session import RecordSettings
-from tracekit.text import printable
+from tracekit.text import format_size, printable
 
 _SAVING = {
     "": "Saving",
@@ -80,7 +79,7 @@ class TerminalProgress:
             limit = "" if saving else f" of {_duration(self._limit)}"
             with suppress(OSError):
                 click.echo(
-                    f"\r\x1b[K{step}: {seconds:.0f} s{limit}, {size_text(size_bytes)}", nl=False, err=True
+                    f"\r\x1b[K{step}: {seconds:.0f} s{limit}, {format_size(size_bytes)}", nl=False, err=True
                 )
             self._line_shown = True
 

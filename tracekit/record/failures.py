@@ -122,6 +122,7 @@ _FAILURES = (
 
 def known_failure(output: Sequence[str]) -> Failure | None:
     """Return the known failure that xctrace's output shows; None if it shows none."""
+    # All lines together: the order of the failures decides, not that of xctrace's messages.
     text = "\n".join(line for line in output if not line.startswith(_NAMING))
     return next((failure for pattern, failure in _FAILURES if pattern.search(text)), None)
 

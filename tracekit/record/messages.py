@@ -9,6 +9,7 @@ from tracekit.record.output_path import journal_path
 from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
 from tracekit.record.result import ResultState, recovery_command
 from tracekit.record.session import RecordingAttempt
+from tracekit.text import format_size
 from tracekit.xctrace.tool import Xctrace
 
 _MAX_NOTES = 5
@@ -16,17 +17,12 @@ _LAST_LINES = 3
 _MAX_LINE_LENGTH = 300
 
 
-def size_text(size_bytes: int) -> str:
-    """Return a size in megabytes or gigabytes."""
-    return f"{size_bytes / 1e6:,.1f} MB" if size_bytes < 10**9 else f"{size_bytes / 1e9:,.2f} GB"
-
-
 def saved_message(recording: RecordingAttempt) -> str:
     """Return the lines about a recording that can be analysed, with xctrace's notes."""
     run = recording.runs[-1]
     seconds = run.ended - (run.saving_from or run.ended)
     size = sum(path.lstat().st_size for path in recording.bundle.rglob("*") if path.is_file())
-    lines = [f"Saved {recording.bundle} ({size_text(size)}) in {seconds:.1f} s"]
+    lines = [f"Saved {recording.bundle} ({format_size(size)}) in {seconds:.1f} s"]
     notes = recording.result.notes
     lines += [f"xctrace reports: {note}" for note in notes[:_MAX_NOTES]]
     if len(notes) > _MAX_NOTES:

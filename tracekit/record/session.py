@@ -125,6 +125,7 @@ def record(
                 if not _should_retry(result, runs, requests):
                     break
                 time.sleep(_RETRY_DELAY_SECONDS)
+            # An empty or unreadable recording is kept beside an earlier one, never in its place.
             good = result.state == "good"
         finally:
             # Also when the listener fails: then no run was added, and xctrace was ended by the recorder.
