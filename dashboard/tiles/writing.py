@@ -192,7 +192,7 @@ def _spans(writer: _Writer, analysis: Analysis) -> list[list[str]]:
             continue
         arrays = []
         for owner, union in zip(("own", "others"), lane.unions, strict=True):
-            if owner == "others" and lane.others is None:
+            if owner == "others" and lane.other_plane is None:
                 continue
             arrays.append(f"span_{index}_{owner}")
             writer.add(arrays[-1], np.stack([union.starts, union.ends]))

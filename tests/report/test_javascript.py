@@ -14,15 +14,15 @@ OLDEST_NODE = (20, 19)  # reads .js files as modules without being told
 
 
 def node() -> str:
-    found = shutil.which("node")
-    if found is None:
+    node_path = shutil.which("node")
+    if node_path is None:
         missing("node is not installed: the page's JavaScript is not tested (Debian: apt-get install nodejs)")
     version = subprocess.run(
-        [found, "--version"], capture_output=True, text=True, check=True, timeout=30
+        [node_path, "--version"], capture_output=True, text=True, check=True, timeout=30
     ).stdout
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST_NODE:
         missing(f"node {version.strip()} is too old for the tests of the page's JavaScript: 20.19 or later")
-    return found
+    return node_path
 
 
 def test_the_modules_do_what_their_tests_say() -> None:

@@ -115,7 +115,7 @@ def test_a_lane_holds_one_tables_intervals_of_one_engine() -> None:
     assert lane.rows[["start_ns", "end_ns"]].to_numpy().tolist() == [[0, 10 * MS], [20 * MS, 30 * MS]]
     assert (lane.count, lane.engine, lane.source) == (2, Engine.ANE, "ane-hw-intervals")
     assert lane.plane.tolist() == [255, 0, 255, 0, 0, 0, 0, 0, 0, 0]
-    assert lane.others is None
+    assert lane.other_plane is None
 
 
 def test_intervals_that_overlap_cover_their_time_once() -> None:
@@ -129,8 +129,8 @@ def test_another_processs_work_on_the_gpu_is_not_own() -> None:
     assert lane.rows is not None
     assert lane.rows["is_target"].tolist() == [True, False]
     assert lane.plane.tolist() == [255, *[0] * 9]
-    assert lane.others is not None
-    assert lane.others.tolist() == [0, 0, 255, *[0] * 7]
+    assert lane.other_plane is not None
+    assert lane.other_plane.tolist() == [0, 0, 255, *[0] * 7]
 
 
 @pytest.mark.parametrize("name", ["concurrent-models-ios27", "fallback-midway-ios27"])

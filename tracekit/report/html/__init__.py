@@ -1,1 +1,1 @@
-"""The report as one file of HTML that asks no network for anything."""
+"""The report as one HTML file that loads nothing from the network."""

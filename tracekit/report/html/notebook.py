@@ -1,6 +1,6 @@
-"""What a notebook shows of a trace, an analysis and a comparison: the head of the report, in a frame.
+"""HTML of a trace, an analysis and a comparison for notebooks: the head of the report, in a frame.
 
-The frame is sandboxed and forbids scripts: names of a recording are other people's text, and may be hostile.
+The frame is sandboxed and forbids scripts: names in a recording may be hostile text.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class _Drawing:
         drawn: list[Rect | Line | Words] = []
         drawn += self._windows()
         for lane in span_lanes(self._analysis, self._bins, self._duration_ns):
-            drawn += self._lane(lane.title, "measured", [(str(lane.engine), lane.plane)], lane.others)
+            drawn += self._lane(lane.title, "measured", [(str(lane.engine), lane.plane)], lane.other_plane)
         threads = thread_lanes(self._analysis, self._bins, self._duration_ns)
         for thread in threads[:_MOST_THREADS]:
             row = self._analysis.trace.threads.iloc[thread.thread] if thread.thread >= 0 else None
@@ -120,13 +120,13 @@ class _Drawing:
         return drawn
 
     def _lane(
-        self, name: str, detail: str, planes: Sequence[tuple[str, Plane]], others: Plane | None = None
+        self, name: str, detail: str, planes: Sequence[tuple[str, Plane]], other_plane: Plane | None = None
     ) -> list[Rect | Line | Words]:
-        """Return a lane with its engines stacked; ``others``, other processes' work, is faint behind them."""
+        """Return a lane with its engines stacked, and other processes' work (``other_plane``) faint behind."""
         drawn = self._label(name, detail)
         base = self._y + _LANE
-        if others is not None:
-            share = others.astype(np.float64) / FULL
+        if other_plane is not None:
+            share = other_plane.astype(np.float64) / FULL
             drawn += self._pieces(planes[0][0], np.zeros(self._bins), share, base, _FAINT)
         drawn.append(Line(((_MARGIN + _LABELS, base), (_WIDTH - _MARGIN, base)), "line"))
         stacked = np.zeros(self._bins)

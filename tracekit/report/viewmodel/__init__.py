@@ -1,1 +1,1 @@
-"""What pictures of a recording are drawn from: plain arrays, for the report, images and the dashboard."""
+"""The view of an analysis as plain arrays, from which the report, images and the dashboard are drawn."""

@@ -39,8 +39,8 @@ class ThreadLane:
 class SpanLane:
     """Intervals of one engine from one table; ``rows`` is None where there are too many to list.
 
-    ``plane`` is the occupancy by the target, ``others`` that by other processes and models, None where they
-    have no interval. ``unions`` are the same two sets of time, exactly.
+    ``plane`` is the occupancy by the target, ``other_plane`` that by other processes and models, None where
+    they have no interval. ``unions`` are the same two sets of time, exactly.
     """
 
     title: str
@@ -49,7 +49,7 @@ class SpanLane:
     count: int
     rows: pd.DataFrame | None
     plane: Plane
-    others: Plane | None
+    other_plane: Plane | None
     unions: tuple[Spans, Spans]
 
 
@@ -159,7 +159,7 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
         is_target = rows["is_target"].to_numpy(bool)
         # Overlapping intervals occupy their time once, so the planes are drawn from unions.
         unions = Spans.of(starts[is_target], ends[is_target]), Spans.of(starts[~is_target], ends[~is_target])
-        plane, others = (occupancy(union.starts, union.ends, bins, duration_ns) for union in unions)
+        plane, other_plane = (occupancy(union.starts, union.ends, bins, duration_ns) for union in unions)
         lanes.append(
             SpanLane(
                 f"{engine} ({source})",
@@ -168,7 +168,7 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
                 len(rows),
                 _listed(rows) if len(rows) <= MOST_SPANS else None,
                 plane,
-                None if is_target.all() else others,
+                None if is_target.all() else other_plane,
                 unions,
             )
         )

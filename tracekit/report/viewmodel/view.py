@@ -198,8 +198,8 @@ class _Builder:
             "count": lane.count,
             "occupancy": self._arrays.add(lane.plane, "u1"),
         }
-        if lane.others is not None:
-            document["others"] = self._arrays.add(lane.others, "u1")
+        if lane.other_plane is not None:
+            document["others"] = self._arrays.add(lane.other_plane, "u1")
         if lane.rows is not None:
             document |= {
                 "start": self._arrays.add(lane.rows["start_ns"].to_numpy(), "f8"),
