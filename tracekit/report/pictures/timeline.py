@@ -122,7 +122,7 @@ class _Drawing:
     def _lane(
         self, name: str, detail: str, planes: Sequence[tuple[str, Plane]], other_plane: Plane | None = None
     ) -> list[Rect | Line | Words]:
-        """Return a lane with its engines stacked, and other processes' work (``other_plane``) faint behind."""
+        """Return a lane with stacked engines, and other processes' work (``other_plane``) faint behind."""
         drawn = self._label(name, detail)
         base = self._y + _LANE
         if other_plane is not None:
