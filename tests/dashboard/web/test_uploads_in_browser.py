@@ -282,4 +282,6 @@ def workers(server: int) -> list[int]:
     done = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(server)], capture_output=True, text=True, check=False
     )
-    return [int(line.split()[0]) for line in done.stdout.splitlines() if "dashboard.jobs.workers.read" in line]
+    return [
+        int(line.split()[0]) for line in done.stdout.splitlines() if "dashboard.jobs.workers.read" in line
+    ]
