@@ -42,7 +42,7 @@ def test_it_says_itself_why_it_is_not_there() -> None:
 def test_too_little_memory_is_a_sentence() -> None:
     with mock.patch.object(click.Group, "invoke", side_effect=MemoryError):
         result = run("analyze", "x.xml")
-    assert (result.exit_code, result.stderr) == (3, "Error: there is not enough memory for this.\n")
+    assert (result.exit_code, result.stderr) == (3, "Error: not enough memory for this input.\n")
 
 
 def test_a_command_that_is_not_there_has_a_likely_name() -> None:

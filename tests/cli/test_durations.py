@@ -49,7 +49,7 @@ def test_a_time_is_read(text: str | None, expected: float | None) -> None:
     ],
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="is no time such as 500ms, 10s, 5m or 1h"):
+    with pytest.raises(click.BadParameter, match="is not a time such as 500ms, 10s, 5m or 1h"):
         seconds(CONTEXT, OPTION, text)
 
 

@@ -101,8 +101,8 @@ def test_tables() -> None:
         ((), "Choose a format with --to: folded, speedscope, pprof"),
         (("-o", "x.json"), "x.json: the extension names no format (.folded"),
         (("-o", "x.pftrace.gz"), "the extension names no format"),
-        (("--to", "folded", "--table", "samples"), "--table goes with csv and parquet, not with folded."),
-        (("--to", "csv", "--root", "engine"), "--root goes with folded and speedscope, not with csv."),
+        (("--to", "folded", "--table", "samples"), "--table is for csv and parquet, not for folded."),
+        (("--to", "csv", "--root", "engine"), "--root is for folded and speedscope, not for csv."),
         (("--to", "folded", "--root", "engine,fruit"), "--root 'fruit' is not one of process, thread,"),
         (("-o", "/nowhere/x.csv"), "its folder does not exist"),
     ],
@@ -129,7 +129,7 @@ def test_what_is_no_text_does_not_go_to_a_terminal(to: str, monkeypatch: pytest.
     monkeypatch.setattr(command, "sys", System)
     result = run(FALLBACK, "--to", to)
     assert result.exit_code == 2
-    assert f"{to} is no text: name a file with -o FILE." in result.stderr
+    assert "is a binary format: write it to a file with -o FILE" in result.stderr
 
 
 @pytest.mark.parametrize("to", MISSING)

@@ -91,7 +91,7 @@ def test_a_new_file_beside_exports_is_fine(exports: Path) -> None:
 
 def test_an_empty_name_is_no_file() -> None:
     result = CliRunner().invoke(main, ["report", str(FALLBACK), "-o", ""])
-    assert (result.exit_code, "An empty name is no file" in result.stderr) == (2, True)
+    assert (result.exit_code, "The name of the output is empty" in result.stderr) == (2, True)
 
 
 def start(*words: str) -> subprocess.Popen[bytes]:

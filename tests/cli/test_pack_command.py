@@ -80,7 +80,7 @@ def test_every_command_reads_a_pack(tmp_path: Path) -> None:
     assert "  1  time-profile                       289          289  equal\n" in compared.stdout
     itself = run("verify-native", BUNDLE, "--exports", pack(BUNDLE, tmp_path, "-f"), "--report", "-")
     assert itself.exit_code == 2
-    assert "is a bundle: --exports names what xctrace exported from it" in itself.stderr
+    assert "is a bundle: --exports names exports that xctrace made of it" in itself.stderr
 
 
 def test_a_table_that_was_not_packed_is_named(tmp_path: Path) -> None:
@@ -282,10 +282,10 @@ def test_a_recording_of_all_processes_asks_which_to_keep(tmp_path: Path) -> None
     source = exports(tmp_path / "in", target="")
     result = run("pack", source, "--redact", "-o", str(tmp_path / "new"))
     assert result.exit_code == 2
-    assert "name the one to keep with --process; there are App (7), Secretd (9)." in result.stderr
+    assert "name the process to keep with --process. It has App (7), Secretd (9)." in result.stderr
     result = run("pack", source, "--redact", "--process", "Nobody", "-o", str(tmp_path / "new"))
     assert result.exit_code == 2
-    assert "There is no process 'Nobody'" in result.stderr
+    assert "No process is called 'Nobody'" in result.stderr
     assert pack(source, tmp_path, "--redact", "--process", "App")
 
 
@@ -354,7 +354,7 @@ def test_a_pack_that_came_unpacked_or_through_a_pipe_is_known(tmp_path: Path) ->
     folder = tmp_path / "unpacked"
     with zipfile.ZipFile(path) as found:
         found.extractall(folder)
-    assert "is a pack that was unpacked" in run("analyze", str(folder)).stderr
+    assert "is an unpacked pack" in run("analyze", str(folder)).stderr
     again = tmp_path / "again.zip"
     with zipfile.ZipFile(again, "w") as out:
         for one in sorted(folder.rglob("*"), reverse=True):

@@ -140,8 +140,8 @@ def test_all_processes(mac: Mac) -> None:
         ),
         (("--launch", "--", "no-such-tool"), "no-such-tool was not found. Name a program, or an app's .app."),
         (("--app", "SampleApp", "--env", "A"), "--env A: write NAME=VALUE."),
-        (("--app", "SampleApp", "--time-limit", "10"), "'10' is no time such as 500ms, 10s, 5m or 1h"),
-        (("--app", "SampleApp", "--min-free", "lots"), "'lots' is no size such as 500MB or 2GB"),
+        (("--app", "SampleApp", "--time-limit", "10"), "'10' is not a time such as 500ms, 10s, 5m or 1h"),
+        (("--app", "SampleApp", "--min-free", "lots"), "'lots' is not a size such as 500MB or 2GB"),
         (("--app", ""), "--app: name a process, an app, a bundle identifier, a path or a pid."),
         (("--launch", "--stdin", "-", "--count", "2", "--", "/bin/cat"), "--stdin - can be read once"),
         (

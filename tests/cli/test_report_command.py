@@ -157,7 +157,7 @@ def test_a_file_is_not_overwritten_without_force(tmp_path: Path) -> None:
 def test_full_goes_with_html_alone(kind: str, tmp_path: Path) -> None:
     result = run(FALLBACK, "--full", "--format", kind, "-o", tmp_path / "x")
     assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])
-    assert "--full goes with HTML" in result.stderr
+    assert "--full is for HTML" in result.stderr
 
 
 def test_full_keeps_every_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_a_picture_is_not_put_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "sys", System)
     result = run(FALLBACK, "--format", "png", "-o", "-")
     assert result.exit_code == 2
-    assert "PNG is no text: name a file with -o FILE.png." in result.stderr
+    assert "PNG is a binary format: write it to a file with -o FILE.png." in result.stderr
 
 
 def test_without_pillow_one_sentence_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -407,7 +407,7 @@ def test_the_help_has_examples() -> None:
 def test_a_link_that_is_none_of_the_webs_is_refused(link: str, tmp_path: Path) -> None:
     """Left out without a word, it would be missed on the ticket."""
     result = run(FALLBACK, "-o", tmp_path / "x.html", "--link", link)
-    assert (result.exit_code, f"--link {link}: not an address of the web" in result.stderr) == (2, True)
+    assert (result.exit_code, f"--link {link}: not a web address" in result.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -415,7 +415,7 @@ def test_a_link_that_is_none_of_the_webs_is_refused(link: str, tmp_path: Path) -
 @pytest.mark.parametrize("option", ["--title", "--note"])
 def test_words_that_a_format_has_no_place_for_are_refused(name: str, option: str, tmp_path: Path) -> None:
     result = run(FALLBACK, "-o", tmp_path / name, option, "slow")
-    assert (result.exit_code, "go with HTML and Markdown" in result.stderr) == (2, True)
+    assert (result.exit_code, "are for HTML and Markdown" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["markdown", "html"])

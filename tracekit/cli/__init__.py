@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
 
 _BROKEN_PIPE = 128 + 13
-"""How a shell tells that a program ended by SIGPIPE: neither a failed requirement nor a mistake."""
+"""The exit code that a shell reports for SIGPIPE: neither a failed requirement nor a mistake."""
 
 _COMMANDS = (
     "analyze",
@@ -37,10 +37,10 @@ _COMMANDS = (
     "tables",
     "verify-native",
 )
-"""Each is in the module of its name, and only the one that was asked for is imported."""
+"""Each is in the module of its name; only the module of the command that runs is imported."""
 
 _PLUGINS = "tracekit.commands"
-"""The entry points of commands that live in packages which import this one, such as the dashboard's."""
+"""Entry points of commands in packages that import this one, such as the dashboard's."""
 
 
 def _command(name: str) -> click.Command:
@@ -50,17 +50,17 @@ def _command(name: str) -> click.Command:
 
 
 def _plugins() -> EntryPoints:
-    # Takes as long to import as click itself, and a command of our own does without.
+    # importlib.metadata takes as long to import as click itself, and the commands above do without it.
     from importlib.metadata import entry_points
 
     return entry_points(group=_PLUGINS)
 
 
 def _collect_seldom() -> None:
-    """Have Python look for cycles of garbage less often, and not at the end of the process.
+    """Make Python collect cyclic garbage less often, and not at the end of the process.
 
-    It finds next to none here: what takes memory is arrays and strings. Looking at all that pandas brings
-    along, again and again while it is imported and once more at the end, took a sixth of a short command.
+    There is next to none: arrays and strings take the memory. Traversing the objects of pandas again and
+    again while it is imported, and once more at exit, took a sixth of the time of a short command.
     """
     gc.set_threshold(200_000)
     atexit.register(gc.freeze)
@@ -69,7 +69,7 @@ def _collect_seldom() -> None:
 def _loaded(point: EntryPoint) -> click.Command:
     try:
         command: click.Command = point.load()
-    except Exception as error:  # noqa: BLE001 - a broken package must not take the other commands along
+    except Exception as error:  # noqa: BLE001 - a broken package must not break the other commands
         problem = f"'{point.name}' cannot be loaded from {point.value}: {error}."
 
         def refuse(**_: object) -> None:
@@ -81,7 +81,7 @@ def _loaded(point: EntryPoint) -> click.Command:
 
 
 class _Commands(click.Group):
-    """The one place that turns a ``TracekitError`` into a sentence on stderr and an exit code."""
+    """Command group: the one place that turns a ``TracekitError`` into a message and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *_COMMANDS, *_plugins().names})
@@ -91,16 +91,17 @@ class _Commands(click.Group):
             return _command(cmd_name)
         for point in _plugins().select(name=cmd_name):
             return _loaded(point)
-        for name in _COMMANDS:  # among those that were added click looks for the one that was meant
+        # click suggests similar names among the commands that were added.
+        for name in _COMMANDS:
             self.add_command(_command(name))
         return super().get_command(ctx, cmd_name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        _collect_seldom()  # here the process is ours
+        _collect_seldom()  # only where tracekit is the program, not where it is imported
         return super().__call__(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        # A kill is an exit like any other: what was begun beside an output is removed.
+        # SIGTERM becomes an ordinary exit, so that temporary files beside an output are removed.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
@@ -111,13 +112,13 @@ class _Commands(click.Group):
                 click.echo(f"  {printable(line)}", err=True)
             ctx.exit(error.exit_code)
         except MemoryError:
-            click.echo("Error: there is not enough memory for this.", err=True)
+            click.echo("Error: not enough memory for this input.", err=True)
             ctx.exit(InputError.exit_code)
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(128 + signal.SIGINT)
         except BrokenPipeError:
-            # Whoever read our output has what it wanted. What is held back must not fail once more at exit.
+            # The reader of the output closed it early. The rest in the buffer must not fail again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_BROKEN_PIPE)
 
@@ -125,15 +126,15 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={**HELP, "max_content_width": 100})
 @click.version_option(tracekit.__version__, "-V", "--version", message="tracekit %(version)s")
 def main() -> None:
-    """Which engine did a Core ML model run on, inference by inference, and how is that known?
+    """Show the engine that each Core ML inference ran on: Neural Engine, GPU or CPU, with the evidence.
 
-    Reads what Instruments recorded (.trace bundles and xctrace exports), on any operating system.
+    Reads Instruments recordings (.trace bundles and xctrace exports) on any operating system.
 
     \b
     Start with:
-      tracekit analyze MyApp.trace     the answer, as text
-      tracekit tables MyApp.trace      what a recording holds
+      tracekit analyze MyApp.trace     the engine of each inference, as text
+      tracekit tables MyApp.trace      the tables of a recording
 
     Exit codes: 0 done, 1 a comparison or requirement failed, 2 wrong usage, 3 unreadable or damaged input,
-    4 xctrace failed or is not there, 5 a requirement cannot be measured in this recording.
+    4 xctrace failed or is not installed, 5 a requirement cannot be measured in this recording.
     """

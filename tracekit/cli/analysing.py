@@ -1,4 +1,4 @@
-"""What the commands share that analyse a recording: the options that choose what of it, and how."""
+"""Options of the commands that analyze a recording, and the analysis that they choose."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         " Engine's intervals, prediction calls on stacks, or the whole run; auto takes the first of these.",
     ),
     click.option(
-        "--samples", metavar="SCHEMA", help="The table to take samples from (default: the best there is)."
+        "--samples", metavar="SCHEMA", help="The table to take samples from (default: the best available)."
     ),
     click.option(
-        "--markers", type=click.Path(), metavar="FILE", help="Your own rules, before the built-in ones."
+        "--markers", type=click.Path(), metavar="FILE", help="Your own rules, tried before the built-in ones."
     ),
     via_option,
 )
@@ -93,9 +93,9 @@ def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool = False) -> Analysis:
-    """Read and analyse what the inputs and options name; raises what reading and analysing raise.
+    """Read and analyze the inputs as the options choose; raises the errors of reading and analyzing.
 
-    With ``redact`` what others should not see is taken out before anything is analysed.
+    With ``redact``, private content is removed before the analysis.
     """
     given = bool(options.manual or options.windows_csv)
     if given + bool(options.signposts) + (options.windows != "auto") > 1:

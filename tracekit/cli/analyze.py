@@ -11,7 +11,7 @@ _FORMATS = {".json": "json", ".txt": "text"}
 
 
 @click.command(
-    "analyze", context_settings=HELP, short_help="Which engine served each inference, and how that is known."
+    "analyze", context_settings=HELP, short_help="Show the engine of each inference, with the evidence."
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @analysis_options
@@ -21,10 +21,13 @@ _FORMATS = {".json": "json", ".txt": "text"}
     type=click.IntRange(0),
     default=40,
     show_default=True,
-    help="How many windows to list as text.",
+    help="Number of windows to list as text.",
 )
 @click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), help="Default: by extension, or text."
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    help="Default: by the extension of the output file, else text.",
 )
 @output_options
 def analyze_command(
@@ -35,7 +38,7 @@ def analyze_command(
     output: str,
     force: bool,
 ) -> None:
-    """Say which engine served each inference of a recording, and how that is known.
+    """Show the engine that served each inference of a recording, with the evidence.
 
     INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
     .xml.gz), a folder of exports of one recording, several such files, or - for standard input.

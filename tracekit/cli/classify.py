@@ -1,4 +1,4 @@
-"""``tracekit classify``: which engine each given stack worked for, as JSON Lines."""
+"""``tracekit classify``: the engine that each given stack worked for, as JSON Lines."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ MAX_LINE = 16 << 20
 """Bytes; a longer line is not a stack."""
 
 
-@click.command(
-    "classify", context_settings=HELP, short_help="Which engine given stacks worked for (JSON Lines)."
-)
+@click.command("classify", context_settings=HELP, short_help="Classify stacks by engine (JSON Lines).")
 @click.argument("source", default="-", metavar="[FILE]")
 @click.option(
-    "--markers", type=click.Path(), metavar="FILE", help="Your own rules, before the built-in ones."
+    "--markers", type=click.Path(), metavar="FILE", help="Your own rules, tried before the built-in ones."
 )
 @output_options
 def classify_command(source: str, markers: str | None, output: str, force: bool) -> None:
-    """Say which engine each stack worked for, and which frame says so.
+    """Classify stacks by the engine that they worked for, with the deciding frame.
 
     FILE holds JSON Lines, one stack each, leaf first; - is standard input (default). Each line gives one
     line: engine, phase, rule, deciding frame, and why. Keys other than frames, thread_name and id are
@@ -54,7 +52,7 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
 
 
 def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
-    """Yield the stack of each line that is not blank."""
+    """Yield the stack of each line; blank lines are skipped."""
     from tracekit.cli.stack_records import MalformedRecordError, StackRecord
 
     name = "standard input" if source == "-" else source

@@ -21,7 +21,7 @@ def seconds(_context: click.Context, _option: click.Parameter, value: str | None
     match = _TIME.match(value)
     duration = float(match[1]) * _SECONDS[match[2]] if match else 0.0
     if not 0.001 <= duration <= _LONGEST_SECONDS:
-        raise click.BadParameter(f"'{value}' is no time such as 500ms, 10s, 5m or 1h (a week at most).")
+        raise click.BadParameter(f"'{value}' is not a time such as 500ms, 10s, 5m or 1h (at most a week).")
     return duration
 
 
@@ -29,7 +29,7 @@ def size_bytes(_context: click.Context, _option: click.Parameter, value: str) ->
     """Return a size in bytes."""
     match = _SIZE.match(value)
     if match is None:
-        raise click.BadParameter(f"'{value}' is no size such as 500MB or 2GB.")
+        raise click.BadParameter(f"'{value}' is not a size such as 500MB or 2GB.")
     size = float(match[1]) * _BYTES[match[2].upper()]
     if size > _LARGEST_BYTES:
         raise click.BadParameter(f"'{value}' is more than any disk has.")

@@ -1,4 +1,4 @@
-"""``tracekit export``: a recording, with its engines and windows, in another tool's format."""
+"""``tracekit export``: a recording with its engines and windows in the format of another tool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tracekit.errors import UsageError
 
 @dataclass(frozen=True)
 class _Format:
-    """How a format is written: the function, the option that it takes, the names that files of it have."""
+    """Writer of a format: its function, the option that it takes, the extensions of its files."""
 
     writer: str
     option: str = ""
@@ -42,22 +42,24 @@ _TABLES = ("samples", "windows", "attribution", "intervals", "segments")
 
 
 @click.command(
-    "export", context_settings=HELP, short_help="A recording for flame graphs, Perfetto, notebooks, …."
+    "export", context_settings=HELP, short_help="Write a recording for flame graphs, Perfetto, notebooks, …."
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "--to",
     "format_",
     type=click.Choice(list(_FORMATS)),
-    help="The format (default: by the output's extension).",
+    help="The format (default: by the extension of the output file).",
 )
 @click.option(
     "--root",
     metavar="A,B,…",
-    help="folded, speedscope: what stands below a stack's outermost frame: process, thread, window, engine,"
+    help="folded, speedscope: frames below a stack's outermost frame: process, thread, window, engine,"
     " phase, or none (default: process,thread,engine,phase; speedscope: window,engine,phase).",
 )
-@click.option("--table", type=click.Choice(_TABLES), help="csv, parquet: what to write (default: samples).")
+@click.option(
+    "--table", type=click.Choice(_TABLES), help="csv, parquet: the table to write (default: samples)."
+)
 @analysis_options
 @output_options
 def export_command(
@@ -119,7 +121,7 @@ def _by_extension(output: str) -> str:
 def _check_terminal(name: str, output: str) -> None:
     if output == "-" and not _FORMATS[name].is_text and sys.stdout is not None and sys.stdout.isatty():
         ending = _FORMATS[name].extensions[0]
-        raise UsageError(f"{name} is no text: name a file with -o FILE{ending}.")
+        raise UsageError(f"{name} is a binary format: write it to a file with -o FILE{ending}.")
 
 
 def _options(name: str, given: dict[str, str | None]) -> dict[str, Any]:
@@ -127,7 +129,7 @@ def _options(name: str, given: dict[str, str | None]) -> dict[str, Any]:
     for option, value in given.items():
         if value is not None and option != _FORMATS[name].option:
             takers = " and ".join(format_name for format_name, of in _FORMATS.items() if of.option == option)
-            raise UsageError(f"--{option} goes with {takers}, not with {name}.")
+            raise UsageError(f"--{option} is for {takers}, not for {name}.")
     chosen = {option: value for option, value in given.items() if value is not None}
     if "root" not in chosen:
         return dict(chosen)

@@ -1,4 +1,4 @@
-"""What commands share: where results go, and progress while a long input is read."""
+"""Output of commands: results to a file or standard output, and progress while a long input is read."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tracekit.errors import UsageError
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _QUIET_SECONDS = 1.0
 _NO_INPUTS = frozenset({"output", "junit", "report", "report_file", "title", "note", "link"})
-"""The parameters of commands that name what is written, or are words for people."""
+"""Parameters of commands that name an output, or are text for people."""
 _TABLES = (".xml", ".gz", ".zip", ".tar", ".tgz")
-"""How the files of a folder of recordings end. A report that lies beside them may be written anew."""
+"""Endings of recordings in a folder; any other file beside them, such as a report, may be overwritten."""
 
 HELP = {"help_option_names": ["-h", "--help"]}
 """Every command's context settings."""
@@ -40,14 +40,14 @@ def via_option(command: _Command) -> _Command:
         "--via",
         type=click.Choice(["auto", "native", "xctrace"]),
         default="auto",
-        help="How a .trace is read: natively and, where that fails, through xctrace (default); or only one.",
+        help="Reader of a .trace: native and, if that fails, xctrace (default: auto); or only one of them.",
     )(command)
 
 
 def guess_format(requested: str | None, output: str, by_extension: dict[str, str]) -> str:
-    """Return the format asked for, else the one of the output's extension, else text.
+    """Return the requested format, else the one of the output's extension, else text.
 
-    Raises ``UsageError`` for an extension that names no format: the file would not be what its name says.
+    Raises ``UsageError`` for an extension of no format: the name of the file would be wrong.
     """
     extension = Path(output).suffix.lower()
     if requested or output == "-" or not extension:
@@ -61,11 +61,11 @@ def guess_format(requested: str | None, output: str, by_extension: dict[str, str
 
 
 def check_output(output: str, force: bool) -> None:
-    """Raise ``UsageError`` before any work when the output could not be written, or is an input."""
+    """Raise ``UsageError``, before any work, when the output cannot be written or is an input."""
     if output == "-":
         return
     if not output:
-        raise UsageError("An empty name is no file. Name one, or - for standard output.")
+        raise UsageError("The name of the output is empty. Name a file, or - for standard output.")
     path = Path(output)
     if os.path.isdir(path):  # noqa: PTH112
         raise UsageError(f"{output} is a folder. Name a file.")
@@ -75,11 +75,13 @@ def check_output(output: str, force: bool) -> None:
         raise UsageError(f"{output} cannot be written: its folder does not exist.")
     for given in _given():
         if _would_harm(path, Path(given)):
-            raise UsageError(f"{output} is part of the input {given}, which is kept. Choose another name.")
+            raise UsageError(
+                f"{output} is part of the input {given}, which is never overwritten. Choose another name."
+            )
 
 
 def _given() -> Iterator[str]:
-    """Yield what the running command was given besides its outputs; some of it names files that it reads."""
+    """Yield the arguments of the running command besides its outputs; some are paths of its inputs."""
     context = click.get_current_context(silent=True)
     for name, value in (context.params if context else {}).items():
         if name not in _NO_INPUTS:
@@ -88,21 +90,21 @@ def _given() -> Iterator[str]:
 
 
 def _would_harm(path: Path, given: Path) -> bool:
-    """True where writing to ``path`` replaces what was given, or a table in it, or grows a bundle."""
+    """Return True if writing to ``path`` replaces an input or a table in it, or adds a file to a bundle."""
     try:
         if path.exists() and path.samefile(given):
             return True
         target, folder = path.resolve(), given.resolve()
         inside = folder.is_dir() and target.is_relative_to(folder)
-    except OSError:  # no such file, or no name at all: other text than paths is given, too
+    except OSError:  # not a path: arguments may be any text
         return False
     is_table = path.exists() and target.name.endswith(_TABLES)
     return inside and (is_table or any(parent.suffix == ".trace" for parent in target.parents))
 
 
 def _is_special(path: Path) -> bool:
-    """True for a pipe or a device, which is written to and never replaced."""
-    # os.path, because pathlib raises where a folder may not be looked into.
+    """Return True for a pipe or a device, which is written to and never replaced."""
+    # os.path, because pathlib raises where a folder may not be searched.
     return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
 
 

@@ -39,7 +39,7 @@ _ENDINGS = (EXTENSION, ".gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tar.xz", ".t
     "--process", metavar="NAME|PID", help="With --redact: the process to keep (default: the target)."
 )
 @click.option(
-    "--private", is_flag=True, help="Keep prompts, answers and instructions, which are hidden otherwise."
+    "--private", is_flag=True, help="Keep prompts, answers and instructions. They are hidden by default."
 )
 @via_option
 def pack_command(
@@ -51,7 +51,7 @@ def pack_command(
     private: bool,
     via: Via,
 ) -> None:
-    """Pack the tables of a recording that an analysis needs, of every run.
+    """Pack the tables that an analysis needs, from every run of a recording.
 
     INPUT is a .trace (a folder, or a zip or tar of one), exports of one recording, or a pack. A pack is
     usually a few percent of the bundle, and every command reads it on any machine with the same result.
@@ -65,9 +65,9 @@ def pack_command(
     target = output or _default_output(inputs)
     check_output(target, force)
     if process is not None and not redact:
-        raise UsageError("--process goes with --redact.")
+        raise UsageError("--process needs --redact.")
     if target == "-" and sys.stdout is not None and sys.stdout.isatty():
-        raise UsageError(f"A pack is no text: name a file with -o FILE{EXTENSION}.")
+        raise UsageError(f"A pack is a binary file: write it to a file with -o FILE{EXTENSION}.")
 
     from tracekit.detect import open_source
     from tracekit.model.schemas import READ_TABLES
@@ -82,7 +82,7 @@ def pack_command(
         source, hidden = without_private_cells(source)
         if hidden:
             names = printable(", ".join(hidden))
-            click.echo(f"note: private, and hidden: {names}; --private keeps them", err=True)
+            click.echo(f"note: private columns are hidden: {names}. Keep them with --private.", err=True)
     if redact:
         source = redacted(source, process)
     data = write_pack(source, tracekit.__version__)
@@ -94,9 +94,8 @@ def _default_output(inputs: tuple[str, ...]) -> str:
     if len(inputs) > 1 or inputs[0] == "-":
         return f"recording{EXTENSION}"
     name = Path(inputs[0]).resolve().name
-    while ending := next(
-        (ending_ for ending_ in _ENDINGS if name.lower().endswith(ending_) and name.lower() != ending_), ""
-    ):
+    # A.trace.tar.gz becomes A; a file called ".trace" keeps its name.
+    while ending := next((end for end in _ENDINGS if name.lower().endswith(end) and name.lower() != end), ""):
         name = name[: -len(ending)]
     return f"{name}{EXTENSION}"
 

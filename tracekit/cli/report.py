@@ -1,4 +1,4 @@
-"""``tracekit report``: the analysis as a file for a ticket."""
+"""``tracekit report``: an analysis as one file for a ticket."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ FORMATS = {
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Where it goes [default: NAME.html]; - is standard output."
+    "-o", "--output", metavar="FILE", help="Write to FILE (default: NAME.html); - is standard output."
 )
 @click.option("-f", "--force", is_flag=True, help="Overwrite the output file.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["html", "markdown", "json", "png", "svg", "text"]),
-    help="Default: by extension, or html.",
+    help="Default: by the extension of the output file, else html.",
 )
 @click.option("--title", default="", metavar="TEXT", help="The report's heading.")
-@click.option("--note", default="", metavar="TEXT", help="A paragraph below it: what to look at.")
-@click.option("--link", default="", metavar="URL", help="Where this belongs: a ticket, a commit.")
+@click.option("--note", default="", metavar="TEXT", help="A paragraph below the heading: what to look at.")
+@click.option("--link", default="", metavar="URL", help="Address of a ticket or a commit.")
 @click.option(
     "--redact", is_flag=True, help="Leave out other processes, home folders, the device's name and commands."
 )
@@ -63,9 +63,9 @@ def report_command(
 ) -> None:
     """Write the analysis of a recording as one file to attach to a ticket.
 
-    HTML is one file that loads nothing from anywhere: verdict, timeline, windows, flame graph, stacks and
+    HTML is one file that loads nothing from the network: verdict, timeline, windows, flame graph, stacks and
     evidence, readable without JavaScript and printable. Markdown is for a ticket's text, PNG and SVG are the
-    timeline alone. INPUT is what tracekit analyze takes.
+    timeline alone. INPUT is as for tracekit analyze.
 
     \b
     Examples:
@@ -80,26 +80,24 @@ def report_command(
     chosen = format_ or (guess_format(None, target, FORMATS) if named else "html")
     check_output(target, force)
     if full and chosen != "html":
-        raise UsageError("--full goes with HTML: no other format holds samples.")
+        raise UsageError("--full is for HTML: no other format has samples.")
     if (title or note or link) and chosen not in ("html", "markdown"):
-        raise UsageError("--title, --note and --link go with HTML and Markdown.")
+        raise UsageError("--title, --note and --link are for HTML and Markdown.")
     if chosen == "png" and target == "-" and sys.stdout is not None and sys.stdout.isatty():
-        raise UsageError("PNG is no text: name a file with -o FILE.png.")
+        raise UsageError("PNG is a binary format: write it to a file with -o FILE.png.")
 
     from tracekit.record.journal import recorded_commands
     from tracekit.report.viewmodel.view import Extras
 
     if link and not Extras(link=link).web_link:
-        raise UsageError(
-            f"--link {link}: not an address of the web. Give one that begins with https:// or http://."
-        )
+        raise UsageError(f"--link {link}: not a web address. Give one that begins with https:// or http://.")
     commands = () if redact or len(inputs) != 1 else recorded_commands(Path(inputs[0]))
     analysis = analyse(inputs, options, redact=redact)
     write_output(written(chosen, analysis, Extras(title, note, link, commands), full), target, force)
 
 
 def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str | bytes:
-    """Return the report in one of the formats."""
+    """Return the report in the format ``chosen``."""
     if chosen == "html":
         from tracekit.report.html.page import to_html
 

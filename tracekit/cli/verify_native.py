@@ -1,4 +1,4 @@
-"""``tracekit verify-native``: is the native reading of a bundle what xctrace exports from it?"""
+"""``tracekit verify-native``: comparison of the native reading of a bundle with its xctrace exports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tracekit.errors import UsageError, XctraceError
     "--report",
     "report_file",
     metavar="FILE",
-    help="Where the report goes (default: X.trace.verify.json in this folder; - leaves it out).",
+    help="Write the report to FILE (default: X.trace.verify.json in this folder; -: no report).",
 )
 @click.option("-f", "--force", is_flag=True, help="Overwrite the report.")
 def verify_native_command(bundle: str, exports: str | None, report_file: str | None, force: bool) -> None:
@@ -35,7 +35,7 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
 
     On a Mac, xctrace exports each table; elsewhere, --exports names a folder of exports of the same
     recording. The matrix goes to standard output. The report holds versions, table and column names, types
-    and counts, and nothing of what was recorded: send it to us when something differs.
+    and counts, and no recorded content: please send it to the project when something differs.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
     if target != "-":
         check_output(target, force)
         if not os.access(Path(target).absolute().parent, os.W_OK):
-            raise UsageError(f"{target} cannot be written here: name another place with --report.")
+            raise UsageError(f"{target} cannot be written in this folder: name another path with --report.")
 
     from tracekit.detect import open_source
     from tracekit.parsers.in_memory import origin_of
@@ -58,18 +58,18 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
 
     if not exports and find_xctrace() is None:
         raise XctraceError(
-            "xctrace was not found: it comes with Xcode, on a Mac. Elsewhere, name exports of the same"
+            "xctrace was not found: it is part of Xcode, on a Mac. Elsewhere, name exports of the same"
             " recording with --exports DIR."
         )
     with Progress("Comparing") as progress:
         native = open_source(bundle, via="native")
         exported = open_source(exports, progress) if exports else open_source(bundle, progress, via="xctrace")
         if origin_of(exported) == "trace-bundle":
-            raise UsageError(f"{exports} is a bundle: --exports names what xctrace exported from it.")
+            raise UsageError(f"{exports} is a bundle: --exports names exports that xctrace made of it.")
         matches = verify(native, exported)
     click.echo(matrix(matches), nl=False)
     if target != "-":
         write_output(report(matches, native.toc()), target, force)
-        click.echo(f"The report is {target}: it holds no names, paths or values of the recording.", err=True)
+        click.echo(f"The report is {target}. It has no names, paths or values of the recording.", err=True)
     if not matches or any(match.status not in ("equal", "other order") for match in matches):
         raise SystemExit(1)

@@ -1,6 +1,6 @@
-"""People's own words in a table, and how they are hidden: prompts, answers, instructions, calls of tools.
+"""Hiding of private text in a table: prompts, answers, instructions, tool calls.
 
-The Foundation Models tables of Xcode 27 hold them in clear (columns: sforteln/xctrace-query-mcp-server).
+The Foundation Models tables of Xcode 27 hold it in plain text (columns: sforteln/xctrace-query-mcp-server).
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from tracekit.model.parts import format_parts
 from tracekit.model.tables import Column, Table
 
 _SCHEMAS = "FMEventTable InstructionsTable ModelInferenceTable RequestTable SessionTable ToolTable"
-# The text that stays in those: whatever a later Xcode adds is hidden until it is known.
+# Columns of these tables that stay readable. Columns that a later Xcode adds are hidden until reviewed.
 _HARMLESS = """agent-name cached-tokens color error-count model-information model-request-id name
 prompt-tokens request-id resolve response-tokens session session-id sub-synthesized-ids synthesized-id tokens
 tool-id tool-name total-tokens track turn-id turn-index"""
-# Any other schema is of this kind if it has one of the first; then the second are hidden as well.
-_TELLING = "prompt response"
+# A table of any other schema has private text if it has one of these columns: then _PRIVATE is hidden too.
+_INDICATORS = "prompt response"
 _PRIVATE = """argument-json arguments content error-message first-prompt instruction instructions output
 plot-label result-json"""
-# The tables are made of what the framework logs under this subsystem (doubtful: no such log was seen).
+# The framework logs the same text under this subsystem (assumed: no such log has been seen).
 _SUBSYSTEM = "foundationmodels"
 _HIDDEN = re.compile(r"<private, \d+ characters?>")
 _LOGGED = "message start-message end-message signature value"
 
 
 def hide_private(table: Table) -> tuple[Table, tuple[str, ...]]:
-    """Return the table without people's own words, and the names of the columns that held some.
+    """Return the table with private text hidden, and the names of the columns that had some.
 
-    Such a cell reads ``<private, 23 characters>``; null, empty text and numbers stay. Columns keep their
+    Such a cell becomes ``<private, 23 characters>``; null, empty text and numbers stay. Columns keep their
     kind, but lists of numbers become text. In a table of logs or signposts this concerns the messages of
     Foundation Models only.
     """
@@ -55,13 +55,13 @@ def hide_private(table: Table) -> tuple[Table, tuple[str, ...]]:
 def _is_private(table: Table, column: Column) -> bool:
     if table.schema in _SCHEMAS.split():
         return column.mnemonic not in _HARMLESS.split()
-    telling = _TELLING.split()
-    family = any(other_column.mnemonic in telling for other_column in table.columns)
-    return family and column.mnemonic in telling + _PRIVATE.split()
+    indicators = _INDICATORS.split()
+    has_private_text = any(other.mnemonic in indicators for other in table.columns)
+    return has_private_text and column.mnemonic in indicators + _PRIVATE.split()
 
 
 def _logged_by_the_framework(table: Table) -> npt.NDArray[np.bool_]:
-    """Return which rows of a log or of signposts come from Foundation Models."""
+    """Return True for rows of a log or of signposts that come from Foundation Models."""
     if _SUBSYSTEM in table.attributes.get("subsystem", "").lower():
         return np.ones(len(table), np.bool_)
     if "subsystem" not in table.rows.columns:
@@ -73,12 +73,13 @@ def _logged_by_the_framework(table: Table) -> npt.NDArray[np.bool_]:
 
 
 def _mask(cells: pd.Series[Any], column: Column, rows: npt.NDArray[np.bool_]) -> pd.Series[Any] | None:
-    """Return the cells with the words in ``rows`` hidden, or None where there are none."""
+    """Return the cells with the text in ``rows`` hidden, or None if they have no text."""
     if pd.api.types.is_numeric_dtype(cells.dtype):  # a count, or a thread, process or stack
         return None
     codes, distinct = pd.factorize(cells)
     clear = list(distinct)
-    values_by_code = [*clear, *(_hide(value, column) for value in clear), None]  # clear, hidden, null
+    # Codes: 0…n-1 the clear values, n…2n-1 the same values hidden, 2n null. Hiding a row adds n to its code.
+    values_by_code = [*clear, *(_hide(value, column) for value in clear), None]
     codes = np.where(codes < 0, len(values_by_code) - 1, np.where(rows, codes + len(clear), codes))
     if all(
         values_by_code[code] is values_by_code[code - len(clear)]
@@ -95,12 +96,12 @@ def _mask(cells: pd.Series[Any], column: Column, rows: npt.NDArray[np.bool_]) ->
 
 
 def _hide(value: Any, column: Column) -> Any:
-    """Return what stands for a value, or the value itself if it has no words."""
+    """Return the replacement of a value, or the value itself if it has no text."""
     if isinstance(value, tuple):
         words = format_parts(value) if column.kind == "parts" else " ".join(map(str, value))
     else:
         words = value if isinstance(value, str) else ""
-    if not words or _HIDDEN.fullmatch(words):  # a redacted pack's
+    if not words or _HIDDEN.fullmatch(words):  # hidden before, in a redacted pack
         return value
     note = f"<private, {len(words)} character{'s' if len(words) > 1 else ''}>"
     return (("string", note),) if column.kind == "parts" else note

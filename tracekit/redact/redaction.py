@@ -1,8 +1,8 @@
-"""A recording without what it tells of people and of other processes, and with the same answer for its own.
+"""Redaction of a recording: no people, no other processes, and the same analysis of its own process.
 
-Dropped are rows of other processes, and threads, processes, stacks, frames and binaries that only those use;
-rows that name no process stay. In every text a home folder becomes ``~``, the device's name ``device``, and
-another process's name ``other-process``. Names of functions and binaries keep their words: they are code.
+Rows of other processes are dropped, and so are threads, processes, stacks, frames and binaries that only
+they use; rows that name no process stay. In every text a home folder becomes ``~``, the device's name
+``device``, and another process's name ``other-process``. Names of functions and binaries stay: they are code.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ _LISTED = 12
 _ISSUE = Issue(
     "info",
     "redacted",
-    "the recording was redacted: other processes, home folders and the device's name are not in it; what"
-    " others did on the engines shows only where a table names no process",
+    "the recording was redacted: other processes, home folders and the device's name were removed. Engine"
+    " work of other processes remains only in tables that name no process",
 )
 
 
 @dataclass(frozen=True)
 class Redaction:
-    """What is to be dropped, for all runs of a recording; see ``plan_redaction``.
+    """Plan of what to drop, for all runs of a recording; see ``plan_redaction``.
 
-    ``own`` are each run's pids that stay; ``buffers`` each run's command buffers of other processes, by which
-    GPU rows are told that name none. ``labels`` stand in for labels of the Neural Engine's rows: whose those
-    are, only an analysis tells.
+    ``own_pids`` are each run's pids that stay; ``buffers`` each run's command buffers of other processes,
+    which identify GPU rows that name no process. ``labels`` are replacements for labels of Neural Engine
+    rows, which only an analysis can assign to a process.
     """
 
-    own: Mapping[int, frozenset[int]]
-    wording: TextRewriter
+    own_pids: Mapping[int, frozenset[int]]
+    rewriter: TextRewriter
     buffers: Mapping[int, frozenset[int]]
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -53,31 +53,31 @@ class Redaction:
 def plan_redaction(
     runs: Sequence[RunInfo], tables: Mapping[int, Sequence[Table]], process: str | None = None
 ) -> Redaction:
-    """Return what to drop of a recording, given each run's tables.
+    """Return the plan for a recording, given each run's tables.
 
-    The own process is ``process`` (a name or a pid), else the one that the run was recorded of, else the only
-    one that there is. Raises ``UsageError`` when that names none.
+    The own process is ``process`` (a name or a pid), else the run's target, else the only process. Raises
+    ``UsageError`` when there is none.
     """
     processes = {run.info.run: _known_processes(tables.get(run.info.run, ())) for run in runs}
     own_pids = {run.info.run: _own_pids(run, processes[run.info.run], process) for run in runs}
     if process is not None and not any(own_pids.values()):
-        raise UsageError(f"There is no process '{process}'; there are {_listed(processes)}.")
+        raise UsageError(f"No process is called '{process}'; the recording has {_listed(processes)}.")
     names = {name for run, pairs in processes.items() for pid, name in pairs if pid in own_pids[run]}
     names |= {run.info.process for run in runs if run.info.pid in own_pids[run.info.run]}
     other_names = {name for run in processes.values() for _, name in run} | {run.info.process for run in runs}
     devices = {run.info.device for run in runs if run.info.device != run.info.model}
     names, other_names, devices = names - {""}, other_names - names - {""}, devices - {""}
-    wording = TextRewriter(frozenset(names), frozenset(other_names), frozenset(devices))
-    buffers = {number: _foreign_buffers(tables.get(number, ()), pids) for number, pids in own_pids.items()}
-    return Redaction(own_pids, wording, buffers)
+    rewriter = TextRewriter(frozenset(names), frozenset(other_names), frozenset(devices))
+    buffers = {number: _buffers_of_others(tables.get(number, ()), pids) for number, pids in own_pids.items()}
+    return Redaction(own_pids, rewriter, buffers)
 
 
 def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
-    """Return what is listed of a run; rows are to be counted again."""
-    info, number, text = run.info, run.info.run, plan.wording.text
-    pids = sorted(plan.own[number])
-    only_name = next(iter(plan.wording.own)) if len(plan.wording.own) == 1 else ""
-    is_own = _is_own(info, plan.own[number], plan.wording.own)
+    """Return a run's information redacted; the rows of its tables must be counted again."""
+    info, number, text = run.info, run.info.run, plan.rewriter.text
+    pids = sorted(plan.own_pids[number])
+    only_name = next(iter(plan.rewriter.own_names)) if len(plan.rewriter.own_names) == 1 else ""
+    is_own = _is_own(info, plan.own_pids[number], plan.rewriter.own_names)
     redacted_info = replace(
         info,
         device="",
@@ -85,7 +85,7 @@ def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
         end_reason=text(info.end_reason),
         recording_mode=text(info.recording_mode),
         time_limit=text(info.time_limit),
-        process=plan.wording.of_own([info.process if is_own else only_name])[0],
+        process=plan.rewriter.of_own([info.process if is_own else only_name])[0],
         pid=info.pid if is_own or len(pids) != 1 else pids[0],
     )
     tables = (
@@ -96,22 +96,24 @@ def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
         )
         for table in run.tables
     )
-    return RunInfo(redacted_info, tuple(tables), run.pids & plan.own[number])
+    return RunInfo(redacted_info, tuple(tables), run.pids & plan.own_pids[number])
 
 
 def redact_issues(issues: Iterable[Issue], plan: Redaction) -> tuple[Issue, ...]:
-    """Return issues reworded, and the one that says so."""
-    reworded = [replace(issue, message=plan.wording.text(issue.message)) for issue in issues]
+    """Return issues rewritten, and an issue about the redaction itself."""
+    reworded = [replace(issue, message=plan.rewriter.text(issue.message)) for issue in issues]
     return tuple(dict.fromkeys((*reworded, _ISSUE)))
 
 
 def redact_table(table: Table, plan: Redaction) -> Table:
-    """Return a table without the rows of other processes, and without what only those refer to."""
-    own_pids = plan.own[table.run]
-    keep_rows = ~(_foreign(_row_pids(table), own_pids) | _of_foreign_buffer(table, plan.buffers[table.run]))
+    """Return a table without the rows of other processes and the entities that only those use."""
+    own_pids = plan.own_pids[table.run]
+    keep_rows = ~(
+        _of_other_process(_row_pids(table), own_pids) | _uses_buffer_of_others(table, plan.buffers[table.run])
+    )
     rows = table.rows[keep_rows].reset_index(drop=True)
-    keep_threads = ~_foreign(table.threads["pid"].to_numpy(np.int64), own_pids)
-    keep_processes = ~_foreign(table.processes["pid"].to_numpy(np.int64), own_pids)
+    keep_threads = ~_of_other_process(table.threads["pid"].to_numpy(np.int64), own_pids)
+    keep_processes = ~_of_other_process(table.processes["pid"].to_numpy(np.int64), own_pids)
     thread_rows = _used(table, rows, "thread", keep_threads)
     process_rows = _used(table, rows, "process", keep_processes)
     stack_rows = _used(table, rows, "stack", np.ones(len(table.stacks), np.bool_))
@@ -124,21 +126,21 @@ def redact_table(table: Table, plan: Redaction) -> Table:
             rows[column.mnemonic] = _moved(cells, moved[column.kind])
         elif column.kind == "parts":
             rows[column.mnemonic] = rewrite_cells(
-                cells, lambda distinct: rewrite_parts(plan.wording, own_pids, distinct)
+                cells, lambda distinct: rewrite_parts(plan.rewriter, own_pids, distinct)
             )
         elif column.kind == "text":
-            rows[column.mnemonic] = rewrite_cells(cells, plan.wording.everywhere)
+            rows[column.mnemonic] = rewrite_cells(cells, plan.rewriter.everywhere)
     return replace(
         table,
         rows=rows,
-        threads=_threads(table.threads, thread_rows, plan.wording),
-        processes=_processes(table.processes, process_rows, plan.wording),
-        stacks=_stacks(table.stacks, stack_rows, plan.wording),
+        threads=_threads(table.threads, thread_rows, plan.rewriter),
+        processes=_processes(table.processes, process_rows, plan.rewriter),
+        stacks=_stacks(table.stacks, stack_rows, plan.rewriter),
         attributes=_attributes(table.attributes, plan),
     )
 
 
-# Whose is what --------------------------------------------------------------------------------------------
+# Ownership ------------------------------------------------------------------------------------------------
 
 
 def _known_processes(tables: Iterable[Table]) -> set[tuple[int, str]]:
@@ -159,8 +161,8 @@ def _own_pids(run: RunInfo, processes: set[tuple[int, str]], process: str | None
     if named or len(pids) <= 1:
         return named or pids
     raise UsageError(
-        f"Run {run.info.run} was recorded of no process of its own: name the one to keep with --process;"
-        f" there are {_listed({run.info.run: processes})}."
+        f"Run {run.info.run} has no target process: name the process to keep with --process."
+        f" It has {_listed({run.info.run: processes})}."
     )
 
 
@@ -198,13 +200,13 @@ def _numbers(table: Table, name: str) -> IntArray:
     return np.where(cells.isna().to_numpy(np.bool_), np.int64(-1), words)
 
 
-def _foreign(pids: IntArray, own_pids: frozenset[int]) -> BoolArray:
-    foreign: BoolArray = (pids >= 0) & ~np.isin(pids, sorted(own_pids))
-    return foreign
+def _of_other_process(pids: IntArray, own_pids: frozenset[int]) -> BoolArray:
+    of_other: BoolArray = (pids >= 0) & ~np.isin(pids, sorted(own_pids))
+    return of_other
 
 
-def _foreign_buffers(tables: Iterable[Table], own_pids: frozenset[int]) -> frozenset[int]:
-    """Return the command buffers that tables name one process for, which is another one."""
+def _buffers_of_others(tables: Iterable[Table], own_pids: frozenset[int]) -> frozenset[int]:
+    """Return the command buffers for which tables name one process, and that is another process."""
     owners: dict[int, set[int]] = {}
     for table in tables:
         buffers, pids = _numbers(table, _BUFFER), _row_pids(table)
@@ -214,16 +216,16 @@ def _foreign_buffers(tables: Iterable[Table], own_pids: frozenset[int]) -> froze
     return frozenset(buffer for buffer, pids in owners.items() if len(pids) == 1 and not pids & own_pids)
 
 
-def _of_foreign_buffer(table: Table, buffers: frozenset[int]) -> BoolArray:
-    of_foreign: BoolArray = np.isin(_numbers(table, _BUFFER), sorted(buffers)) & (_row_pids(table) < 0)
-    return of_foreign
+def _uses_buffer_of_others(table: Table, buffers: frozenset[int]) -> BoolArray:
+    uses_buffer: BoolArray = np.isin(_numbers(table, _BUFFER), sorted(buffers)) & (_row_pids(table) < 0)
+    return uses_buffer
 
 
-# What is left ---------------------------------------------------------------------------------------------
+# Remaining rows and entities ------------------------------------------------------------------------------
 
 
 def _used(table: Table, rows: pd.DataFrame, kind: str, keep: BoolArray) -> IntArray:
-    """Return, ascending, the entities of a kind that rows refer to and that may stay."""
+    """Return, ascending, the ids of entities of a kind that rows refer to and that may stay."""
     references = [rows[column.mnemonic].to_numpy(np.int64) for column in table.columns if column.kind == kind]
     ids = np.unique(np.concatenate([np.zeros(0, np.int64), *references]))
     ids = ids[ids >= 0]
@@ -232,7 +234,7 @@ def _used(table: Table, rows: pd.DataFrame, kind: str, keep: BoolArray) -> IntAr
 
 
 def _moved(ids: Any, kept_ids: IntArray) -> npt.NDArray[np.int32]:
-    """Return references to the kept ones by their new numbers; -1 for what is gone."""
+    """Return the new ids after all but ``kept_ids`` were dropped; -1 for dropped ones."""
     numbers = np.asarray(ids, np.int64)
     if not len(kept_ids):
         return np.full(len(numbers), -1, np.int32)
@@ -240,18 +242,18 @@ def _moved(ids: Any, kept_ids: IntArray) -> npt.NDArray[np.int32]:
     return np.where(kept_ids[positions] == numbers, positions, -1).astype(np.int32)
 
 
-def _threads(threads: pd.DataFrame, kept_ids: IntArray, wording: TextRewriter) -> pd.DataFrame:
+def _threads(threads: pd.DataFrame, kept_ids: IntArray, rewriter: TextRewriter) -> pd.DataFrame:
     frame = threads.take(kept_ids).reset_index(drop=True)
-    names, processes = wording.everywhere(frame["name"].tolist()), wording.of_own(frame["process"].tolist())
+    names, processes = rewriter.everywhere(frame["name"].tolist()), rewriter.of_own(frame["process"].tolist())
     return frame.assign(name=pd.array(names, dtype="str"), process=pd.array(processes, dtype="str"))
 
 
-def _processes(processes: pd.DataFrame, kept_ids: IntArray, wording: TextRewriter) -> pd.DataFrame:
+def _processes(processes: pd.DataFrame, kept_ids: IntArray, rewriter: TextRewriter) -> pd.DataFrame:
     frame = processes.take(kept_ids).reset_index(drop=True)
-    return frame.assign(name=pd.array(wording.of_own(frame["name"].tolist()), dtype="str"))
+    return frame.assign(name=pd.array(rewriter.of_own(frame["name"].tolist()), dtype="str"))
 
 
-def _stacks(stacks: StackTable, kept_ids: IntArray, wording: TextRewriter) -> StackTable:
+def _stacks(stacks: StackTable, kept_ids: IntArray, rewriter: TextRewriter) -> StackTable:
     lengths = np.diff(stacks.offsets)
     chosen = np.zeros(len(stacks), np.bool_)
     chosen[kept_ids] = True
@@ -263,11 +265,11 @@ def _stacks(stacks: StackTable, kept_ids: IntArray, wording: TextRewriter) -> St
     binaries = stacks.binaries.take(binary_rows).reset_index(drop=True)
     offsets = np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64)
 
-    def written(texts: Sequence[str]) -> Any:
+    def as_strings(texts: Sequence[str]) -> Any:
         return pd.array(list(texts), dtype="str")
 
     def renamed(column: pd.Series[Any], rename: Callable[[Sequence[str]], Sequence[str]]) -> Any:
-        """Each text once: frames share theirs."""
+        """Rewrite each text once: frames share texts."""
         category = pd.Categorical(column)
         return texts_at(category.codes, rename(category.categories.tolist()))
 
@@ -276,22 +278,22 @@ def _stacks(stacks: StackTable, kept_ids: IntArray, wording: TextRewriter) -> St
         _moved(old_ids, frame_rows),
         frames.assign(
             binary_id=_moved(old_binaries, binary_rows),
-            symbol=renamed(frames["symbol"], wording.without_homes),
-            source_file=renamed(frames["source_file"], wording.everywhere),
+            symbol=renamed(frames["symbol"], rewriter.without_homes),
+            source_file=renamed(frames["source_file"], rewriter.everywhere),
         ),
         binaries.assign(
-            name=written(wording.without_homes(binaries["name"].tolist())),
-            path=written(wording.everywhere(binaries["path"].tolist())),
+            name=as_strings(rewriter.without_homes(binaries["name"].tolist())),
+            path=as_strings(rewriter.everywhere(binaries["path"].tolist())),
         ),
     )
 
 
 def _attributes(attributes: Mapping[str, str], plan: Redaction) -> dict[str, str]:
-    return dict(zip(attributes, plan.wording.everywhere(list(attributes.values())), strict=True))
+    return dict(zip(attributes, plan.rewriter.everywhere(list(attributes.values())), strict=True))
 
 
 def _label(cell: Any, labels: Mapping[str, str]) -> Any:
-    """Return what stands in for a label of a foreign model, in the cell's own form."""
+    """Return the replacement for a label of another process's model, in the form of the cell."""
     if isinstance(cell, tuple):
         label = format_parts(cell)
         return (("string", labels[label]),) if label in labels else cell

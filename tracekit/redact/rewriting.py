@@ -1,4 +1,4 @@
-"""What gives people away in a text: home folders, the device's name, the names of other processes."""
+"""Removal of home folders, the device's name and other processes' names from texts."""
 
 from __future__ import annotations
 
@@ -19,47 +19,50 @@ _ENDS_WITH_PID = re.compile(r"(?:\(|pid: )(\d{1,10})\)\Z")
 
 @dataclass(frozen=True)
 class TextRewriter:
-    """Rewrites texts; ``own`` names stay even where they hold one of ``foreign``."""
+    """Rewrites texts; ``own_names`` stay even where they contain one of ``other_names``."""
 
-    own: frozenset[str] = frozenset()
-    foreign: frozenset[str] = frozenset()
+    own_names: frozenset[str] = frozenset()
+    other_names: frozenset[str] = frozenset()
     devices: frozenset[str] = frozenset()
 
     def without_homes(self, texts: Sequence[str]) -> list[str]:
-        """Return texts with ``~`` for each home folder: for names of code, in which any word may stand."""
+        """Return texts with ``~`` for each home folder: for names of code, which may have any word."""
         return [_HOME.sub("~", text) if "/" in text else text for text in texts]
 
     def of_own(self, texts: Sequence[str]) -> list[str]:
-        """Return the own process's names, which may hold another's."""
-        return self._replaced(self.without_homes(texts), frozenset(), self.devices - self.own)
+        """Return names of the own process without home folders and devices; other names in them stay."""
+        return self._replaced(self.without_homes(texts), frozenset(), self.devices - self.own_names)
 
     def everywhere(self, texts: Sequence[str]) -> list[str]:
-        """Return texts without home folders, devices and foreign processes, as whole words."""
-        return self._replaced(self.without_homes(texts), self.foreign, self.devices)
+        """Return texts without home folders, and without devices and other processes as whole words."""
+        return self._replaced(self.without_homes(texts), self.other_names, self.devices)
 
     def text(self, text: str) -> str:
-        """Return one text, see ``everywhere``."""
+        """Return one text rewritten, see ``everywhere``."""
         return self.everywhere([text])[0]
 
-    def _replaced(self, texts: list[str], foreign: frozenset[str], devices: frozenset[str]) -> list[str]:
+    def _replaced(self, texts: list[str], others: frozenset[str], devices: frozenset[str]) -> list[str]:
         everything = "\0".join(texts)
-        # Hundreds of processes run, and few are spoken of: the others need not be looked for in each text.
-        present = {name for name in (*foreign, *devices) if name in everything}
+        # Hundreds of processes run and few are mentioned: one search in all texts together finds those few.
+        present = {name for name in (*others, *devices) if name in everything}
         if not present:
             return texts
-        longest_first = sorted(present | {name for name in self.own if name in everything}, key=len)[::-1]
+        longest_first = sorted(present | {name for name in self.own_names if name in everything}, key=len)[
+            ::-1
+        ]
+        # Longest first: "App Helper" must not become "other-process Helper".
         words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 
-        def stand_in(match: re.Match[str]) -> str:
-            if match[0] in self.own:
+        def replacement(match: re.Match[str]) -> str:
+            if match[0] in self.own_names:
                 return match[0]
             return DEVICE if match[0] in devices else OTHER_PROCESS
 
-        return [words.sub(stand_in, text) for text in texts]
+        return [words.sub(replacement, text) for text in texts]
 
 
 def rewrite_cells(cells: pd.Series[Any], rewrite: Callable[[list[Any]], Sequence[Any]]) -> pd.Series[Any]:
-    """Return a column with its distinct values rewritten, each once; what no row has is forgotten."""
+    """Return a column with its distinct values rewritten, each once; unused categories are dropped."""
     if isinstance(cells.dtype, pd.CategoricalDtype):
         used = cells.cat.remove_unused_categories()
         numbers, words = pd.factorize(np.array(rewrite(used.cat.categories.tolist()), dtype=object))
@@ -71,10 +74,10 @@ def rewrite_cells(cells: pd.Series[Any], rewrite: Callable[[list[Any]], Sequence
     return pd.Series(rewritten.to_numpy()[codes], cells.index, dtype=object)
 
 
-def rewrite_parts(wording: TextRewriter, pids: frozenset[int], cells: Sequence[Any]) -> list[Any]:
-    """Return composite cells reworded; a process or thread that they spell out stays if its pid may."""
+def rewrite_parts(rewriter: TextRewriter, pids: frozenset[int], cells: Sequence[Any]) -> list[Any]:
+    """Return composite cells rewritten; a process or thread named in them stays if its pid is in ``pids``."""
     texts = list(dict.fromkeys(text for cell in cells for text in _texts(cell)))
-    rewritten = dict(zip(texts, wording.everywhere(texts), strict=True))
+    rewritten = dict(zip(texts, rewriter.everywhere(texts), strict=True))
 
     def part(piece: tuple[str, Any]) -> tuple[str, Any]:
         name, value = piece

@@ -1,4 +1,4 @@
-"""What leaves a recording before others see it: private words, other processes, people and devices."""
+"""Removal of private content from a recording in memory, before it is packed or reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tracekit.redact.redaction import Redaction, plan_redaction, redact_issues, 
 
 
 def without_private_cells(source: InMemorySource) -> tuple[InMemorySource, tuple[str, ...]]:
-    """Return the source without people's own words, and the names of the columns that held some."""
+    """Return the source with prompts and answers hidden, and the names of the columns that had some."""
     hidden: dict[str, None] = {}
     tables = {}
     for place, listed in source.contents.items():
@@ -30,8 +30,8 @@ def without_private_cells(source: InMemorySource) -> tuple[InMemorySource, tuple
 def redacted(source: InMemorySource, process: str | None = None) -> InMemorySource:
     """Return the source without other processes, home folders and the device's name.
 
-    ``process`` is the one to keep, a name or a pid; by default the recording's target. Raises ``UsageError``
-    when that names none.
+    ``process`` is the process to keep, a name or a pid; by default the recording's target. Raises
+    ``UsageError`` when there is no such process.
     """
     by_run = {
         run.info.run: [
@@ -41,12 +41,12 @@ def redacted(source: InMemorySource, process: str | None = None) -> InMemorySour
     }
     plan = plan_redaction(source.runs, by_run, process)
     redacted_source = _apply(source, plan)
-    labels = _foreign_labels(redacted_source)
+    labels = _labels_of_other_processes(redacted_source)
     return _apply(redacted_source, replace(plan, labels=labels)) if labels else redacted_source
 
 
 def _apply(source: InMemorySource, plan: Redaction) -> InMemorySource:
-    text = plan.wording.text
+    text = plan.rewriter.text
     redacted = replace(
         source,
         runs=tuple(redact_run(run, plan) for run in source.runs),
@@ -62,10 +62,11 @@ def _apply(source: InMemorySource, plan: Redaction) -> InMemorySource:
     return recount(redacted)
 
 
-def _foreign_labels(source: InMemorySource) -> dict[str, str]:
-    """Return what stands in for the labels of the Neural Engine's rows that the analysis takes for others'.
+def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
+    """Return replacements for labels of Neural Engine rows that the analysis assigns to other processes.
 
-    What the work was for stays in the words: loading and compiling are told by them.
+    The table names no process, so an analysis is needed first. The words for loading and compiling stay: they
+    are all that shows the phase of a row.
     """
     words = {Phase.LOAD: " Neural Engine Load", Phase.COMPILE: " Neural Engine Compile"}
     labels: set[str] = set()
@@ -76,7 +77,7 @@ def _foreign_labels(source: InMemorySource) -> dict[str, str]:
         try:
             trace = trace_of(source, run.info.run)
             unclaimed = analyze(trace).measured.owner.unattributed
-        except TracekitError:  # no analysis: nothing tells whose the labels are
+        except TracekitError:  # no analysis: the labels cannot be assigned to a process
             continue
         rows = trace.intervals
         labels |= {str(label) for label in rows["label"][Owners(rows, not unclaimed).other_process].unique()}

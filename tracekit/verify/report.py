@@ -1,4 +1,4 @@
-"""What ``verify-native`` found: a matrix for the terminal, and a report that can be sent to somebody else."""
+"""Results of ``verify-native``: a matrix for the terminal, and a report without recorded content."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sentence(matches: Sequence[TableMatch]) -> str:
 
 
 def report(matches: Sequence[TableMatch], runs: Sequence[RunInfo]) -> str:
-    """Return the report as JSON: versions, schemas, columns, types and counts, nothing that was recorded."""
+    """Return the report as JSON: versions, schemas, columns, types and counts, no recorded content."""
     document: dict[str, Any] = {
         "schema": "tracekit-verify-native/1",
         "tracekit": tracekit.__version__,
@@ -69,7 +69,7 @@ def _detail(match: TableMatch) -> str:
         return printable(match.note)
     parts = [_column(column) for column in match.columns if column.different or any(column.aspects.values())]
     if match.native_rows != match.export_rows:
-        parts.insert(0, "not the same rows")
+        parts.insert(0, "different numbers of rows")
     return "; ".join(parts)
 
 

@@ -1,7 +1,6 @@
 """Two readings of one recording, table by table and cell by cell: the native reader against the exports.
 
-What comes out holds schemas, columns, types and counts, and nothing of what was recorded: it can be sent to
-somebody else.
+The result has schemas, columns, types and counts, and no recorded content: it can be sent to others.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Status: TypeAlias = Literal["equal", "other order", "different", "missing", "unr
 
 _STACK_ASPECTS = ("depth", "addresses", "symbols", "binaries")
 _NATIVE_ONLY = "named only natively"
-"""Rows where the export shows a bare address and the bundle has a name: no difference, and worth knowing."""
+"""Rows where the export has a bare address and the bundle a name: counted, but not as a difference."""
 
 _BARE = re.compile(r"0x[0-9a-f]+\Z")
 
@@ -55,12 +54,12 @@ class TableMatch:
 
     @property
     def different_cells(self) -> int:
-        """How many cells differ in the rows that both have."""
+        """Number of cells that differ in the rows that both sides have."""
         return sum(column.different for column in self.columns)
 
 
 def verify(native: Source, exported: Source) -> list[TableMatch]:
-    """Compare every table that the exports hold with the native reading of it.
+    """Compare every table of the exports with the native reading of it.
 
     Tables belong together by run, schema and attributes; where the exports have no table of contents, by
     schema and number of rows.
@@ -116,7 +115,7 @@ def _partner(exported: Table, candidates: list[Table]) -> Table | None:
 def _verify_table(native: Table, exported: Table) -> TableMatch:
     run, schema, sizes = native.run, native.schema, (len(native), len(exported))
     if [c.mnemonic for c in native.columns] != [c.mnemonic for c in exported.columns]:
-        return TableMatch(run, schema, "different", *sizes, note="the columns are not the same")
+        return TableMatch(run, schema, "different", *sizes, note="the columns differ")
     both = min(sizes)
     columns = tuple(
         _verify_column(native, native_column, exported, exported_column, both)
@@ -147,7 +146,7 @@ def _verify_column(
 
 
 def _cells(table: Table, column: Column) -> npt.NDArray[Any]:
-    """Return a column as plain values that mean the same in every reading; None for null."""
+    """Return a column as plain values that can be compared between readings; None for null."""
     rows = table.rows[column.mnemonic]
     if column.kind in ("thread", "process"):
         frame = table.threads if column.kind == "thread" else table.processes
@@ -206,7 +205,7 @@ def _stack_differences(
 
 
 def _same_rows(native: Table, exported: Table) -> bool:
-    """True when both hold the same rows: the export orders rows of equal times in its own way."""
+    """Return True when both have the same rows: an export may order rows of equal times differently."""
     sides = [
         Counter(zip(*(_cells(table, column).tolist() for column in table.columns), strict=True))
         for table in (native, exported)
