@@ -225,7 +225,7 @@ def test_a_runtimes_parked_pool_is_idle_until_it_works(loop):
     assert verdict("libBNNS.dylib | BNNSFilterApply", loop, *WORKER) == ("CPU", "execute")
 
 
-def test_foreign_pools_are_nobodys():
+def test_thread_pools_of_other_libraries_belong_to_no_engine():
     assert verdict(*ASLEEP, "libomp.dylib | __kmp_suspend_64") == ("OTHER", None)
     assert verdict(*ASLEEP, "libopenblas.0.dylib | blas_thread_server") == ("OTHER", None)
 
@@ -245,10 +245,10 @@ def test_a_named_leaf_does_not_tell_what_called_it():
 
 
 def test_the_frame_that_decided_is_named():
-    (found,) = classify_records(
+    (verdict,) = classify_records(
         [StackRecord((("libsystem_kernel.dylib", "__psynch_cvwait"), frame(E5_ANE)), id=7)], MARKERS
     )
-    assert found == {
+    assert verdict == {
         "id": 7,
         "engine": "ANE",
         "phase": "wait",
@@ -259,13 +259,13 @@ def test_the_frame_that_decided_is_named():
 
 
 def test_why_names_the_rule_that_made_it_a_load():
-    (found,) = classify_records([StackRecord(tuple(map(frame, [E5_CPU, *LOAD])))], MARKERS)
-    assert found["why"].endswith("phase load because of rule runtime.coreml-load: Core ML loads a model")
+    (verdict,) = classify_records([StackRecord(tuple(map(frame, [E5_CPU, *LOAD])))], MARKERS)
+    assert verdict["why"].endswith("phase load because of rule runtime.coreml-load: Core ML loads a model")
 
 
 def test_more_records_than_one_batch():
-    records = [StackRecord((("", "main"),), id=at) for at in range(9000)]
-    assert [found["id"] for found in classify_records(records, MARKERS)] == list(range(9000))
+    records = [StackRecord((("", "main"),), id=number) for number in range(9000)]
+    assert [verdict["id"] for verdict in classify_records(records, MARKERS)] == list(range(9000))
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_malformed_records(value, words):
         StackRecord.from_json(value)
 
 
-def test_the_boundary_is_the_rootmost_call():
+def test_the_boundary_is_the_outermost_call():
     stack = [
         E5_CPU,
         "Espresso | e5rt_execution_stream_execute_sync",
@@ -291,10 +291,10 @@ def test_the_boundary_is_the_rootmost_call():
         "CoreML | -[MLModel predictionFromFeatures:options:error:]",
         "App | main",
     ]
-    found = classified([stack, [E5_TASK], ["App | main"], []])
-    assert found.boundary.tolist() == [3, -1, -1, -1]
-    assert MARKERS.rules[found.boundary_rule[0]].id == "runtime.coreml-predict"
-    assert found.boundary_rule.tolist()[1:] == [-1, -1, -1]
+    classification = classified([stack, [E5_TASK], ["App | main"], []])
+    assert classification.boundary.tolist() == [3, -1, -1, -1]
+    assert MARKERS.rules[classification.boundary_rule[0]].id == "runtime.coreml-predict"
+    assert classification.boundary_rule.tolist()[1:] == [-1, -1, -1]
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_entries_of_runtimes_are_boundaries(call):
 
 
 def test_a_worker_works_for_a_call_on_another_thread():
-    found = classified(
+    classification = classified(
         [
             [E5_CPU, E5_TASK, *WORKER],
             [E5_CPU, E5_TASK, *PREDICT],
@@ -326,7 +326,7 @@ def test_a_worker_works_for_a_call_on_another_thread():
             [E5_CPU, *WORKER],
         ]
     )
-    assert found.worker.tolist() == [True, False, False, False]
+    assert classification.worker.tolist() == [True, False, False, False]
 
 
 def test_names_of_service_threads():
@@ -341,10 +341,12 @@ def test_names_of_service_threads():
 
 
 def test_samples_take_their_stacks_verdict_and_bare_ones_their_threads():
-    found = classified([["libsystem_kernel.dylib | mach_msg2_trap"], [E5_CPU]])
+    classification = classified([["libsystem_kernel.dylib | mach_msg2_trap"], [E5_CPU]])
     stack_ids = np.array([0, 0, 1, -1, -1, 0], np.int32)
     thread_ids = np.array([0, 1, 1, 1, 0, -1], np.int32)
-    engine, phase = apply_idle_threads(found, stack_ids, thread_ids, ["Main", "ANEServicesThread"], MARKERS)
+    engine, phase = apply_idle_threads(
+        classification, stack_ids, thread_ids, ["Main", "ANEServicesThread"], MARKERS
+    )
     assert [str(ENGINES[code]) for code in engine] == ["OTHER", "ANE", "CPU", "ANE", "UNKNOWN", "OTHER"]
     assert phase.tolist() == [
         -1,
@@ -357,9 +359,13 @@ def test_samples_take_their_stacks_verdict_and_bare_ones_their_threads():
 
 
 def test_an_empty_table():
-    found = classify(StackTable.empty(), MARKERS)
-    assert len(found) == 0
-    assert found.engine.dtype == np.int8 and found.rule.dtype == np.int32 and found.deciding.dtype == np.int64
+    classification = classify(StackTable.empty(), MARKERS)
+    assert len(classification) == 0
+    assert (
+        classification.engine.dtype == np.int8
+        and classification.rule.dtype == np.int32
+        and classification.deciding.dtype == np.int64
+    )
 
 
 def test_a_table_whose_frames_have_no_binary():
@@ -369,5 +375,5 @@ def test_a_table_whose_frames_have_no_binary():
         .assign(symbol=pd.Series(["ggml_metal_graph_compute"], dtype="category"), binary_id=np.int32([-1]))
     )
     table = StackTable(np.array([0, 1, 1]), np.array([0], np.int32), frames, BINARIES.empty())
-    found = classify(table, MARKERS)
-    assert [ENGINES[code] for code in found.engine] == [Engine.GPU, Engine.UNKNOWN]
+    classification = classify(table, MARKERS)
+    assert [ENGINES[code] for code in classification.engine] == [Engine.GPU, Engine.UNKNOWN]

@@ -153,7 +153,7 @@ def test_back_ends_by_one_frame(leaf, expected):
     assert verdict(leaf, *WORKER) == expected
 
 
-def test_a_library_without_symbols_still_says_what_its_callees_are_for():
+def test_a_library_without_symbols_is_still_context_for_its_callees():
     assert verdict("libBLAS.dylib | cblas_sgemm", "libonnxruntime.1.17.0.dylib | ???") == ("CPU", "execute")
 
 

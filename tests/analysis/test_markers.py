@@ -35,14 +35,14 @@ def by_id(rule: Rule) -> str:
 def test_the_example_of_every_rule_is_matched_by_this_very_rule_first(rule):
     assert rule.example is not None
     if rule.strength == "thread":
-        found = BUILT_IN.match_thread(rule.example.thread)
+        match = BUILT_IN.match_thread(rule.example.thread)
     else:
-        found = BUILT_IN.match(rule.example.binary, rule.example.symbol).rule
-    assert BUILT_IN.rules[found].id == rule.id
+        match = BUILT_IN.match(rule.example.binary, rule.example.symbol).rule
+    assert BUILT_IN.rules[match].id == rule.id
 
 
 @pytest.mark.parametrize("rule", BUILT_IN.rules, ids=by_id)
-def test_every_rule_says_what_it_means_and_where_that_is_known_from(rule):
+def test_every_rule_has_a_meaning_and_a_source(rule):
     assert rule.means
     assert rule.confidence in ("A", "B", "C")
     assert re.fullmatch(r"[\w.-]+/[\w.-]+(#\d+|:[\w./-]+)?", rule.source), rule.source
@@ -238,9 +238,9 @@ def test_phases_and_strength_have_defaults(tmp_path):
 def test_a_known_id_replaces_the_built_in_rule_in_its_place(tmp_path):
     text = '[[rule]]\nid = "cpu.bnns"\nengine = "OTHER"\nbinary = ["libBNNS"]\n'
     markers = load_rules(write(tmp_path, text))
-    at = markers.index["cpu.bnns"]
-    assert at == BUILT_IN.index["cpu.bnns"]
-    assert markers.rules[at].engine is Engine.OTHER
+    index = markers.index["cpu.bnns"]
+    assert index == BUILT_IN.index["cpu.bnns"]
+    assert markers.rules[index].engine is Engine.OTHER
     assert len(markers.rules) == len(BUILT_IN.rules)
 
 

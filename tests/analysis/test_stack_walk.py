@@ -37,10 +37,10 @@ def test_plumbing_at_leaf_and_root_changes_no_engine(stack, leaf, root):
 @given(st.lists(stacks_of_known_frames, max_size=6))
 def test_a_stacks_verdict_does_not_depend_on_its_neighbours(stacks):
     together = classified(stacks)
-    for at, stack in enumerate(stacks):
+    for row, stack in enumerate(stacks):
         alone = classified([stack])
         for name in ("engine", "phase", "rule", "deciding", "boundary", "worker", "bare", "phase_rule"):
-            assert getattr(together, name)[at] == getattr(alone, name)[0], name
+            assert getattr(together, name)[row] == getattr(alone, name)[0], name
 
 
 @settings(max_examples=400, deadline=None)
@@ -73,21 +73,25 @@ def test_the_walk_equals_the_slow_one_on_random_rules(rules, symbols):
 
 
 def assert_equals_slow_walk(stack: list[str], markers: RuleSet) -> None:
-    found = classified([stack], markers)
+    classification = classified([stack], markers)
     engine, phase, deciding = slow_walk([markers.match(*frame(text)) for text in stack], stack, markers.rules)
-    got_phase = PHASES[found.phase[0]] if found.phase[0] >= 0 else None
-    assert (ENGINES[found.engine[0]], got_phase, found.deciding[0]) == (engine, phase, deciding)
+    got_phase = PHASES[classification.phase[0]] if classification.phase[0] >= 0 else None
+    assert (ENGINES[classification.engine[0]], got_phase, classification.deciding[0]) == (
+        engine,
+        phase,
+        deciding,
+    )
 
 
 def slow_walk(matches, stack, rules):
     """The documented walk, one frame after the other."""
     ml = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
-    own = [rules[match.rule] if match.rule >= 0 else None for match in matches]
+    rule_of = [rules[match.rule] if match.rule >= 0 else None for match in matches]
 
-    def opinion(at: int) -> str | None:
-        """What the nearest frame rootward of ``at`` with an opinion says: ml, drawing, image, or nothing."""
-        for further in range(at + 1, len(own)):
-            rule = own[further]
+    def opinion(position: int) -> str | None:
+        """The evidence of the nearest frame toward the root of ``position``: ml, drawing, image, or nothing."""
+        for further in range(position + 1, len(rule_of)):
+            rule = rule_of[further]
             if rule is None:
                 continue
             if rule.strength == "needs-ml" and rule.engine is Engine.RUNTIME:
@@ -101,9 +105,9 @@ def slow_walk(matches, stack, rules):
                 return "ml" if opinion_of_presumed(further) else "image"
         return None
 
-    def opinion_of_presumed(at: int) -> bool:
-        for further in range(at + 1, len(own)):
-            rule = own[further]
+    def opinion_of_presumed(position: int) -> bool:
+        for further in range(position + 1, len(rule_of)):
+            rule = rule_of[further]
             if rule is None or rule.strength in ("presumed", "plumbing"):
                 continue
             if rule.strength == "needs-ml":
@@ -117,18 +121,18 @@ def slow_walk(matches, stack, rules):
         return True
 
     classes: dict[int, tuple[int, Engine]] = {}
-    for at, rule in reversed(list(enumerate(own))):
+    for position, rule in reversed(list(enumerate(rule_of))):
         if rule is None:
             continue
-        if rule.strength == "decisive" or (rule.strength == "presumed" and opinion_of_presumed(at)):
-            classes[1] = (at, rule.engine)
-        elif rule.strength == "needs-ml" and opinion(at) == "ml":
-            classes[3 if rule.engine is Engine.RUNTIME else 2] = (at, rule.engine)
+        if rule.strength == "decisive" or (rule.strength == "presumed" and opinion_of_presumed(position)):
+            classes[1] = (position, rule.engine)
+        elif rule.strength == "needs-ml" and opinion(position) == "ml":
+            classes[3 if rule.engine is Engine.RUNTIME else 2] = (position, rule.engine)
         elif rule.strength == "context" and rule.engine is Engine.RUNTIME:
-            classes[3] = (at, rule.engine)
+            classes[3] = (position, rule.engine)
         elif rule.strength in ("needs-ml", "presumed") and rule.otherwise:
-            drawn = rule.strength == "needs-ml" and opinion(at) == "drawing"
-            classes[3 if drawn else 4] = (at, rule.otherwise)
+            drawn = rule.strength == "needs-ml" and opinion(position) == "drawing"
+            classes[3 if drawn else 4] = (position, rule.otherwise)
     if not classes:
         named = any(has_symbol(frame(text)[1]) for text in stack)
         return (Engine.OTHER if named else Engine.UNKNOWN), None, -1
@@ -136,29 +140,29 @@ def slow_walk(matches, stack, rules):
     if engine not in ml:
         return engine, None, deciding
 
-    phase = own[deciding].phase
+    phase = rule_of[deciding].phase
     if phase in (Phase.DISPATCH, Phase.EXECUTE, None):
-        for rule in own:
+        for rule in rule_of:
             if rule is not None and rule.phase is Phase.WAIT:
                 phase = Phase.WAIT
                 break
             if rule is None or rule.strength != "plumbing":
                 break
     if phase is Phase.IDLE:
-        silent = all(rule is not None and rule.strength == "plumbing" for rule in own[:deciding])
+        silent = all(rule is not None and rule.strength == "plumbing" for rule in rule_of[:deciding])
         if engine is not Engine.RUNTIME or silent:
             return engine, phase, deciding
         phase = None
-    for at, match in enumerate(matches):
+    for position, match in enumerate(matches):
         if match.boundary_rule >= 0 and rules[match.boundary_rule].boundary == "call":
-            counts_here = loads_at(at, match, own, rules, opinion, opinion_of_presumed)
+            counts_here = loads_at(position, match, rule_of, rules, opinion, opinion_of_presumed)
             return engine, rules[match.phase_rule].phase if counts_here else phase, deciding
-        if loads_at(at, match, own, rules, opinion, opinion_of_presumed):
+        if loads_at(position, match, rule_of, rules, opinion, opinion_of_presumed):
             return engine, rules[match.phase_rule].phase, deciding
     return engine, phase, deciding
 
 
-def loads_at(at, match, own, rules, opinion, opinion_of_presumed) -> bool:
+def loads_at(position, match, rule_of, rules, opinion, opinion_of_presumed) -> bool:
     """True when this frame sets the phase of the whole stack; a call frame itself never does."""
     if match.phase_rule < 0:
         return False
@@ -166,5 +170,7 @@ def loads_at(at, match, own, rules, opinion, opinion_of_presumed) -> bool:
         return False
     if rules[match.phase_rule].strength not in ("needs-ml", "presumed"):
         return True
-    alone = own[at].strength == "decisive" or (own[at].strength == "presumed" and opinion_of_presumed(at))
-    return alone or opinion(at) == "ml"
+    alone = rule_of[position].strength == "decisive" or (
+        rule_of[position].strength == "presumed" and opinion_of_presumed(position)
+    )
+    return alone or opinion(position) == "ml"

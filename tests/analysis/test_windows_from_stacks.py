@@ -1,4 +1,4 @@
-"""Windows inferred from stacks: what belongs together, what does not, and what nobody can tell."""
+"""Windows inferred from stacks: what belongs together, what does not, and the cases that stacks do not decide."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_sample_outside_the_call_ends_it() -> None:
 
 
 def test_back_to_back_calls_are_one_window_and_that_is_said() -> None:
-    analysis = analyze(trace_of([(at, "main", BNNS) for at in range(10)]))
+    analysis = analyze(trace_of([(time, "main", BNNS) for time in range(10)]))
     assert len(analysis.window_rows) == 1
     (issue,) = [issue for issue in analysis.issues if issue.code == "windows-inferred"]
     assert "Back-to-back inferences" in issue.message
@@ -84,7 +84,7 @@ def test_how_long_an_engine_takes_does_not_depend_on_the_sampling_rate() -> None
 
 
 def test_holes_that_a_window_bridges_are_said() -> None:
-    """At a camera's pace the thread may wait for the engine, or for the next picture: nobody can tell."""
+    """At a camera's pace the thread may wait for the engine, or for the next picture: stacks do not show which."""
     analysis = analyze(trace_of([(0, "main", ANE), (33, "main", ANE), (66, "main", ANE), (67, "main", BNNS)]))
     assert len(analysis.window_rows) == 1
     (issue,) = [issue for issue in analysis.issues if issue.code == "holes-bridged"]
@@ -96,8 +96,8 @@ def test_holes_that_a_window_bridges_are_said() -> None:
 def test_work_of_the_runtimes_queue_fills_holes_of_the_caller() -> None:
     caller = [(0, "main", RUNTIME), (20, "main", RUNTIME)]
     assert windows(caller) == [(0, 1), (20, 21)]
-    assert windows([*caller, *[(at, "worker", E5_CPU) for at in (4, 8, 12, 16)]]) == [(0, 21)]
-    assert windows([*caller, *[(at, "worker", E5_CPU) for at in (4, 8, 16)]]) == [(0, 9), (16, 21)]
+    assert windows([*caller, *[(time, "worker", E5_CPU) for time in (4, 8, 12, 16)]]) == [(0, 21)]
+    assert windows([*caller, *[(time, "worker", E5_CPU) for time in (4, 8, 16)]]) == [(0, 9), (16, 21)]
 
 
 def test_work_of_the_runtimes_queue_extends_a_call_but_not_past_the_callers_next_sample() -> None:
@@ -112,7 +112,7 @@ def test_work_that_spans_two_calls_of_a_thread_starts_the_second_after_the_first
 
 
 def test_asynchronous_work_is_a_window_of_its_own() -> None:
-    analysis = analyze(trace_of([(at, "worker", E5_WORKER) for at in (1, 2, 3)]))
+    analysis = analyze(trace_of([(time, "worker", E5_WORKER) for time in (1, 2, 3)]))
     (window,) = analysis.window_rows.to_dict("records")
     assert (window["start_ns"], window["end_ns"], window["thread_id"]) == (1 * MS, 4 * MS, -1)
     assert window["label"] == "asynchronous execution"
@@ -133,10 +133,10 @@ def test_the_queue_of_another_process_is_not_ours() -> None:
     assert sorted(verdicts(analysis)) == ["ANE", "UNKNOWN"]
 
 
-def test_two_calls_at_once_leave_the_queues_work_to_nobody() -> None:
+def test_the_queues_work_during_two_calls_at_once_is_unassigned() -> None:
     samples = [
-        *[(at, "a", RUNTIME) for at in (1, 2, 3)],
-        *[(at + 0.1, "b", RUNTIME) for at in (1, 2, 3)],
+        *[(time, "a", RUNTIME) for time in (1, 2, 3)],
+        *[(time + 0.1, "b", RUNTIME) for time in (1, 2, 3)],
         (2.5, "worker", E5_WORKER),
     ]
     analysis = analyze(trace_of(samples))
@@ -146,7 +146,7 @@ def test_two_calls_at_once_leave_the_queues_work_to_nobody() -> None:
 
 
 def test_calls_on_two_threads_are_two_windows() -> None:
-    samples = [*[(at, "a", ANE) for at in (1, 2, 3)], *[(at + 0.5, "b", BNNS) for at in (1, 2, 3)]]
+    samples = [*[(time, "a", ANE) for time in (1, 2, 3)], *[(time + 0.5, "b", BNNS) for time in (1, 2, 3)]]
     analysis = analyze(trace_of(samples))
     assert verdicts(analysis) == ["ANE", "CPU"]
 
@@ -194,7 +194,7 @@ def test_no_ml_work_gives_no_window() -> None:
 def test_one_sample_without_symbols_has_none_and_several_have_none() -> None:
     sentences = [
         wording.headline(
-            analyze(trace_of([(at, "main", stack) for at, stack in enumerate(stacks)])).summary.headline
+            analyze(trace_of([(time, "main", stack) for time, stack in enumerate(stacks)])).summary.headline
         )
         for stacks in ([UI, None], [UI, None, None])
     ]
@@ -220,15 +220,15 @@ ANY_SAMPLES = st.lists(
 
 @given(ANY_SAMPLES, st.integers(0, 10**6))
 def test_shifting_the_clock_changes_nothing(samples: list[Sample], shift: int) -> None:
-    here, there = (
+    first, second = (
         analyze(trace_of([(time + by, thread, stack) for time, thread, stack in samples]))
         for by in (0, shift)
     )
-    moved = here.window_rows.assign(
-        start_ns=here.window_rows["start_ns"] + shift * MS, end_ns=here.window_rows["end_ns"] + shift * MS
+    moved = first.window_rows.assign(
+        start_ns=first.window_rows["start_ns"] + shift * MS, end_ns=first.window_rows["end_ns"] + shift * MS
     )
-    assert moved.equals(there.window_rows)
-    assert here.attribution_rows.equals(there.attribution_rows)
+    assert moved.equals(second.window_rows)
+    assert first.attribution_rows.equals(second.attribution_rows)
 
 
 @given(ANY_SAMPLES)
@@ -239,11 +239,11 @@ def test_windows_are_within_the_samples_and_hold_the_calls(samples: list[Sample]
         assert times.min() <= window["start_ns"] < window["end_ns"] <= times.max() + MS
     if (analysis.window_rows["source"] == "stacks").any():
         members = set(analysis.members.sample.tolist())
-        assert {at for at, inside in enumerate(analysis.labels.in_call) if inside} <= members
+        assert {sample for sample, inside in enumerate(analysis.labels.in_call) if inside} <= members
 
 
 @given(ANY_SAMPLES)
 def test_windows_of_one_thread_do_not_overlap(samples: list[Sample]) -> None:
     frame = analyze(trace_of(samples)).window_rows
-    for _, own in frame[frame["thread_id"] >= 0].groupby("thread_id"):
-        assert (own["start_ns"].to_numpy()[1:] >= own["end_ns"].to_numpy()[:-1]).all()
+    for _, group in frame[frame["thread_id"] >= 0].groupby("thread_id"):
+        assert (group["start_ns"].to_numpy()[1:] >= group["end_ns"].to_numpy()[:-1]).all()

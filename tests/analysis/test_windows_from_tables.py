@@ -40,7 +40,7 @@ def sources(analysis: Analysis) -> list[str]:
 
 def calls(thread: str, start: int, end: int) -> list[Sample]:
     """A thread in a prediction call at every ms, and out of it before and after."""
-    inside: list[Sample] = [(at, thread, CALL) for at in range(start, end)]
+    inside: list[Sample] = [(time, thread, CALL) for time in range(start, end)]
     return [(start - 1, thread, UI), *inside, (end, thread, UI)]
 
 
@@ -153,12 +153,12 @@ def test_what_ane_windows_leave_out_is_said() -> None:
 
 def test_the_best_source_goes_first() -> None:
     samples = calls("a", 40, 43)
-    found = []
+    analyses = []
     rows = [prediction(10, 20), foundation(12, 20, "turn", "base"), ane(11, 15)]
     for left in range(4):
         analysis = analyze(trace_with(*rows[left:], samples=samples))
-        found.append((sources(analysis)[0], edges(analysis)))
-    assert found == [
+        analyses.append((sources(analysis)[0], edges(analysis)))
+    assert analyses == [
         ("coreml-os-signpost", [(10, 20), (40, 43)]),
         ("ModelInferenceTable", [(12, 20), (40, 43)]),
         ("ane-hw-intervals", [(11, 15), (40, 43)]),
@@ -170,11 +170,11 @@ def test_any_source_can_be_asked_for() -> None:
     trace = trace_with(
         prediction(10, 20), foundation(12, 20, "turn", "b"), ane(11, 15), samples=calls("a", 40, 43)
     )
-    found = {
-        wanted: edges(analyze(trace, windows=wanted))
-        for wanted in ("coreml", "foundation-models", "ane", "stacks")
+    verdicts = {
+        source: edges(analyze(trace, windows=source))
+        for source in ("coreml", "foundation-models", "ane", "stacks")
     }  # type: ignore[arg-type]
-    assert found == {
+    assert verdicts == {
         "coreml": [(10, 20)],
         "foundation-models": [(12, 20)],
         "ane": [(11, 15)],
@@ -184,7 +184,7 @@ def test_any_source_can_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "text"),
+    ("source", "text"),
     [
         (
             "coreml",
@@ -197,9 +197,9 @@ def test_any_source_can_be_asked_for() -> None:
         ),
     ],
 )
-def test_a_source_that_is_not_there(wanted: str, text: str) -> None:
+def test_a_source_that_is_not_there(source: str, text: str) -> None:
     with pytest.raises(UsageError, match=text):
-        analyze(trace_with(ane(1, 9, "Net_0123456789 Neural Engine Load")), windows=wanted)  # type: ignore[arg-type]
+        analyze(trace_with(ane(1, 9, "Net_0123456789 Neural Engine Load")), windows=source)  # type: ignore[arg-type]
 
 
 def test_calls_that_no_measured_window_touches_are_windows_too() -> None:
@@ -221,8 +221,8 @@ def test_calls_that_no_measured_window_touches_are_windows_too() -> None:
 def owners(samples: list[Sample], *rows: Interval) -> list[str]:
     trace = trace_with(*rows, samples=samples)
     analysis = analyze(trace, windows="coreml")
-    names = [*trace.threads["name"].tolist(), "nobody"]
-    return [names[at] for at in analysis.window_rows["thread_id"].tolist()]
+    names = [*trace.threads["name"].tolist(), "no thread"]
+    return [names[row] for row in analysis.window_rows["thread_id"].tolist()]
 
 
 def test_a_window_gets_the_thread_whose_calls_it_holds() -> None:
@@ -230,12 +230,12 @@ def test_a_window_gets_the_thread_whose_calls_it_holds() -> None:
     assert owners(calls("a", 10, 20), row) == ["a"]
     assert owners([*calls("a", 10, 20), *calls("b", 14, 16)], row) == ["a"]
     # Two that cover it alike, or none that covers half of it.
-    assert owners([*calls("a", 10, 20), *calls("b", 10, 20)], row) == ["nobody"]
-    assert owners([*calls("a", 10, 20), *calls("b", 11, 20)], row) == ["nobody"]
+    assert owners([*calls("a", 10, 20), *calls("b", 10, 20)], row) == ["no thread"]
+    assert owners([*calls("a", 10, 20), *calls("b", 11, 20)], row) == ["no thread"]
     assert owners([*calls("a", 10, 20), *calls("b", 12, 20)], row) == ["a"]
-    assert owners(calls("a", 10, 14), row) == ["nobody"]
+    assert owners(calls("a", 10, 14), row) == ["no thread"]
     assert owners(calls("a", 10, 15), row) == ["a"]
-    assert owners([(12, "a", UI)], row) == ["nobody"]
+    assert owners([(12, "a", UI)], row) == ["no thread"]
 
 
 def test_a_window_gets_no_thread_of_another_process() -> None:
@@ -244,15 +244,18 @@ def test_a_window_gets_no_thread_of_another_process() -> None:
 
 
 def test_concurrent_predictions_each_get_their_own_samples() -> None:
-    a: list[Sample] = [(9, "a", UI), *[(at, "a", ANE) for at in range(10, 16)], (16, "a", UI)]
-    b: list[Sample] = [(12, "b", UI), *[(at, "b", BNNS) for at in range(13, 21)], (21, "b", UI)]
+    a: list[Sample] = [(9, "a", UI), *[(time, "a", ANE) for time in range(10, 16)], (16, "a", UI)]
+    b: list[Sample] = [(12, "b", UI), *[(time, "b", BNNS) for time in range(13, 21)], (21, "b", UI)]
     analysis = analyze(trace_with(prediction(10, 16, "A"), prediction(13, 21, "B"), samples=[*a, *b]))
     assert analysis.window_rows["model"].tolist() == ["A", "B"]
-    assert [known(analysis, "sampled_ns", at) for at in (0, 1)] == [{"ANE dispatch": 6}, {"CPU execute": 8}]
+    assert [known(analysis, "sampled_ns", window) for window in (0, 1)] == [
+        {"ANE dispatch": 6},
+        {"CPU execute": 8},
+    ]
     assert [verdict.verdict for verdict in analysis.verdicts] == ["ANE", "CPU"]
 
 
-def test_work_that_lies_in_two_windows_of_nobody_is_counted_in_none() -> None:
+def test_work_in_two_windows_without_a_thread_is_counted_in_none() -> None:
     samples: list[Sample] = [(12, "w", BNNS), (30, "w", UI)]
     analysis = analyze(trace_with(prediction(10, 20, "A"), prediction(11, 20, "B"), samples=samples))
     assert [verdict.verdict for verdict in analysis.verdicts] == ["UNKNOWN", "UNKNOWN"]
@@ -327,7 +330,7 @@ def test_a_pattern_that_names_nothing_lists_what_there_is(pattern: str) -> None:
 
 
 def test_a_long_list_is_cut() -> None:
-    marks = [Signpost(at, at + 1, f"s/c/n{at}") for at in range(15)]
+    marks = [Signpost(index, index + 1, f"s/c/n{index}") for index in range(15)]
     with pytest.raises(UsageError, match="and 3 more"):
         analyze(trace_with(signposts=marks), signposts=["q"])
 
@@ -350,7 +353,7 @@ def test_a_signpost_window() -> None:
     ]
 
 
-def test_what_a_message_says_stays_out() -> None:
+def test_the_text_of_a_message_stays_out() -> None:
     analysis = analyze(trace_with(signposts=MARKS), signposts=["encode"])
     assert "what a user said" not in f"{analysis.window_rows.to_string()} {analysis.summary}"
 
@@ -360,11 +363,11 @@ def test_nested_signposts_both_count() -> None:
     marks = [Signpost(10, 20, "s/c/outer"), Signpost(13, 16, "s/c/inner")]
     trace = trace_with(ane(12, 15), samples=samples, signposts=marks)
     analysis = analyze(trace, signposts=["s/c/*"])
-    assert [known(analysis, "sampled_ns", at) for at in (0, 1)] == [
+    assert [known(analysis, "sampled_ns", window) for window in (0, 1)] == [
         {"CPU execute": 2, "ANE execute": 0},
         {"CPU execute": 1, "ANE execute": 0},
     ]
-    assert [known(analysis, "busy_ns", at)["ANE execute"] for at in (0, 1)] == [3, 2]
+    assert [known(analysis, "busy_ns", window)["ANE execute"] for window in (0, 1)] == [3, 2]
     assert codes(analysis)["windows-overlap"] == 2
 
 

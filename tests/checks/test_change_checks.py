@@ -38,15 +38,15 @@ def judged(base: list[float], new: list[float], text: str, strict: bool = False)
     ],
 )
 def test_five_milliseconds_more(text: str, outcome: str) -> None:
-    assert judged(LENGTHS, [one + 5 for one in LENGTHS], text).outcome == outcome
+    assert judged(LENGTHS, [length + 5 for length in LENGTHS], text).outcome == outcome
 
 
 def test_faster_fails_where_that_is_asked_for() -> None:
-    assert judged([one + 5 for one in LENGTHS], LENGTHS, "p50 < -1ms").outcome == "failed"
+    assert judged([length + 5 for length in LENGTHS], LENGTHS, "p50 < -1ms").outcome == "failed"
 
 
 def test_noise_does_not_fail_unless_strict() -> None:
-    shifted = [one + 3 for one in NOISY]
+    shifted = [length + 3 for length in NOISY]
     result = judged(NOISY, shifted, "p50 > +10%")
     assert (result.outcome, result.reason) == ("passed", "beyond the threshold, but within the noise")
     assert judged(NOISY, shifted, "p50 > +10%", strict=True).outcome == "failed"
@@ -65,7 +65,7 @@ def test_what_a_side_cannot_show_is_not_measurable() -> None:
     comparison = compare([recorded(LENGTHS, measured=False)], [recorded(LENGTHS)])
     changes = [parse_change(text) for text in ("ANE busy > +10%", "GPU busy > +1ms", "p50 in Other > +1%")]
     results = check_changes(comparison, changes, strict=True)
-    assert [one.outcome for one in results] == ["not measurable"] * 3
+    assert [result.outcome for result in results] == ["not measurable"] * 3
     assert results[0].reason.startswith("BASE: no table measured the ANE")
     assert results[1].reason == "neither recording shows it"
     assert results[2].reason == "no model or kind of windows 'Other' is on both sides; both have Net"
@@ -74,16 +74,16 @@ def test_what_a_side_cannot_show_is_not_measurable() -> None:
 def test_a_part_of_nothing_is_no_number() -> None:
     comparison = compare([recorded([20.0] * 6)], [recorded([20.0] * 6, "X" * 6)])
     changes = [parse_change(text) for text in ("CPU samples > +10%", "CPU samples > +1ms", "hand-offs > +0")]
-    assert [one.outcome for one in check_changes(comparison, changes)] == [
+    assert [result.outcome for result in check_changes(comparison, changes)] == [
         "not measurable",
         "failed",
         "failed",
     ]
     same = compare([recorded([20.0] * 6)], [recorded([20.0] * 6)])
-    assert [one.outcome for one in check_changes(same, changes)] == ["passed"] * 3
+    assert [result.outcome for result in check_changes(same, changes)] == ["passed"] * 3
 
 
-def test_a_share_that_no_window_tells_is_not_measurable() -> None:
+def test_a_share_without_a_known_engine_is_not_measurable() -> None:
     comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, "U" * 10)])
     for strict in (False, True):
         (result,) = check_changes(comparison, [parse_change("CPU share > +5 points")], strict)
@@ -118,14 +118,16 @@ def test_an_open_share_fails_where_even_its_least_does() -> None:
     comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "C" * 19 + "U")])
     texts = ("CPU share > +90 points", "CPU share > +97 points", "ANE share < -90 points")
     results = check_changes(comparison, [parse_change(text) for text in texts])
-    assert [one.outcome for one in results] == ["failed", "not measurable", "failed"]
+    assert [result.outcome for result in results] == ["failed", "not measurable", "failed"]
 
 
 def test_a_number_of_some_windows_is_not_measurable() -> None:
     def some(count: int) -> Analysis:
-        rows = [prediction(20 + at * 20, 30 + at * 20) for at in range(10)]
-        rows += [core_ml(21 + at * 20, 24 + at * 20, "CPU", depth=1) for at in range(count)]
-        return analyze(with_evidence(trace_of([(20.5 + at * 20, "main", BNNS) for at in range(10)]), rows))
+        rows = [prediction(20 + index * 20, 30 + index * 20) for index in range(10)]
+        rows += [core_ml(21 + index * 20, 24 + index * 20, "CPU", depth=1) for index in range(count)]
+        return analyze(
+            with_evidence(trace_of([(20.5 + index * 20, "main", BNNS) for index in range(10)]), rows)
+        )
 
     change = [parse_change("CPU busy > +10%")]
     for strict in (False, True):
@@ -137,10 +139,10 @@ def test_a_number_of_some_windows_is_not_measurable() -> None:
     assert check_changes(compare([some(10)], [some(10)]), change)[0].outcome == "passed"
 
 
-def test_a_gate_says_that_one_recording_was_given_twice() -> None:
-    same, other = judged(LENGTHS, LENGTHS, "p50 > +10%"), judged(LENGTHS, LENGTHS[1:], "p50 > +10%")
+def test_a_result_mentions_that_one_recording_was_given_twice() -> None:
+    same, different = judged(LENGTHS, LENGTHS, "p50 > +10%"), judged(LENGTHS, LENGTHS[1:], "p50 > +10%")
     assert same.reason == "within the threshold; but the same recording is given twice or more"
-    assert other.reason == "within the threshold"
+    assert different.reason == "within the threshold"
 
 
 def test_a_scope_is_a_model() -> None:
@@ -149,9 +151,9 @@ def test_a_scope_is_a_model() -> None:
         [recorded([10.0, 30.0] * 10, models=models)], [recorded([20.0, 30.0] * 10, models=models)]
     )
     changes = [parse_change(f"p50 in {name} > +10%") for name in ("Net", "Big")]
-    assert [one.outcome for one in check_changes(comparison, changes)] == ["failed", "passed"]
+    assert [result.outcome for result in check_changes(comparison, changes)] == ["failed", "passed"]
 
 
 def test_the_only_model_can_be_named_as_well() -> None:
-    slower = [one + 5 for one in LENGTHS]
+    slower = [length + 5 for length in LENGTHS]
     assert judged(LENGTHS, slower, "p50 in Net > +10%").outcome == "failed"

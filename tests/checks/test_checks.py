@@ -120,7 +120,7 @@ def test_a_mixed_window_is_no_window_of_the_engine_but_uses_it() -> None:
     assert judged(analysis, "CPU used share >= 0").actual.low == 0.5
 
 
-def test_windows_that_tell_no_engine_leave_a_share_open() -> None:
+def test_windows_of_unknown_engine_leave_a_share_open() -> None:
     analysis = recorded([10.0] * 10, "AAAAAAAUUU")
     share = judged(analysis, "ANE share >= 80%")
     assert (share.outcome, share.actual.low, share.actual.high) == ("not measurable", 0.7, 1.0)
@@ -134,9 +134,9 @@ def test_windows_that_tell_no_engine_leave_a_share_open() -> None:
 
 def test_windows_that_show_no_number_could_have_any() -> None:
     """Core ML reports the CPU's part only sometimes: no row is no zero."""
-    trace = trace_of([(20.5 + at * 20, "main", BNNS) for at in range(10)])
-    rows = [prediction(20 + at * 20, 30 + at * 20) for at in range(10)]
-    rows += [core_ml(21 + at * 20, 24 + at * 20, "CPU", depth=1) for at in range(6)]
+    trace = trace_of([(20.5 + index * 20, "main", BNNS) for index in range(10)])
+    rows = [prediction(20 + index * 20, 30 + index * 20) for index in range(10)]
+    rows += [core_ml(21 + index * 20, 24 + index * 20, "CPU", depth=1) for index in range(6)]
     analysis = analyze(with_evidence(trace, rows))
     busy = judged(analysis, "max CPU busy <= 5ms")
     assert (busy.outcome, busy.actual.note) == ("not measurable", "4 windows do not show it")
@@ -178,13 +178,13 @@ def test_without_a_warm_window_there_is_no_warm_number() -> None:
 
 def test_a_share_is_known_as_the_verdicts_that_it_counts() -> None:
     analysis = recorded([10.0] * 4, "AACC")
-    told = {name: judged(analysis, f"{name} share >= 0").actual for name in ("ANE", "CPU", "GPU")}
-    assert {name: one.basis for name, one in told.items()} == {
+    shares = {name: judged(analysis, f"{name} share >= 0").actual for name in ("ANE", "CPU", "GPU")}
+    assert {name: share.basis for name, share in shares.items()} == {
         "ANE": "measured",
         "CPU": "sampled",
         "GPU": "measured and sampled",
     }
-    assert {name: one.note for name, one in told.items()} == {
+    assert {name: share.note for name, share in shares.items()} == {
         "ANE": "",
         "CPU": "",
         "GPU": "no table measured the GPU",
@@ -194,7 +194,7 @@ def test_a_share_is_known_as_the_verdicts_that_it_counts() -> None:
     assert judged(mixed, "ANE used share >= 0").actual.basis == "measured"
 
 
-def test_hand_offs_say_which_engines_no_table_measured() -> None:
+def test_hand_offs_have_a_note_on_engines_that_no_table_measured() -> None:
     note = judged(recorded([10.0] * 4), "hand-offs <= 0").actual.note
     assert note == "no table measured the GPU and the CPU"
 
@@ -220,10 +220,10 @@ def test_first_is_the_slowest_of_the_models_firsts() -> None:
 
 def test_forbidden_engines() -> None:
     analysis = recorded([10.0] * 4, "AACA")
-    found = judged(analysis, "CPU execute in Net", forbids=True)
-    assert (found.outcome, found.actual.low, found.actual.basis) == ("failed", 1, "sampled")
-    assert found.actual.worst is not None
-    assert (found.actual.worst.window, found.actual.worst.start_ns) == (2, 60 * MS)
+    result = judged(analysis, "CPU execute in Net", forbids=True)
+    assert (result.outcome, result.actual.low, result.actual.basis) == ("failed", 1, "sampled")
+    assert result.actual.worst is not None
+    assert (result.actual.worst.window, result.actual.worst.start_ns) == (2, 60 * MS)
     assert forbidden(analysis, "CPU copy") == "passed"
     assert forbidden(analysis, "ANE execute") == "failed"
     assert forbidden(analysis, "CPU in Other") == "not measurable"
@@ -259,9 +259,11 @@ def test_a_forbidden_number_is_a_requirement_turned_round() -> None:
 
 
 def test_lengths_that_are_no_finding_are_not_measurable() -> None:
-    trace = trace_of([(at + 0.5, "main", BNNS) for at in range(50)])
-    given_ = judged(analyze(trace, windows=[manual(0, 8)]), "p90 <= 8ms")
-    assert given_.actual.missing == "the windows are user-supplied, so their lengths are not measurements"
+    trace = trace_of([(index + 0.5, "main", BNNS) for index in range(50)])
+    user_windows = judged(analyze(trace, windows=[manual(0, 8)]), "p90 <= 8ms")
+    assert (
+        user_windows.actual.missing == "the windows are user-supplied, so their lengths are not measurements"
+    )
     whole = judged(analyze(trace, windows="run"), "p90 <= 8ms")
     assert whole.actual.missing == "the only window is the whole run, so no inference has a length"
     assert required(analyze(trace, windows="run"), "windows == 1") == "not measurable"
@@ -278,7 +280,7 @@ def test_no_window_and_one_window() -> None:
 
 def test_windows_of_several_bases_have_no_common_length() -> None:
     """One call on a stack that no prediction of Core ML touches, beside one that Core ML reports."""
-    trace = trace_of([(100.5 + at, "main", BNNS) for at in range(10)])
+    trace = trace_of([(100.5 + index, "main", BNNS) for index in range(10)])
     analysis = analyze(with_evidence(trace, [prediction(20, 30)]))
     assert set(analysis.window_rows["basis"]) == {"measured", "inferred"}
     result = judged(analysis, "p90 <= 1s")
@@ -289,7 +291,7 @@ def test_windows_of_several_bases_have_no_common_length() -> None:
     assert required(analysis, "p90 <= 1s in Net") == "passed"
 
 
-def test_a_percentile_that_is_but_the_largest_says_so() -> None:
+def test_a_percentile_that_is_the_largest_value_has_a_note() -> None:
     assert judged(recorded(LENGTHS), "p99 <= 20ms").actual.note == "of 10 windows, p99 is the largest"
     assert judged(recorded(LENGTHS), "p90 <= 20ms").actual.note == ""
 
@@ -304,7 +306,10 @@ def test_loading() -> None:
     assert required(analysis, "load <= 8ms in Net") == "passed"
     sampled = analyze(
         trace_of(
-            [*((at + 0.5, "main", LOAD) for at in range(5)), *((at + 20.5, "main", BNNS) for at in range(9))]
+            [
+                *((index + 0.5, "main", LOAD) for index in range(5)),
+                *((index + 20.5, "main", BNNS) for index in range(9)),
+            ]
         )
     )
     assert (judged(sampled, "load <= 5ms").outcome, judged(sampled, "load <= 5ms").actual.basis) == (
@@ -313,10 +318,10 @@ def test_loading() -> None:
     )
 
 
-def test_a_sampled_load_is_nobodys() -> None:
+def test_a_sampled_load_belongs_to_no_model() -> None:
     samples = [
-        *((at + 0.5, "main", LOAD) for at in range(5)),
-        *((at + 30.5, "main", BNNS) for at in range(9)),
+        *((index + 0.5, "main", LOAD) for index in range(5)),
+        *((index + 30.5, "main", BNNS) for index in range(9)),
     ]
     analysis = analyze(with_evidence(trace_of(samples), [prediction(30, 40)]))
     assert required(analysis, "load <= 5ms") == "passed"
@@ -345,8 +350,8 @@ def test_thermal_states() -> None:
 def test_issues_by_severity_and_code() -> None:
     issues = (Issue("warning", "interval-open", "lost", 7), Issue("error", "table-damaged", "damaged"))
     analysis = recorded(LENGTHS, issues=issues)
-    others = len(analysis.issues) - 2
-    assert judged(analysis, "issues == 0").actual.low == 2 + others
+    further = len(analysis.issues) - 2
+    assert judged(analysis, "issues == 0").actual.low == 2 + further
     assert judged(analysis, "errors == 0").actual.low == 1
     assert judged(analysis, "issues interval-open == 0").actual.low == 7
     assert required(analysis, "issues error == 1") == "passed"
@@ -364,7 +369,7 @@ def test_host_samples_are_shared_out_over_all_windows_together() -> None:
 
 
 def test_samples_in_cycles_are_no_time() -> None:
-    analysis = analyze(trace_of([(at + 0.5, "main", BNNS, 1000) for at in range(20)], "cycles"))
+    analysis = analyze(trace_of([(index + 0.5, "main", BNNS, 1000) for index in range(20)], "cycles"))
     result = judged(analysis, "CPU samples <= 3ms")
     assert result.actual.missing == "samples are weighted in cycles, not in time"
     assert required(analysis, "CPU samples share == 100%") == "passed"
@@ -386,14 +391,14 @@ def test_ten_thousand_requirements_evaluate_each_metric_once(monkeypatch: pytest
 
     monkeypatch.setattr(MetricEvaluator, "_per_window", count)
     analysis = recorded(LENGTHS)
-    results = check(analysis, [parse_requirement(f"p90 <= {at}ms") for at in range(10_000)])
+    results = check(analysis, [parse_requirement(f"p90 <= {limit}ms") for limit in range(10_000)])
     assert [result.outcome for result in results] == ["failed"] * 13 + ["passed"] * 9987
     assert len(evaluated) == 1
 
 
 @given(st.lists(st.integers(5, 60), min_size=1, max_size=15), st.integers(5, 60))
 def test_a_requirement_and_its_opposite_never_both_hold(lengths: list[int], limit: int) -> None:
-    analysis = recorded([float(one) for one in lengths])
+    analysis = recorded([float(length) for length in lengths])
     assert {required(analysis, f"p90 <= {limit}ms"), required(analysis, f"p90 > {limit}ms")} == {
         "passed",
         "failed",

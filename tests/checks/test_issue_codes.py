@@ -26,7 +26,9 @@ def code_of(call: ast.Call) -> ast.expr | None:
         return call.args[1]
     if name == "add":
         for severity, code in zip(call.args, call.args[1:], strict=False):
-            if any(isinstance(one, ast.Constant) and one.value in SEVERITIES for one in ast.walk(severity)):
+            if any(
+                isinstance(node, ast.Constant) and node.value in SEVERITIES for node in ast.walk(severity)
+            ):
                 return code
     return None
 
@@ -42,9 +44,9 @@ def made() -> Iterator[tuple[str, str | None]]:
 
 
 def test_the_list_holds_every_code_that_is_made_and_no_other() -> None:
-    found = {code for _, code in made() if code is not None}
-    assert len(found) > 50  # the search finds them at all
-    assert set(ISSUE_CODES) == found.union(*HANDED_ON.values())
+    codes = {code for _, code in made() if code is not None}
+    assert len(codes) > 50  # the search finds them at all
+    assert set(ISSUE_CODES) == codes.union(*HANDED_ON.values())
     assert list(ISSUE_CODES) == sorted(set(ISSUE_CODES))
     assert {path for path, code in made() if code is None} == set(HANDED_ON)
 

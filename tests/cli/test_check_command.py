@@ -56,7 +56,7 @@ def test_exit_codes(texts: list[str], code: int) -> None:
     assert run(*require(*texts)).exit_code == code
 
 
-def test_the_text_says_value_basis_windows_and_the_worst() -> None:
+def test_the_text_has_value_basis_windows_and_the_worst() -> None:
     result = run(
         *require("p90 <= 8ms", "windows >= 10", "thermal <= fair"), "--forbid", "CPU execute in SpeechEncoder"
     )
@@ -95,7 +95,7 @@ def test_the_json_validates_and_carries_the_exit_code() -> None:
     document = json.loads(result.stdout)
     Draft202012Validator(strict(SCHEMA)).validate(document)
     assert document["exit_code"] == result.exit_code == 1
-    assert [one["outcome"] for one in document["results"]] == [
+    assert [result["outcome"] for result in document["results"]] == [
         "failed",
         "passed",
         "not measurable",
@@ -144,7 +144,7 @@ def test_annotations_of_github() -> None:
 
 DAMAGED = Issue("warning", "names-damaged", "x\n::error::y has a wrong CRC", 1)
 DOUBTS = (
-    *(Issue("warning", "null-values", f"doubt {at}") for at in range(11)),
+    *(Issue("warning", "null-values", f"doubt {number}") for number in range(11)),
     Issue("info", "redacted", "z"),
 )
 
@@ -297,7 +297,7 @@ def test_a_typo_is_pointed_at_before_anything_is_read() -> None:
 
 
 def test_ten_thousand_requirements_of_a_file(tmp_path: Path) -> None:
-    listed = ", ".join(f"'p90 <= {at}ms'" for at in range(10_000))
+    listed = ", ".join(f"'p90 <= {limit}ms'" for limit in range(10_000))
     config(tmp_path, f"[check]\nrequire = [{listed}]\n")
     result = run("--format", "json")
     assert result.exit_code == 1

@@ -61,15 +61,15 @@ def test_the_text_fits_a_terminal() -> None:
     ],
 )
 def test_exit_codes(options: list[str], code: int) -> None:
-    other = FALLBACK if code == 0 else ANE
-    assert run(FALLBACK, other, *options).exit_code == code
+    new = FALLBACK if code == 0 else ANE
+    assert run(FALLBACK, new, *options).exit_code == code
 
 
 GPU = str(SAMPLES / "gpu-espresso-macos13")
 SILENT = str(SAMPLES / "foundation-models-macos27")
 
 
-def test_a_share_of_windows_that_tell_no_engine_stops_the_gate() -> None:
+def test_a_share_of_windows_of_unknown_engine_is_not_measurable() -> None:
     result = run(GPU, SILENT, SILENT, "--fail-on", "CPU share > +5 points")
     assert result.exit_code == 5
     assert "NEW: no window has a known engine" in result.stdout
@@ -90,13 +90,13 @@ def test_how_many_windows_a_number_rests_on_is_shown(format_: str) -> None:
 
 
 def test_the_run_that_lacks_a_table_is_named() -> None:
-    other = str(SAMPLES / "concurrent-models-ios27")
-    result = run(FALLBACK, FALLBACK, "--base", other, "--fail-on", "CPU busy > +1%")
+    new = str(SAMPLES / "concurrent-models-ios27")
+    result = run(FALLBACK, FALLBACK, "--base", new, "--fail-on", "CPU busy > +1%")
     assert result.exit_code == 5
     assert "BASE: concurrent-models-ios27, run 1: no table measured the CPU" in result.stdout
 
 
-def test_a_recording_that_is_given_twice_is_told_on_stderr_beside_a_file(tmp_path: Path) -> None:
+def test_a_recording_that_is_given_twice_is_a_caution_on_stderr_beside_a_file(tmp_path: Path) -> None:
     result = run(FALLBACK, FALLBACK, "--fail-on", "p90 > +1%", "-o", str(tmp_path / "out.json"))
     assert result.exit_code == 0
     assert "caution: the same recording is given twice or more: fallback-midway-ios27, run 1" in result.stderr
@@ -128,10 +128,10 @@ def test_runs_of_one_bundle_can_be_compared() -> None:
 def test_the_json_validates() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     validator = Draft202012Validator(strict(SCHEMA))
-    for other in (FALLBACK, ANE):
+    for new in (FALLBACK, ANE):
         arguments = [
             FALLBACK,
-            other,
+            new,
             "--fail-on",
             "p90>+10%",
             "--fail-on",
@@ -141,7 +141,7 @@ def test_the_json_validates() -> None:
         ]
         document = json.loads(run(*arguments).stdout)
         validator.validate(document)
-        assert [one["outcome"] for one in document["fail_on"]][1] == "not measurable"
+        assert [result["outcome"] for result in document["fail_on"]][1] == "not measurable"
     for name in ("cpu-profile-ane-macos26", "foundation-models-macos27", "concurrent-models-ios27"):
         validator.validate(json.loads(run(FALLBACK, str(SAMPLES / name), "--format", "json").stdout))
 
@@ -224,15 +224,15 @@ def test_recordings_without_windows_or_samples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sides", "said"),
+    ("sides", "subject"),
     [
         (("empty", "full"), "BASE has"),
         (("full", "empty"), "NEW has"),
         (("empty", "empty"), "BASE and NEW have"),
     ],
 )
-def test_a_side_without_windows_is_named(sides: tuple[str, str], said: str, tmp_path: Path) -> None:
+def test_a_side_without_windows_is_named(sides: tuple[str, str], subject: str, tmp_path: Path) -> None:
     empty = write(tmp_path, one_table("time-profile", TIME_PROFILE))
     inputs = {"empty": empty, "full": FALLBACK}
     result = run(*(inputs[side] for side in sides))
-    assert result.stdout.startswith(f"Inferences cannot be compared: {said} no windows.")
+    assert result.stdout.startswith(f"Inferences cannot be compared: {subject} no windows.")

@@ -420,7 +420,7 @@ def test_words_that_a_format_has_no_place_for_are_refused(name: str, option: str
 
 @pytest.mark.parametrize("name", ["markdown", "html"])
 def test_lengths_of_windows_that_were_given_are_no_latency(name: str) -> None:
-    said = "The windows were given: their lengths say nothing about the recording."
+    said = "The windows are user-supplied, so their lengths do not measure the recording."
     given = run(FALLBACK, "--window", "0-100ms", "--format", name, "-o", "-")
     found = run(FALLBACK, "--format", name, "-o", "-")
     assert (said in given.stdout, said in found.stdout) == (True, False)

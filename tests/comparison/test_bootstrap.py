@@ -15,13 +15,15 @@ runs_of = st.lists(st.lists(st.integers(1, 1000).map(float), min_size=1, max_siz
 
 
 def panel(runs: Runs) -> Panel:
-    return Panel(tuple(len(run) for run in runs), (np.array([one for run in runs for one in run], float),))
+    return Panel(
+        tuple(len(run) for run in runs), (np.array([value for run in runs for value in run], float),)
+    )
 
 
 def interval(base: Runs, new: Runs, statistic: float | str = "mean") -> tuple[float, float]:
-    found = intervals(panel(base), panel(new), [ColumnStatistic(0, statistic)])[0]  # type: ignore[arg-type]
-    assert found is not None
-    return found
+    interval = intervals(panel(base), panel(new), [ColumnStatistic(0, statistic)])[0]  # type: ignore[arg-type]
+    assert interval is not None
+    return interval
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=300), st.sampled_from([0.5, 0.9, 0.99]))
@@ -79,17 +81,17 @@ def test_the_same_input_gives_the_same_interval() -> None:
 
 
 @pytest.mark.parametrize(("statistic", "least"), [("mean", 0.88), (0.5, 0.88), (0.9, 0.80)])
-def test_the_interval_holds_the_true_difference_about_as_often_as_it_says(
+def test_the_interval_contains_the_true_difference_about_as_often_as_its_level(
     statistic: float | str, least: float
 ) -> None:
     rng = np.random.default_rng(7)
     shift = 3.0
-    held = 0
+    covered = 0
     for _ in range(100):
         base, new = rng.gamma(4, 2, 40), rng.gamma(4, 2, 40) + shift
         low, high = interval([base.tolist()], [new.tolist()], statistic)
-        held += low <= shift <= high
-    assert least <= held / 100 <= 1
+        covered += low <= shift <= high
+    assert least <= covered / 100 <= 1
 
 
 def test_windows_of_one_run_are_not_taken_for_independent() -> None:
@@ -98,7 +100,7 @@ def test_windows_of_one_run_are_not_taken_for_independent() -> None:
     levels = rng.normal(10, 2, 8)
     runs = [rng.normal(level, 0.1, 50).tolist() for level in levels]
     base, new = runs[:4], runs[4:]
-    as_one = [[one for run in side for one in run] for side in (base, new)]
+    as_one = [[value for run in side for value in run] for side in (base, new)]
     wide, narrow = interval(base, new), interval([as_one[0]], [as_one[1]])
     assert wide[1] - wide[0] > 3 * (narrow[1] - narrow[0])
 

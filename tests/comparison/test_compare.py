@@ -1,4 +1,4 @@
-"""``compare``: literal inferences on two sides, and what is said of them."""
+"""``compare``: literal inferences on two sides, and the rows, cautions and sentences about them."""
 
 from __future__ import annotations
 
@@ -24,30 +24,34 @@ LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
 
 
 def row(comparison: Comparison, metric: str, group: int = 0) -> Difference:
-    found = next(one for one in comparison.rows(comparison.groups[group]) if one.metric == metric)
-    assert found is not None
-    return found
+    match = next(
+        candidate for candidate in comparison.rows(comparison.groups[group]) if candidate.metric == metric
+    )
+    assert match is not None
+    return match
 
 
-def numbers(one: Difference) -> tuple[float | None, float | None, float | None, str]:
+def numbers(compared: Difference) -> tuple[float | None, float | None, float | None, str]:
     """Base, new and difference in ms, and the judgement."""
-    told = [None if n is None else n / 1e6 for n in (one.base.value, one.new.value, one.difference)]
-    return (*told, one.judgement)  # type: ignore[return-value]
+    amounts = [
+        None if n is None else n / 1e6 for n in (compared.base.value, compared.new.value, compared.difference)
+    ]
+    return (*amounts, compared.judgement)  # type: ignore[return-value]
 
 
 def test_a_recording_does_not_differ_from_itself() -> None:
     analysis = recorded(LENGTHS)
     comparison = compare([analysis], [analysis])
     rows = list(comparison.rows(comparison.groups[0]))
-    assert {one.difference for one in rows} <= {0.0, None}
-    assert {one.judgement for one in rows} == {"within the noise", "too few to tell"}
+    assert {compared.difference for compared in rows} <= {0.0, None}
+    assert {compared.judgement for compared in rows} == {"within the noise", "too few to tell"}
     assert comparison.functions == ()
     assert comparison.one_sided == ()
     assert [caution.code for caution in comparison.cautions] == ["same-recording-twice", "one-run"]
 
 
 def test_lengths_that_grew_beyond_the_noise() -> None:
-    comparison = compare([recorded(LENGTHS)], [recorded([one + 5 for one in LENGTHS])])
+    comparison = compare([recorded(LENGTHS)], [recorded([length + 5 for length in LENGTHS])])
     assert numbers(row(comparison, "p50")) == (11.0, 16.0, 5.0, "higher")
     assert numbers(row(comparison, "p90")) == (13.0, 18.0, 5.0, "higher")
     assert row(comparison, "p50").ratio == pytest.approx(5 / 11)
@@ -59,18 +63,23 @@ def test_lengths_that_grew_beyond_the_noise() -> None:
 
 
 def test_swapping_the_sides_turns_everything_round() -> None:
-    one, other = recorded(LENGTHS, "AAAAACCCCC"), recorded([n * 1.3 for n in LENGTHS], "AAAAAAAACC")
-    there, back = compare([one], [other]), compare([other], [one])
+    first, second = recorded(LENGTHS, "AAAAACCCCC"), recorded([n * 1.3 for n in LENGTHS], "AAAAAAAACC")
+    forward, backward = compare([first], [second]), compare([second], [first])
     turned = {"higher": "lower", "lower": "higher"}
-    for ours, theirs in zip(there.rows(there.groups[0]), back.rows(back.groups[0]), strict=True):
-        assert ours.metric == theirs.metric
-        assert (ours.base, ours.new) == (theirs.new, theirs.base)
-        assert turned.get(ours.judgement, ours.judgement) == theirs.judgement
-        for mine, yours in ((ours.difference, theirs.difference), (ours.low, theirs.high)):
-            assert mine == (None if yours is None else pytest.approx(-yours, abs=1e-6))
-    changes = {(one.symbol, one.change) for one in there.functions}
+    for forward_row, backward_row in zip(
+        forward.rows(forward.groups[0]), backward.rows(backward.groups[0]), strict=True
+    ):
+        assert forward_row.metric == backward_row.metric
+        assert (forward_row.base, forward_row.new) == (backward_row.new, backward_row.base)
+        assert turned.get(forward_row.judgement, forward_row.judgement) == backward_row.judgement
+        for forward_end, backward_end in (
+            (forward_row.difference, backward_row.difference),
+            (forward_row.low, backward_row.high),
+        ):
+            assert forward_end == (None if backward_end is None else pytest.approx(-backward_end, abs=1e-6))
+    changes = {(function.symbol, function.change) for function in forward.functions}
     opposite = {"appeared": "vanished", "vanished": "appeared", "grew": "shrank", "shrank": "grew"}
-    assert {(one.symbol, opposite[one.change]) for one in back.functions} == changes
+    assert {(function.symbol, opposite[function.change]) for function in backward.functions} == changes
 
 
 def test_too_few_windows_are_too_few_to_tell() -> None:
@@ -89,8 +98,8 @@ def test_the_first_inference_stands_apart_from_the_warm_ones() -> None:
 
 
 def test_firsts_and_loads_of_several_runs_are_compared() -> None:
-    base = [recorded([50.0 + at, *LENGTHS], load=5 + at / 10) for at in range(5)]
-    new = [recorded([90.0 + at, *LENGTHS], load=9 + at / 10) for at in range(5)]
+    base = [recorded([50.0 + index, *LENGTHS], load=5 + index / 10) for index in range(5)]
+    new = [recorded([90.0 + index, *LENGTHS], load=9 + index / 10) for index in range(5)]
     comparison = compare(base, new)
     assert numbers(row(comparison, "first")) == (52.0, 92.0, 40.0, "higher")
     assert numbers(row(comparison, "load"))[3] == "higher"
@@ -100,21 +109,21 @@ def test_firsts_and_loads_of_several_runs_are_compared() -> None:
 
 
 def test_the_order_of_runs_does_not_matter() -> None:
-    runs = [recorded(LENGTHS), recorded([one + 2 for one in LENGTHS]), recorded([20.0, 30.0])]
-    new = [recorded([one + 1 for one in LENGTHS])]
+    runs = [recorded(LENGTHS), recorded([length + 2 for length in LENGTHS]), recorded([20.0, 30.0])]
+    new = [recorded([length + 1 for length in LENGTHS])]
     assert compare(runs, new).groups == compare(runs[::-1], new).groups
 
 
 def test_a_model_that_left_the_neural_engine() -> None:
     comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, "C" * 10)])
     shares = {name: row(comparison, f"{name} share") for name in ("ANE", "CPU")}
-    assert [(one.base.value, one.new.value, one.judgement) for one in shares.values()] == [
+    assert [(share.base.value, share.new.value, share.judgement) for share in shares.values()] == [
         (1.0, 0.0, "lower"),
         (0.0, 1.0, "higher"),
     ]
     assert comparison.base.verdicts == {"ANE": 10}
     assert comparison.new.verdicts == {"CPU": 10}
-    assert {(one.symbol, one.engine, one.change) for one in comparison.functions} == {
+    assert {(function.symbol, function.engine, function.change) for function in comparison.functions} == {
         ("BNNSFilterApply", "CPU", "appeared"),
         ("H11ANEProgramProcessRequestDirect", "ANE", "vanished"),
     }
@@ -146,25 +155,25 @@ def test_lengths_of_different_bases_are_not_compared() -> None:
     assert row(comparison, "CPU share").judgement == "within the noise"
 
 
-def test_times_that_are_known_in_different_ways_are_not_subtracted() -> None:
+def test_times_with_different_bases_are_not_subtracted() -> None:
     measured, inferred = Value(5.0, 10, 10, "measured"), Value(9.0, 10, 10, "inferred")
-    found = difference("ANE waiting", ("ns", "ns"), measured, inferred, (3.0, 5.0), 5)
-    assert (found.difference, found.judgement) == (None, "not measurable")
-    assert found.base.missing == "measured in BASE and inferred in NEW, which cannot be compared"
+    refused = difference("ANE waiting", ("ns", "ns"), measured, inferred, (3.0, 5.0), 5)
+    assert (refused.difference, refused.judgement) == (None, "not measurable")
+    assert refused.base.missing == "measured in BASE and inferred in NEW, which cannot be compared"
     counted = difference("hand-offs", ("count", "count"), measured, inferred, (3.0, 5.0), 5)
     assert (counted.difference, counted.judgement) == (4.0, "higher")
 
 
 def test_windows_that_somebody_gave_have_no_length_to_compare() -> None:
-    trace = trace_of([(at + 0.5, "main", BNNS) for at in range(200)])
-    given = analyze(trace, windows=[manual(at * 10, at * 10 + 8) for at in range(10)])
-    found = row(compare([given], [given]), "p50")
-    assert found.base.missing == "the windows are user-supplied, so their lengths are not measurements"
+    trace = trace_of([(index + 0.5, "main", BNNS) for index in range(200)])
+    given = analyze(trace, windows=[manual(index * 10, index * 10 + 8) for index in range(10)])
+    lengths = row(compare([given], [given]), "p50")
+    assert lengths.base.missing == "the windows are user-supplied, so their lengths are not measurements"
 
 
 def test_samples_in_cycles_are_not_subtracted_from_time() -> None:
-    stacks = [(at + 0.5, "main", BNNS) for at in range(100)]
-    windows = [manual(at * 10, at * 10 + 8) for at in range(10)]
+    stacks = [(index + 0.5, "main", BNNS) for index in range(100)]
+    windows = [manual(index * 10, index * 10 + 8) for index in range(10)]
     time, cycles = (analyze(trace_of(stacks, unit), windows=windows) for unit in ("ns", "cycles"))  # type: ignore[arg-type]
     comparison = compare([time], [cycles])
     assert row(comparison, "CPU samples").judgement == "not measurable"
@@ -182,12 +191,12 @@ def test_models_are_groups_and_one_sided_ones_are_named() -> None:
         ("kind", "Net", 10),
     ]
     assert [group.also_names for group in comparison.groups] == [(), ("Big",), ("Net",)]
-    assert [row(comparison, "p50", at).judgement for at in (1, 2)] == ["within the noise", "higher"]
+    assert [row(comparison, "p50", group).judgement for group in (1, 2)] == ["within the noise", "higher"]
     assert "different-kinds-of-windows" not in [caution.code for caution in comparison.cautions]
     alone = compare([base], [recorded([20.0] * 10)])
     assert "different-kinds-of-windows" in [caution.code for caution in alone.cautions]
     assert ("model", "Big", "base", 10) in [
-        (one.kind, one.name, one.side, one.windows) for one in alone.one_sided
+        (group.kind, group.name, group.side, group.windows) for group in alone.one_sided
     ]
 
 
@@ -207,7 +216,7 @@ def test_hand_offs_are_counted_per_window() -> None:
     assert (hand_offs.base.value, hand_offs.new.value, hand_offs.judgement) == (0.0, 1.0, "higher")
 
 
-def test_what_may_explain_a_difference_is_said() -> None:
+def test_other_explanations_of_a_difference_are_cautions() -> None:
     new = replace(INFO, device="iPhone", os="18.0", template="Time Profiler")
     later = [*LENGTHS[1:], 10.5]
     comparison = compare([recorded(LENGTHS)], [recorded(later, info=new)])
@@ -219,12 +228,12 @@ def test_what_may_explain_a_difference_is_said() -> None:
     }
 
 
-def test_a_side_whose_windows_tell_no_engine_has_no_shares() -> None:
+def test_a_side_whose_windows_have_no_known_engine_has_no_shares() -> None:
     comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, "U" * 10)])
     for name in ("ANE share", "CPU share"):
-        found = row(comparison, name)
-        assert (found.new.value, found.judgement) == (None, "not measurable")
-        assert found.new.missing == "no window has a known engine"
+        share = row(comparison, name)
+        assert (share.new.value, share.judgement) == (None, "not measurable")
+        assert share.new.missing == "no window has a known engine"
     unknown = row(comparison, "UNKNOWN share")
     assert (unknown.base.value, unknown.new.value, unknown.judgement) == (0.0, 1.0, "higher")
     assert "Engines cannot be compared: not measurable in NEW, no window has a known engine." in sentence(
@@ -234,7 +243,7 @@ def test_a_side_whose_windows_tell_no_engine_has_no_shares() -> None:
     assert "No window has a known engine." in sentence(neither)
 
 
-def test_windows_that_tell_no_engine_leave_shares_open() -> None:
+def test_windows_of_unknown_engine_leave_shares_open() -> None:
     comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "A" * 12 + "U" * 8)])
     ane = row(comparison, "ANE share")
     assert (ane.base.value, ane.base.most, ane.new.value, ane.new.most) == (1.0, None, 0.6, 1.0)
@@ -262,19 +271,19 @@ def test_few_silent_windows_change_no_finding() -> None:
 
 def half_busy(on_cpu: int) -> Analysis:
     """Ten predictions, of which Core ML reports the CPU's part in some."""
-    trace = trace_of([(20.5 + at * 20, "main", BNNS) for at in range(10)])
-    rows = [prediction(20 + at * 20, 30 + at * 20) for at in range(10)]
-    rows += [core_ml(21 + at * 20, 24 + at * 20, "CPU", depth=1) for at in range(on_cpu)]
+    trace = trace_of([(20.5 + index * 20, "main", BNNS) for index in range(10)])
+    rows = [prediction(20 + index * 20, 30 + index * 20) for index in range(10)]
+    rows += [core_ml(21 + index * 20, 24 + index * 20, "CPU", depth=1) for index in range(on_cpu)]
     return analyze(with_evidence(trace, rows))
 
 
-def test_a_number_of_some_windows_says_of_how_many() -> None:
+def test_a_number_of_some_windows_has_a_note_with_their_count() -> None:
     comparison = compare([half_busy(6)], [half_busy(10)])
     busy = row(comparison, "CPU busy")
     assert (busy.base.value, busy.base.count, busy.base.total, busy.base.is_partial) == (3e6, 6, 10, True)
     assert not busy.new.is_partial
-    (told,) = missing(table_rows(iter([busy]))[1])
-    assert told.text == (
+    (note,) = missing(table_rows(iter([busy]))[1])
+    assert note.text == (
         "6 of 10 windows in BASE and 10 of 10 in NEW show it, and the number covers only these: CPU busy"
     )
     whole = row(compare([half_busy(10)], [half_busy(10)]), "CPU busy")
@@ -297,23 +306,31 @@ def test_the_run_that_lacks_a_number_is_named() -> None:
 
 
 def test_a_recording_that_is_given_twice_is_no_second_run() -> None:
-    one, other, third = recorded(LENGTHS), recorded(LENGTHS[1:]), recorded(LENGTHS[2:])
+    first, second, third = recorded(LENGTHS), recorded(LENGTHS[1:]), recorded(LENGTHS[2:])
     renamed = recorded(LENGTHS, info=replace(INFO, name="copy"))
-    told = {one.code: one.message for one in compare([one, other], [third, renamed]).cautions}
-    assert told["same-recording-twice"].startswith(
+    messages = {
+        caution.code: caution.message for caution in compare([first, second], [third, renamed]).cautions
+    }
+    assert messages["same-recording-twice"].startswith(
         "the same recording is given twice or more: literal, run 1, in BASE and NEW;"
     )
-    twice = compare([other], [one, renamed]).cautions[0]
+    twice = compare([second], [first, renamed]).cautions[0]
     assert "literal, run 1, in NEW (2 times)" in twice.message
-    assert not any(one.code == "same-recording-twice" for one in compare([one], [other, third]).cautions)
+    assert not any(
+        caution.code == "same-recording-twice" for caution in compare([first], [second, third]).cautions
+    )
 
 
 def test_verdicts_that_are_known_in_different_ways_are_a_caution() -> None:
     comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, measured=False)])
-    (told,) = [one.message for one in comparison.cautions if one.code == "different-verdict-bases"]
-    assert told.startswith("verdicts are measured in BASE, sampled in NEW: a share counts windows by verdict")
+    (message,) = [
+        caution.message for caution in comparison.cautions if caution.code == "different-verdict-bases"
+    ]
+    assert message.startswith(
+        "verdicts are measured in BASE, sampled in NEW: a share counts windows by verdict"
+    )
     alike = compare([recorded(LENGTHS)], [recorded(LENGTHS[1:])])
-    assert "different-verdict-bases" not in [one.code for one in alike.cautions]
+    assert "different-verdict-bases" not in [caution.code for caution in alike.cautions]
 
 
 def test_sides_without_windows_or_samples_say_so() -> None:
@@ -329,8 +346,8 @@ def test_sides_without_windows_or_samples_say_so() -> None:
 def test_functions_without_a_symbol_are_one_per_binary() -> None:
     def bare(address: str) -> Analysis:
         stack = (f"libSecret.dylib | {address}", "App | main")
-        windows = [manual(at * 10, at * 10 + 8) for at in range(10)]
-        return analyze(trace_of([(at * 10 + 1.0, "main", stack) for at in range(10)]), windows=windows)
+        windows = [manual(index * 10, index * 10 + 8) for index in range(10)]
+        return analyze(trace_of([(index * 10 + 1.0, "main", stack) for index in range(10)]), windows=windows)
 
     assert compare([bare("0x1000")], [bare("0x2000")]).functions == ()
 
@@ -341,31 +358,34 @@ def test_a_sample_recording_whose_truth_is_known() -> None:
     halves = [
         analyze(
             open_trace(SAMPLES / "fallback-midway-ios27"),
-            windows=[manual(start + at * 41, start + at * 41 + 26) for at in range(6)],
+            windows=[manual(start + index * 41, start + index * 41 + 26) for index in range(6)],
         )
         for start in (18.8, 264.8)
     ]
     assert compare([whole], [whole]).base.verdicts == {"ANE": 6, "CPU": 6}
     comparison = compare(halves[:1], halves[1:])
     assert [
-        (one.base.value, one.new.value, one.judgement)
-        for one in (row(comparison, f"{name} share") for name in ("ANE", "CPU"))
+        (share.base.value, share.new.value, share.judgement)
+        for share in (row(comparison, f"{name} share") for name in ("ANE", "CPU"))
     ] == [
         (1.0, 0.0, "lower"),
         (0.0, 1.0, "higher"),
     ]
-    appeared = {one.engine for one in comparison.functions if one.change == "appeared"}
+    appeared = {function.engine for function in comparison.functions if function.change == "appeared"}
     vanished = {
-        one.symbol for one in comparison.functions if one.change == "vanished" and one.engine == "ANE"
+        function.symbol
+        for function in comparison.functions
+        if function.change == "vanished" and function.engine == "ANE"
     }
     assert "CPU" in appeared
     assert vanished
 
 
 def test_a_function_is_the_frame_that_decided_and_not_the_leaf() -> None:
-    windows = [manual(at * 10, at * 10 + 8) for at in range(10)]
+    windows = [manual(index * 10, index * 10 + 8) for index in range(10)]
     once, thrice = (
-        [(at * 10 + 1.0 + n, "main", ANE_WAIT) for at in range(10) for n in range(times)] for times in (1, 3)
+        [(index * 10 + 1.0 + n, "main", ANE_WAIT) for index in range(10) for n in range(times)]
+        for times in (1, 3)
     )
     sides = [analyze(trace_of(samples), windows=windows) for samples in (once, thrice)]
     (change,) = compare(sides[:1], sides[1:]).functions
@@ -378,9 +398,9 @@ def test_a_function_is_the_frame_that_decided_and_not_the_leaf() -> None:
 
 
 def test_a_function_that_decides_nothing_is_the_leaf() -> None:
-    windows = [manual(at * 10, at * 10 + 8) for at in range(10)]
+    windows = [manual(index * 10, index * 10 + 8) for index in range(10)]
     idle, busy = (
-        [(at * 10 + 1.0 + n, "main", UI) for at in range(10) for n in range(times)] for times in (1, 3)
+        [(index * 10 + 1.0 + n, "main", UI) for index in range(10) for n in range(times)] for times in (1, 3)
     )
     sides = [analyze(trace_of(samples), windows=windows) for samples in (idle, busy)]
     (change,) = compare(sides[:1], sides[1:]).functions

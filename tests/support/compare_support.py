@@ -1,4 +1,4 @@
-"""Analyses of literal inferences, for comparisons and gates."""
+"""Analyses of literal inferences, for comparisons and checks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def recorded(
             if measured:
                 intervals.append(ane(start + 0.5, start + 0.5 + ane_busy, f"{model}_main__Op0_AneInference"))
         if engine in "CX":
-            samples += [(start + 3.25 + at, "main", BNNS) for at in range(int(length) - 4)]
+            samples += [(start + 3.25 + index, "main", BNNS) for index in range(int(length) - 4)]
         start += length + 10
     trace = with_evidence(trace_of(samples), intervals)
     return analyze(replace(trace, info=info, issues=issues), windows=windows)

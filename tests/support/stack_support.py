@@ -34,5 +34,5 @@ def classified(stacks: list[list[str]], markers: RuleSet = MARKERS) -> Classific
 
 def verdict(*frames: str, thread: str = "", markers: RuleSet = MARKERS) -> tuple[str, str | None]:
     record = StackRecord(tuple(frame(text) for text in frames), thread)
-    (found,) = classify_records([record], markers)
-    return found["engine"], found["phase"]
+    (verdict,) = classify_records([record], markers)
+    return verdict["engine"], verdict["phase"]

@@ -87,7 +87,7 @@ class Value:
 class Difference:
     """One number on both sides; ``difference`` is new minus base, in ``unit``.
 
-    ``low`` and ``high`` are the 95 % interval of the difference; None where there are too few to tell, or
+    ``low`` and ``high`` are the 95 % interval of the difference; None where there are too few values, or
     where a side has no number.
     """
 

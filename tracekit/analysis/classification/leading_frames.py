@@ -46,7 +46,7 @@ def leading_frames(
     """Return, per window and engine, the frame to name as the reason.
 
     It is the deciding frame with most inference samples there; a frame with a symbol goes before a bare
-    address, and among equals the rule that stands first.
+    address, and among equals the rule with the highest precedence.
     """
     classification = labels.classification
     representative, has_name = _group_by_deciding_frame(trace.stacks, classification)
@@ -121,7 +121,7 @@ class _FrameDescriber:
         """Return the deciding frame of a stack.
 
         Where that frame is a bare address (only its binary matched), the nearest caller with a symbol whose
-        rule names the same engine says more, and is returned instead.
+        rule names the same engine is more informative, and is returned instead.
         """
         if stack_id not in self._cache:
             self._cache[stack_id] = self._describe(stack_id)

@@ -39,7 +39,7 @@ class Window:
 GIVEN_SOURCES = ("manual", "csv", "run")
 """Windows of these sources include all work in their time; those of other sources are calls, and include only
 their own work."""
-GIVEN_LENGTHS = "The windows were given: their lengths say nothing about the recording."
+GIVEN_LENGTHS = "The windows are user-supplied, so their lengths do not measure the recording."
 
 
 def lengths_are_given(windows: pd.DataFrame) -> bool:
