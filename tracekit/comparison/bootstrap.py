@@ -130,8 +130,8 @@ def resampled(panel: Panel, statistics: Sequence[ColumnStatistic], draws: int, s
 def _counts(sizes: Sequence[int], draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Yield how often each window is drawn, in batches of draws: arrays of draws × windows.
 
-    Resampled columns are not built: the counts are how often each value occurs in them. With two runs of three
-    and two windows, one draw may be (the first run drawn twice, so six windows of it)::
+    Resampled columns are not built: the counts are how often each value occurs in them. With two runs of
+    three and two windows, one draw may be (the first run drawn twice, so six windows of it)::
 
         [ 3 1 2 | 0 0 ]
     """

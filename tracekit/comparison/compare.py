@@ -79,8 +79,8 @@ def _groups(
 ) -> tuple[tuple[Group, ...], tuple[OneSided, ...], int]:
     """Return the groups that both sides have, those of one side only, and the number of groups left out.
 
-    The groups are all windows, each kind of windows, and each model. Groups of exactly the same windows (such as all windows and
-    those of the only model) are merged.
+    The groups are all windows, each kind of windows, and each model. Groups of exactly the same windows (such
+    as all windows and those of the only model) are merged.
     """
     by_windows: dict[bytes, Group] = {}
     one_sided: list[OneSided] = []
