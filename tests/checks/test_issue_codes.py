@@ -11,9 +11,9 @@ from tracekit.checks.issue_codes import DAMAGE, ISSUE_CODES
 TRACEKIT = Path(__file__).resolve().parents[2] / "tracekit"
 SEVERITIES = {"info", "warning", "error"}
 HANDED_ON = {  # where a code is no literal of the call: what the literals beside it are
+    "model/trace.py": set(),
     "parsers/bundle/issues.py": {"types-unconfirmed", "types-unknown"},
     "parsers/pack/source.py": set(),
-    "parsers/tables/findings.py": set(),
     "report/wording/diagnostics.py": set(),
 }
 
