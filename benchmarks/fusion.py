@@ -19,8 +19,8 @@ import pandas as pd
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import SampleLabels, label_samples
 from tracekit.analysis.engines.attribution import attribute
+from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.counters import count_events
-from tracekit.analysis.engines.measured import Measured
 from tracekit.analysis.engines.membership import assign_samples
 from tracekit.analysis.engines.timeline import Timeline
 from tracekit.analysis.engines.waiting import Waiting

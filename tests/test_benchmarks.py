@@ -22,7 +22,7 @@ FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
 def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
     """Return the number of Python function calls of one fusion."""
     trace = FUSION["synthetic"](samples, intervals, windows)
-    labels = FUSION["label_samples"](trace, FUSION["load_markers"](None))
+    labels = FUSION["label_samples"](trace, FUSION["load_rules"](None))
     FUSION["fuse"](trace, labels)
     return python_calls(lambda: FUSION["fuse"](trace, labels))
 

@@ -219,7 +219,7 @@ def test_unknown_says_what_could_have_shown_it() -> None:
         "no sample in this window, and no interval of inference on the ANE or the GPU"
     )
     # An app's or the window server's drawing is no inference.
-    assert why([(11, "a", UI)], ane(30, 31)) == "none of the 1 samples shows an ML runtime or an engine"
+    assert why([(11, "a", UI)], ane(30, 31)) == "the only sample shows no ML runtime and no engine"
 
 
 @pytest.mark.parametrize(

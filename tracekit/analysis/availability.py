@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from tracekit.analysis.engines.measured import Measured
+from tracekit.analysis.engines.busy import Measured
 from tracekit.model import schemas
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tracekit.analysis.engines.spans import union
+from tracekit.analysis.engines.interval_sets import union
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.model.vocabulary import CPU_ONLY, Basis, Phase

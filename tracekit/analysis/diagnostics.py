@@ -11,8 +11,8 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.attribution import scopes_of
+from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import is_engine, is_phase
-from tracekit.analysis.engines.measured import Measured
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.schemas import CORE_ML, MPS_INTERVALS

@@ -13,9 +13,10 @@ from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import label_samples
 from tracekit.analysis.diagnostics import calls_without_thread, diagnose
 from tracekit.analysis.engines.attribution import SharesByWindow, attribute
+from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.counters import count_events, sum_metrics
-from tracekit.analysis.engines.measured import Measured, ane_may_be_target
 from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED, assign_samples
+from tracekit.analysis.engines.ownership import ane_may_be_target
 from tracekit.analysis.engines.timeline import Timeline
 from tracekit.analysis.engines.totals import EngineTotals, engine_totals
 from tracekit.analysis.engines.transitions import Transitions

@@ -13,7 +13,7 @@ from tracekit.analysis.availability import Evidence
 from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
-from tracekit.analysis.engines.measured import Measured
+from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.selection import Selection

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.measured import Scope
+from tracekit.analysis.engines.busy import Scope
+from tracekit.analysis.engines.interval_sets import union
 from tracekit.analysis.engines.membership import UNASSIGNED
-from tracekit.analysis.engines.spans import union
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import UNKNOWN
 from tracekit.analysis.windows.window import GIVEN_SOURCES
@@ -322,7 +322,7 @@ class Observations:
 
     def _models(self, pattern: str) -> list[str]:
         models = {*self.model[self.matching(pattern)]}
-        return [str(model) for model in models & self.analysis.measured.owner.known]
+        return [str(model) for model in models & self.analysis.measured.owner.models]
 
     def thermal(self) -> tuple[FloatArray, IntArray]:
         """Return the levels of the device's thermal state (0 nominal … 3 critical) and their start times."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tracekit.analysis import analyze
-from tracekit.analysis.engines.measured import Owners
+from tracekit.analysis.engines.ownership import Ownership
 from tracekit.errors import TracekitError
 from tracekit.load import trace_of
 from tracekit.model.schemas import ANE_TABLES
@@ -80,7 +80,9 @@ def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
         except TracekitError:  # no analysis: the labels cannot be assigned to a process
             continue
         rows = trace.intervals
-        labels |= {str(label) for label in rows["label"][Owners(rows, not unclaimed).other_process].unique()}
+        labels |= {
+            str(label) for label in rows["label"][Ownership(rows, not unclaimed).other_process].unique()
+        }
         models |= {str(model) for model in rows["model"].unique()}
     prefix = "other"
     while prefix in models:

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import BASES, INFERENCE, grouped, sums
-from tracekit.analysis.engines.measured import Measured, is_work, rows_by
+from tracekit.analysis.engines.busy import Measured, is_work
+from tracekit.analysis.engines.codes import BASES, INFERENCE, grouped, rows_by, sums
+from tracekit.analysis.engines.interval_sets import IntervalSet, union
 from tracekit.analysis.engines.membership import UNASSIGNED, Membership
-from tracekit.analysis.engines.spans import Spans, union
 from tracekit.analysis.engines.waiting import AWAITED, Waiting
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import ATTRIBUTION, IntArray, categorical
@@ -181,7 +181,7 @@ def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
         for at, who in scopes_of(windows):
             spans = measured.spans(measured.scope(*who), key)
             amounts[at] = spans.within(starts[at], ends[at])
-            counted.append(spans & Spans.of(starts[at], ends[at]))
+            counted.append(spans & IntervalSet.of(starts[at], ends[at]))
         amounts[-1] = measured.everything(key).total_ns - (measured.everything(key) & union(counted)).total_ns
         yield Amounts(*key, amounts)
     executing = {engine for engine, phase in measured.keys if phase is Phase.EXECUTE}
@@ -200,7 +200,7 @@ def _waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Itera
         counted = []
         for at, spans in waits_of(windows, engine, waiting, measured):
             amounts[at] = spans.within(starts[at], ends[at])
-            counted.append(spans & Spans.of(starts[at], ends[at]))
+            counted.append(spans & IntervalSet.of(starts[at], ends[at]))
         every = waiting.spans(engine, -1, -1, True)
         if measured.requests(engine):
             every = measured.everything((engine, Phase.WAIT))
@@ -210,7 +210,7 @@ def _waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Itera
 
 def waits_of(
     windows: pd.DataFrame, engine: Engine, waiting: Waiting, measured: Measured
-) -> Iterator[tuple[IntArray, Spans]]:
+) -> Iterator[tuple[IntArray, IntervalSet]]:
     """Yield windows that count the same waiting for an engine: their rows, and when it was.
 
     It is the calling thread's, and the workers' where no other call at the time may have them.

@@ -1,11 +1,13 @@
-"""Arrays of codes: engines and phases, and numbers that stand for a group of rows."""
+"""Arrays of codes: engines and phases as small integers, and rows in groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Basis, Engine, Phase
@@ -27,35 +29,49 @@ def is_phase(codes: npt.NDArray[np.int8], *phases: Phase | None) -> BoolArray:
     return _among(codes, (PHASE_CODE[phase] for phase in phases))
 
 
-def _among(codes: npt.NDArray[np.int8], wanted: Iterable[int]) -> BoolArray:
+def _among(codes: npt.NDArray[np.int8], accepted: Iterable[int]) -> BoolArray:
+    # One lookup per row, however many codes are accepted; -1 indexes the table's last entry.
     table = np.zeros(_TABLE_SIZE, bool)
-    table[list(wanted)] = True
+    table[list(accepted)] = True
     marked: BoolArray = table[codes]
     return marked
 
 
 def grouped(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct keys in ascending order, and of each entry the position of its key among them.
+    """Return the distinct keys in ascending order, and for each entry the position of its key among them.
 
     No key may be negative.
     """
+    # Small keys are counted instead of sorted: present[k] is True where k occurs, and the number of present
+    # keys up to k, less one, is the position of k.
     if not len(keys) or int(keys.max()) > 4 * len(keys):
-        distinct, at = np.unique(keys, return_inverse=True)
-        return distinct, at
+        distinct, positions = np.unique(keys, return_inverse=True)
+        return distinct, positions
     present = np.bincount(keys) > 0
     return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
 
 
 def positions_by(group: IntArray, count: int) -> list[IntArray]:
-    """Return where each of the groups ``0 … count - 1`` stands, in ascending order."""
+    """Return the positions of each of the groups ``0 … count - 1``, in ascending order."""
     order = np.argsort(group.astype(np.min_scalar_type(count)), kind="stable")  # fast up to 16 bits
     return np.split(order, np.cumsum(np.bincount(group, minlength=count))[:-1]) if count else []
 
 
+def rows_by(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...], IntArray]]:
+    """Yield each combination of values that these columns have, and the rows that have it."""
+    group = np.zeros(len(frame), np.int64)
+    for name in names:
+        code, distinct = pd.factorize(frame[name])  # missing is -1
+        # A mixed-radix number per row; renumbering after each column keeps it below the number of rows².
+        group = grouped(group * (len(distinct) + 1) + code + 1)[1]
+    for rows in positions_by(group, int(group.max(initial=-1)) + 1):
+        yield tuple(frame[name].iloc[int(rows[0])] for name in names), rows
+
+
 def firsts(codes: IntArray, count: int) -> IntArray:
-    """Return where each of the codes ``0 … count - 1`` stands first; all of them must occur."""
+    """Return the position where each of the codes ``0 … count - 1`` occurs first; all of them must occur."""
     first = np.zeros(count, np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of repeated targets, the last assignment stays
     return first
 
 

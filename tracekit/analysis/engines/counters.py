@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, sums
-from tracekit.analysis.engines.measured import rows_by
+from tracekit.analysis.engines.codes import grouped, rows_by, sums
 from tracekit.analysis.engines.membership import NO_WINDOWS, Membership
 from tracekit.model.columns import Columns, categorical
 from tracekit.model.trace import Trace

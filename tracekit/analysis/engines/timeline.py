@@ -11,17 +11,17 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.attribution import scopes_of, waits_of
+from tracekit.analysis.engines.busy import Measured, is_work
 from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase, sums
-from tracekit.analysis.engines.measured import Measured, is_work
+from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, covered_twice, union, union_by_group
 from tracekit.analysis.engines.membership import Membership
-from tracekit.analysis.engines.spans import NOTHING, Spans, held_twice, union, union_by_group
 from tracekit.analysis.engines.waiting import Waiting
 from tracekit.model.columns import Columns, IntArray, categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, SERVING, Basis, Engine, Phase
 
 Edges: TypeAlias = tuple[IntArray, IntArray, IntArray]
-"""Spans cut to windows: the window's row, start, end."""
+"""IntervalSet cut to windows: the window's row, start, end."""
 
 SEGMENTS = Columns(
     {
@@ -50,7 +50,7 @@ TIMES = Columns(
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Spans cut to windows: parallel arrays."""
+    """IntervalSet cut to windows: parallel arrays."""
 
     window: IntArray
     starts: IntArray
@@ -133,7 +133,9 @@ class Timeline:
         keep = ~seen[window]
         yield _Pieces(*union_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
 
-    def _by_scope(self, engine: Engine, phase: Phase = Phase.EXECUTE) -> Iterator[tuple[IntArray, Spans]]:
+    def _by_scope(
+        self, engine: Engine, phase: Phase = Phase.EXECUTE
+    ) -> Iterator[tuple[IntArray, IntervalSet]]:
         for at, who in scopes_of(self._windows):
             yield at, self._measured.spans(self._measured.scope(*who), (engine, phase))
 
@@ -167,7 +169,7 @@ class Timeline:
             sets = [self._measured.spans(scope, (engine, Phase.EXECUTE)) for engine in serving]
             starts, ends = self._starts[at], self._ends[at]
             busy[at] = union(sets).within(starts, ends)
-            overlap[at] = held_twice(sets).within(starts, ends)
+            overlap[at] = covered_twice(sets).within(starts, ends)
             working = [self._measured.spans(scope, key) for key in self._measured.keys if is_work(key)]
             window, begin, end = union(working).pieces(starts, ends)
             covered.append((at[window], begin, end))
@@ -198,7 +200,7 @@ class Timeline:
         keys = [key for key in self._measured.keys if key[1] in _PREPARING]
         for at, who in scopes_of(self._windows):
             scope = self._measured.scope(*who)
-            spans = union([self._measured.spans(scope, key) for key in keys]) if keys else NOTHING
+            spans = union([self._measured.spans(scope, key) for key in keys]) if keys else EMPTY
             amounts[at] = spans.within(self._starts[at], self._ends[at])
         basis = np.where(amounts > 0, BASES.index(Basis.MEASURED), BASES.index(Basis.SAMPLED))
         sampled = _length_by_window([self._sampled(ENGINES, _PREPARING)], len(self._windows))

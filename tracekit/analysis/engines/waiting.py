@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, is_engine, is_phase, positions_by
-from tracekit.analysis.engines.spans import Spans, union
+from tracekit.analysis.engines.interval_sets import IntervalSet, union
 from tracekit.analysis.windows.stacks import LONG_HOLE_NS
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
@@ -41,13 +41,13 @@ class _Lane:
 
 
 class Waiting:
-    """Spans of waiting by engine and thread, and how they are known."""
+    """IntervalSet of waiting by engine and thread, and how they are known."""
 
     def __init__(self, trace: Trace, labels: SampleLabels) -> None:
         self._trace = trace
         self._labels = labels
         self.basis: dict[Engine, Basis] = {}
-        self._lanes: dict[_Lane, Spans] = {}
+        self._lanes: dict[_Lane, IntervalSet] = {}
         found = {
             Basis.MEASURED: self._blocked_states(),
             Basis.SAMPLED: self._blocked_samples(),
@@ -61,7 +61,7 @@ class Waiting:
                     self._lanes |= own
                     break
 
-    def spans(self, engine: Engine, thread_id: int, pid: int, with_workers: bool) -> Spans:
+    def spans(self, engine: Engine, thread_id: int, pid: int, with_workers: bool) -> IntervalSet:
         """Return when that thread waited for the engine, or a worker of its process did for it.
 
         ``thread_id`` -1 is any thread, ``pid`` -1 any process.
@@ -75,7 +75,7 @@ class Waiting:
             ]
         )
 
-    def _by_engine(self, engine: Engine) -> Mapping[_Lane, Spans]:
+    def _by_engine(self, engine: Engine) -> Mapping[_Lane, IntervalSet]:
         return {lane: spans for lane, spans in self._lanes.items() if lane.engine is engine}
 
     @cached_property
@@ -83,7 +83,7 @@ class Waiting:
         hands_over = is_phase(self._labels.phase, Phase.DISPATCH, Phase.WAIT)
         return hands_over & is_engine(self._labels.engine, *AWAITED)
 
-    def _gaps(self) -> dict[_Lane, Spans]:
+    def _gaps(self) -> dict[_Lane, IntervalSet]:
         """Return the holes after samples that hand over work; a long one may be the end of the call."""
         if self._trace.weight_unit != "ns":
             return {}
@@ -112,7 +112,7 @@ class Waiting:
             same = np.flatnonzero(threads[at] == threads[following])
             yield at[same], following[same]
 
-    def _blocked_samples(self) -> dict[_Lane, Spans]:
+    def _blocked_samples(self) -> dict[_Lane, IntervalSet]:
         state = self._trace.samples["state"].cat
         is_blocked = np.append(state.categories.isin(_BLOCKED), False)
         blocked = is_blocked[state.codes.to_numpy()]
@@ -122,7 +122,7 @@ class Waiting:
         times = self._trace.samples["time_ns"].to_numpy(np.int64)[at]
         return self._lanes_of(at, times, times + self._trace.weights[at], self._labels.engine)
 
-    def _blocked_states(self) -> dict[_Lane, Spans]:
+    def _blocked_states(self) -> dict[_Lane, IntervalSet]:
         """Return blocked thread states that follow a sample of the same thread which hands over work.
 
         A thread that was last seen elsewhere in a prediction call waits inside the runtime.
@@ -151,7 +151,7 @@ class Waiting:
 
     def _lanes_of(
         self, samples: IntArray, starts: IntArray, ends: IntArray, engines: npt.NDArray[np.integer]
-    ) -> dict[_Lane, Spans]:
+    ) -> dict[_Lane, IntervalSet]:
         """Group spans by the engine, the thread and the process of the sample before each."""
         threads = self._trace.samples["thread_id"].to_numpy()
         workers = self._labels.is_worker[samples]
@@ -167,7 +167,7 @@ class Waiting:
                 int(self._labels.pid[first]),
                 bool(self._labels.is_worker[first]),
             )
-            lanes[lane] = Spans.of(starts[own], ends[own])
+            lanes[lane] = IntervalSet.of(starts[own], ends[own])
         return lanes
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
-from tracekit.analysis.engines.spans import Spans
+from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.stacks import Inferred, windows_from_stacks
 from tracekit.analysis.windows.tables import (
     ane_windows,
@@ -136,7 +136,7 @@ def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Windo
     starts, ends = _edges(calls)
     for pid, thread in np.unique(owners, axis=0).tolist():
         rows = np.flatnonzero((owners == (pid, thread)).all(axis=1))
-        covered = Spans.of(*_edges([window for window in windows if _may_be_of(window, pid, thread)]))
+        covered = IntervalSet.of(*_edges([window for window in windows if _may_be_of(window, pid, thread)]))
         touched[rows] = covered.touches(starts[rows], ends[rows])
     return [call for call, is_touched in zip(calls, touched.tolist(), strict=True) if not is_touched]
 
@@ -150,7 +150,7 @@ def _may_be_of(window: Window, pid: int, thread: int) -> bool:
 
 def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
     """Return diagnostics about the work that windows from ANE intervals leave out."""
-    covered = Spans.of(*_edges(windows))
+    covered = IntervalSet.of(*_edges(windows))
     times = trace.samples["time_ns"].to_numpy(np.int64)
     elsewhere = is_phase(labels.phase, *INFERENCE) & is_engine(labels.engine, Engine.CPU, Engine.GPU)
     outside = int((elsewhere & (covered.within(times, times + 1) == 0)).sum())
@@ -173,7 +173,7 @@ def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window
     owner = np.full(len(windows), -1, np.int64)
     for thread in sorted({call.thread_id for call in calls} - {-1}):
         thread_calls = [call for call in calls if call.thread_id == thread]
-        covered = Spans.of(*_edges(thread_calls)).within(starts, ends)
+        covered = IntervalSet.of(*_edges(thread_calls)).within(starts, ends)
         covered[(pids >= 0) & (pids != thread_calls[0].pid)] = 0
         better = covered > best
         second = np.where(better, best, np.maximum(second, covered))

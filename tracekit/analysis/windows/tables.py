@@ -9,7 +9,7 @@ from fnmatch import translate
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.measured import Owners, only_pid
+from tracekit.analysis.engines.ownership import Ownership, only_pid
 from tracekit.analysis.windows.stacks import LONG_HOLE_NS
 from tracekit.analysis.windows.window import Window
 from tracekit.errors import UsageError
@@ -55,11 +55,11 @@ def ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) 
         labels    s1 s2 s3 s1 s2 s3      s1 s2 s3
         windows   ──────── ────────      ────────
 
-    Segments that share a label are a window each. The table does not name processes; rows that ``Owners``
+    Segments that share a label are a window each. The table does not name processes; rows that ``Ownership``
     assigns to another process are left out.
     """
     frame = trace.intervals
-    owners = Owners(frame, ane_is_target)
+    owners = Ownership(frame, ane_is_target)
     of_target = ~owners.other_process & frame["source"].isin(ANE_TABLES).to_numpy(bool)
     work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
     rows = frame.assign(owner=np.where(owners.model == "", frame["model"].astype("str"), owners.model))

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.measured import Owners
-from tracekit.analysis.engines.spans import Spans
+from tracekit.analysis.engines.interval_sets import IntervalSet
+from tracekit.analysis.engines.ownership import Ownership
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES
@@ -50,7 +50,7 @@ class SpanLane:
     rows: pd.DataFrame | None
     plane: Plane
     other_plane: Plane | None
-    unions: tuple[Spans, Spans]
+    unions: tuple[IntervalSet, IntervalSet]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
         starts, ends = rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64)
         is_target = rows["is_target"].to_numpy(bool)
         # Overlapping intervals occupy their time once, so the planes are drawn from unions.
-        unions = Spans.of(starts[is_target], ends[is_target]), Spans.of(starts[~is_target], ends[~is_target])
+        unions = IntervalSet.of(starts[is_target], ends[is_target]), IntervalSet.of(starts[~is_target], ends[~is_target])
         plane, other_plane = (occupancy(union.starts, union.ends, bins, duration_ns) for union in unions)
         lanes.append(
             SpanLane(
@@ -197,7 +197,7 @@ def _are_of_target(analysis: Analysis, frame: pd.DataFrame) -> npt.NDArray[np.bo
     of_target = (pid < 0) | np.isin(pid, sorted(pids)) if pids else np.ones(len(frame), bool)
     # ``Measured.owner`` covers the rows of the analysis only, without nested ones, which lanes show as well.
     if frame["source"].isin(ANE_TABLES).any():
-        of_target &= ~Owners(frame, not analysis.measured.owner.unattributed).other_process
+        of_target &= ~Ownership(frame, not analysis.measured.owner.unattributed).other_process
     return of_target
 
 

@@ -153,6 +153,7 @@ def _why_unknown(verdict: Verdict) -> str:
     if verdict.runtime_samples:
         some = f"{verdict.runtime_samples} of {plural(total, 'sample')} are inside an ML runtime"
         return f"{some}, but none reaches the code of an engine"
+    samples = "the only sample" if total == 1 else f"none of the {total:,} samples"
     if verdict.unsymbolicated_samples == total:
-        return f"none of the {plural(total, 'sample')} has a stack with symbols"
-    return f"none of the {plural(total, 'sample')} shows an ML runtime or an engine"
+        return f"{samples} has {'no' if total == 1 else 'a'} stack with symbols"
+    return f"{samples} shows {'no ML runtime and no' if total == 1 else 'an ML runtime or an'} engine"

@@ -1,4 +1,4 @@
-"""Spans are sets of nanoseconds: every operation equals the same on sets of integers."""
+"""IntervalSet are sets of nanoseconds: every operation equals the same on sets of integers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.analysis.engines.spans import NOTHING, Spans, held_twice, union, union_by_group
+from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, covered_twice, union, union_by_group
 
 Edges = list[tuple[int, int]]
 
@@ -24,19 +24,19 @@ def columns(rows: Edges) -> tuple[np.ndarray, np.ndarray]:
     return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], np.int64)
 
 
-def spans(*rows: tuple[int, int]) -> Spans:
-    return Spans.of(*columns(list(rows)))
+def spans(*rows: tuple[int, int]) -> IntervalSet:
+    return IntervalSet.of(*columns(list(rows)))
 
 
 def held(rows: Iterable[tuple[int, int]]) -> set[int]:
     return {at for start, end in rows for at in range(start, end)}
 
 
-def pairs(made: Spans) -> Edges:
+def pairs(made: IntervalSet) -> Edges:
     return list(zip(made.starts.tolist(), made.ends.tolist(), strict=True))
 
 
-def assert_is(made: Spans, wanted: set[int]) -> None:
+def assert_is(made: IntervalSet, wanted: set[int]) -> None:
     """It holds just that time, in order, and no two of its spans touch."""
     assert held(pairs(made)) == wanted
     assert made.total_ns == len(wanted)
@@ -74,22 +74,22 @@ def test_literal_operations() -> None:
 
 def test_nothing() -> None:
     one = spans((1, 2))
-    for made in (NOTHING & one, one & NOTHING, NOTHING - one, union([]), held_twice([one])):
+    for made in (EMPTY & one, one & EMPTY, EMPTY - one, union([]), covered_twice([one])):
         assert pairs(made) == []
-    assert pairs(one - NOTHING) == pairs(NOTHING | one) == [(1, 2)]
-    assert NOTHING.until(np.array([0, 5])).tolist() == [0, 0]
-    assert NOTHING.within(*columns([(0, 5)])).tolist() == [0]
-    assert len(NOTHING) == NOTHING.total_ns == 0
+    assert pairs(one - EMPTY) == pairs(EMPTY | one) == [(1, 2)]
+    assert EMPTY.until(np.array([0, 5])).tolist() == [0, 0]
+    assert EMPTY.within(*columns([(0, 5)])).tolist() == [0]
+    assert len(EMPTY) == EMPTY.total_ns == 0
 
 
 @given(ROWS)
 def test_of_equals_a_set(rows: Edges) -> None:
-    assert_is(Spans.of(*columns(rows)), held(rows))
+    assert_is(IntervalSet.of(*columns(rows)), held(rows))
 
 
 @given(ROWS, ROWS)
 def test_set_operations(left: Edges, right: Edges) -> None:
-    one, other = Spans.of(*columns(left)), Spans.of(*columns(right))
+    one, other = IntervalSet.of(*columns(left)), IntervalSet.of(*columns(right))
     assert_is(one & other, held(left) & held(right))
     assert_is(one | other, held(left) | held(right))
     assert_is(one - other, held(left) - held(right))
@@ -97,16 +97,16 @@ def test_set_operations(left: Edges, right: Edges) -> None:
 
 @given(st.lists(ROWS, max_size=4))
 def test_union_and_held_twice(sets: list[Edges]) -> None:
-    made = [Spans.of(*columns(rows)) for rows in sets]
+    made = [IntervalSet.of(*columns(rows)) for rows in sets]
     times = [held(rows) for rows in sets]
     assert_is(union(made), set().union(*times))
     counted = [at for one in times for at in one]
-    assert_is(held_twice(made), {at for at in counted if counted.count(at) > 1})
+    assert_is(covered_twice(made), {at for at in counted if counted.count(at) > 1})
 
 
 @given(ROWS, WINDOWS)
 def test_within_and_pieces(rows: Edges, windows: Edges) -> None:
-    made, time = Spans.of(*columns(rows)), held(rows)
+    made, time = IntervalSet.of(*columns(rows)), held(rows)
     starts, ends = columns(windows)
     wanted = [time & held([window]) for window in windows]
     assert made.within(starts, ends).tolist() == [len(one) for one in wanted]
@@ -120,7 +120,7 @@ def test_within_and_pieces(rows: Edges, windows: Edges) -> None:
 
 @given(ROWS, st.lists(st.integers(-25, 45), max_size=8))
 def test_until(rows: Edges, times: list[int]) -> None:
-    made = Spans.of(*columns(rows))
+    made = IntervalSet.of(*columns(rows))
     wanted = [sum(at < time for at in held(rows)) for time in times]
     assert made.until(np.array(times, np.int64)).tolist() == wanted
 
@@ -133,7 +133,7 @@ def test_union_by_group(rows: list[tuple[int, int, int]]) -> None:
     assert of == sorted(of)
     for one in range(4):
         own = [(s, e) for g, s, e in zip(of, starts, ends, strict=True) if g == one]
-        assert_is(Spans(*columns(own)), held(row[1:] for row in rows if row[0] == one))
+        assert_is(IntervalSet(*columns(own)), held(row[1:] for row in rows if row[0] == one))
 
 
 def test_union_by_group_far_apart() -> None:

@@ -1,0 +1,167 @@
+"""Busy time: when each engine was in each phase, as tables measured it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.engines.codes import rows_by
+from tracekit.analysis.engines.interval_sets import IntervalSet, union
+from tracekit.analysis.engines.ownership import Ownership
+from tracekit.model.schemas import ANE_TABLES, CORE_ML, GPU_INTERVALS, GPU_TABLES
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import Engine, Phase
+
+_WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
+
+Key = tuple[Engine, Phase | None]
+
+
+def is_work(key: Key) -> bool:
+    """Return True where intervals of this engine and phase are the engine's own work.
+
+    Requests, encoding and calls as a whole are not; GPU work without an ML mark is work of GRAPHICS.
+    """
+    engine, phase = key
+    return phase in _WORK or (engine is Engine.GRAPHICS and phase is None)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The work that a window counts: of these processes (none = any), and of this model ("" = any)."""
+
+    pids: frozenset[int]
+    model: str
+
+
+class Measured:
+    """The intervals of a trace as disjoint intervals by engine, phase, process and model.
+
+    ``pids`` are the processes that the analysis is about; none is any. Windows may be of further processes.
+    ``ane_is_target`` is False where the target's stacks show that the Neural Engine worked for another
+    process, see ``ownership.ane_may_be_target``.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        pids: frozenset[int],
+        window_pids: Iterable[int] = (),
+        ane_is_target: bool = True,
+    ) -> None:
+        frame = trace.intervals
+        hardware = frame["source"].isin((*ANE_TABLES, *GPU_TABLES)).to_numpy(bool)
+        # A nested row repeats time of the row around it, unless only the nested row marks the work as ML.
+        marked = (frame["engine"] == Engine.GPU).to_numpy(bool)
+        outer = frame["source"][(frame["depth"] <= 0).to_numpy(bool)].unique()
+        nested = (frame["depth"] > 0).to_numpy(bool) & frame["source"].isin(outer).to_numpy(bool)
+        self._frame = frame[~(hardware & ~marked & nested)]
+        self._pids = pids
+        self._all_pids = pids | {int(pid) for pid in window_pids if pid >= 0} if pids else pids
+        self.owner = Ownership(self._frame, ane_is_target)
+        self._unions: dict[tuple[Scope, Key], IntervalSet] = {}
+
+    @cached_property
+    def sources(self) -> dict[Engine, str]:
+        """The engines that tables with rows measured, and those tables: only of these is zero a zero.
+
+        GPU work of the target without an ML mark may be inference: with such work alone, the GPU's share in
+        inference is not known. The CPU's work is measured only where Core ML reports it, see ``reported``.
+        """
+        frame = self._frame[(self._frame["end_ns"] > self._frame["start_ns"]).to_numpy(bool)]
+        on_gpu = frame["source"].isin(GPU_TABLES)
+        marked = on_gpu & (frame["engine"] == Engine.GPU)
+        has_unmarked = len(self.everything((Engine.GRAPHICS, None))) > 0
+        rows = {
+            Engine.ANE: frame["source"].isin(ANE_TABLES),
+            Engine.GPU: on_gpu if marked.any() or not has_unmarked else marked,
+            Engine.GRAPHICS: frame["source"] == GPU_INTERVALS,
+        }
+        tables = {
+            engine: sorted(frame["source"][mask].astype("str").unique()) for engine, mask in rows.items()
+        }
+        return {engine: ", ".join(names) for engine, names in tables.items() if names}
+
+    @cached_property
+    def reported(self) -> dict[Engine, str]:
+        """``sources``, and the CPU where Core ML reports work on it; it may work unreported besides."""
+        on_cpu = {Engine.CPU: CORE_ML} if (Engine.CPU, Phase.EXECUTE) in self.keys else {}
+        return {**self.sources, **on_cpu}
+
+    @property
+    def engines(self) -> frozenset[Engine]:
+        """The engines of ``sources``."""
+        return frozenset(self.sources)
+
+    def scope(self, pid: int, model: str) -> Scope:
+        """Return the scope of a window: without a process of its own, it is the target's."""
+        pids = frozenset([pid]) if pid >= 0 else self._pids
+        return Scope(pids, model if model in self.owner.models else "")
+
+    @cached_property
+    def keys(self) -> tuple[Key, ...]:
+        """Every engine and phase that any interval of the target has."""
+        return tuple(sorted({lane[0] for lane in self._lanes}, key=str))
+
+    def spans(self, scope: Scope, key: Key) -> IntervalSet:
+        """Return when that engine was in that phase for that scope; other processes' work is left out."""
+        if (scope, key) not in self._unions:
+            lanes = [
+                intervals
+                for (lane_key, pid, model), intervals in self._lanes.items()
+                if lane_key == key
+                and (not scope.pids or pid < 0 or pid in scope.pids)
+                and (not scope.model or model in ("", scope.model))
+            ]
+            self._unions[scope, key] = union(lanes)
+        return self._unions[scope, key]
+
+    def everything(self, key: Key) -> IntervalSet:
+        """Return when that engine was in that phase for the target or a window's process, for any model."""
+        return self.spans(Scope(self._all_pids, ""), key)
+
+    @cached_property
+    def other_process(self) -> IntervalSet:
+        """When the ANE ran models that are none of the target's."""
+        is_execution = (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)
+        return _intervals(self._frame[self.owner.other_process & is_execution])
+
+    @property
+    def gpu_rows_without_process(self) -> int:
+        """The number of rows of the GPU's system-wide table without a process; they count for the target."""
+        without_process = (self._frame["source"] == GPU_INTERVALS) & (self._frame["pid"] < 0)
+        return int(without_process.sum())
+
+    @property
+    def ane_rows(self) -> int:
+        """The number of outermost rows in the Neural Engine's tables."""
+        return int(self._frame["source"].isin(ANE_TABLES).sum())
+
+    def requests(self, engine: Engine) -> bool:
+        """Return True where Core ML's rows show when its requests to this engine were under way."""
+        return (engine, Phase.WAIT) in self.keys
+
+    def rows_of_other_processes(self, source: str) -> int:
+        """Return how many rows of a table name a process that is not the target; 0 without a target."""
+        if not self._pids:
+            return 0
+        pids = self._frame["pid"][self._frame["source"] == source]
+        return int((~pids.isin([-1, *self._pids])).sum())
+
+    @cached_property
+    def _lanes(self) -> dict[tuple[Key, int, str], IntervalSet]:
+        """The intervals of the target and of processes that name themselves, by key, process and model."""
+        frame = self._frame.assign(owner_model=self.owner.model)[~self.owner.other_process]
+        lanes = {}
+        for (engine, phase, pid, model), rows in rows_by(frame, "engine", "phase", "pid", "owner_model"):
+            key = Engine(engine), None if pd.isna(phase) else Phase(phase)
+            lanes[key, int(pid), str(model)] = _intervals(frame.iloc[rows])
+        return lanes
+
+
+def _intervals(rows: pd.DataFrame) -> IntervalSet:
+    return IntervalSet.of(rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64))

@@ -1,0 +1,174 @@
+"""Sets of time as disjoint intervals: unions, intersections, and how much of them lies in a window.
+
+All of it is exact integer arithmetic on sorted arrays, linear but for the sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tracekit.model.columns import BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalSet:
+    """Half-open intervals that neither touch nor overlap, in order of time."""
+
+    starts: IntArray
+    ends: IntArray
+
+    @classmethod
+    def of(cls, starts: IntArray, ends: IntArray) -> IntervalSet:
+        """Return the union of any intervals; those without a length are dropped.
+
+        Sorted by start, an interval opens a new one of the union where it begins after everything before it
+        has ended::
+
+            starts       0  2  3     9          reach is the running maximum of ends
+            ends         5  4  7     11
+            reach        5  5  7     11
+            opens        T  F  F     T          2 and 3 are ≤ the reach before them
+        """
+        has_length = ends > starts
+        order = np.argsort(starts[has_length], kind="stable")
+        sorted_starts, sorted_ends = starts[has_length][order], ends[has_length][order]
+        if not len(sorted_starts):
+            return EMPTY
+        reach = np.maximum.accumulate(sorted_ends)
+        opens = np.append(True, sorted_starts[1:] > reach[:-1])
+        closes = np.append(np.flatnonzero(opens)[1:] - 1, len(sorted_starts) - 1)
+        return cls(sorted_starts[opens], reach[closes])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, IntervalSet):
+            return NotImplemented
+        return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
+
+    __hash__ = None  # type: ignore[assignment] # arrays can be changed in place
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @cached_property
+    def _time_before(self) -> IntArray:
+        """The time that the intervals before each one cover; one entry more than intervals."""
+        return np.concatenate([[0], np.cumsum(self.ends - self.starts)]).astype(np.int64)
+
+    @property
+    def total_ns(self) -> int:
+        """The time that the intervals cover."""
+        return int(self._time_before[-1])
+
+    def until(self, times: IntArray) -> IntArray:
+        """Return how much time the intervals cover before each moment.
+
+        It is the time of all intervals that began by then, less what the last of them still has to go.
+        """
+        if not len(self.starts):
+            return np.zeros(len(times), np.int64)
+        begun = np.searchsorted(self.starts, times, "right")
+        last = np.maximum(begun - 1, 0)
+        remaining = np.where(begun > 0, np.maximum(self.ends[last] - times, 0), 0)
+        covered: IntArray = self._time_before[begun] - remaining
+        return covered
+
+    def within(self, starts: IntArray, ends: IntArray) -> IntArray:
+        """Return how much time the intervals cover in each window ``[start, end)``: one int64 per window."""
+        return self.until(ends) - self.until(starts)
+
+    def touches(self, starts: IntArray, ends: IntArray) -> BoolArray:
+        """Mark the windows ``[start, end)`` in which any of the intervals lies."""
+        # The first interval that ends after the window's start must begin before the window's end.
+        first = np.searchsorted(self.ends, starts, "right")
+        touched: BoolArray = np.append(self.starts, np.iinfo(np.int64).max)[first] < ends
+        return touched
+
+    def pieces(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the intervals cut to the windows, as (row of the window, start, end), window by window.
+
+        Window w has ``counts[w]`` consecutive intervals from ``first[w]`` on. All of them in one array::
+
+            first 4 9    counts 2 3    →    4 5 9 10 11
+        """
+        first = np.searchsorted(self.ends, starts, "right")
+        counts = np.maximum(np.searchsorted(self.starts, ends, "left") - first, 0)
+        window = np.repeat(np.arange(len(starts)), counts)
+        interval = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        piece_starts = np.maximum(self.starts[interval], starts[window])
+        piece_ends = np.minimum(self.ends[interval], ends[window])
+        has_length = piece_ends > piece_starts  # a window without a length has no piece
+        return window[has_length], piece_starts[has_length], piece_ends[has_length]
+
+    def __and__(self, other: IntervalSet) -> IntervalSet:
+        _, starts, ends = self.pieces(other.starts, other.ends)
+        return IntervalSet(starts, ends)
+
+    def __or__(self, other: IntervalSet) -> IntervalSet:
+        return union([self, other])
+
+    def __sub__(self, other: IntervalSet) -> IntervalSet:
+        if not len(self) or not len(other):
+            return self
+        low, high = self.starts[0], self.ends[-1]
+        gaps = IntervalSet.of(np.append(min(low, other.starts[0]), other.ends), np.append(other.starts, high))
+        return self & gaps
+
+
+EMPTY = IntervalSet(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def union(sets: Sequence[IntervalSet]) -> IntervalSet:
+    """Return the time that any of the sets covers."""
+    filled = [intervals for intervals in sets if len(intervals)]
+    if len(filled) < 2:
+        return filled[0] if filled else EMPTY
+    return IntervalSet.of(
+        np.concatenate([intervals.starts for intervals in filled]),
+        np.concatenate([intervals.ends for intervals in filled]),
+    )
+
+
+def covered_twice(sets: Sequence[IntervalSet]) -> IntervalSet:
+    """Return the time that at least two of the sets cover."""
+    pairs = [first & second for index, first in enumerate(sets) for second in sets[index + 1 :]]
+    return union(pairs)
+
+
+def union_by_group(group: IntArray, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the union of intervals within each group, as (group, start, end) sorted by group and start."""
+    has_length = ends > starts
+    group, starts, ends = group[has_length], starts[has_length], ends[has_length]
+    order = np.lexsort((starts, group))
+    group, starts, ends = group[order], starts[order], ends[order]
+    if not len(group):
+        return group, starts, ends
+    changes = group[1:] != group[:-1]
+    reach = _reach_by_group(np.cumsum(np.append(0, changes)), ends)
+    opens = np.append(True, changes | (starts[1:] > reach[:-1]))
+    closes = np.append(np.flatnonzero(opens)[1:] - 1, len(group) - 1)
+    return group[opens], starts[opens], reach[closes]
+
+
+def _reach_by_group(group: IntArray, ends: IntArray) -> IntArray:
+    """Return the largest end so far in each group, of groups numbered in ascending order.
+
+    One running maximum over all groups would carry a large end into the next group. So each group is lifted
+    above all ends of the group before it, and lowered again afterwards::
+
+        group   0  0  1  1          ends (of 0 … 9)    5  3  2  4
+        lifted  5  3 12 14          running maximum    5  5 12 14          lowered  5  5  2  4
+
+    Where lifted times do not fit 64 bits, the ranks of the ends are lifted instead.
+    """
+    low, high = int(ends.min()), int(ends.max())
+    if (int(group[-1]) + 1) * (high - low + 1) < 2**62:
+        lift = group * (high - low + 1)
+        reach: IntArray = np.maximum.accumulate(ends - low + lift) - lift + low
+        return reach
+    distinct, rank = np.unique(ends, return_inverse=True)
+    lift = group * len(distinct)
+    return distinct[np.maximum.accumulate(rank + lift) - lift]
