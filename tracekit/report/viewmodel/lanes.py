@@ -158,7 +158,10 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
         starts, ends = rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64)
         is_target = rows["is_target"].to_numpy(bool)
         # Overlapping intervals occupy their time once, so the planes are drawn from unions.
-        unions = IntervalSet.of(starts[is_target], ends[is_target]), IntervalSet.of(starts[~is_target], ends[~is_target])
+        unions = (
+            IntervalSet.of(starts[is_target], ends[is_target]),
+            IntervalSet.of(starts[~is_target], ends[~is_target]),
+        )
         plane, other_plane = (occupancy(union.starts, union.ends, bins, duration_ns) for union in unions)
         lanes.append(
             SpanLane(
