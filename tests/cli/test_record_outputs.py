@@ -16,7 +16,7 @@ from tracekit.cli import main
 
 
 def test_an_output_that_exists_is_left_alone(mac: Mac) -> None:
-    mac.record(*APP)
+    mac.record(*APP, "--no-analysis")
     before = snapshot(mac.folder / "x.trace")
     result = mac.record(*APP)
     assert result.code == 2
@@ -26,7 +26,7 @@ def test_an_output_that_exists_is_left_alone(mac: Mac) -> None:
 
 
 def test_force_replaces_a_recording_by_a_good_one(mac: Mac) -> None:
-    mac.record(*APP)
+    mac.record(*APP, "--no-analysis")
     (mac.folder / "x.trace" / "marker").write_text("the old one")
     assert mac.record(*APP, "--force").code == 0
     assert not (mac.folder / "x.trace" / "marker").exists()
@@ -34,7 +34,7 @@ def test_force_replaces_a_recording_by_a_good_one(mac: Mac) -> None:
 
 
 def test_force_keeps_the_old_recording_when_the_new_one_fails(mac: Mac) -> None:
-    mac.record(*APP)
+    mac.record(*APP, "--no-analysis")
     before = snapshot(mac.folder / "x.trace")
     result = mac.record(*APP, "--force", *FAST, hang="saving")
     assert result.code == 4
@@ -89,7 +89,7 @@ def test_a_name_that_is_no_utf_8(mac: Mac) -> None:
 
 
 def test_a_run_is_added_behind_a_link(mac: Mac) -> None:
-    mac.record(*APP)
+    mac.record(*APP, "--no-analysis")
     (mac.folder / "x.trace").rename(mac.folder / "real.trace")
     (mac.folder / "x.trace").symlink_to("real.trace")
     assert mac.record(*APP, "--append-run").code == 0
@@ -105,7 +105,7 @@ def test_a_folder_as_output_gets_a_fresh_name(mac: Mac) -> None:
 
 
 def test_a_run_is_added(mac: Mac) -> None:
-    mac.record(*APP)
+    mac.record(*APP, "--no-analysis")
     result = mac.record(*APP, "--append-run")
     assert result.code == 0
     assert "12 GPU" in result.output
@@ -117,7 +117,7 @@ def test_a_run_is_added(mac: Mac) -> None:
 
 @pytest.mark.parametrize("settings", [{"attach": "refused"}, {"hang": "saving"}, {"dies": 0.05}])
 def test_a_run_that_fails_leaves_the_earlier_ones_untouched(mac: Mac, settings: dict[str, object]) -> None:
-    mac.record(*APP)
+    mac.record(*APP, "--no-analysis")
     before = snapshot(mac.folder / "x.trace")
     result = mac.record(*APP, "--append-run", *FAST, **settings)
     assert result.code == 4

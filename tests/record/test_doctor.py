@@ -12,7 +12,7 @@ from xctrace_support import FakeXctrace, install
 
 from tracekit.errors import UsageError
 from tracekit.record.doctor import NEEDS_MAC, Check, CheckState, examine
-from tracekit.record.doctor.machine_checks import MachineProbe
+from tracekit.record.doctor.machine_checks import MachineProbe, check_machine
 
 PHONE = {"name": "yx’s iPhone12", "os": "26.4", "udid": "00008101-000D482C1E78001E"}
 WAKE = "xcrun devicectl device info details --device 00008101-000D482C1E78001E"
@@ -37,6 +37,11 @@ def doctor(
 ) -> dict[str, Check]:
     checks = examine("0.1.0", xctrace, device, system="darwin", machine=machine(**machine_settings))
     return {check.name: check for check in checks}
+
+
+def on_machine(**machine_settings: Any) -> dict[str, Check]:
+    """Return the checks of the machine alone, which start few programs."""
+    return {check.name: check for check in check_machine(machine(**machine_settings))}
 
 
 def in_state(checks: dict[str, Check], state: CheckState) -> set[str]:
@@ -278,7 +283,7 @@ def test_two_devices_of_one_name_are_told_apart_by_identifier(mac: FakeXctrace) 
 def test_little_space_is_a_note_and_less_a_problem(
     mac: FakeXctrace, free_bytes: int, state: CheckState
 ) -> None:
-    checks = doctor(free_bytes=free_bytes)
+    checks = on_machine(free_bytes=free_bytes)
     assert (checks["space here"].state, checks["space in TMPDIR"].state) == (state, state)
 
 
@@ -288,7 +293,7 @@ def test_a_folder_that_went_away_is_skipped(
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     shutil.rmtree(tmp_path / "gone")
-    checks = doctor()
+    checks = on_machine()
     assert (checks["space here"].state, checks["space in TMPDIR"].state) == ("skipped", "ok")
 
 
@@ -306,7 +311,7 @@ def test_a_folder_that_went_away_is_skipped(
 )
 def test_another_recorder_at_work_is_named(mac: FakeXctrace, path: str, finding: str) -> None:
     mac.configure(processes=[{"pid": 501, "path": path}])
-    check = doctor()["other recorders"]
+    check = on_machine()["other recorders"]
     assert (check.finding, check.state) == (finding, "ok" if finding == "none" else "warning")
 
 
@@ -314,13 +319,13 @@ def test_another_recorder_at_work_is_named(mac: FakeXctrace, path: str, finding:
 def test_a_sandbox_is_a_note_and_an_unknown_one_is_not_ok(
     mac: FakeXctrace, sandboxed: bool | None, state: CheckState
 ) -> None:
-    assert doctor(sandboxed=sandboxed)["sandbox"].state == state
+    assert on_machine(sandboxed=sandboxed)["sandbox"].state == state
 
 
 @pytest.mark.parametrize(("status", "state"), [("enabled", "ok"), ("disabled", "warning"), ("?", "skipped")])
 def test_the_setting_that_macos_asks_for_a_password(mac: FakeXctrace, status: str, state: CheckState) -> None:
     program(mac, "DevToolsSecurity", f"echo 'Developer mode is currently {status}.'")
-    assert doctor()["debugging"].state == state
+    assert on_machine()["debugging"].state == state
 
 
 def test_this_machine_is_probed_without_an_error() -> None:

@@ -407,3 +407,4 @@ def test_no_step_takes_longer_than_the_patience() -> None:
     assert (limits.time_limit_seconds, steps, limits.min_free_bytes) == (10, (20, 20, 20), 5)
     usual = RecordLimits.within(10, 600, 5)
     assert (usual.silence_seconds, usual.start_seconds, usual.overdue_seconds) == (600, 90, 30)
+    assert (usual.term_seconds, RecordLimits.within(10, 2, 5).term_seconds) == (5, 2)

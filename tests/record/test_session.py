@@ -108,7 +108,7 @@ def no_xctrace() -> Xctrace:
     return Xctrace("/no/such/xctrace")
 
 
-@pytest.mark.parametrize("code", [0, 2, 21, 54, -9, 133])
+@pytest.mark.parametrize("code", [0, 1, 2, 21, 54, -9, 133])
 def test_a_good_bundle_is_good_whatever_the_exit_code(no_xctrace: Xctrace, code: int) -> None:
     assert judge_result(SAMPLE, replace(RUN, exit_code=code), no_xctrace).state == "good"
 

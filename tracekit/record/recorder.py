@@ -79,7 +79,8 @@ class RecordLimits:
             patience_seconds,
             min(usual.start_seconds, patience_seconds),
             min(usual.overdue_seconds, patience_seconds),
-            min_free_bytes=min_free_bytes,
+            min(usual.term_seconds, patience_seconds),
+            min_free_bytes,
         )
 
 
