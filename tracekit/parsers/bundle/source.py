@@ -126,7 +126,7 @@ class BundleSource:
         if any(name.endswith(_OLD_SAMPLES) for name in self._files.names()):
             return self._too_old()
         if self._document is None and self._files.size(DOCUMENT_FILE) < 0:
-            problem = "holds no recorded tables: it was not finished, or is not a bundle of Instruments."
+            problem = "holds no recorded tables: the recording was not finished, or is not of Instruments."
             return InputError(self._path, problem, self._recovery())
         return InputError(
             self._path,
