@@ -46,7 +46,7 @@ def test_values_that_make_no_recording(changed: dict[str, object], message: str)
 
 
 def test_no_advice_names_an_option_of_the_command_line() -> None:
-    for _, failure in failures._KNOWN:
+    for _, failure in failures._FAILURES:
         assert " --" not in on_the_page(str(failure))
 
 
