@@ -215,7 +215,7 @@ def test_a_simulators_recording_says_nothing_about_a_device() -> None:
     plan = make_plan(XCODE_26, "coreml").for_simulator("")
     assert plan.template == "Core ML"
     assert plan.notes == (
-        "A simulator runs models on this Mac's CPU and GPU: its recording says nothing about a device's engines.",
+        "A simulator runs models on this Mac's CPU and GPU: its recording does not show a device's engines.",
     )
 
 

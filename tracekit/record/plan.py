@@ -40,7 +40,7 @@ _PRESET_TEMPLATES: dict[Preset, tuple[str, ...]] = {
 }
 """The templates of each preset; the first that this Xcode has is used."""
 _SIMULATOR = (
-    "A simulator runs models on this Mac's CPU and GPU: its recording says nothing about a device's engines."
+    "A simulator runs models on this Mac's CPU and GPU: its recording does not show a device's engines."
 )
 _TEMPLATE_INSTRUMENTS = {
     # Decoded from the templates of an Xcode 27 beta (sforteln/xctrace-query-mcp-server).

@@ -4,7 +4,7 @@ xctrace saves when it reaches its time limit, when its target ends, or at an int
 interrupt, SIGTERM or SIGKILL while it saves leaves a recording without its template, which nothing of Apple's
 opens ("Document Missing Template Error"; cmyr/cargo-instruments#99, software-mansion/argent#330). So it runs
 in a session of its own, where no terminal's Ctrl-C reaches it, is interrupted once and never again, and is
-killed only when the user insists or when it shows no sign of life::
+killed only at a repeated request or when it shows no activity::
 
     starting ──"Starting recording"──► recording ──"Reached specified …", "Stopping …"──► saving ──► ended
        │                                   │                                                │
@@ -141,8 +141,8 @@ class Recorder:
         """Prepare a run of ``command``, which writes ``bundle``.
 
         Stop requests made before it began count as well. ``stdin`` is xctrace's input (nothing by default);
-        ``forward_output`` gets those lines of its output that are not its own: the output of a target that
-        xctrace was told to pass on.
+        ``forward_output`` gets those lines of its output that are not its own: the output of the target, if
+        xctrace forwards it.
         """
         self._command = tuple(command)
         self._bundle = bundle
@@ -282,7 +282,7 @@ class Recorder:
         if self._saving_from is None:
             reason = self._reason_to_stop(now, requested)
             if reason:
-                # All requests so far ask for this one interrupt, however many Ctrl-C they were.
+                # All requests so far are one interrupt, however many Ctrl-C they were.
                 self._requests_handled = self._requests.count
                 self._interrupt(child)  # before the listener, which may fail: its terminal may be gone
                 self._begin_saving(reason)

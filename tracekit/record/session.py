@@ -98,7 +98,7 @@ def record(
     """Record into ``final`` and judge the result.
 
     Raises ``UsageError`` or ``XctraceError`` before anything is recorded: an output that cannot be written,
-    no space, another recorder at work. Later failures are the attempt's result.
+    no space, another recording in progress. Later failures are the attempt's result.
     """
     check_output_path(final, replace=force, append=settings.append)
     _check_space(final, settings.limits, free_space)

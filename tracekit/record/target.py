@@ -54,7 +54,7 @@ def find_target(
 ) -> Target:
     """Find the target that ``--app`` names: a pid, a process, a bundle identifier, a display name, or a path.
 
-    A running process is attached to, by its pid, unless ``launch`` asks for a fresh start; otherwise the app
+    A running process is attached to, by its pid, unless ``launch`` requires a fresh start; otherwise the app
     is started. Without ``app`` the first of ``arguments`` is the program. Raises ``UsageError`` if nothing
     has that name, or if several processes or apps have it: they are listed.
     """

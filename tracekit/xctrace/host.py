@@ -73,15 +73,15 @@ class Mac:
 
     def processes(self) -> tuple[Process, ...]:
         """See ``Host.processes``; on macOS ``comm`` is the executable's whole path (man ps)."""
-        answer = run_command(["ps", "-axww", "-o", "pid=,comm="])
-        return parse_processes(answer.output)
+        result = run_command(["ps", "-axww", "-o", "pid=,comm="])
+        return parse_processes(result.output)
 
     def installed(self, name: str) -> tuple[App, ...]:
         """See ``Host.installed``."""
         paths = [path for folder in _APP_FOLDERS for path in _apps_in(Path(folder).expanduser())]
         if _IDENTIFIER.match(name):  # no character that has a meaning in Spotlight's query language
-            answer = run_command(["mdfind", f"kMDItemCFBundleIdentifier == '{name}'"], _SEARCH_SECONDS)
-            paths += [Path(line) for line in answer.output.splitlines() if line.endswith(".app")]
+            result = run_command(["mdfind", f"kMDItemCFBundleIdentifier == '{name}'"], _SEARCH_SECONDS)
+            paths += [Path(line) for line in result.output.splitlines() if line.endswith(".app")]
         apps = {str(path): read_app(path) for path in paths}
         return tuple(app for app in apps.values() if app and app.matches_name(name))
 

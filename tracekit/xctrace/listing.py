@@ -114,8 +114,8 @@ def _names(device: Device) -> tuple[str, ...]:
 
 
 def _list(tool: Xctrace, kind: str) -> str:
-    answer = run_command([tool.path, "list", kind])
-    if not answer.ok:
-        raise XctraceError(failure_reason(answer))
+    result = run_command([tool.path, "list", kind])
+    if not result.ok:
+        raise XctraceError(failure_reason(result))
     # Xcode 12 to 14 printed these lists to standard error (unconfirmed: some scripts read both).
-    return answer.output or answer.error
+    return result.output or result.error

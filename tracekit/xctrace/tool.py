@@ -139,9 +139,9 @@ def _missing_reason(path: str | None) -> str:
     return failure_reason(run_command(["xcrun", "--find", "xctrace"]))
 
 
-def failure_reason(answer: CommandResult) -> str:
+def failure_reason(result: CommandResult) -> str:
     """Return the reason why ``xcrun`` or xctrace failed, with advice."""
-    text = answer.error + answer.output
+    text = result.error + result.output
     if LICENCE in text:
         return "The licence of Xcode was not accepted. Read and accept it with sudo xcodebuild -license."
     if any(sign in text for sign in _COMMAND_LINE_TOOLS):
@@ -149,6 +149,6 @@ def failure_reason(answer: CommandResult) -> str:
             "Only the Command Line Tools are selected, and they have no xctrace. Install Xcode and select it"
             f" with {_SELECT}, or for a single command with DEVELOPER_DIR=/Applications/Xcode.app."
         )
-    if answer.code is None:
-        return f"xctrace does not work: {answer.last_lines}. Run tracekit doctor to check the installation."
-    return f"xctrace does not work: {answer.last_lines}. Select an Xcode with {_SELECT}."
+    if result.code is None:
+        return f"xctrace does not work: {result.last_lines}. Run tracekit doctor to check the installation."
+    return f"xctrace does not work: {result.last_lines}. Select an Xcode with {_SELECT}."

@@ -52,14 +52,14 @@ def parse_version(text: str) -> Version | None:
 
 def read_version(tool: Xctrace) -> Version:
     """Return the version of an xctrace; raise ``XctraceError`` if it does not work."""
-    answer = run_command([tool.path, "version"])
-    version = parse_version(answer.output)
+    result = run_command([tool.path, "version"])
+    version = parse_version(result.output)
     if version is None:
-        raise XctraceError(_no_version_reason(answer, tool))
+        raise XctraceError(_no_version_reason(result, tool))
     return version
 
 
-def _no_version_reason(answer: CommandResult, tool: Xctrace) -> str:
-    if answer.ok:
-        return f"{tool.path} prints no version: '{answer.last_lines}'. Is it xctrace?"
-    return failure_reason(answer)
+def _no_version_reason(result: CommandResult, tool: Xctrace) -> str:
+    if result.ok:
+        return f"{tool.path} prints no version: '{result.last_lines}'. Is it xctrace?"
+    return failure_reason(result)

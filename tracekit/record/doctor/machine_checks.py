@@ -64,10 +64,10 @@ def check_machine(machine: MachineProbe) -> tuple[Check, ...]:
 
 
 def _other_recorders() -> Check:
-    answer = run_command(["ps", "-axww", "-o", "pid=,comm="])
-    if not answer.ok:
-        return Check("other recorders", "skipped", answer.last_lines)
-    rows = [line.strip().partition(" ") for line in answer.output.splitlines()]
+    result = run_command(["ps", "-axww", "-o", "pid=,comm="])
+    if not result.ok:
+        return Check("other recorders", "skipped", result.last_lines)
+    rows = [line.strip().partition(" ") for line in result.output.splitlines()]
     names = [(PurePosixPath(path.strip()).name, pid) for pid, _, path in rows]
     running = [f"{name} (pid {pid})" for name, pid in names if name in _RECORDERS]
     if not running:
@@ -89,8 +89,8 @@ def _sandbox(machine: MachineProbe) -> Check:
 
 
 def _debugging() -> Check:
-    answer = run_command(["DevToolsSecurity", "-status"])
-    status = answer.output + answer.error
+    result = run_command(["DevToolsSecurity", "-status"])
+    status = result.output + result.error
     # "Developer mode is currently enabled." or "… disabled.", as public scripts look for it.
     if "currently enabled" in status:
         return Check("debugging", "ok", "allowed without a password")

@@ -18,10 +18,10 @@ def check_selection() -> tuple[Check, ...]:
     """Check both selections."""
     override = os.environ.get("DEVELOPER_DIR", "")
     # xcode-select obeys DEVELOPER_DIR, too (man xcode-select): without it, it prints what other shells get.
-    answer = run_command(["/usr/bin/env", "-u", "DEVELOPER_DIR", "xcode-select", "-p"])
+    result = run_command(["/usr/bin/env", "-u", "DEVELOPER_DIR", "xcode-select", "-p"])
     return (
-        _selected(answer),
-        _override(override, answer.output.strip() if answer.ok else ""),
+        _selected(result),
+        _override(override, result.output.strip() if result.ok else ""),
     )
 
 
@@ -30,13 +30,13 @@ def is_any_selected(checks: tuple[Check, ...]) -> bool:
     return bool(os.environ.get("DEVELOPER_DIR")) or not checks[0].finding.startswith(_NONE)
 
 
-def _selected(answer: CommandResult) -> Check:
+def _selected(result: CommandResult) -> Check:
     name = SELECTION_CHECKS[0]
-    folder = answer.output.strip()
-    if answer.code is None:
-        return Check(name, "skipped", answer.last_lines)
-    if not answer.ok or not folder:
-        return Check(name, "problem", f"{_NONE}: {answer.last_lines}", SELECT_XCODE)
+    folder = result.output.strip()
+    if result.code is None:
+        return Check(name, "skipped", result.last_lines)
+    if not result.ok or not folder:
+        return Check(name, "problem", f"{_NONE}: {result.last_lines}", SELECT_XCODE)
     if Path(folder).name == "CommandLineTools":
         return Check(name, "problem", "the Command Line Tools, which have no xctrace", SELECT_XCODE)
     return Check(name, "ok", folder)

@@ -85,19 +85,19 @@ def check_xctrace(path: str | None, device: str | None, selected: bool = True) -
     Raises ``UsageError`` if ``path`` does not exist.
     """
     tool: Xctrace | None = None
-    answer = CommandResult(None, error="no Xcode is selected")
+    version_result = CommandResult(None, error="no Xcode is selected")
     if path or selected:
         try:
             tool = require_xctrace(path)
-            answer = run_command([tool.path, "version"])
+            version_result = run_command([tool.path, "version"])
         except XctraceError as error:
-            answer = CommandResult(None, error=str(error))
+            version_result = CommandResult(None, error=str(error))
     # The licence is demanded by xcrun, and by the programs in /usr/bin that forward to it.
     shim = run_command(["xcrun", "xctrace", "version"]) if selected and not path else None
-    version = parse_version(answer.output) if answer.ok else None
+    version = parse_version(version_result.output) if version_result.ok else None
     checks = (
-        _licence(shim, answer),
-        _tool(tool, answer, shim),
+        _licence(shim, version_result),
+        _tool(tool, version_result, shim),
         *(
             (_version(version), *_known_issues(version))
             if version
@@ -110,8 +110,8 @@ def check_xctrace(path: str | None, device: str | None, selected: bool = True) -
     return (*checks, *_lists(tool, device))
 
 
-def _licence(shim: CommandResult | None, answer: CommandResult) -> Check:
-    if any(_lacks_licence(result) for result in (shim, answer)):
+def _licence(shim: CommandResult | None, version_result: CommandResult) -> Check:
+    if any(_lacks_licence(result) for result in (shim, version_result)):
         advice = "Read and accept it:\nsudo xcodebuild -license"
         return Check("licence", "problem", "the licence of Xcode was not accepted", advice)
     if shim and shim.ok:
@@ -123,15 +123,15 @@ def _lacks_licence(result: CommandResult | None) -> bool:
     return result is not None and LICENCE in result.error + result.output
 
 
-def _tool(tool: Xctrace | None, answer: CommandResult, shim: CommandResult | None) -> Check:
-    if any(_lacks_licence(result) for result in (shim, answer)):
+def _tool(tool: Xctrace | None, version_result: CommandResult, shim: CommandResult | None) -> Check:
+    if any(_lacks_licence(result) for result in (shim, version_result)):
         return Check("xctrace", "skipped", "the licence must be accepted first")
     if tool is None:
-        reason = shim.last_lines if shim else answer.last_lines
+        reason = shim.last_lines if shim else version_result.last_lines
         return Check("xctrace", "problem", f"not found: {reason}", SELECT_XCODE)
-    if not answer.ok:
-        return Check("xctrace", "problem", f"does not work: {answer.last_lines}", SELECT_XCODE)
-    if parse_version(answer.output) is None:
+    if not version_result.ok:
+        return Check("xctrace", "problem", f"does not work: {version_result.last_lines}", SELECT_XCODE)
+    if parse_version(version_result.output) is None:
         advice = "Name the xctrace of an Xcode, or select one:\n" + SELECT_XCODE.split("\n")[1]
         return Check("xctrace", "problem", f"{tool.path} prints no version: is it xctrace?", advice)
     return Check("xctrace", "ok", tool.path)
