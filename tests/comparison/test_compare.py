@@ -17,6 +17,7 @@ from tracekit.comparison.compare import difference
 from tracekit.comparison.result import Difference, Value
 from tracekit.errors import UsageError
 from tracekit.load import open_trace
+from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.wording import cells, missing, sentence, table_rows
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -220,7 +221,7 @@ def test_other_explanations_of_a_difference_are_cautions() -> None:
     new = replace(INFO, device="iPhone", os="18.0", template="Time Profiler")
     later = [*LENGTHS[1:], 10.5]
     comparison = compare([recorded(LENGTHS)], [recorded(later, info=new)])
-    assert {caution.code: caution.message for caution in comparison.cautions} | {"one-run": ""} == {
+    assert {caution.code: caution_text(caution) for caution in comparison.cautions} | {"one-run": ""} == {
         "different-device": "different devices: Mac in BASE, iPhone in NEW",
         "different-os": "different systems: 15.0 in BASE, 18.0 in NEW",
         "different-template": "different templates: Core ML in BASE, Time Profiler in NEW",
@@ -309,13 +310,13 @@ def test_a_recording_that_is_given_twice_is_no_second_run() -> None:
     first, second, third = recorded(LENGTHS), recorded(LENGTHS[1:]), recorded(LENGTHS[2:])
     renamed = recorded(LENGTHS, info=replace(INFO, name="copy"))
     messages = {
-        caution.code: caution.message for caution in compare([first, second], [third, renamed]).cautions
+        caution.code: caution_text(caution) for caution in compare([first, second], [third, renamed]).cautions
     }
     assert messages["same-recording-twice"].startswith(
         "the same recording is given twice or more: literal, run 1, in BASE and NEW;"
     )
     twice = compare([second], [first, renamed]).cautions[0]
-    assert "literal, run 1, in NEW (2 times)" in twice.message
+    assert "literal, run 1, in NEW (2 times)" in caution_text(twice)
     assert not any(
         caution.code == "same-recording-twice" for caution in compare([first], [second, third]).cautions
     )
@@ -324,7 +325,7 @@ def test_a_recording_that_is_given_twice_is_no_second_run() -> None:
 def test_verdicts_that_are_known_in_different_ways_are_a_caution() -> None:
     comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, measured=False)])
     (message,) = [
-        caution.message for caution in comparison.cautions if caution.code == "different-verdict-bases"
+        caution_text(caution) for caution in comparison.cautions if caution.code == "different-verdict-bases"
     ]
     assert message.startswith(
         "verdicts are measured in BASE, sampled in NEW: a share counts windows by verdict"

@@ -85,6 +85,7 @@ def compare_command(
     from tracekit.comparison import compare
     from tracekit.comparison.cautions import REPEATED
     from tracekit.report.comparison import json, markdown, text
+    from tracekit.report.comparison.cautions import caution_text
 
     changes = [parse_change(text) for text in fail_on]
     base_runs = [analyse((path,), _of_run(options, base_run)) for path in base_inputs]
@@ -106,7 +107,7 @@ def compare_command(
     if results and output != "-":
         for caution in comparison.cautions:
             if caution.code == REPEATED:
-                click.echo(f"caution: {caution.message}", err=True)
+                click.echo(f"caution: {caution_text(caution)}", err=True)
     for check in results:
         if output != "-" and check.outcome != "passed":
             click.echo(f"{check.outcome}: {check.change.text}", err=True)

@@ -16,18 +16,18 @@ from tracekit.model.vocabulary import SERVING
 THERMAL = ("nominal", "fair", "serious", "critical")
 MIXED_WINDOWS = "different-kinds-of-windows"
 REPEATED = "same-recording-twice"
-_COMPARED_FIELDS = {
-    "device": "devices",
-    "os": "systems",
-    "template": "templates",
-    "instruments": "versions of Instruments",
-    "process": "processes",
-    "samples_source": "tables of samples",
-    "period_ns": "sampling periods",
-    "selection": "selections",
-    "thermal": "thermal states",
-    "window_sources": "sources of windows",
-}
+_COMPARED_FIELDS = (
+    "device",
+    "os",
+    "template",
+    "instruments",
+    "process",
+    "samples_source",
+    "period_ns",
+    "selection",
+    "thermal",
+    "window_sources",
+)
 
 
 def describe_side(runs: Sequence[Observations]) -> Side:
@@ -76,37 +76,22 @@ def _hottest(run: Observations) -> str:
 
 def cautions(base: Side, new: Side, one_sided: Sequence[OneSided]) -> Iterator[Caution]:
     """Yield differences in how the sides were recorded, and limits of the intervals."""
-    for name, plural in _COMPARED_FIELDS.items():
+    for name in _COMPARED_FIELDS:
         of_base, of_new = _values(base, name), _values(new, name)
         if name == "thermal" and "not known" in of_base | of_new:
             continue
+        field = name.replace("_", "-").removesuffix("-ns")
         if of_base != of_new:
-            yield Caution(
-                f"different-{name.replace('_', '-').removesuffix('-ns')}",
-                f"different {plural}: {_list(of_base)} in BASE, {_list(of_new)} in NEW",
-            )
+            yield Caution(f"different-{field}", {"base": sorted(of_base), "new": sorted(of_new)})
         elif len(of_base) > 1:
-            yield Caution(
-                f"several-{name.replace('_', '-').removesuffix('-ns')}",
-                f"the runs of a side have different {plural}: {_list(of_base)}",
-            )
+            yield Caution(f"several-{field}", {"values": sorted(of_base)})
     if one_sided and base.windows and new.windows:
-        yield Caution(
-            MIXED_WINDOWS,
-            "BASE and NEW have different models or kinds of windows, and the numbers of all windows mix them:"
-            " compare the models and kinds that both have",
-        )
+        yield Caution(MIXED_WINDOWS)
     hot = sorted({run.thermal for side in (base, new) for run in side.runs} & {"serious", "critical"})
     if hot:
-        yield Caution(
-            "hot", f"the thermal state was {' and '.join(hot)} while recording, which slows the device down"
-        )
+        yield Caution("hot", {"states": hot})
     if min(len(base.runs), len(new.runs)) == 1:
-        yield Caution(
-            "one-run",
-            "a side has only one run: the intervals cover variation within a run, not between runs;"
-            " record several runs per side to include it",
-        )
+        yield Caution("one-run")
 
 
 def repeated(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Caution]:
@@ -119,14 +104,7 @@ def repeated(base: Sequence[Observations], new: Sequence[Observations]) -> Itera
         if len(group) > 1:
             info = group[0][1].analysis.trace.info
             counts = Counter(name for name, _ in group)
-            places = " and ".join(
-                f"{name} ({count} times)" if count > 1 else name for name, count in counts.items()
-            )
-            yield Caution(
-                REPEATED,
-                f"the same recording is given twice or more: {info.name}, run {info.run}, in {places};"
-                " its windows are not independent, so intervals are too narrow",
-            )
+            yield Caution(REPEATED, {"name": info.name, "run": info.run, "counts": dict(counts)})
 
 
 def _identity(run: Observations) -> Hashable:
@@ -144,11 +122,7 @@ def other_verdict_bases(base: Sequence[Observations], new: Sequence[Observations
     """Yield a caution where the sides' verdicts have different bases, which shares do not distinguish."""
     of_base, of_new = (_verdict_bases(side) for side in (base, new))
     if of_base and of_new and of_base != of_new:
-        yield Caution(
-            "different-verdict-bases",
-            f"verdicts are {_list(of_base)} in BASE, {_list(of_new)} in NEW: a share counts windows by"
-            " verdict, and samples can miss work that a table shows",
-        )
+        yield Caution("different-verdict-bases", {"base": sorted(of_base), "new": sorted(of_new)})
 
 
 def _verdict_bases(side: Sequence[Observations]) -> set[str]:
@@ -169,7 +143,3 @@ def _field_text(name: str, value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(value) or "none"
     return str(value) or ("none" if name == "selection" else "not known")
-
-
-def _list(values: set[str]) -> str:
-    return " and ".join(sorted(values))

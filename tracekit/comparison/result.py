@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -51,10 +51,13 @@ class Side:
 
 @dataclass(frozen=True)
 class Caution:
-    """A condition that may explain a difference, or that limits the comparison."""
+    """A condition that may explain a difference, or that limits the comparison.
+
+    The keys of ``facts`` belong to the code; ``report.comparison.cautions`` has a sentence for each.
+    """
 
     code: str
-    message: str
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import tracekit
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Difference, Group, RunDescription, Side
 from tracekit.report import wording
+from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.wording import sentence
 
 SCHEMA = "tracekit-compare/1"
@@ -29,7 +30,9 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "sentence": sentence(comparison),
         "base": _side(comparison.base),
         "new": _side(comparison.new),
-        "cautions": [asdict(caution) for caution in comparison.cautions],
+        "cautions": [
+            {"code": caution.code, "message": caution_text(caution)} for caution in comparison.cautions
+        ],
         "groups": [_group(group) for group in comparison.groups],
         "groups_left_out": comparison.groups_left_out,
         "one_sided": [asdict(group) for group in comparison.one_sided],

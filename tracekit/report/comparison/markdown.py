@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Group, Side
 from tracekit.report.comparison import wording as words
+from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.text import MARK
 from tracekit.report.markdown_text import plain
 from tracekit.text import clip
@@ -22,7 +23,7 @@ def to_markdown(comparison: Comparison, changes: Sequence[ChangeResult] = ()) ->
         f"**{plain(words.sentence(comparison))}**",
         _changes(changes),
         "\n".join([_side("BASE", comparison.base), _side("NEW", comparison.new)]),
-        "\n".join(f"> {plain(caution.message)}  " for caution in comparison.cautions),
+        "\n".join(f"> {plain(caution_text(caution))}  " for caution in comparison.cautions),
         *(_group(comparison, group) for group in comparison.groups),
         "\n".join(f"- {plain(words.one_sided(group))}" for group in comparison.one_sided),
         _functions(comparison),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Group, Side
 from tracekit.report.comparison import wording as words
+from tracekit.report.comparison.cautions import caution_text
 from tracekit.text import align, clip, printable, wrap
 
 _RIGHT = (False, True, True, True, True, True, False, False)
@@ -52,18 +53,15 @@ def _side(name: str, side: Side) -> list[str]:
         listed = ", ".join(fact for fact in facts if fact)
         details = f"; {listed}" if listed else ""
         count = f", {run.windows:,} windows" if len(side.runs) > 1 else ""
-        lines.append(
-            wrap(printable(f"{run.name}, run {run.run}{count}{details and f'; {details}'}"), "      ")
-        )
+        lines.append(wrap(printable(f"{run.name}, run {run.run}{count}{details}"), "      "))
     return lines
 
 
 def _cautions(comparison: Comparison) -> str:
     if not comparison.cautions:
         return ""
-    lines = [
-        wrap(f"! {printable(caution.message)} [{caution.code}]", "  ") for caution in comparison.cautions
-    ]
+    entries = [f"! {printable(caution_text(caution))} [{caution.code}]" for caution in comparison.cautions]
+    lines = [wrap(entry, "  ") for entry in entries]
     return "\n".join(["Cautions: other explanations of differences, and limits", *lines])
 
 

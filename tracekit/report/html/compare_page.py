@@ -9,6 +9,7 @@ from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Group, Side
 from tracekit.report import wording
 from tracekit.report.comparison import wording as words
+from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.report.html.page import DATA_ID, document
 from tracekit.report.pictures.svg import to_svg
@@ -71,7 +72,7 @@ def _changes(changes: Sequence[ChangeResult]) -> Html:
 def _sides(comparison: Comparison) -> Html:
     rows = [*_runs("BASE", comparison.base), *_runs("NEW", comparison.new)]
     header = ["side", "recording", "device", "system", "template", "windows", "verdict"]
-    cautions = [tag("li", caution.message) for caution in comparison.cautions]
+    cautions = [tag("li", caution_text(caution)) for caution in comparison.cautions]
     return join(
         [
             table(header, rows, [False, False, False, False, False, True, False], "Recordings"),

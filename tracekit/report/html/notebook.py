@@ -14,6 +14,7 @@ from tracekit.comparison.result import Comparison
 from tracekit.model.trace import Issue, Trace
 from tracekit.report import wording
 from tracekit.report.comparison import wording as comparison_wording
+from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.text import clip, format_ms, plural
 
@@ -92,7 +93,7 @@ def comparison_html(comparison: Comparison) -> str:
     differences = list(comparison.rows(comparison.groups[0])) if comparison.groups else []
     rows = [comparison_wording.cells(row) for row in differences[:_MOST_ROWS]]
     numbers = [False, True, True, True, True, True, False, False]
-    cautions = [tag("li", caution.message) for caution in comparison.cautions[:_MOST_LIMITS]]
+    cautions = [tag("li", caution_text(caution)) for caution in comparison.cautions[:_MOST_LIMITS]]
     parts = [
         tag("h4", comparison_wording.sentence(comparison)),
         table(list(comparison_wording.HEADER), rows, numbers, "Differences of all windows"),

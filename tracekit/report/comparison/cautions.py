@@ -1,0 +1,67 @@
+"""The sentences of a comparison's cautions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from tracekit.comparison.cautions import MIXED_WINDOWS, REPEATED
+from tracekit.comparison.result import Caution
+
+_FIELDS = {
+    "device": "devices",
+    "os": "systems",
+    "template": "templates",
+    "instruments": "versions of Instruments",
+    "process": "processes",
+    "samples-source": "tables of samples",
+    "period": "sampling periods",
+    "selection": "selections",
+    "thermal": "thermal states",
+    "window-sources": "sources of windows",
+}
+
+
+def caution_text(caution: Caution) -> str:
+    """Return the sentence of a caution, without a capital and a full stop."""
+    facts = caution.facts
+    if caution.code in _SENTENCES:
+        return _SENTENCES[caution.code](facts)
+    relation, _, field = caution.code.partition("-")
+    if relation == "different":
+        return f"different {_FIELDS[field]}: {_listed(facts['base'])} in BASE, {_listed(facts['new'])} in NEW"
+    return f"the runs of a side have different {_FIELDS[field]}: {_listed(facts['values'])}"
+
+
+def _repeated(facts: Mapping[str, object]) -> str:
+    counts = facts["counts"]
+    assert isinstance(counts, Mapping)
+    sides = " and ".join(f"{side} ({count} times)" if count > 1 else side for side, count in counts.items())
+    return (
+        f"the same recording is given twice or more: {facts['name']}, run {facts['run']}, in {sides};"
+        " its windows are not independent, so intervals are too narrow"
+    )
+
+
+def _listed(values: object) -> str:
+    assert isinstance(values, Iterable)
+    return " and ".join(map(str, values))
+
+
+_SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
+    MIXED_WINDOWS: lambda _: (
+        "BASE and NEW have different models or kinds of windows, and the numbers of all windows mix them:"
+        " compare the models and kinds that both have"
+    ),
+    REPEATED: _repeated,
+    "hot": lambda facts: (
+        f"the thermal state was {_listed(facts['states'])} while recording, which slows the device down"
+    ),
+    "one-run": lambda _: (
+        "a side has only one run: the intervals cover variation within a run, not between runs;"
+        " record several runs per side to include it"
+    ),
+    "different-verdict-bases": lambda facts: (
+        f"verdicts are {_listed(facts['base'])} in BASE, {_listed(facts['new'])} in NEW: a share counts"
+        " windows by verdict, and samples can miss work that a table shows"
+    ),
+}
