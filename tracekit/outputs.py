@@ -1,4 +1,4 @@
-"""What the methods of ``Trace``, ``Analysis`` and ``Comparison`` draw.
+"""Outputs that the methods of ``Trace``, ``Analysis`` and ``Comparison`` return.
 
 The model, the analysis and the comparison import no report. Their methods that draw import this module when
 they are called: the one exception to the arrows, by name, in tests/test_architecture.py.

@@ -154,7 +154,7 @@ def test_a_window_that_ends_before_it_starts_is_refused(samples: list[Sample]) -
 
 
 def test_an_unknown_source_of_windows_is_refused() -> None:
-    with pytest.raises(UsageError, match="no source of windows"):
+    with pytest.raises(UsageError, match="not a source of windows"):
         run([], windows="signposts")
 
 

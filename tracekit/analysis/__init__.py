@@ -1,4 +1,4 @@
-"""Trace → Analysis. Knows no file format and draws nothing."""
+"""Trace → Analysis: data only, independent of file formats and of outputs."""
 
 from tracekit.analysis.pipeline import analyze
 from tracekit.analysis.result import Analysis

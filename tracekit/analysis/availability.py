@@ -17,7 +17,7 @@ Scope: TypeAlias = Literal["system", "process"]
 
 
 class Use(StrEnum):
-    """What an analysis made of a table."""
+    """The use that an analysis made of a table."""
 
     NOT_RECORDED = "not recorded"
     NOT_EXPORTED = "recorded, but not exported"

@@ -43,13 +43,13 @@ def compare_settings(analyses: Mapping[str, Analysis]) -> tuple[SettingRow, ...]
     by_model: dict[str, dict[str, Durations]] = {}
     apart = all(len(analysis.summary.models) > 0 for analysis in analyses.values())
     for setting, analysis in analyses.items():
-        found = analysis.summary.models if apart else {"": analysis.summary}
-        for model, durations in found.items():
+        by_name = analysis.summary.models if apart else {"": analysis.summary}
+        for model, durations in by_name.items():
             by_model.setdefault(model, {})[setting] = durations
     return tuple(
-        _row(setting, model, durations, own.get(CPU_ONLY), analyses[setting])
-        for model, own in sorted(by_model.items())
-        for setting, durations in own.items()
+        _row(setting, model, durations, of_model.get(CPU_ONLY), analyses[setting])
+        for model, of_model in sorted(by_model.items())
+        for setting, durations in of_model.items()
     )
 
 
@@ -57,9 +57,9 @@ def _row(
     setting: str, model: str, durations: Durations, cpu_only: Durations | None, analysis: Analysis
 ) -> SettingRow:
     windows = analysis.window_rows
-    own = windows[(windows["model"] == model).to_numpy(bool)] if model else windows
+    model_windows = windows[(windows["model"] == model).to_numpy(bool)] if model else windows
     # Only where no window is known to be a first, all are as good as warm.
-    cold_known = bool(own["first"].any())
+    cold_known = bool(model_windows["first"].any())
     warm, slowest = _warm(durations, cold_known), _warm(cpu_only, cold_known) if cpu_only else None
     load_ns, load_basis = _load(analysis, model)
     return SettingRow(
@@ -69,7 +69,7 @@ def _row(
         durations.first_ns,
         warm,
         durations.warm_p90_ns if cold_known else durations.p90_ns,
-        tuple(sorted(own["basis"].astype("str").unique())),
+        tuple(sorted(model_windows["basis"].astype("str").unique())),
         slowest / warm if slowest and warm else None,
         load_ns,
         load_basis,
@@ -82,7 +82,7 @@ def _warm(durations: Durations, cold_known: bool) -> int | None:
 
 
 def _load(analysis: Analysis, model: str) -> tuple[int | None, Basis | None]:
-    """Return what compiling and loading took: as tables say, else as far as the host was sampled at it."""
+    """Return the time of compiling and loading: measured by tables, else sampled on the host."""
     measured = analysis.measured
     scope = measured.scope(-1, model)
     spans = union([measured.spans(scope, key) for key in measured.keys if key[1] in _PREPARING])

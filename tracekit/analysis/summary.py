@@ -1,4 +1,4 @@
-"""What the windows of a run have in common: durations, first against warm, verdict counts, the headline."""
+"""Summary of a run's windows: durations, first against warm, verdict counts, the headline."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class FirstWindow:
 
 @dataclass(frozen=True)
 class Headline:
-    """What the first sentence about a run states.
+    """The content of the first sentence about a run.
 
     ``kind`` is "windows" where there are verdicts to count; "whole-run" where the run is the only window;
     "no-calls" where ML was sampled, but no prediction; "no-engine" where tables report windows and nothing

@@ -49,7 +49,7 @@ class EngineWork:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a window's evidence shows: "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and what it rests on.
+    """The outcome of a window's evidence: "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and what it rests on.
 
     ``engines`` are those that served the window, in a fixed order; ``order`` is their order in time, of which
     ``transitions`` has the first stretches. ``is_call`` is False for a window that the user gave;

@@ -17,12 +17,12 @@ def plain(text: object) -> str:
     return _MARKUP.sub(_escaped, html.escape(printable(str(text)), quote=False))
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     # GitHub looks for mentions, references and emoji after Markdown is read: nothing but a break in the text
     # stops them. Formulas and links are found while it is read, where an entity is no such character.
-    character = found[0]
+    character = match[0]
     if character == "$":
         return "&#36;<!-- -->"
-    if character == "." or (character == ":" and found.string.startswith("//", found.end())):
+    if character == "." or (character == ":" and match.string.startswith("//", match.end())):
         return f"&#{ord(character)};"
     return f"{character}<!-- -->" if character in "@#-:" else f"\\{character}"

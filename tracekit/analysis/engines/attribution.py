@@ -1,4 +1,4 @@
-"""Attribution: what each window has of each engine and phase, on the host, in hardware, and in waiting."""
+"""Attribution: samples, busy time and waiting time of each engine and phase in each window."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Codes: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
 class Share(NamedTuple):
-    """One row of an attribution: what one engine has in one phase of one window; None is "not known"."""
+    """One row of an attribution: one engine in one phase of one window; None is "not known"."""
 
     engine: Engine
     phase: Phase | None
@@ -46,14 +46,16 @@ class Share(NamedTuple):
 class SharesByWindow(Mapping[int, list[Share]]):
     """The rows of a ``model.ATTRIBUTION`` frame by window_id, in their order.
 
-    They stay columns until they are asked for: a run may have a hundred thousand windows.
+    They stay columns until a window is looked at: a run may have a hundred thousand windows.
     """
 
     def __init__(self, attribution: pd.DataFrame) -> None:
         words = {"engine": Engine, "phase": Phase, "waiting_basis": Basis}
         self._columns = [
-            _words(attribution[one].array, words[one]) if one in words else _numbers(attribution[one].array)
-            for one in Share._fields
+            _words(attribution[name].array, words[name])
+            if name in words
+            else _numbers(attribution[name].array)
+            for name in Share._fields
         ]
         windows, firsts = np.unique(attribution["window_id"].to_numpy(np.int64), return_index=True)
         edges = [*firsts.tolist(), len(attribution)]
@@ -74,8 +76,8 @@ class SharesByWindow(Mapping[int, list[Share]]):
 def _words(column: Any, word: Callable[[str], Any]) -> list[Any]:
     """Return a category column as words; None where it is missing."""
     words = np.array([*map(word, column.categories), None], object)
-    told: list[Any] = words[column.codes].tolist()
-    return told
+    values: list[Any] = words[column.codes].tolist()
+    return values
 
 
 def _numbers(column: Any) -> list[int | None]:
@@ -106,12 +108,12 @@ def attribute(
     ``window_id`` -1 holds what lies in no window. For windows that do not overlap, the rows add up to the
     whole recording, exactly: samples, weight, busy and waiting time.
     """
-    own, samples, own_weight = _sample_totals(trace, labels, members)
+    sampled, samples, own_weight = _sample_totals(trace, labels, members)
     worked, busy = _amounts(windows, _busy(windows, measured), measured.engines)
     waited, waits = _amounts(windows, _waits(windows, waiting, measured), frozenset())
-    keys, _ = grouped(np.concatenate([own, worked, waited]))
+    keys, _ = grouped(np.concatenate([sampled, worked, waited]))
     window, engine, phase = _unkeyed(keys)
-    weight = _placed(keys, own, own_weight).to_numpy(np.int64, na_value=0)
+    weight = _placed(keys, sampled, own_weight).to_numpy(np.int64, na_value=0)
     busy_ns, waiting_ns = _placed(keys, worked, busy), _placed(keys, waited, waits)
     basis = np.where(waiting_ns.isna(), -1, _waiting_bases(waiting, measured)[engine])
     return ATTRIBUTION.check(
@@ -120,7 +122,7 @@ def attribute(
                 "window_id": window,
                 "engine": categorical(engine, ENGINES),
                 "phase": categorical(phase, PHASES),
-                "samples": _placed(keys, own, samples).to_numpy(np.int64, na_value=0),
+                "samples": _placed(keys, sampled, samples).to_numpy(np.int64, na_value=0),
                 "sampled_ns": pd.arrays.IntegerArray(
                     weight.copy(), np.full(len(keys), trace.weight_unit != "ns")
                 ),
@@ -135,22 +137,25 @@ def attribute(
 
 
 def _keyed(window: IntArray, engine: Codes | int, phase: Codes | int) -> IntArray:
-    """Return one number for each row of an attribution, in the rows' order; window -1 and phase -1 are 0."""
+    """Return one number for each row of an attribution, in the rows' order; window -1 and phase -1 are 0.
+
+    It has the digits (window, engine, phase): sorting keys sorts rows, and equal keys are one row.
+    """
     keys: IntArray = ((window + 1) * len(ENGINES) + engine) * (len(PHASES) + 1) + phase + 1
     return keys
 
 
 def _unkeyed(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    rest, phase = np.divmod(keys, len(PHASES) + 1)
-    window, engine = np.divmod(rest, len(ENGINES))
+    window_and_engine, phase = np.divmod(keys, len(PHASES) + 1)
+    window, engine = np.divmod(window_and_engine, len(ENGINES))
     return window - 1, engine, phase - 1
 
 
-def _placed(keys: IntArray, own: IntArray, amounts: IntArray) -> pd.arrays.IntegerArray:
+def _placed(keys: IntArray, some_keys: IntArray, amounts: IntArray) -> pd.arrays.IntegerArray:
     """Return amounts of some of the keys for all of them, missing for the others."""
     placed, missing = np.zeros(len(keys), np.int64), np.ones(len(keys), bool)
-    at = np.searchsorted(keys, own)
-    placed[at], missing[at] = amounts, False
+    positions = np.searchsorted(keys, some_keys)
+    placed[positions], missing[positions] = amounts, False
     return pd.arrays.IntegerArray(placed, missing)
 
 
@@ -159,15 +164,15 @@ def _sample_totals(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return keys, and the samples and the weight of each."""
     sample, window = members.with_outside(len(trace.samples))
-    keys, at = grouped(_keyed(window, labels.engine[sample], labels.phase[sample]))
-    weight = sums(at, trace.weights[sample], len(keys))
-    return keys, np.bincount(at, minlength=len(keys)), weight
+    keys, key_of_row = grouped(_keyed(window, labels.engine[sample], labels.phase[sample]))
+    weight = sums(key_of_row, trace.weights[sample], len(keys))
+    return keys, np.bincount(key_of_row, minlength=len(keys)), weight
 
 
 def scopes_of(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:
     """Yield windows that count the same work: their rows, and their pid and model."""
-    for (pid, model), at in rows_by(windows, "pid", "model"):
-        yield at, (int(pid), str(model))
+    for (pid, model), rows in rows_by(windows, "pid", "model"):
+        yield rows, (int(pid), str(model))
 
 
 def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
@@ -178,10 +183,10 @@ def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
             continue
         amounts = np.zeros(len(windows) + 1, np.int64)
         counted = []
-        for at, who in scopes_of(windows):
-            spans = measured.spans(measured.scope(*who), key)
-            amounts[at] = spans.within(starts[at], ends[at])
-            counted.append(spans & IntervalSet.of(starts[at], ends[at]))
+        for rows, scope in scopes_of(windows):
+            spans = measured.spans(measured.scope(*scope), key)
+            amounts[rows] = spans.within(starts[rows], ends[rows])
+            counted.append(spans & IntervalSet.of(starts[rows], ends[rows]))
         amounts[-1] = measured.everything(key).total_ns - (measured.everything(key) & union(counted)).total_ns
         yield Amounts(*key, amounts)
     executing = {engine for engine, phase in measured.keys if phase is Phase.EXECUTE}
@@ -198,9 +203,9 @@ def _waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Itera
             continue
         amounts = np.zeros(len(windows) + 1, np.int64)
         counted = []
-        for at, spans in waits_of(windows, engine, waiting, measured):
-            amounts[at] = spans.within(starts[at], ends[at])
-            counted.append(spans & IntervalSet.of(starts[at], ends[at]))
+        for rows, spans in waits_of(windows, engine, waiting, measured):
+            amounts[rows] = spans.within(starts[rows], ends[rows])
+            counted.append(spans & IntervalSet.of(starts[rows], ends[rows]))
         every = waiting.spans(engine, -1, -1, True)
         if measured.requests(engine):
             every = measured.everything((engine, Phase.WAIT))
@@ -213,17 +218,17 @@ def waits_of(
 ) -> Iterator[tuple[IntArray, IntervalSet]]:
     """Yield windows that count the same waiting for an engine: their rows, and when it was.
 
-    It is the calling thread's, and the workers' where no other call at the time may have them.
+    It is the calling thread's, and the workers' where no other call overlaps in time.
     """
     owned = windows.assign(is_call=~windows["source"].isin(GIVEN_SOURCES))
     names = ("thread_id", "pid", "model", "alone", "is_call")
-    for (thread, pid, model, alone, call), at in rows_by(owned, *names):
+    for (thread, pid, model, alone, call), rows in rows_by(owned, *names):
         if call and thread < 0 and not alone and not measured.requests(engine):
-            continue  # which of several calls waited, nothing tells
+            continue  # any of the overlapping calls may have waited
         if measured.requests(engine):
-            yield at, measured.spans(measured.scope(int(pid), str(model)), (engine, Phase.WAIT))
+            yield rows, measured.spans(measured.scope(int(pid), str(model)), (engine, Phase.WAIT))
         else:
-            yield at, waiting.spans(engine, int(thread), int(pid), bool(alone))
+            yield rows, waiting.spans(engine, int(thread), int(pid), bool(alone))
 
 
 def _amounts(
@@ -232,11 +237,11 @@ def _amounts(
     """Return amounts by key; a zero is kept where it is a finding: of execution on a measured engine."""
     ids = np.append(windows["window_id"].to_numpy(np.int64), UNASSIGNED)
     keys, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for one in amounts:
-        finding = one.engine in measured and one.phase is Phase.EXECUTE
-        at = np.flatnonzero((one.per_window > 0) | finding)
-        keys.append(_keyed(ids[at], ENGINE_CODE[one.engine], PHASE_CODE[one.phase]))
-        values.append(one.per_window[at])
+    for amount in amounts:
+        finding = amount.engine in measured and amount.phase is Phase.EXECUTE
+        positions = np.flatnonzero((amount.per_window > 0) | finding)
+        keys.append(_keyed(ids[positions], ENGINE_CODE[amount.engine], PHASE_CODE[amount.phase]))
+        values.append(amount.per_window[positions])
     return np.concatenate(keys), np.concatenate(values)
 
 

@@ -17,7 +17,7 @@ from tracekit.model.vocabulary import ENGINES
 EVENT_COUNTS = Columns(
     {"window_id": "int64", "engine": "category", "event": "category", "value": "int64"},
 )
-"""Counter sums of the samples of a window, by the engine that their stacks show; window -1 is outside."""
+"""Counter sums of the samples of a window, by the engine that their stacks show; window -1: outside."""
 
 METRIC_SUMS = Columns({"window_id": "int64", "name": "category", "value": "float64"})
 """Metrics of guided counting modes: sums over a window's thread, rows at its edges by their share of time."""
@@ -32,8 +32,8 @@ def count_events(trace: Trace, labels: SampleLabels, members: Membership) -> pd.
     """Return the counters' sums (``EVENT_COUNTS``), one row per window × engine × event with samples."""
     names = [str(name) for name in trace.counters.columns]
     sample, window = members.with_outside(len(trace.samples)) if names else NO_WINDOWS.with_outside(0)
-    distinct, at = grouped((window + 1) * len(ENGINES) + labels.engine[sample])
-    values = [sums(at, trace.counters[name].to_numpy(np.int64)[sample], len(distinct)) for name in names]
+    distinct, group = grouped((window + 1) * len(ENGINES) + labels.engine[sample])
+    values = [sums(group, trace.counters[name].to_numpy(np.int64)[sample], len(distinct)) for name in names]
     window_of, engine_of = np.divmod(np.repeat(distinct, len(names)), len(ENGINES))
     flat = np.stack(values, axis=1).reshape(-1) if values else np.zeros(0, np.int64)
     return EVENT_COUNTS.check(
@@ -56,17 +56,17 @@ def sum_metrics(trace: Trace, windows: pd.DataFrame) -> pd.DataFrame:
     pieces = []
     tids = np.append(trace.threads["tid"].to_numpy(np.int64), -1)
     owners = windows.assign(tid=tids[windows["thread_id"].to_numpy()])
-    for (tid, pid), at in rows_by(owners, "tid", "pid"):
-        own = windows.iloc[at]
+    for (tid, pid), window_ids in rows_by(owners, "tid", "pid"):
+        owned = windows.iloc[window_ids]
         rows = frame[(frame["tid"] == tid).to_numpy(bool)] if tid >= 0 else frame
         rows = rows[(rows["pid"] == pid).to_numpy(bool)] if tid < 0 <= pid else rows
         for code, name in enumerate(names):
-            held = rows[(rows["name"] == name).to_numpy(bool)]
-            total = np.zeros(len(own))
-            for _, one in held.groupby("tid", sort=True):
-                total += _share(one, own["end_ns"]) - _share(one, own["start_ns"])
-            found = np.flatnonzero(total > 0)
-            pieces.append((at[found], np.full(len(found), code), total[found]))
+            metric = rows[(rows["name"] == name).to_numpy(bool)]
+            total = np.zeros(len(owned))
+            for _, of_thread in metric.groupby("tid", sort=True):
+                total += _share(of_thread, owned["end_ns"]) - _share(of_thread, owned["start_ns"])
+            positions = np.flatnonzero(total > 0)
+            pieces.append((window_ids[positions], np.full(len(positions), code), total[positions]))
     window = np.concatenate([piece[0] for piece in pieces] or [np.zeros(0, np.int64)])
     named = np.concatenate([piece[1] for piece in pieces] or [np.zeros(0, np.int64)])
     value = np.concatenate([piece[2] for piece in pieces] or [np.zeros(0)])
@@ -92,8 +92,8 @@ def _share(rows: pd.DataFrame, until: pd.Series[int]) -> np.ndarray[tuple[int], 
 
 
 def ratios(events: Mapping[str, int]) -> dict[str, float]:
-    """Return instructions per cycle and the like, as far as the events are there."""
-    found = {}
+    """Return instructions per cycle and the like, as far as the events were recorded."""
+    quotients = {}
     for name, above, below in (
         ("instructions per cycle", _INSTRUCTIONS, _CYCLES),
         ("branches mispredicted", _MISPREDICTED, _BRANCHES),
@@ -101,5 +101,5 @@ def ratios(events: Mapping[str, int]) -> dict[str, float]:
         over = next((events[event] for event in above if event in events), None)
         under = next((events[event] for event in below if event in events), None)
         if over is not None and under:
-            found[name] = over / under
-    return found
+            quotients[name] = over / under
+    return quotients

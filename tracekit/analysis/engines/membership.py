@@ -1,4 +1,4 @@
-"""Which samples belong to which window."""
+"""Membership: the samples of each window."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_PAIRS = 200_000_000
 
 @dataclass(frozen=True)
 class Membership:
-    """Which sample counts in which window: parallel arrays, one entry per (sample, window) pair.
+    """The samples that count in each window: parallel arrays, one entry per (sample, window) pair.
 
     ``ambiguous`` counts ML samples that no single one of several overlapping calls can claim.
     """
@@ -33,9 +33,9 @@ class Membership:
         """Return (sample, window) pairs, those of the ``count`` samples that no window counts at the end."""
         outside = np.ones(count, bool)
         outside[self.sample] = False
-        rest = np.flatnonzero(outside)
-        nowhere = np.full(len(rest), UNASSIGNED, np.int64)
-        return np.concatenate([self.sample, rest]), np.concatenate([self.window, nowhere])
+        unassigned = np.flatnonzero(outside)
+        nowhere = np.full(len(unassigned), UNASSIGNED, np.int64)
+        return np.concatenate([self.sample, unassigned]), np.concatenate([self.window, nowhere])
 
 
 NO_WINDOWS = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -46,11 +46,12 @@ def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) ->
 
     A window that the user gave, or that spans the run, counts every sample in its time. A call counts its own
     thread's samples and the process's ML work on other threads, unless that work lies in several calls of
-    different threads at once: then nothing tells whose it is. Of a window from stacks, such work is that of
-    the runtime's workers; other sources may not know the calling thread, and count all ML work. Raises
-    ``UsageError`` for windows that overlap beyond any use.
+    different threads at once: then it could belong to any of them, and counts in none. Of a window from
+    stacks, such work is that of the runtime's workers; other sources may not name the calling thread, and
+    count all ML work. Raises ``UsageError`` for windows that overlap beyond any use.
     """
     sample, window = _pairs(trace.samples["time_ns"].to_numpy(), windows)
+    # A call's own thread counts without condition; other threads' ML work joins a call unless two claim it.
     owners = windows["thread_id"].to_numpy()
     if (owners < 0).all() and windows["source"].isin(GIVEN_SOURCES).all():
         return Membership(sample, window)
@@ -66,16 +67,21 @@ def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) ->
     pid = windows["pid"].to_numpy()[window]
     same_process = (pid < 0) | (pid == labels.pid[sample])
 
-    own = np.where(is_call, (thread == owner) & same_process, (owner < 0) | (thread == owner))
+    is_own_thread = np.where(is_call, (thread == owner) & same_process, (owner < 0) | (thread == owner))
     called = np.zeros(len(trace.samples), bool)
-    called[sample[own & is_call]] = True
+    called[sample[is_own_thread & is_call]] = True
     at_work = labels.is_worker | ((labels.is_ml | labels.in_call) & ~called)
-    joined = is_call & ~own & same_process & np.where(from_stacks, labels.is_worker[sample], at_work[sample])
+    joined = (
+        is_call
+        & ~is_own_thread
+        & same_process
+        & np.where(from_stacks, labels.is_worker[sample], at_work[sample])
+    )
 
-    at = np.flatnonzero(joined)
-    claimant = np.where(owner[at] < 0, -2 - window[at], owner[at])
-    ambiguous = _claimed_by_several(sample[at], claimant, len(trace.samples))
-    keep = own | (joined & ~ambiguous[sample])
+    pairs = np.flatnonzero(joined)
+    claimant = np.where(owner[pairs] < 0, -2 - window[pairs], owner[pairs])
+    ambiguous = _claimed_by_several(sample[pairs], claimant, len(trace.samples))
+    keep = is_own_thread | (joined & ~ambiguous[sample])
     return Membership(sample[keep], window[keep], int(ambiguous.sum()))
 
 

@@ -1,4 +1,4 @@
-"""Inside a window: the engines in their order, what overlaps, what is idle, what loads."""
+"""Inside a window: the engines in their order, overlap, idle time, compile and load."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SEGMENTS = Columns(
         "basis": "category",
     }
 )
-"""Hand-offs: a window's engines in the order of their pieces; those of engines at once share time."""
+"""A window's engines in the order of their pieces; the segments of engines at once share time."""
 
 TIMES = Columns(
     {
@@ -43,7 +43,7 @@ TIMES = Columns(
         "idle_ns": "Int64",  # no engine measured at work, no sample on a CPU; <NA>: no ANE or GPU measured
         "preparing_ns": "int64",  # compile and load
         "preparing_basis": "category",
-        "foreign_ns": "int64",  # the ANE at work for models that are none of the target's
+        "foreign_ns": "int64",  # the ANE's work for models of other processes
     }
 )
 
@@ -76,16 +76,18 @@ class Timeline:
         self._starts = windows["start_ns"].to_numpy(np.int64)
         self._ends = windows["end_ns"].to_numpy(np.int64)
 
-    # Hand-offs ----------------------------------------------------------------------------------------------
+    # Segments -----------------------------------------------------------------------------------------------
 
     def segments(self) -> pd.DataFrame:
         """Return each window's engines in order (``SEGMENTS``)."""
-        pieces = [one for engine in SERVING for one in self._pieces_of(engine) if len(one.window)]
-        window = np.concatenate([one.window for one in pieces] or [np.zeros(0, np.int64)])
-        starts = np.concatenate([one.starts for one in pieces] or [np.zeros(0, np.int64)])
-        ends = np.concatenate([one.ends for one in pieces] or [np.zeros(0, np.int64)])
-        codes = [ENGINE_CODE[one.engine] * len(BASES) + BASES.index(one.basis) for one in pieces]
-        code = np.repeat(np.array(codes, np.int8), np.array([len(one.window) for one in pieces], np.int64))
+        pieces = [piece for engine in SERVING for piece in self._pieces_of(engine) if len(piece.window)]
+        window = np.concatenate([piece.window for piece in pieces] or [np.zeros(0, np.int64)])
+        starts = np.concatenate([piece.starts for piece in pieces] or [np.zeros(0, np.int64)])
+        ends = np.concatenate([piece.ends for piece in pieces] or [np.zeros(0, np.int64)])
+        codes = [ENGINE_CODE[piece.engine] * len(BASES) + BASES.index(piece.basis) for piece in pieces]
+        code = np.repeat(
+            np.array(codes, np.int8), np.array([len(piece.window) for piece in pieces], np.int64)
+        )
         if len(pieces) > 1:  # each is in order
             order = np.lexsort((ends, starts, window))
             window, starts, ends, code = window[order], starts[order], ends[order], code[order]
@@ -115,19 +117,22 @@ class Timeline:
         """
         seen = np.zeros(len(self._windows), bool)
         if engine in self._measured.reported:
-            for at, spans in self._by_scope(engine):
-                window, starts, ends = spans.pieces(self._starts[at], self._ends[at])
-                seen[at[window]] = True
-                yield _Pieces(at[window], starts, ends, engine, Basis.MEASURED)
+            for rows, spans in self._by_scope(engine):
+                window, starts, ends = spans.pieces(self._starts[rows], self._ends[rows])
+                seen[rows[window]] = True
+                yield _Pieces(rows[window], starts, ends, engine, Basis.MEASURED)
             if engine is not Engine.CPU:
                 return
         window, starts, ends = self._sampled([engine], INFERENCE)
         basis = Basis.SAMPLED
         if engine in self._waiting.basis:
             waited, since, until = self._waits(engine)
-            told = np.isin(waited, window)  # waiting alone, from a call before, is not this window's
-            window = np.concatenate([window, waited[told]])
-            starts, ends = np.concatenate([starts, since[told]]), np.concatenate([ends, until[told]])
+            is_sampled = np.isin(waited, window)  # waiting alone, from a call before, is not this window's
+            window = np.concatenate([window, waited[is_sampled]])
+            starts, ends = (
+                np.concatenate([starts, since[is_sampled]]),
+                np.concatenate([ends, until[is_sampled]]),
+            )
             if self._waiting.basis[engine] is Basis.INFERRED:
                 basis = Basis.INFERRED
         keep = ~seen[window]
@@ -136,46 +141,46 @@ class Timeline:
     def _by_scope(
         self, engine: Engine, phase: Phase = Phase.EXECUTE
     ) -> Iterator[tuple[IntArray, IntervalSet]]:
-        for at, who in scopes_of(self._windows):
-            yield at, self._measured.spans(self._measured.scope(*who), (engine, phase))
+        for rows, scope in scopes_of(self._windows):
+            yield rows, self._measured.spans(self._measured.scope(*scope), (engine, phase))
 
     def _sampled(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> Edges:
         """Return the time that the windows' samples stand for, cut to the window: (row, start, end)."""
-        wanted = is_engine(self._labels.engine, *engines) & is_phase(self._labels.phase, *phases)
+        matches = is_engine(self._labels.engine, *engines) & is_phase(self._labels.phase, *phases)
         if self._trace.weight_unit != "ns":
-            wanted[:] = False
-        keep = np.flatnonzero(wanted[self._members.sample])
+            matches[:] = False
+        keep = np.flatnonzero(matches[self._members.sample])
         sample, window = self._members.sample[keep], self._members.window[keep]
         starts = self._trace.samples["time_ns"].to_numpy(np.int64)[sample]
         return window, starts, np.minimum(starts + self._trace.weights[sample], self._ends[window])
 
     def _waits(self, engine: Engine) -> Edges:
-        held = [
-            (at, *spans.pieces(self._starts[at], self._ends[at]))
-            for at, spans in waits_of(self._windows, engine, self._waiting, self._measured)
+        pieces = [
+            (rows, *spans.pieces(self._starts[rows], self._ends[rows]))
+            for rows, spans in waits_of(self._windows, engine, self._waiting, self._measured)
         ]
-        return _joined([(at[window], starts, ends) for at, window, starts, ends in held])
+        return _joined([(rows[window], starts, ends) for rows, window, starts, ends in pieces])
 
     # Times --------------------------------------------------------------------------------------------------
 
     def times(self) -> pd.DataFrame:
-        """Return what of each window is busy, double, idle, preparing, or somebody else's (``TIMES``)."""
+        """Return the busy, overlapping, idle, preparing and other-process time of each window (``TIMES``)."""
         count = len(self._windows)
         busy, overlap = np.zeros(count, np.int64), np.zeros(count, np.int64)
         serving = [engine for engine in SERVING if engine in self._measured.reported]
         covered: list[Edges] = []
-        for at, who in scopes_of(self._windows):
-            scope = self._measured.scope(*who)
+        for rows, window_scope in scopes_of(self._windows):
+            scope = self._measured.scope(*window_scope)
             sets = [self._measured.spans(scope, (engine, Phase.EXECUTE)) for engine in serving]
-            starts, ends = self._starts[at], self._ends[at]
-            busy[at] = union(sets).within(starts, ends)
-            overlap[at] = covered_twice(sets).within(starts, ends)
+            starts, ends = self._starts[rows], self._ends[rows]
+            busy[rows] = union(sets).within(starts, ends)
+            overlap[rows] = covered_twice(sets).within(starts, ends)
             working = [self._measured.spans(scope, key) for key in self._measured.keys if is_work(key)]
             window, begin, end = union(working).pieces(starts, ends)
-            covered.append((at[window], begin, end))
+            covered.append((rows[window], begin, end))
         elsewhere = not {Engine.ANE, Engine.GPU}.isdisjoint(self._measured.engines)
-        known = elsewhere and self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
-        if known:
+        is_idle_known = elsewhere and self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
+        if is_idle_known:
             covered.append(self._sampled(ENGINES, (*PHASES, None)))
         idle = self._ends - self._starts - _length_by_window(covered, count)
         preparing, basis = self._preparing()
@@ -185,7 +190,7 @@ class Timeline:
                     "window_id": self._windows["window_id"].to_numpy(np.int64),
                     "busy_ns": _known(busy, bool(serving)),
                     "overlap_ns": _known(overlap, len(serving) > 1),
-                    "idle_ns": _known(idle, known),
+                    "idle_ns": _known(idle, is_idle_known),
                     "preparing_ns": preparing,
                     "preparing_basis": categorical(np.where(preparing > 0, basis, -1), BASES),
                     "foreign_ns": self._measured.other_process.within(self._starts, self._ends),
@@ -195,13 +200,13 @@ class Timeline:
         )
 
     def _preparing(self) -> tuple[IntArray, IntArray]:
-        """Return compile and load per window and how it is known: measured where it was, else sampled."""
+        """Return compile and load per window, and its basis: measured where a table has it, else sampled."""
         amounts = np.zeros(len(self._windows), np.int64)
         keys = [key for key in self._measured.keys if key[1] in _PREPARING]
-        for at, who in scopes_of(self._windows):
-            scope = self._measured.scope(*who)
+        for rows, window_scope in scopes_of(self._windows):
+            scope = self._measured.scope(*window_scope)
             spans = union([self._measured.spans(scope, key) for key in keys]) if keys else EMPTY
-            amounts[at] = spans.within(self._starts[at], self._ends[at])
+            amounts[rows] = spans.within(self._starts[rows], self._ends[rows])
         basis = np.where(amounts > 0, BASES.index(Basis.MEASURED), BASES.index(Basis.SAMPLED))
         sampled = _length_by_window([self._sampled(ENGINES, _PREPARING)], len(self._windows))
         return np.where(amounts > 0, amounts, sampled), basis
@@ -211,7 +216,7 @@ _PREPARING = (Phase.LOAD, Phase.COMPILE)
 
 
 def _length_by_window(pieces: Sequence[Edges], count: int) -> IntArray:
-    """Return how much time the union of the pieces holds, per window."""
+    """Return how much time the union of the pieces covers, per window."""
     window, starts, ends = union_by_group(*_joined(pieces))
     return sums(window, ends - starts, count)
 
@@ -222,5 +227,5 @@ def _joined(pieces: Sequence[Edges]) -> Edges:
     return window, starts, ends
 
 
-def _known(values: IntArray, known: bool) -> pd.arrays.IntegerArray:
-    return pd.arrays.IntegerArray(values, np.full(len(values), not known))
+def _known(values: IntArray, is_known: bool) -> pd.arrays.IntegerArray:
+    return pd.arrays.IntegerArray(values, np.full(len(values), not is_known))

@@ -1,11 +1,11 @@
-"""Waiting: when a thread that had handed work to an engine was off the CPU.
+"""Waiting: when a thread that had submitted work to an engine was off the CPU.
 
-Three ways to know it, the best that a recording has for an engine, and never two in one number:
+It is known in one of three ways: the best that a recording has for an engine, and never two in one number:
 
 * measured: rows of ``thread-state`` say that the thread was blocked, or Core ML's rows that a request was
   under way;
 * sampled: the recorder sampled blocked threads too (``record-waiting-threads``);
-* inferred: the thread was sampled handing over work or waiting, and next sampled only later.
+* inferred: the thread was sampled submitting work or waiting, and next sampled only later.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, Basis, Engine, Phase
 
 AWAITED = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
-"""RUNTIME: the thread waits inside Core ML, and its stack does not show for which engine."""
+"""RUNTIME: the thread waits inside Core ML, and its stack does not show the engine."""
 _BLOCKED = ("Blocked", "Waiting")
 _BLOCK = 1 << 20  # samples looked at together: memory for many millions at once is slow to get
 
@@ -48,17 +48,19 @@ class Waiting:
         self._labels = labels
         self.basis: dict[Engine, Basis] = {}
         self._lanes: dict[_Lane, IntervalSet] = {}
-        found = {
+        lanes_by_basis = {
             Basis.MEASURED: self._blocked_states(),
             Basis.SAMPLED: self._blocked_samples(),
             Basis.INFERRED: self._gaps(),
         }
         for engine in AWAITED:
-            for basis, lanes in found.items():
-                own = {lane: spans for lane, spans in lanes.items() if lane.engine is engine and len(spans)}
-                if own:
+            for basis, lanes in lanes_by_basis.items():
+                of_engine = {
+                    lane: spans for lane, spans in lanes.items() if lane.engine is engine and len(spans)
+                }
+                if of_engine:
                     self.basis[engine] = basis
-                    self._lanes |= own
+                    self._lanes |= of_engine
                     break
 
     def spans(self, engine: Engine, thread_id: int, pid: int, with_workers: bool) -> IntervalSet:
@@ -79,27 +81,27 @@ class Waiting:
         return {lane: spans for lane, spans in self._lanes.items() if lane.engine is engine}
 
     @cached_property
-    def _handing_over(self) -> BoolArray:
+    def _submits(self) -> BoolArray:
         hands_over = is_phase(self._labels.phase, Phase.DISPATCH, Phase.WAIT)
         return hands_over & is_engine(self._labels.engine, *AWAITED)
 
     def _gaps(self) -> dict[_Lane, IntervalSet]:
-        """Return the holes after samples that hand over work; a long one may be the end of the call."""
+        """Return the holes after samples that submit work; a long one may be the end of the call."""
         if self._trace.weight_unit != "ns":
             return {}
         times = self._trace.samples["time_ns"].to_numpy(np.int64)
         period = sampling_period_ns(self._trace)
-        nobody = np.zeros(0, np.int64)
-        found = [(nobody, nobody)]
-        for at, following in self._followed():
-            hole = times[following] - times[at]
+        nothing = np.zeros(0, np.int64)
+        gaps = [(nothing, nothing)]
+        for rows, following in self._followed():
+            hole = times[following] - times[rows]
             waits = np.flatnonzero((2 * hole > 3 * period) & (hole <= max(LONG_HOLE_NS, 5 * period)))
-            found.append((at[waits], following[waits]))
-        at, following = (np.concatenate(part) for part in zip(*found, strict=True))
-        return self._lanes_of(at, times[at] + period, times[following], self._labels.engine)
+            gaps.append((rows[waits], following[waits]))
+        rows, following = (np.concatenate(part) for part in zip(*gaps, strict=True))
+        return self._lanes_of(rows, times[rows] + period, times[following], self._labels.engine)
 
     def _followed(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the samples that hand over work and are not their thread's last, and the next of each."""
+        """Yield the samples that submit work and are not their thread's last, and the next of each."""
         threads = self._trace.samples["thread_id"].to_numpy()
         threads = threads.astype(
             np.min_scalar_type(-1 - len(self._trace.threads))
@@ -107,23 +109,24 @@ class Waiting:
         order = np.argsort(threads, kind="stable")
         for begin in range(0, len(order), _BLOCK):
             piece = order[begin : begin + _BLOCK + 1]
-            place = np.flatnonzero(self._handing_over[piece[:-1]])
-            at, following = piece[place], piece[place + 1]
-            same = np.flatnonzero(threads[at] == threads[following])
-            yield at[same], following[same]
+            # Sorted by thread, each sample's neighbor is its thread's next one, but for the last of a thread.
+            positions = np.flatnonzero(self._submits[piece[:-1]])
+            rows, following = piece[positions], piece[positions + 1]
+            same = np.flatnonzero(threads[rows] == threads[following])
+            yield rows[same], following[same]
 
     def _blocked_samples(self) -> dict[_Lane, IntervalSet]:
         state = self._trace.samples["state"].cat
         is_blocked = np.append(state.categories.isin(_BLOCKED), False)
         blocked = is_blocked[state.codes.to_numpy()]
-        at = np.flatnonzero(blocked & self._handing_over)
+        rows = np.flatnonzero(blocked & self._submits)
         if self._trace.weight_unit != "ns":
             return {}
-        times = self._trace.samples["time_ns"].to_numpy(np.int64)[at]
-        return self._lanes_of(at, times, times + self._trace.weights[at], self._labels.engine)
+        times = self._trace.samples["time_ns"].to_numpy(np.int64)[rows]
+        return self._lanes_of(rows, times, times + self._trace.weights[rows], self._labels.engine)
 
     def _blocked_states(self) -> dict[_Lane, IntervalSet]:
-        """Return blocked thread states that follow a sample of the same thread which hands over work.
+        """Return blocked thread states that follow a sample of the same thread which submits work.
 
         A thread that was last seen elsewhere in a prediction call waits inside the runtime.
         """
@@ -131,56 +134,65 @@ class Waiting:
         states = states[states["state"].isin(_BLOCKED).to_numpy(bool)]
         if not len(states) or not len(self._trace.samples):
             return {}
+        # Samples sorted by (thread, time): the sample before a state is found by a binary search.
         tids = np.append(self._trace.threads["tid"].to_numpy(np.int64), -1)
         tid = tids[self._trace.samples["thread_id"].to_numpy()]
         times = self._trace.samples["time_ns"].to_numpy(np.int64)
-        known_tids = np.unique(tid)
+        sampled_tids = np.unique(tid)
         order = np.lexsort((times, tid))
-        keys = np.searchsorted(known_tids, tid[order])
-        wanted, is_known = _places(known_tids, states["tid"].to_numpy(np.int64))
+        keys = np.searchsorted(sampled_tids, tid[order])
+        thread_keys, is_sampled = _find(sampled_tids, states["tid"].to_numpy(np.int64))
         starts = states["start_ns"].to_numpy(np.int64)
-        at = _last_before(keys, times[order], wanted, starts)
-        sample = order[np.maximum(at, 0)]
+        last = _last_before(keys, times[order], thread_keys, starts)
+        sample = order[np.maximum(last, 0)]
         near = starts - times[sample] <= LONG_HOLE_NS  # it may wake and wait again without a sample
-        fits = is_known & (at >= 0) & (keys[np.maximum(at, 0)] == wanted) & near
-        handing = self._handing_over
-        fits &= (handing | self._labels.in_call)[sample]
-        engines = np.where(handing, self._labels.engine, ENGINE_CODE[Engine.RUNTIME])
+        fits = is_sampled & (last >= 0) & (keys[np.maximum(last, 0)] == thread_keys) & near
+        submits = self._submits
+        fits &= (submits | self._labels.in_call)[sample]
+        engines = np.where(submits, self._labels.engine, ENGINE_CODE[Engine.RUNTIME])
         ends = states["end_ns"].to_numpy(np.int64)
         return self._lanes_of(sample[fits], starts[fits], ends[fits], engines)
 
     def _lanes_of(
         self, samples: IntArray, starts: IntArray, ends: IntArray, engines: npt.NDArray[np.integer]
     ) -> dict[_Lane, IntervalSet]:
-        """Group spans by the engine, the thread and the process of the sample before each."""
+        """Group intervals by the engine, the thread and the process of the sample before each."""
         threads = self._trace.samples["thread_id"].to_numpy()
         workers = self._labels.is_worker[samples]
         width = len(self._trace.threads) + 1
-        # A thread has but one process.
-        keys, at = grouped((engines[samples].astype(np.int64) * width + threads[samples] + 1) * 2 + workers)
+        # A thread belongs to one process, so engine, thread and worker identify a lane.
+        keys, lane_of_sample = grouped(
+            (engines[samples].astype(np.int64) * width + threads[samples] + 1) * 2 + workers
+        )
         lanes = {}
-        for own in positions_by(at, len(keys)):
-            first = int(samples[own[0]])
+        for positions in positions_by(lane_of_sample, len(keys)):
+            first = int(samples[positions[0]])
             lane = _Lane(
                 ENGINES[engines[first]],
                 int(threads[first]),
                 int(self._labels.pid[first]),
                 bool(self._labels.is_worker[first]),
             )
-            lanes[lane] = IntervalSet.of(starts[own], ends[own])
+            lanes[lane] = IntervalSet.of(starts[positions], ends[positions])
         return lanes
 
 
-def _places(known: IntArray, wanted: IntArray) -> tuple[IntArray, BoolArray]:
-    """Return where each wanted value stands among the sorted known ones, and whether it is one of them."""
-    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return at, (known[at] == wanted) & (wanted >= 0)
+def _find(sorted_values: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
+    """Return the position of each value among sorted ones, and a mark for those that occur there."""
+    positions = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
+    return positions, (sorted_values[positions] == values) & (values >= 0)
 
 
-def _last_before(keys: IntArray, times: IntArray, wanted: IntArray, before: IntArray) -> IntArray:
-    """Return, per wanted (key, time), the position of the last sorted (key, time) that is not after it."""
+def _last_before(keys: IntArray, times: IntArray, query_keys: IntArray, before: IntArray) -> IntArray:
+    """Return, per (query key, moment), the position of the last sorted (key, time) that is not after it.
+
+    Both parts become one number: key × span + rank of the time, where all times share one ranking. Ranks fit
+    where nanoseconds times the number of keys would not.
+    """
     every = np.unique(np.concatenate([times, before]))
     span = np.int64(len(every) + 1)
-    held = keys * span + np.searchsorted(every, times)
-    found: IntArray = np.searchsorted(held, wanted * span + np.searchsorted(every, before), "right") - 1
-    return found
+    ranked = keys * span + np.searchsorted(every, times)
+    positions: IntArray = (
+        np.searchsorted(ranked, query_keys * span + np.searchsorted(every, before), "right") - 1
+    )
+    return positions

@@ -44,7 +44,7 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
         },
         "samples": _samples(trace),
         "engines": _engines(analysis.engine_totals),
-        "evidence": [_evidence(one) for one in analysis.evidence],
+        "evidence": [_evidence(row) for row in analysis.evidence],
         "windows": _windows(analysis),
         "summary": _summary(analysis.summary),
         "issues": [asdict(issue) for issue in wording.issues(analysis.diagnostics)],
@@ -135,8 +135,8 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
     for (number, window), verdict in zip(
         numbered_windows(analysis.window_rows), analysis.verdicts, strict=True
     ):
-        own = shares.get(number, [])
-        listed = [e for e in ENGINES if e in ML_ENGINES or any(share.engine is e for share in own)]
+        window_shares = shares.get(number, [])
+        listed = [e for e in ENGINES if e in ML_ENGINES or any(share.engine is e for share in window_shares)]
         documents.append(
             {
                 "id": number,
@@ -148,7 +148,7 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "thread": thread_label(analysis.trace, window.thread_id),
                 "source": window.source,
                 "basis": str(window.basis),
-                "engines": _engines(engine_totals(own, listed, unit, measured)),
+                "engines": _engines(engine_totals(window_shares, listed, unit, measured)),
                 "times": {
                     name: None if pd.isna(value) else value
                     for name, value in times[number].items()
@@ -168,30 +168,30 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
 def _segments(segments: pd.DataFrame) -> dict[int, list[dict[str, Any]]]:
     """Return the hand-offs by window."""
     names = ("engine", "start_ns", "end_ns", "busy_ns", "basis")
-    found: dict[int, list[dict[str, Any]]] = {}
+    by_window: dict[int, list[dict[str, Any]]] = {}
     columns = (segments[name].tolist() for name in names)
     for window, *values in zip(segments["window_id"].tolist(), *columns, strict=True):
-        found.setdefault(window, []).append(dict(zip(names, values, strict=True)))
-    return found
+        by_window.setdefault(window, []).append(dict(zip(names, values, strict=True)))
+    return by_window
 
 
 def _events(analysis: Analysis) -> dict[int, dict[str, Any]]:
     """Return window → engine → its counters' sums, and the ratios that they give."""
-    found: dict[int, dict[str, Any]] = {}
+    by_window: dict[int, dict[str, Any]] = {}
     for row in analysis.events.to_dict("records"):
-        engines = found.setdefault(int(row["window_id"]), {})
+        engines = by_window.setdefault(int(row["window_id"]), {})
         engines.setdefault(str(row["engine"]), {"events": {}})["events"][str(row["event"])] = row["value"]
-    for engines in found.values():
+    for engines in by_window.values():
         for counted in engines.values():
             counted["ratios"] = ratios(counted["events"])
-    return found
+    return by_window
 
 
 def _metrics(analysis: Analysis) -> dict[int, dict[str, float]]:
-    found: dict[int, dict[str, float]] = {}
+    by_window: dict[int, dict[str, float]] = {}
     for row in analysis.metrics.to_dict("records"):
-        found.setdefault(int(row["window_id"]), {})[str(row["name"])] = row["value"]
-    return found
+        by_window.setdefault(int(row["window_id"]), {})[str(row["name"])] = row["value"]
+    return by_window
 
 
 def _thermal(trace: Trace) -> list[dict[str, Any]]:

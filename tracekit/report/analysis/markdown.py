@@ -51,12 +51,12 @@ def _engines(analysis: Analysis) -> str:
     unit = analysis.trace.weight_unit
     rows = [
         [
-            one["engine"],
-            "not measured" if one["busy_ns"] is None else format_ms(one["busy_ns"], 2),
-            f"{one['samples']:,}",
-            format_ms(one["weight"], 2) if unit == "ns" else f"{one['weight']:,}",
+            row["engine"],
+            "not measured" if row["busy_ns"] is None else format_ms(row["busy_ns"], 2),
+            f"{row['samples']:,}",
+            format_ms(row["weight"], 2) if unit == "ns" else f"{row['weight']:,}",
         ]
-        for one in engine_rows(analysis)
+        for row in engine_rows(analysis)
     ]
     header = ["engine", "busy (measured)", "host samples", "host time" if unit == "ns" else unit]
     return _table(header, rows, [False, True, True, True]) if rows else ""
@@ -69,15 +69,21 @@ def _latency(analysis: Analysis) -> str:
     rows = [
         [
             name,
-            f"{one.windows:,}",
+            f"{durations.windows:,}",
             *(
                 format_ms(time, 2)
-                for time in (one.first_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.warm_p50_ns)
+                for time in (
+                    durations.first_ns,
+                    durations.p50_ns,
+                    durations.p90_ns,
+                    durations.p99_ns,
+                    durations.warm_p50_ns,
+                )
             ),
-            ", ".join(f"{count} {verdict}" for verdict, count in one.verdicts.items()),
+            ", ".join(f"{count} {verdict}" for verdict, count in durations.verdicts.items()),
         ]
-        for name, one in models.items()
-        if one.p50_ns is not None
+        for name, durations in models.items()
+        if durations.p50_ns is not None
     ]
     header = ["", "windows", "first", "p50", "p90", "p99", "warm p50", "verdicts"]
     table = _table(header, rows, [False, True, True, True, True, True, True, False]) if rows else ""
@@ -88,16 +94,16 @@ def _latency(analysis: Analysis) -> str:
 
 
 def _evidence(analysis: Analysis) -> str:
-    spoken = [one for one in analysis.evidence if one.state != "absent"]
-    told = [f"`{one.source}` {one.state}" + (f" ({one.rows:,})" if one.rows else "") for one in spoken]
-    absent = len(analysis.evidence) - len(spoken)
-    rest = f"; {absent} other tables that could speak are absent" if absent else ""
-    return f"Evidence: {', '.join(told)}{rest}." if told else ""
+    present = [row for row in analysis.evidence if row.state != "absent"]
+    tables = [f"`{row.source}` {row.state}" + (f" ({row.rows:,})" if row.rows else "") for row in present]
+    absent = len(analysis.evidence) - len(present)
+    more = f"; {absent} other tables that can show engines are absent" if absent else ""
+    return f"Evidence: {', '.join(tables)}{more}." if tables else ""
 
 
 def _stacks(analysis: Analysis) -> str:
     unit = analysis.trace.weight_unit
-    blocks = [_stack(one, unit) for one in heaviest_stacks(analysis, _MOST_STACKS)]
+    blocks = [_stack(stack, unit) for stack in heaviest_stacks(analysis, _MOST_STACKS)]
     if not blocks:
         return ""
     return "<details><summary>Heaviest stacks</summary>\n\n" + "\n".join(blocks) + "\n</details>"
@@ -110,8 +116,8 @@ def _stack(stack: HeavyStack, unit: str) -> str:
     first = max(0, around) if stack.deciding >= 0 else 0
     above = stack.above + first
     lines = [f"    … {above} more above"] if above else []
-    for at, (symbol, binary) in enumerate(stack.frames[first : first + _MOST_FRAMES], first):
-        mark = "  ← decides" if at == stack.deciding else ""
+    for position, (symbol, binary) in enumerate(stack.frames[first : first + _MOST_FRAMES], first):
+        mark = "  ← decides" if position == stack.deciding else ""
         frame = f"{clip(printable(symbol), _WIDTH)}  {clip(printable(binary), _WIDTH)}{mark}"
         lines.append(f"    {frame}".rstrip())
     left = max(0, len(stack.frames) - first - _MOST_FRAMES) + stack.below

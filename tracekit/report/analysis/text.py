@@ -19,7 +19,7 @@ _MARK = {"info": "-", "warning": "!", "error": "!!"}
 
 
 def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
-    """Return the summary; at most ``max_windows`` windows are listed, and what is left out is said."""
+    """Return the summary; at most ``max_windows`` windows are listed, and the number of the others."""
     sections = [
         wrap(wording.headline(analysis.summary.headline), ""),
         windows_text(analysis, max_windows),
@@ -157,9 +157,9 @@ def _counters(analysis: Analysis) -> str:
     names = [str(name) for name in sums.columns][:_MOST_EVENTS]
     rows = []
     for engine, counted in sums.iterrows():
-        found = {str(name): int(value) for name, value in counted.items()}
-        told = ", ".join(f"{name} {value:.2f}" for name, value in ratios(found).items())
-        rows.append([str(engine), *(f"{found[name]:,}" for name in names), told])
+        counts = {str(name): int(value) for name, value in counted.items()}
+        quotients = ", ".join(f"{name} {value:.2f}" for name, value in ratios(counts).items())
+        rows.append([str(engine), *(f"{counts[name]:,}" for name in names), quotients])
     header = ["engine", *(printable(name) for name in names), ""]
     table = align(header, rows, [False, *([True] * len(names)), False], "  ")
     return f"Counters (sums over samples, by the engine that their stacks show)\n{table}"
@@ -168,10 +168,14 @@ def _counters(analysis: Analysis) -> str:
 def _metrics(trace: Trace) -> str:
     """Sum the metrics of a guided counting mode over all threads that were selected."""
     sums = trace.metrics.groupby("name", observed=True, sort=True)["value"].sum()
-    told = [f"{printable(str(name))} {value:,.4g}" for name, value in sums.items()]
-    more = f", … and {len(told) - _MOST_EVENTS} more" if len(told) > _MOST_EVENTS else ""
-    listed = ", ".join(told[:_MOST_EVENTS]) + more
-    return wrap(f"Metrics (sums over the whole run; per window in the JSON): {listed}", "") if told else ""
+    listed_sums = [f"{printable(str(name))} {value:,.4g}" for name, value in sums.items()]
+    more = f", … and {len(listed_sums) - _MOST_EVENTS} more" if len(listed_sums) > _MOST_EVENTS else ""
+    listed = ", ".join(listed_sums[:_MOST_EVENTS]) + more
+    return (
+        wrap(f"Metrics (sums over the whole run; per window in the JSON): {listed}", "")
+        if listed_sums
+        else ""
+    )
 
 
 def _phases(totals: EngineTotals) -> str:

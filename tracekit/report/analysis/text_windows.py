@@ -20,7 +20,7 @@ _THREAD_WIDTH = 28
 
 
 def windows_text(analysis: Analysis, most: int) -> str:
-    """Return the table of windows, at most ``most`` of them, and what they say together."""
+    """Return the table of windows, at most ``most`` of them, and their lengths."""
     if not len(analysis.window_rows):
         return ""
     shown = list(zip(numbered_windows(analysis.window_rows.head(most)), analysis.verdicts, strict=False))
@@ -35,14 +35,14 @@ def windows_text(analysis: Analysis, most: int) -> str:
     lines_of = []
     for (number, window), verdict in shown:
         letter = letters.setdefault(wording.verdict_reason(verdict), _letter(len(letters)))
-        own = shares.get(number, [])
+        window_shares = shares.get(number, [])
         lines_of.append(
             [
                 f"{number}{'*' if firsts[number] else ''}",
                 *_times(window, verdict),
-                *(_busy(own, engine, window, analysis.measured.engines) for engine in measured),
-                *([_waiting(own)] if waits else []),
-                *_counts(own),
+                *(_busy(window_shares, engine, window, analysis.measured.engines) for engine in measured),
+                *([_waiting(window_shares)] if waits else []),
+                *_counts(window_shares),
                 clip(printable(window.label), _LABEL_WIDTH),
                 _thread_name(analysis.trace, window),
                 letter,
@@ -99,7 +99,7 @@ def _waiting(shares: Sequence[Share]) -> str:
 
 
 def _waiting_header(analysis: Analysis) -> list[str]:
-    """Return the heading of the waiting column with how it is known; nothing where nobody waited."""
+    """Return the heading of the waiting column with its basis; nothing where no thread waited."""
     rows = analysis.attribution_rows
     rows = rows[
         (rows["window_id"] >= 0) & (rows["waiting_ns"].fillna(0) > 0) & (rows["engine"] != Engine.RUNTIME)
@@ -131,7 +131,7 @@ def _lengths(analysis: Analysis) -> Iterator[str]:
     ):
         return
     if len(summary.models) > 1:
-        rows = [_model_row(name, one) for name, one in summary.models.items()]
+        rows = [_model_row(name, durations) for name, durations in summary.models.items()]
         header = ["model", "windows", "first", "warm p50", "p90", "p99", "verdicts"]
         yield "  lengths per model"
         yield align(header, rows, [False, True, True, True, True, True, False], "    ")
@@ -150,13 +150,13 @@ def _lengths(analysis: Analysis) -> Iterator[str]:
         yield f"  without the first: {warm}, p99 {format_ms(summary.warm_p99_ns)}"
 
 
-def _model_row(name: str, one: Durations) -> list[str]:
-    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in one.verdicts.items())
-    warm = (one.warm_p50_ns, one.warm_p90_ns, one.warm_p99_ns)
+def _model_row(name: str, durations: Durations) -> list[str]:
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in durations.verdicts.items())
+    warm = (durations.warm_p50_ns, durations.warm_p90_ns, durations.warm_p99_ns)
     return [
         clip(printable(name), _LABEL_WIDTH),
-        f"{one.windows:,}",
-        format_ms(one.first_ns),
+        f"{durations.windows:,}",
+        format_ms(durations.first_ns),
         *map(format_ms, warm),
         verdicts,
     ]

@@ -20,8 +20,8 @@ def verdict_sentence(verdict: Verdict) -> str:
     # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked.
     is_certain = lead.busy_ns or lead.engine is Engine.CPU
     text = f"{'ran on' if is_certain else 'handed work to'} the {lead.engine} ({_amount(lead, verdict)})"
-    others = [_beside(work, verdict) for work in verdict.engines if work is not lead]
-    return f"{text} with {' and '.join(others)}" if others else text
+    beside = [_beside(work, verdict) for work in verdict.engines if work is not lead]
+    return f"{text} with {' and '.join(beside)}" if beside else text
 
 
 def verdict_why(verdict: Verdict) -> str:
