@@ -1,7 +1,7 @@
 """The Firefox Profiler's processed format, for profiler.firefox.com and profiler-cli.
 
-Version 60 is the first whose tables are shared among threads; every later profiler upgrades it when it opens
-the file. Fields: src/types/profile.ts, src/profile-logic/processed-profile-versioning.ts and
+Version 60 is the first whose tables are shared among threads; every later profiler upgrades it on opening.
+Fields: src/types/profile.ts, src/profile-logic/processed-profile-versioning.ts and
 docs-developer/CHANGELOG-formats.md in github.com/firefox-devtools/profiler.
 """
 
@@ -33,7 +33,7 @@ _COLOURS = {
     Engine.CPU: "blue",
     Engine.RUNTIME: "purple",
     Engine.GRAPHICS: "yellow",
-    Engine.OTHER: "grey",  # the colour of the default category, of which there is one
+    Engine.OTHER: "grey",  # the color of the default category, which must be unique
     Engine.UNKNOWN: "brown",
 }
 CATEGORIES = [
@@ -54,8 +54,8 @@ _RECORDING = "recording"
 def write_firefox(analysis: Analysis, out: IO[bytes]) -> None:
     """Write threads with their samples; engines are categories, phases subcategories.
 
-    Windows, signposts, measured intervals and values of tracks are markers: of the thread that they name,
-    else of a thread of their own in a process "Recording".
+    Windows, signposts, measured intervals and values of tracks are markers: on the thread that they name,
+    else on separate threads of a process "Recording".
     """
     profile = _Profile(ExportView(analysis)).build()
     out.write(json.dumps(profile, separators=(",", ":"), allow_nan=False).encode() + b"\n")
@@ -83,7 +83,7 @@ class _Profile:
         for name, spans in self._values().items():
             elsewhere.setdefault(name, []).extend(("TrackValue", span) for span in spans)
         threads_with_samples = self._threads(stacks)
-        if not threads_with_samples and not elsewhere:  # the profiler fails without any thread
+        if not threads_with_samples and not elsewhere:  # the profiler requires a thread
             elsewhere["no samples"] = []
         threads = threads_with_samples + [
             self._thread(name, "Recording", _RECORDING, f"recording {number}", self._marker_table(markers))
@@ -193,7 +193,7 @@ class _Profile:
         }
 
     def _values(self) -> dict[str, list[Span]]:
-        """Return each track of the recording as spans, in each of which its value holds."""
+        """Return each track of the recording as spans of constant value."""
         spans_by_track: dict[str, list[Span]] = {}
         rows = self._view.trace.tracks
         for (name, unit), values in rows.groupby(["name", "unit"], observed=True, dropna=False):
@@ -246,7 +246,7 @@ def _schema(kind: str, label: str, fields: Sequence[str]) -> dict[str, Any]:
 
 
 def _engines_in_one_field(span: Span) -> Span:
-    """Put what each engine did, which has a key of its own per engine, into one text."""
+    """Return the span with the amounts of each engine, one key per engine before, in one text."""
     plain_details = {key: value for key, value in span.details.items() if " " not in key}
     amounts = "; ".join(f"{key} {value}" for key, value in span.details.items() if " " in key)
     return replace(span, details={**plain_details, "engines": amounts})

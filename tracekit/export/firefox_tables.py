@@ -8,22 +8,20 @@ from tracekit.export.view import NO_STACK, ExportView, Frame, clean
 
 _LIBRARY = 1
 _PLAIN = -1
-"""The category of a frame that has none of its own: it has its caller's, the outermost the default one."""
-
-
+"""The category of a frame without one of its own: it has its caller's, the outermost frame the default."""
 _NO_FRAME = Frame(NO_STACK, -1, 0, "", -1, False)
 
 
 class Tables:
     """Grows while stacks are added.
 
-    A stack has its engine as category from its deciding frame on to its leaf: a frame that decides is a row
-    of its own in the frame table, of the same function, so that the call tree is not torn.
+    A stack has its engine as category from its deciding frame to its leaf. A deciding frame is a separate row
+    in the frame table with the same function, so that the call tree stays connected.
     """
 
     def __init__(self, view: ExportView) -> None:
         self._view = view
-        self._rows = [*view.rows, _NO_FRAME]  # the last is what -1 finds
+        self._rows = [*view.rows, _NO_FRAME]  # the last row is found by -1
         self._symbols = [*view.symbols, NO_STACK]
         self._loads = view.trace.stacks.binaries["load_address"].tolist()
         self._strings: dict[str, int] = {}
@@ -33,7 +31,7 @@ class Tables:
         self._stacks: dict[tuple[int, int], int] = {}
 
     def string(self, text: str) -> int:
-        """Return the row of a string, which is added when it is new."""
+        """Return the row of a string, added when new."""
         return self._strings.setdefault(text, len(self._strings))
 
     def add_stack(self, stack_id: int, engine: int, phase: int, deciding: int) -> int:
@@ -63,7 +61,7 @@ class Tables:
         ]
 
     def shared(self) -> dict[str, Any]:
-        """Return the tables; to be called last."""
+        """Return the tables; call it after every stack was added."""
         frames = self._frame_table()
         functions = self._function_table()
         names = [self.string(clean(name)) for name in self._view.trace.stacks.binaries["name"]]

@@ -51,6 +51,6 @@ def _name(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    if text.startswith("#"):  # a comment to inferno
+    if text.startswith("#"):  # inferno takes such a line for a comment
         text = f"_{text}"
     return _NUMBER_AT_END.sub("_", text) if text[-1] in "0123456789." else text

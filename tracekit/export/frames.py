@@ -22,7 +22,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def write_csv(analysis: Analysis, out: IO[bytes], table: str = "samples") -> None:
     """Write a table as CSV with a header; missing is an empty field.
 
-    Control characters are spelt out, and text that a spreadsheet would take for a formula has a ``'`` before.
+    Control characters are escaped, and text that a spreadsheet would take for a formula begins with ``'``.
     """
     _texts(TABLES[table](analysis), _for_spreadsheets).to_csv(out, index=False, lineterminator="\n")
 
@@ -33,7 +33,7 @@ def write_parquet(analysis: Analysis, out: IO[bytes], table: str = "samples") ->
     import pyarrow.parquet as pq
 
     frame = _texts(TABLES[table](analysis), _storable)
-    # The pandas metadata names the versions of the libraries that wrote it: nothing that a reader needs.
+    # The pandas metadata has the versions of the libraries, with which equal data would give other bytes.
     arrow_table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(
         {"tracekit_table": table, "recording": _storable(analysis.trace.info.name)}
     )
@@ -41,7 +41,7 @@ def write_parquet(analysis: Analysis, out: IO[bytes], table: str = "samples") ->
 
 
 def samples_table(analysis: Analysis) -> pd.DataFrame:
-    """Return one row per sample, with engine, phase, window and the frame that decided."""
+    """Return one row per sample, with engine, phase, window and the deciding frame."""
     trace, labels = analysis.trace, analysis.labels
     samples = trace.samples
     threads, stacks = samples["thread_id"].to_numpy(np.int64), samples["stack_id"].to_numpy()
@@ -108,7 +108,7 @@ def _taken(names: Sequence[str], positions: IntArray) -> pd.Categorical:
 
 
 def _texts(frame: pd.DataFrame, rewrite: Callable[[str], str]) -> pd.DataFrame:
-    """Return the frame with every text rewritten, each distinct one once."""
+    """Return the frame with every text rewritten, each distinct text once."""
     return frame.rename(columns=rewrite).apply(lambda column: _text(column, rewrite))
 
 
@@ -128,5 +128,5 @@ def _for_spreadsheets(text: str) -> str:
 
 
 def _storable(text: str) -> str:
-    """Return text that UTF-8 can hold: lone surrogates are spelt out."""
+    """Return text that UTF-8 can hold: lone surrogates are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()

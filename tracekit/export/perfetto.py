@@ -21,7 +21,7 @@ from tracekit.export.view import ExportView, clean
 
 _SEQUENCE = 1
 _LARGEST_ID = 2**31 - 1
-_MADE_UP_ID = 2_000_000_000
+_FIRST_MADE_UP_ID = 2_000_000_000
 _CHUNK = 20_000
 
 
@@ -29,11 +29,11 @@ def write_perfetto(analysis: Analysis, out: IO[bytes]) -> None:
     """Write samples, windows, measured intervals, signposts and counters.
 
     Samples are perf samples, whose timebase counts the weights; and, on a track of their thread, slices of
-    one engine and phase each, because Perfetto's flame graph counts samples and knows no engine.
+    one engine and phase each, because Perfetto's flame graph counts samples and has no engines.
     """
     trace = pb.Trace()
     for packet in _Writer(ExportView(analysis)).packets():
-        trace.packet.append(packet)  # a copy
+        trace.packet.append(packet)  # protobuf appends a copy
         if len(trace.packet) == _CHUNK:
             out.write(trace.SerializeToString(deterministic=True))
             trace.Clear()
@@ -49,7 +49,7 @@ class _Writer:
         self._tids = _ids(rows["tid"].tolist())
 
     def packets(self) -> Iterator[Any]:
-        """Yield the trace's packets, each to be used before the next one is asked for."""
+        """Yield the trace's packets; each must be used before the next, because samples share one packet."""
         yield self._beginning()
         windows, runs = window_spans(self._view), engine_runs(self._view)
         yield from self._group("Inference windows", {"": windows}, rank=0)
@@ -126,8 +126,8 @@ class _Writer:
         parent, packet = self._track(name, rank=rank)
         packet.track_descriptor.child_ordering = pb.TrackDescriptor.EXPLICIT
         yield packet
-        for at, (track, spans) in enumerate(tracks.items()):
-            yield from self._lanes(track or name, spans, parent, at)
+        for position, (track, spans) in enumerate(tracks.items()):
+            yield from self._lanes(track or name, spans, parent, position)
 
     def _lanes(self, name: str, spans: Iterable[Span], parent: int, rank: int = 0) -> Iterator[Any]:
         for lane in lanes(spans):
@@ -192,6 +192,8 @@ class _Writer:
     def _samples(self) -> Iterator[Any]:
         """Yield one perf sample each; the timebase of each core counts the weights."""
         samples, weights = self._view.trace.samples, self._view.trace.weights
+        # The timebase counts up per core, so weights are summed core by core: cumulative over all samples in
+        # order of cores, less the sum before the first sample of the core.
         cores = np.maximum(samples["core"].to_numpy(np.int64), 0)
         order = np.argsort(cores, kind="stable")
         counts = np.cumsum(weights[order])
@@ -205,7 +207,7 @@ class _Writer:
             samples["stack_id"].to_numpy(np.int64) + 1,
             counted,
         )
-        packet = self._packet()  # one for all: a new one each would take three times as long
+        packet = self._packet()  # shared by all samples: a new packet for each takes three times as long
         packet.sequence_flags = pb.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
         sample = packet.perf_sample
         for time, core, thread, stack, count in zip(*(column.tolist() for column in columns), strict=True):
@@ -219,7 +221,7 @@ class _Writer:
             yield packet
 
     def _counters(self) -> Iterator[Any]:
-        """Yield a counter track per track of the recording; a value that is not known leaves the last one."""
+        """Yield a counter track per track; unknown values are left out, so that the last one stays."""
         rows = self._view.trace.tracks.dropna(subset=["value"])
         for (name, unit), values in rows.groupby(["name", "unit"], observed=True):
             track, packet = self._track(clean(str(name)), rank=3)
@@ -235,6 +237,8 @@ class _Writer:
 
 
 def _ids(numbers: list[int]) -> list[int]:
-    """Return pids or tids that Perfetto takes, and one more for none: 0 means the idle task to it."""
-    made_up = {number: _MADE_UP_ID + index for index, number in enumerate(dict.fromkeys(numbers))}
-    return [number if 0 < number < _MADE_UP_ID else made_up[number] for number in numbers] + [_LARGEST_ID]
+    """Return ids that Perfetto accepts, and one more for none: 0 is its idle task."""
+    made_up = {number: _FIRST_MADE_UP_ID + index for index, number in enumerate(dict.fromkeys(numbers))}
+    return [number if 0 < number < _FIRST_MADE_UP_ID else made_up[number] for number in numbers] + [
+        _LARGEST_ID
+    ]

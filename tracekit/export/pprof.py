@@ -1,7 +1,7 @@
 """pprof: a gzipped ``perftools.profiles.Profile`` message, read by ``go tool pprof``, Pyroscope, Parca, ….
 
-The message is that of proto/profile.proto in github.com/google/pprof. The package protobuf does not hold it:
-its fields are declared in ``pprof_message``.
+The message is that of proto/profile.proto in github.com/google/pprof. The protobuf package does not include
+it: its fields are declared in ``pprof_message``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _UNITS = {"ns": ("time", "nanoseconds"), "cycles": ("cycles", "count"), "events"
 
 
 def write_pprof(analysis: Analysis, out: IO[bytes]) -> None:
-    """Write one pprof sample per group of samples that are alike, labelled with what they share.
+    """Write one pprof sample per group of equal samples, with their common properties as labels.
 
-    ``go tool pprof -tagfocus engine=ANE`` and ``-tagroot window,engine`` choose and group by these.
+    ``go tool pprof -tagfocus engine=ANE`` and ``-tagroot window,engine`` select and group by the labels.
     """
     profile = _Profile(ExportView(analysis)).build()
     with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0, compresslevel=6) as packed:
@@ -43,8 +43,8 @@ class _Profile:
 
     def build(self) -> Any:
         message, unit = self._message, _UNITS[self._view.trace.weight_unit]
-        for kind, of in (("samples", "count"), unit):
-            message.sample_type.add(type=self._string(kind), unit=self._string(of))
+        for kind, kind_unit in (("samples", "count"), unit):
+            message.sample_type.add(type=self._string(kind), unit=self._string(kind_unit))
         message.default_sample_type = self._string(unit[0])
         if unit[0] == "time":
             message.period_type.type, message.period_type.unit = (
@@ -52,7 +52,7 @@ class _Profile:
                 self._string("nanoseconds"),
             )
             message.period = sampling_period_ns(self._view.trace)
-        self._say_when()
+        self._add_start_time()
         self._add_mappings()
         self._add_samples()
         for frames, location_id in self._locations.items():
@@ -63,7 +63,7 @@ class _Profile:
     def _string(self, text: str) -> int:
         return self._strings.setdefault(text, len(self._strings))
 
-    def _say_when(self) -> None:
+    def _add_start_time(self) -> None:
         info = self._view.trace.info
         self._message.comment.append(self._string(clean(info.name)))
         self._message.duration_nanos = info.duration_ns or 0
@@ -75,7 +75,7 @@ class _Profile:
         self._message.time_nanos = since // timedelta(microseconds=1) * 1000
 
     def _add_mappings(self) -> None:
-        """Add one mapping per binary; the first, which pprof takes for the program, is the target's own."""
+        """Add one mapping per binary; the first, which pprof treats as the program, is the target's."""
         stacks = self._view.trace.stacks
         owners, addresses = (
             stacks.frames["binary_id"].to_numpy(),
@@ -132,24 +132,26 @@ class _Profile:
             )
 
     def _location_ids(self, stack_id: int) -> list[int]:
-        """Return a stack's locations, leaf first: each address once, with what is inlined there."""
+        """Return a stack's locations, leaf first: one per address, functions inlined there included."""
         return [
             self._locations.setdefault(pieces, len(self._locations) + 1)
             for pieces in self._addresses(stack_id)
         ]
 
     def _addresses(self, stack_id: int) -> Iterator[tuple[int, ...]]:
-        """Yield runs of frame rows: inlined functions, innermost first, and what they are inlined in."""
+        """Yield runs of frame rows: inlined functions, innermost first, then their function."""
         run: tuple[int, ...] = ()
         for frame in self._view.trace.stacks.stack(stack_id).tolist() if stack_id >= 0 else [-1]:
-            if run and not (self._rows[run[-1]].inlined and self._place(run[-1]) == self._place(frame)):
+            if run and not (
+                self._rows[run[-1]].inlined and self._address_of(run[-1]) == self._address_of(frame)
+            ):
                 yield run
                 run = ()
             run += (frame,)
         if run:
             yield run
 
-    def _place(self, frame: int) -> tuple[int, int]:
+    def _address_of(self, frame: int) -> tuple[int, int]:
         return self._rows[frame].binary_id, self._rows[frame].address
 
     def _add_location(self, location_id: int, frames: tuple[int, ...]) -> None:
@@ -166,7 +168,7 @@ class _Profile:
             location.line.add(function_id=function, line=max(row.source_line, 0))
 
     def _function(self, symbol: str, file: str) -> int:
-        """Return the id of a function, which is added when it is new."""
+        """Return the id of a function, added when new."""
         key = (symbol, file)
         if key not in self._functions:
             self._functions[key] = len(self._functions) + 1

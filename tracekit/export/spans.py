@@ -1,4 +1,4 @@
-"""What a timeline shows: windows, intervals of the engines, signposts, stretches of samples of one engine."""
+"""Spans of a timeline: windows, intervals of the engines, signposts, runs of samples of one engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Details: TypeAlias = dict[str, str | int]
 
 @dataclass(frozen=True)
 class Span:
-    """One thing with a beginning and an end; ``category`` is an engine, or "" where it is none's.
+    """One bar of a timeline; ``category`` is an engine, or "" for none.
 
     ``thread`` is a row of ``Trace.threads``, -1 = none.
     """
@@ -33,7 +33,7 @@ class Span:
 
 
 def window_spans(view: ExportView) -> list[Span]:
-    """Return the windows with their verdicts, and what each engine did in them."""
+    """Return the windows with their verdicts and the amounts of each engine."""
     engines = _engines_by_window(view)
     spans = []
     rows = view.analysis.window_rows.to_dict("records")
@@ -53,7 +53,7 @@ def window_spans(view: ExportView) -> list[Span]:
 
 
 def _engines_by_window(view: ExportView) -> dict[int, Details]:
-    """Return, per window, ``{"ANE busy_ns": …, "ANE sampled_ns": …}``; what is not known is missing."""
+    """Return, per window, ``{"ANE busy_ns": …, "ANE sampled_ns": …}``; unknown amounts are missing."""
     amounts = ["samples", "sampled_ns", "busy_ns", "waiting_ns"]
     shares = view.analysis.attribution_rows
     sums = shares.groupby(["window_id", "engine"], observed=True)[amounts].sum(min_count=1)
@@ -95,9 +95,9 @@ def signpost_spans(view: ExportView) -> dict[str, list[Span]]:
 
 
 def engine_runs(view: ExportView) -> list[Span]:
-    """Return, thread by thread, stretches of samples with one engine, phase and window, as spans.
+    """Return, thread by thread, runs of samples with one engine, phase and window, as spans.
 
-    A stretch ends where a sample is missing. ``details`` hold its samples, weight and window.
+    A run ends where a sample is missing. ``details`` hold its samples, weight and window.
     """
     columns = view.columns()
     times, weights = view.trace.samples["time_ns"].to_numpy(np.int64), view.trace.weights
@@ -122,20 +122,23 @@ def engine_runs(view: ExportView) -> list[Span]:
 
 
 def _without_overlap(spans: Sequence[Span]) -> list[Span]:
-    """Cut each span where the next one of its thread begins: a weight may be longer than the way there."""
+    """Return spans cut where the next one of the thread begins: a weight may be longer than the distance."""
     following: list[Span | None] = [*spans[1:], None]
     return [
         replace(span, end_ns=min(span.end_ns, after.start_ns))
         if after and after.thread == span.thread
         else span
-        for span, after in zip(spans, following, strict=False)  # of no spans, None follows
+        for span, after in zip(
+            spans, following, strict=False
+        )  # without spans, ``following`` still has its None
     ]
 
 
 def lanes(spans: Iterable[Span]) -> list[list[Span]]:
-    """Return the spans in as few lanes as first fit finds, so that in each any two are nested or apart.
+    """Return the spans in lanes, by first fit, so that any two of a lane are nested or disjoint.
 
-    Each lane is in order of time, outer spans first.
+    Each lane is in order of time, outer spans first. A stack per lane has the ends of the spans that are
+    open: a new span fits if it ends within the innermost open one.
     """
     lanes_filled: list[list[Span]] = []
     open_: list[list[int]] = []  # per lane, the ends of the spans that a new one may lie in

@@ -23,10 +23,10 @@ _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 def write_speedscope(analysis: Analysis, out: IO[bytes], root: Sequence[str] = DEFAULT_ROOT) -> None:
-    """Write the samples as speedscope shows them.
+    """Write one profile per thread, with each stack below its ``root`` frames.
 
-    Below each stack stand its ``root`` frames. Time in which a thread was not sampled is an empty stack, so
-    that the axis is the recording's own time; speedscope does not count it in its shares. Weights other than
+    Time in which a thread was not sampled is an empty stack, so
+    that the axis is the time of the recording; speedscope leaves it out of its shares. Weights other than
     time have no such axis.
     """
     _Writer(ExportView(analysis), root).write(out)
@@ -85,7 +85,7 @@ class _Writer:
         return f"[{','.join(map(str, below + (stack or [self._frame(NO_STACK)])))}]"
 
     def _frame(self, name: str) -> int:
-        """Return the row of a frame that is no function's."""
+        """Return the row of a frame that is not a function, added when new."""
         if name not in self._names:
             self._names[name] = len(self._frames)
             self._frames.append({"name": name})
@@ -121,9 +121,9 @@ def _weight(rows: pd.DataFrame, bounds: IntArray, index: int) -> int:
 
 
 def _functions(view: ExportView) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return one frame per function and file, with its first line seen, and which each row of the trace is.
+    """Return one frame per function and file, with its first line, and the frame of each row of the trace.
 
-    speedscope takes every frame for a function of its own: a row per address would tear functions apart.
+    speedscope treats every frame as a separate function: a row per address would split functions.
     """
     rows = view.trace.stacks.frames
     row_of: dict[tuple[str, str], int] = {}
@@ -143,10 +143,12 @@ def _functions(view: ExportView) -> tuple[list[dict[str, Any]], list[int]]:
 
 
 def _gaps(times: IntArray, weights: IntArray) -> IntArray:
-    """Return the time to leave free before each sample, where one stands away from the sample before it.
+    """Return the time to leave free before each sample, where it is away from the sample before it.
 
-    Samples come a little early or late: only where half a weight or more is free, the time is caught up.
+    Samples come a little early or late: only where half a weight or more is free, the axis catches up.
     """
+    # late: distance of each sample from its place if all weights followed one another without a gap. The gaps
+    # bring the axis to that distance, and never back.
     before = np.cumsum(weights) - weights
     late = times - times[0] - before
     free = np.diff(times, prepend=times[0]) - np.append(0, weights[:-1])

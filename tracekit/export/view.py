@@ -1,8 +1,8 @@
-"""An analysis as the exporters see it: names made fit for other tools, and samples that are alike as one.
+"""An analysis prepared for exporters: names safe for other tools, and equal samples grouped.
 
-Symbols, threads and models are other people's text. Control, bidirectional and line-breaking characters and
-lone surrogates are spelt out, and a name ends after ``MAX_NAME`` characters: in formats that repeat names,
-one of a megabyte would fill the disk.
+Symbols, threads and models are untrusted text. Control, bidirectional and line-breaking characters and lone
+surrogates are escaped, and a name ends after ``MAX_NAME`` characters: in formats that repeat names, a name of
+a megabyte would fill the disk.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tracekit.text import clip, printable
 MAX_NAME = 4096
 NO_STACK = "[no stack]"
 ROOTS = ("process", "thread", "window", "engine", "phase")
-"""What can stand below a stack's outermost frame, as frames of its own."""
+"""Properties of a sample that can be frames below a stack's outermost frame."""
 
 
 def clean(text: str) -> str:
-    """Return a name that every consumer can hold: printable, bounded, never empty."""
+    """Return a name that every consumer accepts: printable, bounded, never empty."""
     return clip(printable(text[: MAX_NAME + 1]), MAX_NAME) or "(no name)"
 
 
@@ -65,23 +65,24 @@ class Frame(NamedTuple):
 
 
 class ExportView:
-    """One analysis, ready to be written. Raises ``InputError`` when the weights' sum leaves int64."""
+    """One analysis, prepared for writing. Raises ``InputError`` when the sum of weights exceeds int64."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self.trace: Trace = analysis.trace
         if self.trace.weights.astype(np.float64).sum() >= 2.0**63:
             raise InputError(
-                self.trace.info.name, "the samples' weights add up to 2^63 or more, which no format holds."
+                self.trace.info.name,
+                "the samples' weights add up to 2^63 or more, which no format can store.",
             )
 
     @cached_property
     def window(self) -> IntArray:
-        """Each sample's window; of several, the one that began last."""
+        """Each sample's window; of several, the one that began last (of these, the shortest)."""
         return window_of_samples(self.analysis)
 
     def columns(self) -> dict[str, IntArray]:
-        """Return what ``Groups`` are made of, one entry per sample."""
+        """Return the columns of ``Groups`` for each sample."""
         labels, samples = self.analysis.labels, self.trace.samples
         return {
             "thread": samples["thread_id"].to_numpy(np.int64),
@@ -93,11 +94,11 @@ class ExportView:
 
     @cached_property
     def groups(self) -> Groups:
-        """The samples, those that are alike as one."""
+        """The samples; samples equal in all properties are one group."""
         return self.grouped_by(ROOTS)
 
     def grouped_by(self, roots: Sequence[str]) -> Groups:
-        """Return the samples, those as one that share stack and ``roots``; other columns are -1."""
+        """Return samples grouped by stack and ``roots``; other columns are -1."""
         needed = {"stack", *("thread" if name == "process" else name for name in roots)}
         columns = {
             name: values if name in needed else np.full(len(values), -1, np.int64)
@@ -132,7 +133,7 @@ class ExportView:
 
     @cached_property
     def threads(self) -> list[str]:
-        """``Main Thread (0x1f3)`` for each thread; the last entry, which -1 finds, is for none."""
+        """``Main Thread (0x1f3)`` for each thread; the last entry, found by -1, is for none."""
         rows = self.trace.threads
         return [
             f"{clean(name)} (0x{tid:x})" if tid >= 0 else clean(name)
@@ -150,12 +151,12 @@ class ExportView:
 
     @cached_property
     def windows(self) -> list[str]:
-        """``window 3 SpeechEncoder`` for each window; the last entry is for what lies outside."""
+        """``window 3 SpeechEncoder`` for each window; the last entry is for samples outside."""
         labels = self.analysis.window_rows["label"]
         return [f"window {number} {clean(label)}" for number, label in enumerate(labels)] + ["no window"]
 
     def stack_frames(self, stack_id: int) -> list[int]:
-        """Return a stack's rows of the frames, outermost first; none for no stack."""
+        """Return a stack's rows of the frames, outermost first; empty for -1."""
         return self.trace.stacks.stack(stack_id)[::-1].tolist() if stack_id >= 0 else []
 
     def root_names(self, roots: Sequence[str], group: tuple[int, ...]) -> list[str]:
@@ -172,13 +173,13 @@ class ExportView:
 
 
 def parse_roots(text: str) -> tuple[str, ...]:
-    """Return the names of ``engine,window,…``; "none" is none. Raises ``UsageError`` for an unknown one."""
+    """Return the names of ``engine,window,…``; empty for "none". Raises ``UsageError`` for an unknown one."""
     names = tuple(name.strip() for name in text.split(",")) if text.strip() != "none" else ()
     for name in names:
         if name not in ROOTS:
             raise UsageError(f"--root '{name}' is not one of {', '.join(ROOTS)} (or none, for no root).")
     if len(set(names)) < len(names):
-        raise UsageError(f"--root {text} names one thing twice.")
+        raise UsageError(f"--root {text} has a name twice.")
     return names
 
 
