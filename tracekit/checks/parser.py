@@ -99,6 +99,7 @@ class _Parser:
         tokens = self._tokens
         start = tokens.next_position()
         metric = self._metric()
+        # compare has one statistic per engine metric and does not name it: "ANE busy", not "p90 ANE busy".
         name = replace(metric, statistic="").name if metric.engine else metric.name
         implied = not metric.engine or metric.statistic == default_statistic(metric.quantity)
         if name not in all_names() or not implied:
@@ -140,6 +141,7 @@ class _Parser:
         points = tokens.accept("points", "point", "pts")
         if number >= 100:
             raise tokens.fail("a share changes by at most 100 points, so this would never fail.", position)
+        # "-5" without a unit is most likely meant as 5 points, and as a fraction it could never be exceeded.
         if number >= 1 and not points:
             intended = f"'{number.normalize():f} points' or a fraction"
             raise tokens.fail(f"a share changes by at most 1: write {intended}.", position)

@@ -42,6 +42,8 @@ class Tokenizer:
         """Return the error that points at a column (by default, the next word's)."""
         self._skip_space()
         position = self.position if position is None else position
+        # A long expression is cut around the position; tabs and line breaks become spaces, so that the caret
+        # of the second line stays below its column.
         start = max(0, position - _SHOWN // 2)
         shown = self.text[start : start + _SHOWN].translate({9: " ", 10: " ", 13: " "})
         return UsageError(f"{self.origin}: {message}", shown, f"{' ' * (position - start)}^")

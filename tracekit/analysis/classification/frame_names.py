@@ -70,11 +70,14 @@ def _without_location(symbol: str) -> tuple[str, str]:
     image = ""
     if symbol.startswith("0x") and (comment := _COMMENTED.match(symbol)):
         symbol = symbol[comment.end() :]
+    # Tools chain locations (``start (in dyld) + 6  [0x1880]``). The limit bounds the work on hostile symbols;
+    # the test of the last character skips the regular expression for most others.
     for _ in range(_MOST_LOCATIONS):
         if symbol[-1:] not in _ENDS_OF_LOCATIONS or (location := _LOCATION_AFTER.search(symbol)) is None:
             break
         image = location[1] or location[2] or location[3] or image
         symbol = symbol[: location.start()]
+    # LLDB prints ``binary`symbol``.
     if "`" in symbol and (before := _IMAGE_BEFORE.match(symbol)):
         image, symbol = before[1], symbol[before.end() :]
     return image, symbol

@@ -132,6 +132,7 @@ class _Reader:
     def rule(self, entry: Mapping[str, Any], number: int) -> Rule:
         """Return one checked rule."""
         name = entry.get("id")
+        # Messages name the rule by its number as long as it has no usable id.
         self._prefix = f"rule '{name}': " if isinstance(name, str) and name else f"rule number {number}: "
         self.only_keys(entry, _KEYS, "the rule")
         if not isinstance(name, str) or not name:
@@ -179,6 +180,7 @@ class _Reader:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
             self.fail(f"'{key}' is not a valid regular expression: {error}.")
+        # Python's regular expressions backtrack: ``(a+)+b`` takes exponential time on ``aaaa…``.
         if _REPEATED_GROUP.search(pattern):
             self.fail(
                 f"'{key}' repeats a group that itself repeats, which can take forever on a long symbol."

@@ -43,6 +43,7 @@ def label_samples(trace: Trace, rule_set: RuleSet) -> SampleLabels:
     names = trace.threads["name"].to_numpy(object)
     engine, phase = apply_idle_threads(classification, stack_ids, threads, names, rule_set)
     phase = _mark_blocked(trace, engine, phase)
+    # Ids are -1 where a sample has no stack or thread: they index the appended last entry.
     preparing = is_phase(phase, Phase.LOAD, Phase.COMPILE)
     is_ml = is_engine(engine, *ML_ENGINES) & ~is_phase(phase, Phase.IDLE)
     workers = np.append(classification.worker, False)[stack_ids]

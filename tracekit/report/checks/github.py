@@ -47,6 +47,7 @@ def to_github(results: Sequence[CheckResult], name: str, issues: Sequence[Issue]
 
 
 def _data(text: str) -> str:
+    # "%" first: the other escapes contain it.
     return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

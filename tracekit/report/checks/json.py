@@ -44,6 +44,7 @@ def _actual(actual: MetricValue) -> dict[str, Any]:
     return {
         "unit": {"time": "ns", "thermal": "level"}.get(actual.kind, actual.kind),
         "low": actual.low,
+        # JSON has no infinity: an open upper end is null.
         "high": None if actual.high is None or math.isinf(actual.high) else actual.high,
         "basis": actual.basis or None,
         "windows": actual.windows,

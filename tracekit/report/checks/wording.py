@@ -68,6 +68,7 @@ def _window_count(actual: MetricValue) -> str:
 
 def _worst(worst: WorstWindow, kind: Kind, first: bool) -> str:
     value = "" if worst.value is None else f" with {value_text(worst.value, kind)}"
+    # Windows that either have an engine or not have no worst: the first of them is named.
     which = "first" if first or worst.value is None else "worst"
     return f"{which} in window {worst.window} at {worst.start_ns / 1e6:,.3f} ms{value} ({worst.label})"
 

@@ -76,6 +76,7 @@ def _run(run: RunDescription) -> dict[str, Any]:
 
 
 def _row(row: Difference) -> dict[str, Any]:
+    # The ratio is a property, which asdict leaves out.
     return {**asdict(row), "ratio": row.ratio}
 
 

@@ -59,6 +59,7 @@ def ratio(row: Difference) -> str:
     """Return ``+8.1 %``; "" for shares, whose difference is in points."""
     if row.ratio is None or row.unit == "share":
         return ""
+    # From eleven times the base on, a factor reads better than thousands of percent.
     return f"{100 * row.ratio:+.1f} %" if row.ratio < 10 else f"×{1 + row.ratio:,.3g}"
 
 
@@ -148,6 +149,7 @@ def sentence(comparison: Comparison) -> str:
 
 
 def _lengths(group: Group) -> str:
+    # The p99 needs a hundred windows and is rarely decided, so the summary does not mention it.
     rows = [group.row(name) for name in ("p50", "p90")]
     compared = [row for row in rows if row is not None and row.difference is not None]
     if not compared:
@@ -172,6 +174,7 @@ def _pair(row: Difference) -> str:
 
 
 def _engines(group: Group) -> str:
+    # "ANE share" has one space; "ANE busy share" has two and is not a share of windows.
     rows = [row for row in group.rows if row.unit == "share" and row.metric.count(" ") == 1]
     of_engines = [row for row in rows if row.metric != f"{UNKNOWN} share"]
     if not of_engines:
