@@ -56,8 +56,8 @@ class _Candidates:
 
     def of(self, symbol: str) -> list[int]:
         """Return the rules with a literal that ``symbol`` contains, in their order."""
-        # A look-up by three characters of the symbol finds the few literals that begin with them, and only these
-        # are then searched in the symbol.
+        # A look-up by three characters of the symbol finds the few literals that begin with them, and only
+        # these are then searched in the symbol.
         threes = zip(symbol, symbol[1:], symbol[2:], strict=False)
         starts = [three for three in threes if three in self.by_start]
         possible = [entry for start in starts for entry in self.by_start[start]]

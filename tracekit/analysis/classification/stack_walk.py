@@ -231,7 +231,7 @@ class StackWalk:
         presumed = self._where(_Flag.PRESUMED)
         caller = self._caller(presumed, _Flag.AGAINST_ML | _Flag.FOR_ML)
         accepted = presumed[caller & _Flag.AGAINST_ML == 0]
-        # Presumed frames themselves do not count as callers here, so the order of accepting them is irrelevant.
+        # Presumed frames themselves do not count as callers here, so their order does not matter.
         self._flags[accepted] |= _Flag.DECIDES | _Flag.FOR_ML
         self._flags[presumed[caller & _Flag.AGAINST_ML != 0]] |= _Flag.FALLS_BACK
 
@@ -248,7 +248,7 @@ class StackWalk:
         self._flags[dependent[needs & by_ml & ~converts]] |= _Flag.CALLED_BY_ML
         self._flags[dependent[needs & by_ml & converts]] |= _Flag.RUNTIME
         self._flags[dependent[needs & ~by_ml]] |= _Flag.FALLS_BACK
-        # A Metal frame that drawing code calls belongs to class 3, with its otherwise (GRAPHICS) as the engine.
+        # A Metal frame that drawing code calls belongs to class 3; its otherwise (GRAPHICS) is the engine.
         self._flags[dependent[needs & ~by_ml & drawn]] |= _Flag.RUNTIME
         self._flags[dependent[allowed & (flags & _Flag.LOADS_IF_DECIDING != 0)]] |= _Flag.LOADS
 
