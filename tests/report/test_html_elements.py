@@ -114,8 +114,18 @@ def test_an_import_over_several_lines(modules: dict[str, str]) -> None:
 
 
 def test_the_word_export_in_a_text_stays(modules: dict[str, str]) -> None:
-    modules["a.js"] = 'const text = "export const x";\n// export function of old\n  export = 3;\n'
+    modules["a.js"] = 'const text = "export const x";\n  export = 3; // export function of old\n'
     assert bundled("a.js") == modules["a.js"]
+
+
+def test_comments_on_lines_of_their_own_are_dropped(modules: dict[str, str]) -> None:
+    modules["a.js"] = (
+        "// The module.\nconst a = 1; // stays\n\n/**\n * A function,\n * in words.\n */\n"
+        "export function b() {\n  /** One line. */\n  // why\n  return 'http://x'; /* stays */\n}\n"
+    )
+    assert bundled("a.js") == (
+        "const a = 1; // stays\n\nfunction b() {\n  return 'http://x'; /* stays */\n}\n"
+    )
 
 
 @pytest.mark.parametrize("names", [["a.js"], ["a.js", "b.js"], ["a.js", "b.js", "c.js"]])
