@@ -1,8 +1,8 @@
 """A bundle of the page's JavaScript modules, for a file that must not load anything.
 
-The modules follow four rules, which tests check, so that no bundler is needed: an import is one line that names
-its file, an export is a keyword before a declaration, top-level names differ from module to module, and no line
-inside a string or template looks like a comment.
+The modules follow four rules, which tests check, so that no bundler is needed: an import is one line that
+names its file, an export is a keyword before a declaration, top-level names differ from module to module, and
+no line inside a template looks like a comment.
 """
 
 from __future__ import annotations

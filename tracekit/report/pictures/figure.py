@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 MOST_MARKS = 5_000
-"""Bars of one lane: a browser draws more of them slowly, and nobody can see them apart."""
+"""The most bars of one lane: more are drawn slowly by a browser, and cannot be distinguished by eye."""
 _MOST_THREADS = 12
 _NAME_WIDTH = 60
 
