@@ -23,7 +23,7 @@ ANE_THREAD = {
 
 def run(*arguments, stacks=(), text=None):
     text = text if text is not None else "".join(json.dumps(stack) + "\n" for stack in stacks)
-    return CliRunner().invoke(classify_command, [str(one) for one in arguments], input=text)
+    return CliRunner().invoke(classify_command, [str(argument) for argument in arguments], input=text)
 
 
 def verdicts(result):
@@ -32,8 +32,8 @@ def verdicts(result):
 
 
 def test_one_line_out_per_line_in_in_order():
-    found = verdicts(run(stacks=[BNNS | {"id": "a"}, ANE_THREAD, {"frames": []}]))
-    assert found == [
+    results = verdicts(run(stacks=[BNNS | {"id": "a"}, ANE_THREAD, {"frames": []}]))
+    assert results == [
         {
             "id": "a",
             "engine": "CPU",
@@ -66,16 +66,16 @@ def test_nothing_in_nothing_out():
 
 def test_text_of_a_hostile_stack_stays_in_its_line():
     symbol = "a\nb\x1b[31m\ud800\u2028"
-    (found,) = verdicts(run(stacks=[{"frames": [{"binary": "libBNNS", "symbol": symbol}]}]))
-    assert found["frame"]["symbol"] == symbol
+    (result,) = verdicts(run(stacks=[{"frames": [{"binary": "libBNNS", "symbol": symbol}]}]))
+    assert result["frame"]["symbol"] == symbol
 
 
 def test_own_rules(tmp_path):
     rules = tmp_path / "mine.toml"
     rules.write_text('[[rule]]\nid = "mine"\nengine = "GPU"\nsymbol = "^mine"\n', encoding="utf-8")
-    (found,) = verdicts(run("--markers", rules, stacks=[{"frames": [{"binary": "", "symbol": "mine()"}]}]))
-    assert (found["engine"], found["rule"]) == ("GPU", "mine")
-    assert found["why"] == "rule mine matches this frame"
+    (result,) = verdicts(run("--markers", rules, stacks=[{"frames": [{"binary": "", "symbol": "mine()"}]}]))
+    assert (result["engine"], result["rule"]) == ("GPU", "mine")
+    assert result["why"] == "rule mine matches this frame"
 
 
 def test_a_result_file_appears_whole(tmp_path):
