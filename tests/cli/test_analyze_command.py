@@ -46,7 +46,7 @@ def test_the_answer_comes_first() -> None:
 
 
 def test_the_sentence_for_a_person() -> None:
-    """What most windows did, how that is known, and what the first took."""
+    """The summary: the engine of most windows, its basis, and the length of the first."""
     text = run("analyze", str(SAMPLES / "ane-intervals-macos26"), "--window-signpost", "encode").stdout
     assert text.replace("\n  ", " ").startswith(
         "Ran on the ANE (measured, 59 % of 34.9 ms) with a CPU fallback in the middle"
@@ -91,10 +91,10 @@ def test_standard_input_and_a_file_give_the_same() -> None:
     path = SAMPLES / "back-to-back-macos15" / "time-profile.xml"
     piped = run("analyze", "-", "--format", "json", stdin=path.read_bytes())
     assert piped.exit_code == 0, piped.output
-    ours, theirs = json.loads(piped.stdout), analyzed(str(path))
-    assert ours.pop("input")["name"] == "standard input"
-    theirs.pop("input")
-    assert ours == theirs
+    from_pipe, from_file = json.loads(piped.stdout), analyzed(str(path))
+    assert from_pipe.pop("input")["name"] == "standard input"
+    from_file.pop("input")
+    assert from_pipe == from_file
 
 
 def test_several_files_of_one_recording() -> None:
@@ -122,9 +122,11 @@ def test_late_windows_of_a_long_recording(tmp_path: Path) -> None:
 def test_windows_from_csv(tmp_path: Path) -> None:
     in_ns = write(tmp_path, "start_ns,end_ns,label\n19000000,50000000,warm\n265000000,300000000,\n", "ns.csv")
     with_units = write(tmp_path, "label, start, end\nwarm,19ms,50ms\n,0.265s,300000us\n", "units.csv")
-    ours, theirs = (analyzed(FALLBACK, "--windows-csv", path)["windows"] for path in (in_ns, with_units))
-    assert [w["label"] for w in ours] == ["warm", "line 3"]
-    assert ours == theirs
+    windows_in_ns, windows_with_units = (
+        analyzed(FALLBACK, "--windows-csv", path)["windows"] for path in (in_ns, with_units)
+    )
+    assert [w["label"] for w in windows_in_ns] == ["warm", "line 3"]
+    assert windows_in_ns == windows_with_units
 
 
 @pytest.mark.parametrize(

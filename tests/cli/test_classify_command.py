@@ -66,16 +66,16 @@ def test_nothing_in_nothing_out():
 
 def test_text_of_a_hostile_stack_stays_in_its_line():
     symbol = "a\nb\x1b[31m\ud800\u2028"
-    (result,) = verdicts(run(stacks=[{"frames": [{"binary": "libBNNS", "symbol": symbol}]}]))
-    assert result["frame"]["symbol"] == symbol
+    (verdict,) = verdicts(run(stacks=[{"frames": [{"binary": "libBNNS", "symbol": symbol}]}]))
+    assert verdict["frame"]["symbol"] == symbol
 
 
 def test_own_rules(tmp_path):
     rules = tmp_path / "mine.toml"
     rules.write_text('[[rule]]\nid = "mine"\nengine = "GPU"\nsymbol = "^mine"\n', encoding="utf-8")
-    (result,) = verdicts(run("--markers", rules, stacks=[{"frames": [{"binary": "", "symbol": "mine()"}]}]))
-    assert (result["engine"], result["rule"]) == ("GPU", "mine")
-    assert result["why"] == "rule mine matches this frame"
+    (verdict,) = verdicts(run("--markers", rules, stacks=[{"frames": [{"binary": "", "symbol": "mine()"}]}]))
+    assert (verdict["engine"], verdict["rule"]) == ("GPU", "mine")
+    assert verdict["why"] == "rule mine matches this frame"
 
 
 def test_a_result_file_appears_whole(tmp_path):

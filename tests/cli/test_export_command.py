@@ -74,17 +74,17 @@ def test_the_format_asked_for_goes_before_the_extension(tmp_path: Path) -> None:
 
 
 def test_options_of_the_analysis_choose_what_is_exported() -> None:
-    own = run(
+    exported = run(
         FALLBACK, "--to", "folded", "--root", "window", "--window", "0-100ms", "--thread", "Main Thread"
     )
-    names = {line.split(";")[0] for line in own.stdout.splitlines()}
+    names = {line.split(";")[0] for line in exported.stdout.splitlines()}
     assert names == {"[window 0 0-100ms]", "[no window]"}
 
 
 @pytest.mark.parametrize("root", ROOTS)
 def test_every_root_can_be_chosen(root: str) -> None:
     assert run(FALLBACK, "--to", "folded", "--root", root).exit_code == 0
-    (option,) = [one for one in export_command.params if one.name == "root"]
+    (option,) = [parameter for parameter in export_command.params if parameter.name == "root"]
     assert root in option.help  # type: ignore[attr-defined]
 
 
@@ -136,13 +136,13 @@ def test_what_is_no_text_does_not_go_to_a_terminal(to: str, monkeypatch: pytest.
 def test_a_library_that_is_missing_is_named_with_what_to_do(to: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
-    def without(name: str, *rest: Any, **more: Any) -> Any:
+    def without(name: str, *args: Any, **more: Any) -> Any:
         if name.split(".", maxsplit=1)[0] == MISSING[to]:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return real(name, *rest, **more)
+        return real(name, *args, **more)
 
     for module in [
-        one for one in sys.modules if one.startswith(("tracekit.export.pprof", "tracekit.export.perfetto"))
+        name for name in sys.modules if name.startswith(("tracekit.export.pprof", "tracekit.export.perfetto"))
     ]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(builtins, "__import__", without)

@@ -20,9 +20,9 @@ COMMANDS = main.list_commands(CONTEXT)
 
 
 def the_command(name: str) -> click.Command:
-    found = main.get_command(CONTEXT, name)
-    assert found
-    return found
+    command = main.get_command(CONTEXT, name)
+    assert command
+    return command
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,4 +1,4 @@
-"""No command overwrites what it reads, whatever --force says; how a command ends that is cut short."""
+"""No command overwrites its input, even with --force; a command that is stopped leaves nothing half-written."""
 
 from __future__ import annotations
 
@@ -67,11 +67,16 @@ def test_nor_is_one_by_another_name(exports: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_put_into_a_bundle(tmp_path: Path) -> None:
     (trace,) = BUNDLE.glob("*.trace")
-    own = Path(shutil.copytree(trace, tmp_path / "own.trace"))
-    before = contents(own)
-    refused(["report", "{input}", "--format", "html"], own, own / "report.html")
-    refused(["check", "{input}", "--no-config", "--require", "windows >= 1"], own, own / "new.xml", "--junit")
-    assert contents(own) == before
+    bundle = Path(shutil.copytree(trace, tmp_path / "own.trace"))
+    before = contents(bundle)
+    refused(["report", "{input}", "--format", "html"], bundle, bundle / "report.html")
+    refused(
+        ["check", "{input}", "--no-config", "--require", "windows >= 1"],
+        bundle,
+        bundle / "new.xml",
+        "--junit",
+    )
+    assert contents(bundle) == before
 
 
 def test_options_name_inputs_too(exports: Path, tmp_path: Path) -> None:
@@ -119,7 +124,7 @@ def test_a_reader_that_has_gone_is_no_failed_requirement(words: list[str]) -> No
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
-def test_an_interrupt_is_told_by_its_own_exit_code(tmp_path: Path) -> None:
+def test_an_interrupt_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "slow.xml")
     process = start("analyze", str(tmp_path / "slow.xml"))
     with (tmp_path / "slow.xml").open("wb"):  # opens when the command has begun to read

@@ -110,7 +110,7 @@ def test_nothing_to_pack_is_an_error(tmp_path: Path) -> None:
     assert "holds no table that an analysis could use" in result.stderr
 
 
-def test_what_people_said_is_hidden_unless_asked_for(tmp_path: Path) -> None:
+def test_private_text_is_hidden_by_default(tmp_path: Path) -> None:
     source = str(SAMPLES / "foundation-models-macos27")
     shown = run(
         "tables",
@@ -170,13 +170,13 @@ def frame(number: int, name: str, path: str) -> str:
 
 
 def exports(folder: Path, target: str = '<process name="App" pid="7"/>') -> str:
-    """Samples and signposts of an app, of another process, and of nobody."""
-    own, other = THREADS
+    """Samples and signposts of an app, of another process, and without a process."""
+    own_thread, other_thread = THREADS
     home = "/Users/jo/App.app/App"
     samples = (
-        f'<sample-time id="20">1000</sample-time>{own}<process ref="4"/><weight id="21">5</weight>'
+        f'<sample-time id="20">1000</sample-time>{own_thread}<process ref="4"/><weight id="21">5</weight>'
         + frame(30, "work in /home/jo/a.c", home),
-        f'<sample-time id="22">2000</sample-time>{other}<process ref="14"/><weight ref="21"/>'
+        f'<sample-time id="22">2000</sample-time>{other_thread}<process ref="14"/><weight ref="21"/>'
         + frame(40, "hidden_work", "/usr/libexec/secretd-bin"),
         '<sample-time id="23">3000</sample-time><sentinel/><sentinel/><weight ref="21"/><sentinel/>',
     )
@@ -211,11 +211,13 @@ def mixed(tmp_path: Path) -> str:
 def rows(path: str, name: str) -> list[dict[str, Any]]:
     result = run("tables", path, "--schema", name, "--format", "json")
     assert result.exit_code == 0, result.output
-    found: list[dict[str, Any]] = json.loads(result.stdout)["rows"]
-    return found
+    rows: list[dict[str, Any]] = json.loads(result.stdout)["rows"]
+    return rows
 
 
-def test_rows_of_other_processes_go_and_those_of_nobody_stay(mixed: str, tmp_path: Path) -> None:
+def test_rows_of_other_processes_are_dropped_and_rows_without_a_process_stay(
+    mixed: str, tmp_path: Path
+) -> None:
     path = pack(mixed, tmp_path, "--redact")
     assert [row["time"] for row in rows(path, "time-profile")] == [1000, 3000]
     assert [row["time"] for row in rows(path, "os-signpost")] == [1, 3]
@@ -277,7 +279,7 @@ def test_another_process_can_be_kept(process: str, mixed: str, tmp_path: Path) -
     assert (recording["process"], recording["pid"]) == ("Secretd", 9)
 
 
-def test_a_recording_of_all_processes_asks_which_to_keep(tmp_path: Path) -> None:
+def test_a_recording_of_all_processes_needs_the_process_to_keep(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     source = exports(tmp_path / "in", target="")
     result = run("pack", source, "--redact", "-o", str(tmp_path / "new"))
@@ -297,7 +299,7 @@ def test_process_without_redact_is_refused(mixed: str, tmp_path: Path) -> None:
 def test_the_own_windows_keep_their_verdicts_and_times(name: str, tmp_path: Path) -> None:
     source = str(SAMPLES / name)
     path = pack(source, tmp_path, "--redact")
-    before, after = (analysis(one, "--process", "SampleApp") for one in (source, path))
+    before, after = (analysis(path_, "--process", "SampleApp") for path_ in (source, path))
     assert before["windows"] == after["windows"]
     assert before["engines"] == after["engines"]
     assert any(window["engines"] for window in before["windows"])
@@ -317,17 +319,17 @@ def _spelt(cell: Any) -> str:
     return cell if isinstance(cell, str) else "".join(str(part["value"]) for part in cell)
 
 
-def test_work_of_others_on_the_gpu_is_told_by_its_command_buffer(tmp_path: Path) -> None:
+def test_gpu_work_of_other_processes_is_recognized_by_its_command_buffer(tmp_path: Path) -> None:
     """A GPU row that names no process is another's where its command buffer is."""
-    own = '<process fmt="App (7)"><pid>7</pid></process>'
-    other = '<process fmt="Game (9)"><pid>9</pid></process>'
+    own_process = '<process fmt="App (7)"><pid>7</pid></process>'
+    other_process = '<process fmt="Game (9)"><pid>9</pid></process>'
     submitted = [
         ("timestamp", "start-time"),
         ("process", "process"),
         ("cmdbuffer-id", "metal-command-buffer-id"),
     ]
     worked = [("start", "start-time"), ("duration", "duration"), ("cmdbuffer-id", "metal-command-buffer-id")]
-    pairs = [(own, 1), (other, 2), (own, 3), (other, 3)]
+    pairs = [(own_process, 1), (other_process, 2), (own_process, 3), (other_process, 3)]
     cells = [
         f"<row><start-time>5</start-time>{process}<metal-command-buffer-id>{buffer}</metal-command-buffer-id></row>"
         for process, buffer in pairs
@@ -352,13 +354,13 @@ def test_a_pack_that_came_unpacked_or_through_a_pipe_is_known(tmp_path: Path) ->
     """Safari unpacks downloads."""
     path = pack(EXPORTS, tmp_path)
     folder = tmp_path / "unpacked"
-    with zipfile.ZipFile(path) as found:
-        found.extractall(folder)
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
     assert "is an unpacked pack" in run("analyze", str(folder)).stderr
     again = tmp_path / "again.zip"
     with zipfile.ZipFile(again, "w") as out:
-        for one in sorted(folder.rglob("*"), reverse=True):
-            out.write(one, one.relative_to(folder))
+        for member in sorted(folder.rglob("*"), reverse=True):
+            out.write(member, member.relative_to(folder))
     assert run("analyze", str(again)).stdout.splitlines()[0] == run("analyze", path).stdout.splitlines()[0]
     piped = subprocess.run(
         [sys.executable, "-m", "tracekit", "analyze", "-"],

@@ -1,4 +1,4 @@
-"""Prompts, answers and other words of people are not printed unless asked for."""
+"""Prompts, answers and other private text are printed only with --private."""
 
 from __future__ import annotations
 
@@ -178,12 +178,17 @@ def test_other_tables_are_not_touched(tmp_path: Path) -> None:
 def test_messages_that_foundation_models_log_are_hidden(tmp_path: Path) -> None:
     columns = [("time", "event-time"), ("subsystem", "subsystem"), ("message", "os-log-metadata")]
     message = '<os-log-metadata id="{}" fmt="x"><string id="{}">{}</string></os-log-metadata>'
-    theirs = '<event-time id="1">1</event-time><subsystem id="2">com.apple.FoundationModels</subsystem>'
-    ours = '<event-time id="5">2</event-time><subsystem id="6">org.example.app</subsystem>'
+    framework_row = (
+        '<event-time id="1">1</event-time><subsystem id="2">com.apple.FoundationModels</subsystem>'
+    )
+    app_row = '<event-time id="5">2</event-time><subsystem id="6">org.example.app</subsystem>'
     path = write(
         tmp_path,
         one_table(
-            "os-log", columns, theirs + message.format(3, 4, "Laura"), ours + message.format(7, 8, "Leo")
+            "os-log",
+            columns,
+            framework_row + message.format(3, 4, "Laura"),
+            app_row + message.format(7, 8, "Leo"),
         ),
     )
     assert run(path, "--schema", "os-log", "--columns", "message", "--format", "csv").stdout.splitlines() == [

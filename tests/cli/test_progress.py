@@ -15,13 +15,13 @@ class Terminal(io.StringIO):
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, seconds: list[float]) -> str:
-    """What is written while 0, 25, 50 … % are reported at those moments."""
+    """Return the text that is written while 0, 25, 50 … % are reported at those moments."""
     clock = iter([0.0, *seconds])
     monkeypatch.setattr(output.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr("sys.stderr", stream)
     with output.Progress("Reading") as progress:
-        for at in range(len(seconds)):
-            progress(25 * at, 100)
+        for step in range(len(seconds)):
+            progress(25 * step, 100)
     return stream.getvalue()
 
 

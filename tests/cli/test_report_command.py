@@ -104,7 +104,7 @@ def test_an_extension_that_names_no_format_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_without_an_extension_is_html(tmp_path: Path) -> None:
-    """As the help says: by extension, or html."""
+    """The format follows the extension; without one it is html."""
     assert run(FALLBACK, "-o", tmp_path / "report").exit_code == 0
     assert (tmp_path / "report").read_bytes().startswith(BEGINS["html"])
 
@@ -153,7 +153,7 @@ def test_a_file_is_not_overwritten_without_force(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(BEGINS["html"])
 
 
-@pytest.mark.parametrize("kind", [one for one in FORMATS if one != "html"])
+@pytest.mark.parametrize("kind", [format_name for format_name in FORMATS if format_name != "html"])
 def test_full_goes_with_html_alone(kind: str, tmp_path: Path) -> None:
     result = run(FALLBACK, "--full", "--format", kind, "-o", tmp_path / "x")
     assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])
@@ -394,7 +394,9 @@ def test_the_own_windows_keep_their_verdicts(tmp_path: Path) -> None:
         json.loads(run(FALLBACK, "--format", "json", "-o", "-", *options).stdout)
         for options in ((), ("--redact",))
     )
-    assert [one["verdict"] for one in redacted["windows"]] == [one["verdict"] for one in plain["windows"]]
+    assert [window["verdict"] for window in redacted["windows"]] == [
+        one["verdict"] for one in plain["windows"]
+    ]
 
 
 def test_the_help_has_examples() -> None:
@@ -420,7 +422,7 @@ def test_words_that_a_format_has_no_place_for_are_refused(name: str, option: str
 
 @pytest.mark.parametrize("name", ["markdown", "html"])
 def test_lengths_of_windows_that_were_given_are_no_latency(name: str) -> None:
-    said = "The windows are user-supplied, so their lengths do not measure the recording."
+    sentence = "The windows are user-supplied, so their lengths do not measure the recording."
     given = run(FALLBACK, "--window", "0-100ms", "--format", name, "-o", "-")
-    found = run(FALLBACK, "--format", name, "-o", "-")
-    assert (said in given.stdout, said in found.stdout) == (True, False)
+    plain = run(FALLBACK, "--format", name, "-o", "-")
+    assert (sentence in given.stdout, sentence in plain.stdout) == (True, False)

@@ -65,9 +65,12 @@ def test_the_list_as_json(tmp_path: Path) -> None:
     write(tmp_path, one_table("odd", COLUMNS, ROW, NULLS), "a.xml")
     write(tmp_path, TOC, "toc.xml")
     listed: dict[str, Any] = json.loads(run(str(tmp_path), "--format", "json").stdout)
-    (one,) = listed["runs"]
-    assert one["os"] == "26.5"
-    assert [(t["schema"], t["row_count"]) for t in one["tables"]] == [("odd", 2), ("ane-hw-intervals", None)]
+    (run_listed,) = listed["runs"]
+    assert run_listed["os"] == "26.5"
+    assert [(t["schema"], t["row_count"]) for t in run_listed["tables"]] == [
+        ("odd", 2),
+        ("ane-hw-intervals", None),
+    ]
 
 
 def test_an_export_that_matched_nothing_is_listed_as_such(tmp_path: Path) -> None:
@@ -167,8 +170,8 @@ def test_tables_of_one_schema_come_as_one(tmp_path: Path) -> None:
     ]
 
 
-def stack_row(stack: str, at: int, name: str) -> str:
-    return THREAD + stack.format(at, at + 1, name)
+def stack_row(stack: str, index: int, name: str) -> str:
+    return THREAD + stack.format(index, index + 1, name)
 
 
 @pytest.mark.parametrize(

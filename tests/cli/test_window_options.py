@@ -42,8 +42,8 @@ def words(*arguments: str | Path) -> str:
 def windows(*arguments: str | Path) -> list[dict[str, Any]]:
     result = run(*arguments, "--format", "json")
     assert result.exit_code == 0, result.output
-    found: list[dict[str, Any]] = json.loads(result.stdout)["windows"]
-    return found
+    listed: list[dict[str, Any]] = json.loads(result.stdout)["windows"]
+    return listed
 
 
 @pytest.mark.parametrize(
@@ -59,18 +59,18 @@ def windows(*arguments: str | Path) -> list[dict[str, Any]]:
     ],
 )
 def test_each_source_of_windows(recording: Path, source: str, count: int) -> None:
-    found = windows(recording, "--windows", source)
+    chosen = windows(recording, "--windows", source)
     names = {
         "coreml": {"coreml-os-signpost"},
         "ane": {"ane-hw-intervals", "ane-hw-intervals-internal"},
         "foundation-models": {"ModelInferenceTable"},
     }
-    assert len(found) == count
-    assert {one["source"] for one in found} <= names.get(source, {source})
+    assert len(chosen) == count
+    assert {window["source"] for window in chosen} <= names.get(source, {source})
 
 
 @pytest.mark.parametrize(
-    ("options", "recording", "held"),
+    ("options", "recording", "truth_key"),
     [
         (("--windows", "coreml"), FALLBACK, "inferences"),
         (("--windows", "coreml"), TOGETHER, "inferences"),
@@ -78,21 +78,21 @@ def test_each_source_of_windows(recording: Path, source: str, count: int) -> Non
         (("--window-signpost", "encode"), PARTITIONED, "inferences"),
     ],
 )
-def test_edges_are_those_of_the_inferences(options: tuple[str, ...], recording: Path, held: str) -> None:
-    truth = json.loads((recording / "truth.json").read_text())[held]
-    found = [(one["start_ns"], one["end_ns"]) for one in windows(recording, *options)]
-    assert found == sorted((one["start_ns"], one["end_ns"]) for one in truth)
+def test_edges_are_those_of_the_inferences(options: tuple[str, ...], recording: Path, truth_key: str) -> None:
+    truth = json.loads((recording / "truth.json").read_text())[truth_key]
+    edges = [(window["start_ns"], window["end_ns"]) for window in windows(recording, *options)]
+    assert edges == sorted((window["start_ns"], window["end_ns"]) for window in truth)
 
 
 def test_the_command_offers_every_source() -> None:
-    (option,) = [one for one in analyze_command.params if one.name == "windows"]
+    (option,) = [window for window in analyze_command.params if window.name == "windows"]
     assert tuple(option.type.choices) == WINDOW_SOURCES  # type: ignore[attr-defined]
 
 
 def test_the_best_source_is_taken_by_itself() -> None:
-    assert {one["source"] for one in windows(FALLBACK)} == {"coreml-os-signpost"}
-    assert {one["source"] for one in windows(PARTITIONED)} == {"ane-hw-intervals-internal", "stacks"}
-    assert {one["source"] for one in windows(LANGUAGE)} == {"ModelInferenceTable"}
+    assert {window["source"] for window in windows(FALLBACK)} == {"coreml-os-signpost"}
+    assert {window["source"] for window in windows(PARTITIONED)} == {"ane-hw-intervals-internal", "stacks"}
+    assert {window["source"] for window in windows(LANGUAGE)} == {"ModelInferenceTable"}
 
 
 @pytest.mark.parametrize("source", ["coreml", "foundation-models"])
@@ -104,8 +104,8 @@ def test_a_source_that_is_not_there(source: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["encode", "Inference/*", "org.example.*/Inference/enc?de"])
 def test_signposts_by_pattern(pattern: str) -> None:
-    found = windows(PARTITIONED, "--window-signpost", pattern)
-    assert (len(found), {one["basis"] for one in found}) == (13, {"measured"})
+    chosen = windows(PARTITIONED, "--window-signpost", pattern)
+    assert (len(chosen), {window["basis"] for window in chosen}) == (13, {"measured"})
 
 
 @pytest.mark.parametrize("pattern", ["decode", "a/b/c/d", "Inference/"])
@@ -136,8 +136,8 @@ def test_a_thread_has_its_own_windows() -> None:
     every = windows(TOGETHER, "--windows", "coreml")
     chosen = windows(TOGETHER, "--windows", "coreml", "--thread", "0x5a3a")
     assert chosen
-    assert [one["start_ns"] for one in chosen] == [
-        one["start_ns"] for one in every if one["thread"] and "0x5a3a" in one["thread"]
+    assert [window["start_ns"] for window in chosen] == [
+        window["start_ns"] for window in every if window["thread"] and "0x5a3a" in window["thread"]
     ]
 
 
@@ -211,14 +211,14 @@ def test_a_request_to_a_language_model_is_no_claim_about_an_engine() -> None:
 
 def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
     rows = [
-        f'<start-time id="{at}">{start}</start-time><duration id="{at + 1}">{length}</duration>'
-        f'<formatted-label id="{at + 2}"><string id="{at + 3}">Net_main__Op0_AneInference</string></formatted-label>'
-        f'<gpu-state id="{at + 4}">Active</gpu-state>'
-        for at, start, length in [(1, 1_000_000, 2_000_000), (11, 5_000_000, 2_500_000)]
+        f'<start-time id="{index}">{start}</start-time><duration id="{index + 1}">{length}</duration>'
+        f'<formatted-label id="{index + 2}"><string id="{index + 3}">Net_main__Op0_AneInference</string></formatted-label>'
+        f'<gpu-state id="{index + 4}">Active</gpu-state>'
+        for index, start, length in [(1, 1_000_000, 2_000_000), (11, 5_000_000, 2_500_000)]
     ]
     path = write(tmp_path, one_table("ane-hw-intervals", ANE_COLUMNS, *rows))
     assert words(path).startswith("Ran on the ANE (measured, 2.0 ms); 2 of 2 windows alike")
-    assert [one["model"] for one in windows(path)] == ["Net", "Net"]
+    assert [window["model"] for window in windows(path)] == ["Net", "Net"]
 
 
 def test_a_sliver_of_a_window_is_not_nothing() -> None:
@@ -229,6 +229,6 @@ def test_empty_and_absent_tables_are_told_apart(tmp_path: Path) -> None:
     shutil.copy(FALLBACK / "time-profile.xml", tmp_path)
     write(tmp_path, document(node(schema("ane-hw-intervals", ANE_COLUMNS))), "ane.xml")
     document_ = json.loads(run(tmp_path, "--format", "json").stdout)
-    states = {one["source"]: one["state"] for one in document_["evidence"]}
+    states = {evidence["source"]: evidence["state"] for evidence in document_["evidence"]}
     assert (states["ane-hw-intervals"], states["coreml-os-signpost"]) == ("empty", "absent")
     assert document_["engines"]["ANE"]["busy_ns"] is None

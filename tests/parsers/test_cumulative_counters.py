@@ -120,7 +120,7 @@ def test_a_list_that_is_written_twice_counts_once(tmp_path: Path) -> None:
 
 def test_two_halves_that_differ_are_other_counters(tmp_path: Path) -> None:
     trace = opened(tmp_path, row(1, 0, "1000 10 1000 10"), row(2, 0, "1200 11 1200 12"))
-    assert list(trace.counters.columns) == [f"counter-{at}" for at in (1, 2, 3, 4)]
+    assert list(trace.counters.columns) == [f"counter-{number}" for number in (1, 2, 3, 4)]
     assert "counter-names-unknown" in counts(trace)
 
 

@@ -8,7 +8,7 @@ import pytest
 from documents_support import python_calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table_support import found, records, rows_of, tables_of
+from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit.model.columns import INTERVALS, PROCESSES, THREADS
 from tracekit.model.tables import Column, StackTable, Table
@@ -18,7 +18,7 @@ from tracekit.parsers.tables.interval_labels import ane_model, ane_phase, has_ml
 from tracekit.parsers.tables.intervals import read_intervals
 from tracekit.parsers.tables.row_times import OPEN_NS, close_open_ends
 
-NOBODY = TraceInfo("test", "xctrace-xml")
+NO_TARGET = TraceInfo("test", "xctrace-xml")
 TARGET = TraceInfo("test", "xctrace-xml", pid=7, process="App")
 ANE = {
     "start": "start-time",
@@ -117,7 +117,7 @@ def test_mps_work_that_went_to_the_neural_engine_does_not_count_for_the_gpu() ->
         (200, "GPU", "execute", 7, -1),
         (300, "GPU", "idle", 7, -1),
     ]
-    assert found(issues) == [("mps-on-ane", 1)]
+    assert issue_counts(issues) == [("mps-on-ane", 1)]
 
 
 def test_rows_without_a_process_are_the_targets_only_where_the_table_is_about_it() -> None:
@@ -126,7 +126,7 @@ def test_rows_without_a_process_are_the_targets_only_where_the_table_is_about_it
         (TARGET, {"target_pid": "SINGLE"}, 7),
         (TARGET, {"target_pid": "ALL"}, -1),
         (TARGET, {}, -1),
-        (NOBODY, {"target_pid": "SINGLE"}, -1),
+        (NO_TARGET, {"target_pid": "SINGLE"}, -1),
     ]:
         frame, _ = read_intervals(tables_of(text, **attributes), info)
         assert frame["pid"].tolist() == [pid]
@@ -157,7 +157,9 @@ def test_gpu_work_is_inference_by_its_label_or_by_its_command_buffer() -> None:
 
 def test_a_command_buffer_tells_the_process_unless_two_claim_it() -> None:
     gpu = rows_of(
-        "metal-gpu-intervals", GPU, *((at, 5, "Compute", 0, "x", "Active", None, at) for at in (1, 2, 3, 4))
+        "metal-gpu-intervals",
+        GPU,
+        *((start, 5, "Compute", 0, "x", "Active", None, start) for start in (1, 2, 3, 4)),
     )
     submitted = rows_of(
         "metal-gpu-submission-to-command-buffer-id",
@@ -182,7 +184,7 @@ def test_a_command_buffer_tells_the_process_unless_two_claim_it() -> None:
         (0, 1, (72, "Other"), 4),
         (0, 1, (73, "Third"), 3),
     )
-    frame, _ = read_intervals(tables_of(gpu, submitted, application), NOBODY)
+    frame, _ = read_intervals(tables_of(gpu, submitted, application), NO_TARGET)
     rows = frame[frame["source"] == "metal-gpu-intervals"]
     assert records(rows, "command_buffer", "pid") == [(1, 70), (2, 71), (3, 73), (4, -1)]
 
@@ -207,7 +209,7 @@ def test_the_apps_side_of_the_gpu_is_dispatch_and_never_execution() -> None:
         {"timestamp": "event-time", "cmdbuffer-label": "string"},
         (9, "E5RT"),
     )
-    frame, issues = read_intervals(tables_of(encoders, completed), NOBODY)
+    frame, issues = read_intervals(tables_of(encoders, completed), NO_TARGET)
     assert records(frame, "start_ns", "end_ns", "engine", "phase", "label", "channel") == [
         (1, 6, "GPU", "dispatch", "MPSGraph buffer", "Encoding"),
         (2, 7, "GRAPHICS", None, "Shadows", "Encoding"),
@@ -219,22 +221,23 @@ def test_the_apps_side_of_the_gpu_is_dispatch_and_never_execution() -> None:
 def test_a_state_that_nobody_knows_drops_no_work() -> None:
     states = ("Active", "active", None, "Idle", "Waiting", "Humming")
     rows = [
-        (at, 1, "Apple Neural Engine", 0, "m__Op0_AneInference", state) for at, state in enumerate(states)
+        (start, 1, "Apple Neural Engine", 0, "m__Op0_AneInference", state)
+        for start, state in enumerate(states)
     ]
     columns = dict(list(ANE.items())[:6])
-    frame, issues = read_intervals(tables_of(rows_of("ane-hw-intervals", columns, *rows)), NOBODY)
+    frame, issues = read_intervals(tables_of(rows_of("ane-hw-intervals", columns, *rows)), NO_TARGET)
     assert frame["phase"].tolist() == ["execute", "execute", "execute", "idle", "idle", "execute"]
-    assert found(issues) == [("interval-state-unknown", 1)]
+    assert issue_counts(issues) == [("interval-state-unknown", 1)]
 
 
 def test_a_table_without_lengths_is_told() -> None:
     columns = {name: kind for name, kind in ANE.items() if name != "duration"}
     row = ane_row(5, 0)
     frame, issues = read_intervals(
-        tables_of(rows_of("ane-hw-intervals", columns, (row[0], *row[2:]))), NOBODY
+        tables_of(rows_of("ane-hw-intervals", columns, (row[0], *row[2:]))), NO_TARGET
     )
     assert records(frame, "start_ns", "end_ns") == [(5, 5)]
-    assert found(issues) == [("interval-without-duration", 1)]
+    assert issue_counts(issues) == [("interval-without-duration", 1)]
 
 
 def test_everything_but_the_start_is_optional() -> None:
@@ -246,7 +249,7 @@ def test_everything_but_the_start_is_optional() -> None:
         "ODIEProfile",
         "RequestTable",
     ):
-        frame, _ = read_intervals(tables_of(rows_of(schema, {"start": "start-time"}, (5,))), NOBODY)
+        frame, _ = read_intervals(tables_of(rows_of(schema, {"start": "start-time"}, (5,))), NO_TARGET)
         assert records(frame, "start_ns", "end_ns", "label", "pid", "depth", "source") == [
             (5, 5, "", -1, 0, schema)
         ]
@@ -264,27 +267,32 @@ def test_intervals_that_cannot_be() -> None:
         ane_row(40, 5),
         ane_row(-(2**63), 5),
     )
-    frame, issues = read_intervals(tables_of(text), NOBODY)
+    frame, issues = read_intervals(tables_of(text), NO_TARGET)
     assert records(frame, "start_ns", "end_ns") == [(10, OPEN_NS), (20, OPEN_NS), (30, 30), (40, 45)]
-    assert found(issues) == [("interval-without-start", 3), ("interval-backwards", 1), ("interval-open", 2)]
+    assert issue_counts(issues) == [
+        ("interval-without-start", 3),
+        ("interval-backwards", 1),
+        ("interval-open", 2),
+    ]
     assert close_open_ends(frame, 15)["end_ns"].tolist() == [15, 20, 30, 45]
 
 
 def test_an_end_column_serves_where_there_is_no_duration() -> None:
     columns = {"start": "start-time", "end": "start-time", "state": "gpu-state"}
     text = rows_of("ane-hw-intervals", columns, (10, 15, None), (20, 12, None), (30, None, None))
-    frame, issues = read_intervals(tables_of(text), NOBODY)
+    frame, issues = read_intervals(tables_of(text), NO_TARGET)
     assert records(frame, "start_ns", "end_ns") == [(10, 15), (20, 20), (30, OPEN_NS)]
-    assert found(issues) == [("interval-backwards", 1), ("interval-open", 1)]
+    assert issue_counts(issues) == [("interval-backwards", 1), ("interval-open", 1)]
 
 
 def test_tables_of_one_schema_add_up() -> None:
-    one, two = (
-        rows_of("ane-hw-intervals", ANE, ane_row(at, 5, f"{at}_main__Op0"), ane_row(None, 5)) for at in (1, 2)
+    first, two = (
+        rows_of("ane-hw-intervals", ANE, ane_row(start, 5, f"{start}_main__Op0"), ane_row(None, 5))
+        for start in (1, 2)
     )
-    frame, issues = read_intervals(tables_of(one, two), NOBODY)
+    frame, issues = read_intervals(tables_of(first, two), NO_TARGET)
     assert records(frame, "start_ns", "model") == [(1, "1"), (2, "2")]
-    assert found(issues) == [("interval-without-start", 2)]
+    assert issue_counts(issues) == [("interval-without-start", 2)]
 
 
 ANY_NUMBER = st.one_of(
@@ -296,8 +304,8 @@ ANY_NUMBER = st.one_of(
 @given(st.lists(st.tuples(ANY_NUMBER, ANY_NUMBER), max_size=12))
 def test_every_row_comes_out_or_is_counted(rows: list[tuple[int | None, int | None]]) -> None:
     text = rows_of("ane-hw-intervals", ANE, *(ane_row(start, duration) for start, duration in rows))
-    frame, issues = read_intervals(tables_of(text), NOBODY)
-    counted = dict(found(issues))
+    frame, issues = read_intervals(tables_of(text), NO_TARGET)
+    counted = dict(issue_counts(issues))
     assert len(frame) + counted.get("interval-without-start", 0) == len(rows)
     assert (frame["end_ns"] >= frame["start_ns"]).all()
     assert (close_open_ends(frame, 50)["end_ns"] < OPEN_NS).all()
@@ -325,9 +333,9 @@ def test_columns_of_another_kind_are_not_known(kind: str) -> None:
         Column("duration", "Duration", "string", "text"),
     )
     table = Table("ane-hw-intervals", columns, rows, THREADS.empty(), pd.DataFrame(), StackTable.empty())
-    frame, issues = read_intervals(lambda schema: [table] if schema == table.schema else [], NOBODY)
+    frame, issues = read_intervals(lambda schema: [table] if schema == table.schema else [], NO_TARGET)
     assert records(frame, "start_ns", "end_ns", "label") == [(1, OPEN_NS, ""), (2, OPEN_NS, "")]
-    assert found(issues) == [("interval-open", 2)]
+    assert issue_counts(issues) == [("interval-open", 2)]
 
 
 @pytest.mark.parametrize("label", ["MPSGraph", "x MpsGraphInference", "E5RT::Op", "MPSNDArrayMatMul", "BNNS"])
@@ -338,10 +346,10 @@ def test_ml_marks(label: str) -> None:
 
 def test_a_million_rows_of_the_gpu() -> None:
     count = 1_000_000
-    at = np.arange(count)
+    index = np.arange(count)
     labels = np.empty(5000, object)
     labels[:] = [
-        (("narrative-text", "GPU Execution 0x"), ("uint64-hex-lowercase", one)) for one in range(5000)
+        (("narrative-text", "GPU Execution 0x"), ("uint64-hex-lowercase", number)) for number in range(5000)
     ]
     columns = (
         Column("start", "Start", "start-time", "int"),
@@ -353,19 +361,21 @@ def test_a_million_rows_of_the_gpu() -> None:
     )
     rows = pd.DataFrame(
         {
-            "start": pd.array(at * 10, dtype="Int64"),
-            "duration": pd.array(at % 7, dtype="Int64"),
-            "channel-name": pd.Categorical.from_codes(at % 2, categories=["Compute", "Vertex"]),
-            "event-label": pd.Series(labels[at % 5000], dtype=object),
+            "start": pd.array(index * 10, dtype="Int64"),
+            "duration": pd.array(index % 7, dtype="Int64"),
+            "channel-name": pd.Categorical.from_codes(index % 2, categories=["Compute", "Vertex"]),
+            "event-label": pd.Series(labels[index % 5000], dtype=object),
             "process": np.zeros(count, np.int32),
-            "cmdbuffer-id": pd.array(at // 3, dtype="Int64"),
+            "cmdbuffer-id": pd.array(index // 3, dtype="Int64"),
         }
     )
     processes = pd.DataFrame({"pid": [7], "name": ["App"]}).astype(dict(PROCESSES.required))
     table = Table("metal-gpu-intervals", columns, rows, THREADS.empty(), processes, StackTable.empty())
     results = []
     calls = python_calls(
-        lambda: results.append(read_intervals(lambda name: [table] if name == table.schema else [], NOBODY))
+        lambda: results.append(
+            read_intervals(lambda name: [table] if name == table.schema else [], NO_TARGET)
+        )
     )
     assert calls < count / 5  # by distinct label, not by row
     ((frame, issues),) = results

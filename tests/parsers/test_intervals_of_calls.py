@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from table_support import found, records, rows_of, tables_of
+from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.parsers.tables.interval_labels import core_ml_kind
 from tracekit.parsers.tables.intervals import read_intervals
 
-NOBODY = TraceInfo("test", "xctrace-xml")
+NO_TARGET = TraceInfo("test", "xctrace-xml")
 TARGET = TraceInfo("test", "xctrace-xml", pid=7, process="App")
 CORE_ML = {
     "start": "start-time",
@@ -50,10 +50,10 @@ def test_core_mls_own_rows() -> None:
         (8, "RUNTIME", None, "Daydream", "Tagger", 0, "", 7),
         (9, "RUNTIME", None, "", "", 0, "", 7),
     ]
-    told = {issue.code: issue for issue in issues}
-    assert found(issues) == [("model-numbers-merged", 1), ("interval-kind-unknown", 2)]
-    assert "'Daydream'" in told["interval-kind-unknown"].message
-    assert "as Tagger)" in told["model-numbers-merged"].message
+    issue_of = {issue.code: issue for issue in issues}
+    assert issue_counts(issues) == [("model-numbers-merged", 1), ("interval-kind-unknown", 2)]
+    assert "'Daydream'" in issue_of["interval-kind-unknown"].message
+    assert "as Tagger)" in issue_of["model-numbers-merged"].message
 
 
 @pytest.mark.parametrize("words", ["Neural Engine Request", "ANE Request"])
@@ -120,11 +120,11 @@ def test_core_ai() -> None:
         (3, 2, "m", "main", "Load"),
         (4, 2, "m", "main", "Other"),
     )
-    frame, issues = read_intervals(tables_of(text), NOBODY)
+    frame, issues = read_intervals(tables_of(text), NO_TARGET)
     assert records(frame, "engine", "phase", "label", "model", "channel") == [
         ("RUNTIME", None, "main", "m", "Inference"),
         ("RUNTIME", "load", "main", "m", "Setup"),
         ("RUNTIME", "load", "main", "m", "Load"),
         ("RUNTIME", None, "main", "m", "Other"),
     ]
-    assert found(issues) == [("interval-kind-unknown", 1)]
+    assert issue_counts(issues) == [("interval-kind-unknown", 1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from table_support import found, records, rows_of, tables_of
+from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit.model.columns import METRICS
 from tracekit.parsers.tables.metrics import read_metrics
@@ -27,7 +27,7 @@ def read(
     *rows: tuple[Any, ...], columns: dict[str, str] = COLUMNS
 ) -> tuple[list[tuple[Any, ...]], list[tuple[str, int]]]:
     frame, issues = read_metrics(tables_of(rows_of("MetricAggregationForThread", columns, *rows)))
-    return records(METRICS.check(frame, "metrics"), *METRICS.required), found(issues)
+    return records(METRICS.check(frame, "metrics"), *METRICS.required), issue_counts(issues)
 
 
 def test_precise_rows_go_before_the_imprecise_that_repeat_them() -> None:

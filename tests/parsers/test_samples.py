@@ -1,4 +1,4 @@
-"""Samples from every table that Instruments records them in: rows and weights kept, units told apart."""
+"""Samples from every table in which Instruments records them: rows and weights stay, units stay apart."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ def test_counters_are_named_by_the_table_of_contents(tmp_path: Path) -> None:
 
 
 def test_tables_that_count_other_events_do_not_mix(tmp_path: Path) -> None:
-    first, second = (counters("weight")["counters.xml"].replace("table[1]", f"table[{at}]") for at in (1, 2))
+    first, second = (
+        counters("weight")["counters.xml"].replace("table[1]", f"table[{number}]") for number in (1, 2)
+    )
     toc = "".join(
         f'<table schema="counters-profile" pmc-events="&quot;{event}&quot; &quot;C&quot;"/>' for event in "AB"
     )
@@ -203,8 +205,8 @@ def test_rows_and_weights_are_preserved(rows: list[tuple[int, int]]) -> None:
     ]
     with tempfile.TemporaryDirectory() as folder:
         trace = open_trace(write(Path(folder), one_table("time-profile", TIME_PROFILE, *cells)))
-    found = zip(trace.samples["time_ns"].tolist(), trace.weights.tolist(), strict=True)
-    assert sorted(found) == sorted(rows)
+    samples = zip(trace.samples["time_ns"].tolist(), trace.weights.tolist(), strict=True)
+    assert sorted(samples) == sorted(rows)
     assert trace.samples["time_ns"].is_monotonic_increasing
 
 

@@ -10,7 +10,7 @@ import pytest
 from documents_support import python_calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table_support import found, records, rows_of, tables_of
+from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit.model.columns import PROCESSES, SIGNPOSTS, THREADS
 from tracekit.model.tables import Column, StackTable, Table
@@ -46,7 +46,7 @@ SERVER = (8, "Server")
 
 
 def event(
-    at: int | None,
+    time: int | None,
     kind: str | None,
     name: str = "encode",
     identifier: int | None = 1,
@@ -55,7 +55,7 @@ def event(
     scope: str = "Process",
     message: Any = None,
 ) -> tuple[Any, ...]:
-    return at, thread, process, kind, scope, identifier, name, "org.example", "Inference", message
+    return time, thread, process, kind, scope, identifier, name, "org.example", "Inference", message
 
 
 def events(*rows: tuple[Any, ...]) -> str:
@@ -70,7 +70,7 @@ def span(
 
 def read(*documents: str) -> tuple[list[tuple[Any, ...]], list[tuple[str, int]]]:
     frame, issues = read_signposts(tables_of(*documents))
-    return records(frame, "start_ns", "end_ns", "kind", "name"), found(issues)
+    return records(frame, "start_ns", "end_ns", "kind", "name"), issue_counts(issues)
 
 
 def test_a_begin_and_its_end_are_an_interval_of_the_begins_thread() -> None:
@@ -186,7 +186,7 @@ def test_tables_of_intervals_stand_as_they_are() -> None:
         (6, "interval", "encode", "Inference", 7, 31, "", "OSSignpostIntervals"),
         (3, "event", "tap", "", 7, 32, "ouch", "PointsOfInterestEvents"),
     ]
-    assert found(issues) == [("interval-open", 1)]
+    assert issue_counts(issues) == [("interval-open", 1)]
 
 
 def test_an_interval_that_two_tables_report_counts_once() -> None:
@@ -202,7 +202,7 @@ def test_an_interval_that_two_tables_report_counts_once() -> None:
         (30, 35, "os-signpost-interval"),
         (20, 21, "os-signpost"),
     ]
-    assert found(issues) == [("signposts-repeated", 2)]
+    assert issue_counts(issues) == [("signposts-repeated", 2)]
 
 
 def test_equal_intervals_of_one_table_all_count() -> None:
@@ -211,9 +211,9 @@ def test_equal_intervals_of_one_table_all_count() -> None:
 
 
 def test_rows_that_a_second_table_repeats_count_once() -> None:
-    one = events(event(1, "Begin"), event(2, "Event"), event(2, "Event"), event(9, "End"))
+    first = events(event(1, "Begin"), event(2, "Event"), event(2, "Event"), event(9, "End"))
     two = events(event(1, "Begin"), event(9, "End"), event(12, "Event"))
-    rows, issues = read(one, two)
+    rows, issues = read(first, two)
     assert rows == [
         (1, 9, "interval", "encode"),
         (2, 2, "event", "encode"),
@@ -242,18 +242,20 @@ def test_pairs_are_those_of_a_stack_per_key(marks: list[tuple[str, int, str]]) -
     """The rule in its plain words: an End closes the latest open Begin of its key."""
     stacks: dict[tuple[int, str], list[int]] = {}
     expected = []
-    for at, (kind, identifier, name) in enumerate(marks):
+    for time, (kind, identifier, name) in enumerate(marks):
         stack = stacks.setdefault((identifier, name), [])
         if kind == "Event":
-            expected.append((at, at, "event", name))
+            expected.append((time, time, "event", name))
         elif kind == "Begin":
-            stack.append(at)
+            stack.append(time)
         elif stack:
-            expected.append((stack.pop(), at, "interval", name))
+            expected.append((stack.pop(), time, "interval", name))
         else:
-            expected.append((at, at, "end", name))
-    expected += [(at, at, "begin", key[1]) for key, stack in stacks.items() for at in stack]
-    text = events(*(event(at, kind, name, identifier) for at, (kind, identifier, name) in enumerate(marks)))
+            expected.append((time, time, "end", name))
+    expected += [(time, time, "begin", key[1]) for key, stack in stacks.items() for time in stack]
+    text = events(
+        *(event(time, kind, name, identifier) for time, (kind, identifier, name) in enumerate(marks))
+    )
     rows, issues = read(text)
     assert sorted(rows) == sorted(expected)
     unpaired = sum(row[2] in ("begin", "end") for row in expected)
@@ -289,4 +291,4 @@ def test_a_million_signposts(kinds: str) -> None:
     assert calls < 20_000  # in columns, not by row
     ((frame, issues),) = results
     assert len(frame) == (count if kinds == "unpaired" else count // 2)
-    assert found(issues) == ([("signposts-unpaired", count)] if kinds == "unpaired" else [])
+    assert issue_counts(issues) == ([("signposts-unpaired", count)] if kinds == "unpaired" else [])

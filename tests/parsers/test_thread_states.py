@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from table_support import found, records, rows_of, tables_of
+from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit.model.columns import THREAD_STATES
 from tracekit.parsers.tables.row_times import OPEN_NS
@@ -34,7 +34,7 @@ def test_every_row_is_a_state() -> None:
         (10, 15, "Blocked", -1, 31, 7),
         (15, OPEN_NS, "Runnable", -1, -1, 8),
     ]
-    assert found(issues) == [("interval-without-start", 1), ("interval-open", 1)]
+    assert issue_counts(issues) == [("interval-without-start", 1), ("interval-open", 1)]
 
 
 def test_no_table_is_no_state() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from table_support import found, records, rows_of, tables_of
+from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit.model.columns import TRACKS
 from tracekit.parsers.tables.tracks import read_tracks
@@ -21,7 +21,7 @@ THERMAL = {
 
 def read(*documents: str) -> tuple[list[tuple[Any, ...]], list[tuple[str, int]]]:
     frame, issues = read_tracks(tables_of(*documents))
-    return records(TRACKS.check(frame, "tracks"), "time_ns", "name", "unit", "value"), found(issues)
+    return records(TRACKS.check(frame, "tracks"), "time_ns", "name", "unit", "value"), issue_counts(issues)
 
 
 def test_the_gpu_is_active_until_it_is_not() -> None:
@@ -65,11 +65,11 @@ def test_thermal_states_are_levels() -> None:
     text = rows_of(
         "device-thermal-state-intervals",
         THERMAL,
-        *((at * 10, 10, at * 10 + 10, state, "Current") for at, (state, _) in enumerate(states)),
+        *((index * 10, 10, index * 10 + 10, state, "Current") for index, (state, _) in enumerate(states)),
     )
     rows, issues = read(text)
     assert rows == [
-        *((at * 10, "Thermal state", "level", level) for at, (_, level) in enumerate(states)),
+        *((index * 10, "Thermal state", "level", level) for index, (_, level) in enumerate(states)),
         (50, "Thermal state", "level", None),
     ]
     assert issues == [("thermal-state-unknown", 1)]

@@ -21,7 +21,7 @@ Reader = Callable[[str], Iterator[Table]]
 
 
 def rows_of(schema: str, columns: Mapping[str, str], *rows: tuple[Any, ...]) -> str:
-    """An export of one table; ``columns`` is mnemonic → engineering type, None in a row is null.
+    """Return an export of one table; ``columns`` is mnemonic → engineering type, None in a row is null.
 
     A process is (pid, name), a thread (tid, name, pid, process name), a composite cell a list of pieces.
     """
@@ -42,7 +42,7 @@ def cell(kind: str, value: Any) -> str:
             f"{cell('process', (pid, process))}</thread>"
         )
     if isinstance(value, list):
-        return f"<{kind}>" + "".join(piece(one) for one in value) + f"</{kind}>"
+        return f"<{kind}>" + "".join(piece(part) for part in value) + f"</{kind}>"
     return f"<{kind}>{escape(str(value))}</{kind}>"
 
 
@@ -52,26 +52,26 @@ def piece(value: str | int) -> str:
 
 
 def tables_of(*documents: str, **attributes: str) -> Reader:
-    """What reads the tables of documents; ``attributes`` are theirs (``target_pid`` is target-pid)."""
+    """Return a reader of the documents' tables with these ``attributes`` (``target_pid`` is target-pid)."""
     named = {name.replace("_", "-"): value for name, value in attributes.items()}
     with tempfile.TemporaryDirectory() as folder:
         paths = [
-            write(Path(folder), text.replace("table[1]", f"table[{at}]"), f"{at}.xml")
-            for at, text in enumerate(documents, start=1)
+            write(Path(folder), text.replace("table[1]", f"table[{number}]"), f"{number}.xml")
+            for number, text in enumerate(documents, start=1)
         ]
         source = source_of(*paths)
         schemas = {info.schema for run in source.toc() for info in run.tables}
-        found = {schema: list(source.tables(schema)) for schema in schemas}
+        tables = {schema: list(source.tables(schema)) for schema in schemas}
 
     def read(schema: str) -> Iterator[Table]:
-        for table in found.get(schema, []):
+        for table in tables.get(schema, []):
             yield replace(table, attributes=named)
 
     return read
 
 
 def records(frame: pd.DataFrame, *names: str) -> list[tuple[Any, ...]]:
-    """Rows as tuples of plain values; missing is None."""
+    """Return rows as tuples of plain values; missing is None."""
     picked = frame[list(names)].astype(object)
     return [
         tuple(None if pd.isna(value) else value for value in row)
@@ -79,6 +79,6 @@ def records(frame: pd.DataFrame, *names: str) -> list[tuple[Any, ...]]:
     ]
 
 
-def found(issues: tuple[Issue, ...]) -> list[tuple[str, int]]:
-    """Issues as (code, count)."""
+def issue_counts(issues: tuple[Issue, ...]) -> list[tuple[str, int]]:
+    """Return issues as (code, count)."""
     return [(issue.code, issue.count) for issue in issues]

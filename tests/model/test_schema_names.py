@@ -9,7 +9,7 @@ import pytest
 
 from tracekit.model import schemas
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
     path
     for package in ("tracekit", "dashboard")

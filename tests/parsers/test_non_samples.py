@@ -38,12 +38,12 @@ def ane(*spans: tuple[int | None, int | None]) -> str:
     return rows_of("ane-hw-intervals", ANE, *((*span, "m_main__Op0_AneInference") for span in spans))
 
 
-def opened(folder: Path, *documents: str, toc: str = "", **wanted: Any) -> Trace:
-    for at, text in enumerate(documents, start=1):
-        write(folder, text.replace("table[1]", f"table[{at}]"), f"{at}.xml")
+def opened(folder: Path, *documents: str, toc: str = "", **options: Any) -> Trace:
+    for number, text in enumerate(documents, start=1):
+        write(folder, text.replace("table[1]", f"table[{number}]"), f"{number}.xml")
     if toc:
         write(folder, toc, "toc.xml")
-    return open_trace(folder, **wanted)
+    return open_trace(folder, **options)
 
 
 def contents(*schemas: str, duration: float = 1.0) -> str:
@@ -169,7 +169,7 @@ def test_rows_outside_the_recording_are_kept_and_counted(tmp_path: Path) -> None
         (-50, 80),
         (SECOND + 900_000_000, 5),
         (SECOND + 1_100_000_000, 5),
-        *[(at, 5) for at in range(40)],
+        *[(start, 5) for start in range(40)],
     ]
     trace = opened(tmp_path, profile(0, SECOND), ane(*spans), toc=toc)
     assert len(trace.intervals) == len(spans)
@@ -179,7 +179,9 @@ def test_rows_outside_the_recording_are_kept_and_counted(tmp_path: Path) -> None
 
 
 def test_clocks_that_disagree(tmp_path: Path) -> None:
-    trace = opened(tmp_path, profile(0, SECOND), ane(*((9 * SECOND + at, 5) for at in range(19)), (1, 2)))
+    trace = opened(
+        tmp_path, profile(0, SECOND), ane(*((9 * SECOND + start, 5) for start in range(19)), (1, 2))
+    )
     issue = issue_of(trace, "clocks-disagree")
     assert (issue.severity, issue.count) == ("warning", 19)
     for part in ("'ane-hw-intervals'", "0.000 s to 9.000 s", "0.000 s to 1.000 s"):
@@ -245,8 +247,8 @@ def test_a_table_that_xctrace_cannot_export_stops_nothing(tmp_path: Path) -> Non
 
 
 def test_the_tables_before_the_damage_are_kept(tmp_path: Path) -> None:
-    for at, text in enumerate((profile(1), ane((1, 2)), ane((3, 4))), start=1):
-        write(tmp_path, text.replace("table[1]", f"table[{at}]"), f"{at}.xml")
+    for number, text in enumerate((profile(1), ane((1, 2)), ane((3, 4))), start=1):
+        write(tmp_path, text.replace("table[1]", f"table[{number}]"), f"{number}.xml")
     trace = trace_of(Damaged(str(tmp_path), "ane-hw-intervals", whole=1))
     assert records(trace.intervals, "start_ns") == [(1,)]
     assert "table-unreadable" in codes(trace)
@@ -261,17 +263,17 @@ def test_nothing_but_damage_is_an_error(tmp_path: Path) -> None:
 def test_only_tables_with_rows_are_asked_for(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, ane((1, 2))))
     (run,) = source.toc()
-    asked: list[str] = []
+    schemas_read: list[str] = []
 
     def tables(schema: str) -> Any:
-        asked.append(schema)
+        schemas_read.append(schema)
         return source.tables(schema)
 
     load_non_samples(tables, run.tables, run.info, np.zeros(0, np.int64))
-    assert asked == ["ane-hw-intervals"]
+    assert schemas_read == ["ane-hw-intervals"]
     load_non_samples(tables, [replace(run.tables[0], row_count=0)], run.info, np.zeros(0, np.int64))
     load_non_samples(tables, [replace(run.tables[0], row_count=None)], run.info, np.zeros(0, np.int64))
-    assert asked == ["ane-hw-intervals"]
+    assert schemas_read == ["ane-hw-intervals"]
 
 
 @pytest.mark.parametrize("schema", NON_SAMPLE_TABLES)

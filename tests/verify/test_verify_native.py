@@ -19,13 +19,13 @@ from tracekit.report.analysis.json import to_dict
 from tracekit.verify.report import matrix, report
 from tracekit.verify.table_match import TableMatch, _verify_table, verify
 
-SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 BUNDLE = SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
 
 
 @pytest.fixture
 def exports(tmp_path: Path) -> Path:
-    """What the bundle holds too: its twin has tables of the GPU besides."""
+    """Return the exports of the tables that the bundle has; its twin has GPU tables as well."""
     folder = tmp_path / "exports"
     folder.mkdir()
     for name in ("toc.xml", "time-profile.xml"):
@@ -65,8 +65,8 @@ def test_the_sample_bundle_gives_the_analysis_of_its_exports(exports: Path) -> N
     from tracekit import analyze, open_trace
 
     native, exported = (to_dict(analyze(open_trace(path))) for path in (BUNDLE, exports))
-    for own in ("input", "evidence", "issues"):
-        del native[own], exported[own]
+    for key in ("input", "evidence", "issues"):
+        del native[key], exported[key]
     every, seen = native["recording"].pop("cores"), exported["recording"].pop("cores")
     assert native == exported
     assert {core: every[core] for core in seen} == seen  # an export names the cores of its rows only
@@ -95,8 +95,8 @@ def test_rows_of_equal_times_may_come_in_another_order() -> None:
         return replace(table, rows=rows)
 
     table = swapped(next(open_source(BUNDLE).tables("time-profile")))
-    other = replace(table, rows=table.rows.iloc[::-1].reset_index(drop=True))
-    assert _verify_table(table, other).status == "other order"
+    reversed_table = replace(table, rows=table.rows.iloc[::-1].reset_index(drop=True))
+    assert _verify_table(table, reversed_table).status == "other order"
 
 
 def test_another_symbol_address_or_depth_is_told_apart() -> None:
@@ -105,12 +105,12 @@ def test_another_symbol_address_or_depth_is_told_apart() -> None:
         return replace(table, stacks=replace(table.stacks, frames=frames))
 
     stack = compared(renamed).columns[-1]
-    held = stack.aspects["symbols"]
-    assert held > 200
+    renamed_rows = stack.aspects["symbols"]
+    assert renamed_rows > 200
     assert stack.aspects == {
         "depth": 0,
         "addresses": 0,
-        "symbols": held,
+        "symbols": renamed_rows,
         "binaries": 0,
         "named only natively": 0,
     }
@@ -144,9 +144,9 @@ def test_other_columns_are_a_difference() -> None:
 
 def test_a_table_that_the_bundle_lacks_is_missing() -> None:
     native = open_source(BUNDLE)
-    other = open_source(SAMPLES / "ane-e5rt-macos26")
-    found = {match.schema: match.status for match in verify(native, other)}
-    assert found["ane-hw-intervals-internal"] == "missing"
+    exported = open_source(SAMPLES / "ane-e5rt-macos26")
+    statuses = {match.schema: match.status for match in verify(native, exported)}
+    assert statuses["ane-hw-intervals-internal"] == "missing"
 
 
 def test_the_report_holds_nothing_that_was_recorded(exports: Path) -> None:
