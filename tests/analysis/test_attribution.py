@@ -34,12 +34,12 @@ def given_windows(cuts: list[int]) -> list[Window]:
 
 def amounts(rows: pd.DataFrame) -> Counter[tuple[str, str, str]]:
     """(engine, phase, what) → amount, over any number of windows."""
-    found: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()
     for row in rows.to_dict("records"):
         phase = "none" if pd.isna(row["phase"]) else str(row["phase"])
-        found[str(row["engine"]), phase, "samples"] += row["samples"]
-        found[str(row["engine"]), phase, "weight"] += row["weight"]
-    return found
+        counts[str(row["engine"]), phase, "samples"] += row["samples"]
+        counts[str(row["engine"]), phase, "weight"] += row["weight"]
+    return counts
 
 
 def inside(analysis: Analysis) -> pd.DataFrame:
@@ -57,14 +57,14 @@ def test_literal() -> None:
     ]
     analysis = analyze(trace_of(samples), windows=[Window(1 * MS, 5 * MS, "w", "manual", Basis.GIVEN)])
     rows = analysis.attribution_rows
-    found = {
+    samples_by_key = {
         (row["window_id"], str(row["engine"]), "none" if pd.isna(row["phase"]) else str(row["phase"])): (
             row["samples"],
             row["sampled_ns"] // MS,
         )
         for row in rows.to_dict("records")
     }
-    assert found == {
+    assert samples_by_key == {
         (-1, "OTHER", "none"): (2, 2),
         (0, "OTHER", "none"): (1, 1),
         (0, "ANE", "dispatch"): (1, 1),
@@ -133,13 +133,13 @@ def test_attribution_equals_a_slow_count(samples: list[Sample], cuts: list[int])
     analysis = analyze(trace_of(samples), windows=given_windows(cuts))
     times = analysis.trace.samples["time_ns"].tolist()
     for window in analysis.window_rows.to_dict("records"):
-        own = analysis.attribution_rows[analysis.attribution_rows["window_id"] == window["window_id"]]
+        rows = analysis.attribution_rows[analysis.attribution_rows["window_id"] == window["window_id"]]
         lies_in = [window["start_ns"] <= time < window["end_ns"] for time in times]
-        assert own["samples"].sum() == sum(lies_in)
-        assert own["weight"].sum() == sum(
-            w for w, here in zip(analysis.trace.weights, lies_in, strict=True) if here
+        assert rows["samples"].sum() == sum(lies_in)
+        assert rows["weight"].sum() == sum(
+            w for w, is_inside in zip(analysis.trace.weights, lies_in, strict=True) if is_inside
         )
-        assert ((own["samples"] > 0) | own["waiting_ns"].notna()).all()
+        assert ((rows["samples"] > 0) | rows["waiting_ns"].notna()).all()
 
 
 @given(SAMPLES, st.randoms(use_true_random=False))
@@ -148,9 +148,9 @@ def test_the_order_of_rows_changes_nothing(samples: list[Sample], random: object
     shuffled = list(samples)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     windows = given_windows([10, 50, 90])
-    ours, theirs = (analyze(trace_of(rows), windows=windows) for rows in (samples, shuffled))
-    assert amounts(ours.attribution_rows) == amounts(theirs.attribution_rows)
-    assert [v.verdict for v in ours.verdicts] == [v.verdict for v in theirs.verdicts]
+    ordered, reordered = (analyze(trace_of(rows), windows=windows) for rows in (samples, shuffled))
+    assert amounts(ordered.attribution_rows) == amounts(reordered.attribution_rows)
+    assert [v.verdict for v in ordered.verdicts] == [v.verdict for v in reordered.verdicts]
 
 
 @given(SAMPLES)

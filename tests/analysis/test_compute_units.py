@@ -17,42 +17,42 @@ def analysis(*rows: Interval, samples: tuple[Sample, ...] = ()) -> Analysis:
 
 def predictions(*lengths: float, model: str = "Net") -> list[Interval]:
     """One prediction each 10 ms, from 10 ms on."""
-    return [prediction(10 * at, 10 * at + length, model) for at, length in enumerate(lengths, 1)]
+    return [prediction(10 * call, 10 * call + length, model) for call, length in enumerate(lengths, 1)]
 
 
 def row(rows: tuple[SettingRow, ...], setting: str, model: str = "Net") -> SettingRow:
-    (found,) = [one for one in rows if (one.setting, one.model) == (setting, model)]
-    return found
+    (row,) = [candidate for candidate in rows if (candidate.setting, candidate.model) == (setting, model)]
+    return row
 
 
 # Lengths --------------------------------------------------------------------------------------------------
 
 
 def test_cold_is_the_first_window_and_warm_the_others() -> None:
-    (found,) = compare_settings({"all": analysis(*predictions(9, 3, 4, 5))})
-    assert (found.setting, found.model, found.windows) == ("all", "Net", 4)
-    assert (found.cold_ns, found.warm_p50_ns, found.warm_p90_ns) == (9 * MS, 4 * MS, 5 * MS)
-    assert found.edges == ("measured",)
+    (row,) = compare_settings({"all": analysis(*predictions(9, 3, 4, 5))})
+    assert (row.setting, row.model, row.windows) == ("all", "Net", 4)
+    assert (row.cold_ns, row.warm_p50_ns, row.warm_p90_ns) == (9 * MS, 4 * MS, 5 * MS)
+    assert row.edges == ("measured",)
 
 
 def test_a_window_that_is_the_only_one_is_cold_and_nothing_is_warm() -> None:
     rows = compare_settings({"all": analysis(*predictions(9)), "cpuOnly": analysis(*predictions(8))})
-    assert [(one.cold_ns, one.warm_p50_ns, one.warm_p90_ns, one.speed_up) for one in rows] == [
+    assert [(row.cold_ns, row.warm_p50_ns, row.warm_p90_ns, row.speed_up) for row in rows] == [
         (9 * MS, None, None, None),
         (8 * MS, None, None, None),
     ]
 
 
 def test_without_a_window_nothing_is_claimed() -> None:
-    (found,) = compare_settings({"all": analysis()})
-    assert (found.model, found.cold_ns, found.warm_p50_ns, found.warm_p90_ns) == ("", None, None, None)
-    assert (found.speed_up, found.load_ns, found.load_basis) == (None, None, None)
+    (row,) = compare_settings({"all": analysis()})
+    assert (row.model, row.cold_ns, row.warm_p50_ns, row.warm_p90_ns) == ("", None, None, None)
+    assert (row.speed_up, row.load_ns, row.load_basis) == (None, None, None)
 
 
 def test_windows_guessed_from_stacks_say_so() -> None:
-    work: tuple[Sample, ...] = tuple((at, "a", ANE) for at in (20, 21, 22))
-    (found,) = compare_settings({"all": analysis(samples=work)})
-    assert (found.model, found.edges, found.verdicts) == ("", ("inferred",), {"ANE": 1})
+    work: tuple[Sample, ...] = tuple((time, "a", ANE) for time in (20, 21, 22))
+    (row,) = compare_settings({"all": analysis(samples=work)})
+    assert (row.model, row.edges, row.verdicts) == ("", ("inferred",), {"ANE": 1})
 
 
 # Against cpuOnly ------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def test_the_speed_up_is_the_warm_median_of_cpu_only_over_this_ones() -> None:
             "cpuOnly": analysis(*predictions(1, 8, 8)),
         }
     )
-    assert [(one.setting, one.speed_up) for one in rows] == [
+    assert [(row.setting, row.speed_up) for row in rows] == [
         ("all", 4.0),
         ("cpuAndGPU", 2.0),
         ("cpuOnly", 1.0),
@@ -80,13 +80,13 @@ def test_a_setting_slower_than_cpu_only_is_slower() -> None:
 
 def test_without_cpu_only_there_is_no_speed_up() -> None:
     rows = compare_settings({"all": analysis(*predictions(9, 2)), "cpuAndGPU": analysis(*predictions(9, 4))})
-    assert [one.speed_up for one in rows] == [None, None]
+    assert [row.speed_up for row in rows] == [None, None]
 
 
 def test_the_settings_keep_their_order() -> None:
-    one = analysis(*predictions(3, 3))
+    recording = analysis(*predictions(3, 3))
     settings = ["cpuOnly", "all", "cpuAndNeuralEngine"]
-    assert [found.setting for found in compare_settings(dict.fromkeys(settings, one))] == settings
+    assert [row.setting for row in compare_settings(dict.fromkeys(settings, recording))] == settings
 
 
 # Loading --------------------------------------------------------------------------------------------------
@@ -95,28 +95,28 @@ def test_the_settings_keep_their_order() -> None:
 def test_loading_that_a_table_reports_is_measured() -> None:
     """Overlapping rows count once."""
     loads = core_ml(1, 5, "Load"), core_ml(3, 7, "Load")
-    (found,) = compare_settings({"all": analysis(*predictions(9, 3), *loads)})
-    assert (found.load_ns, found.load_basis) == (6 * MS, Basis.MEASURED)
+    (row,) = compare_settings({"all": analysis(*predictions(9, 3), *loads)})
+    assert (row.load_ns, row.load_basis) == (6 * MS, Basis.MEASURED)
 
 
 def test_loading_on_stacks_alone_is_sampled() -> None:
-    samples: tuple[Sample, ...] = ((1, "a", LOAD), (2, "a", LOAD), *((at, "a", BNNS) for at in (20, 21)))
-    (found,) = compare_settings({"cpuOnly": analysis(samples=samples)})
-    assert (found.load_ns, found.load_basis) == (2 * MS, Basis.SAMPLED)
+    samples: tuple[Sample, ...] = ((1, "a", LOAD), (2, "a", LOAD), *((time, "a", BNNS) for time in (20, 21)))
+    (row,) = compare_settings({"cpuOnly": analysis(samples=samples)})
+    assert (row.load_ns, row.load_basis) == (2 * MS, Basis.SAMPLED)
 
 
 def test_measured_and_sampled_loading_are_never_added() -> None:
-    (found,) = compare_settings(
+    (row,) = compare_settings(
         {"all": analysis(*predictions(9, 3), core_ml(1, 6, "Load"), samples=((1, "a", LOAD), (2, "a", LOAD)))}
     )
-    assert (found.load_ns, found.load_basis) == (5 * MS, Basis.MEASURED)
+    assert (row.load_ns, row.load_basis) == (5 * MS, Basis.MEASURED)
 
 
 def test_sampled_loading_is_no_models_own() -> None:
-    """Stacks do not say which model was loaded."""
+    """Stacks do not show which model was loaded."""
     both = *predictions(9, 3, model="A"), *predictions(0, 0, 9, 3, model="B")[2:]
     rows = compare_settings({"all": analysis(*both, samples=((1, "a", LOAD),))})
-    assert [(one.model, one.load_ns, one.load_basis) for one in rows] == [
+    assert [(row.model, row.load_ns, row.load_basis) for row in rows] == [
         ("A", None, None),
         ("B", None, None),
     ]
@@ -135,7 +135,7 @@ def test_models_have_rows_of_their_own() -> None:
     cpu = *predictions(9, 6, model="A"), *predictions(0, 0, 8, 3, model="B")[2:]
     rows = compare_settings({"all": analysis(*both), "cpuOnly": analysis(*cpu)})
     assert [
-        (one.model, one.setting, one.cold_ns, one.warm_p50_ns, one.speed_up, one.load_ns) for one in rows
+        (row.model, row.setting, row.cold_ns, row.warm_p50_ns, row.speed_up, row.load_ns) for row in rows
     ] == [
         ("A", "all", 9 * MS, 3 * MS, 2.0, 2 * MS),
         ("A", "cpuOnly", 9 * MS, 6 * MS, 1.0, None),
@@ -148,13 +148,13 @@ def test_a_model_that_a_setting_did_not_run_has_no_row_there() -> None:
     rows = compare_settings(
         {"all": analysis(*predictions(9, 3, model="A")), "cpuOnly": analysis(*predictions(9, 6, model="B"))}
     )
-    assert [(one.model, one.setting, one.speed_up) for one in rows] == [
+    assert [(row.model, row.setting, row.speed_up) for row in rows] == [
         ("A", "all", None),
         ("B", "cpuOnly", 1.0),
     ]
 
 
 def test_where_one_recording_names_no_model_none_is_told_apart() -> None:
-    work: tuple[Sample, ...] = tuple((at, "a", BNNS) for at in (20, 21, 22))
+    work: tuple[Sample, ...] = tuple((time, "a", BNNS) for time in (20, 21, 22))
     rows = compare_settings({"all": analysis(*predictions(9, 3)), "cpuOnly": analysis(samples=work)})
-    assert [(one.model, one.setting) for one in rows] == [("", "all"), ("", "cpuOnly")]
+    assert [(row.model, row.setting) for row in rows] == [("", "all"), ("", "cpuOnly")]

@@ -68,7 +68,7 @@ def test_no_samples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("events", "expected"),
     [
         ({"Cycles": 4, "Instructions": 6}, {"instructions per cycle": 1.5}),
         ({"FIXED_CYCLES": 4, "FIXED_INSTRUCTIONS": 2}, {"instructions per cycle": 0.5}),
@@ -80,8 +80,8 @@ def test_no_samples() -> None:
         ({}, {}),
     ],
 )
-def test_ratios(found: dict[str, int], expected: dict[str, float]) -> None:
-    assert ratios(found) == expected
+def test_ratios(events: dict[str, int], expected: dict[str, float]) -> None:
+    assert ratios(events) == expected
 
 
 # Metrics ----------------------------------------------------------------------------------------------------
@@ -95,9 +95,9 @@ def metrics(rows: list[Metric], *windows: Window) -> list[dict[str, float]]:
 
 def test_a_row_at_an_edge_counts_by_its_share_of_time() -> None:
     rows = [Metric(0, 10, "stalls", 100), Metric(10, 20, "stalls", 40), Metric(30, 40, "stalls", 8)]
-    found = metrics(rows, manual(0, 10), manual(5, 15), manual(10, 12), manual(20, 30), manual(35, 99))
+    sums = metrics(rows, manual(0, 10), manual(5, 15), manual(10, 12), manual(20, 30), manual(35, 99))
     expected = [{"stalls": 100}, {"stalls": 70}, {"stalls": 8}, {}, {"stalls": 4}]
-    assert found == [pytest.approx(one) for one in expected]
+    assert sums == [pytest.approx(value) for value in expected]
 
 
 def test_metrics_by_name_and_thread() -> None:
@@ -114,12 +114,12 @@ def test_metrics_by_name_and_thread() -> None:
 
 
 def test_a_call_counts_its_own_threads_metrics() -> None:
-    samples: list[Sample] = [(9, "a", UI), *[(at, "a", BNNS) for at in range(10, 20)], (20, "a", UI)]
+    samples: list[Sample] = [(9, "a", UI), *[(time, "a", BNNS) for time in range(10, 20)], (20, "a", UI)]
     rows = [Metric(10, 20, "cycles", 100), Metric(10, 20, "cycles", 7, tid=2)]
     trace = with_evidence(trace_of(samples), metrics=rows)
-    for wanted in ("stacks", "run"):
-        (window,) = to_dict(analyze(trace, windows=wanted))["windows"]  # type: ignore[arg-type]
-        assert window["metrics"] == {"cycles": 100 if wanted == "stacks" else 107}
+    for source in ("stacks", "run"):
+        (window,) = to_dict(analyze(trace, windows=source))["windows"]  # type: ignore[arg-type]
+        assert window["metrics"] == {"cycles": 100 if source == "stacks" else 107}
 
 
 def test_a_window_without_a_thread_counts_its_process() -> None:
@@ -129,7 +129,7 @@ def test_a_window_without_a_thread_counts_its_process() -> None:
 
 
 def test_rows_in_any_order() -> None:
-    rows = [Metric(at, at + 1, "cycles", at) for at in range(10)]
+    rows = [Metric(time, time + 1, "cycles", time) for time in range(10)]
     assert metrics(rows, manual(2, 5)) == metrics(rows[::-1], manual(2, 5)) == [{"cycles": 9}]
 
 

@@ -1,4 +1,4 @@
-"""Evidence: absent, empty or rows for every table that can speak, and what became of it."""
+"""Evidence: absent, empty or rows for every table that can show an engine, and its use."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def table(schema: str, rows: int | None, attributes: Mapping[str, str] | None = 
 
 
 def evidence_of(schema: str, trace: Trace) -> Evidence:
-    (found,) = [one for one in analyze(trace).evidence if schema in one.source.split(", ")]
-    return found
+    (row,) = [candidate for candidate in analyze(trace).evidence if schema in candidate.source.split(", ")]
+    return row
 
 
 def with_tables(*tables: TableInfo, has_toc: bool = True) -> Trace:
@@ -62,21 +62,21 @@ def with_tables(*tables: TableInfo, has_toc: bool = True) -> Trace:
 
 @pytest.mark.parametrize("schema", KNOWN)
 def test_three_states(schema: str) -> None:
-    found = [
+    states = [
         evidence_of(schema, with_tables(*tables))
         for tables in ([table(schema, 5)], [table(schema, 0)], [table(schema, None)])
     ]
-    assert [(one.state, one.rows) for one in found] == [("rows", 5), ("empty", 0), ("absent", 0)]
-    assert wording.remark(found[1]) == "recorded, no rows (this does not prove that the engine was idle)"
-    assert wording.remark(found[2]) == "recorded, but not exported into this input"
+    assert [(row.state, row.rows) for row in states] == [("rows", 5), ("empty", 0), ("absent", 0)]
+    assert wording.remark(states[1]) == "recorded, no rows (this does not prove that the engine was idle)"
+    assert wording.remark(states[2]) == "recorded, but not exported into this input"
 
 
 def test_absent_with_and_without_a_table_of_contents() -> None:
-    assert {(one.state, wording.remark(one)) for one in analyze(with_tables()).evidence} == {
+    assert {(row.state, wording.remark(row)) for row in analyze(with_tables()).evidence} == {
         ("absent", "not recorded")
     }
     unknown = "not in this input (unknown whether it was recorded: the export has no table of contents)"
-    assert {wording.remark(one) for one in analyze(with_tables(has_toc=False)).evidence} == {unknown}
+    assert {wording.remark(row) for row in analyze(with_tables(has_toc=False)).evidence} == {unknown}
 
 
 def test_a_table_of_a_bundle_that_cannot_be_read() -> None:
@@ -90,11 +90,11 @@ def test_a_table_of_a_bundle_that_cannot_be_read() -> None:
 
 def test_tables_of_two_names_are_one_witness() -> None:
     trace = with_tables(table("ane-hw-intervals-internal", 3), table("ane-hw-intervals", 0))
-    found = evidence_of("ane-hw-intervals-internal", trace)
-    assert (found.source, found.state, found.rows) == ("ane-hw-intervals-internal", "rows", 3)
+    row = evidence_of("ane-hw-intervals-internal", trace)
+    assert (row.source, row.state, row.rows) == ("ane-hw-intervals-internal", "rows", 3)
     trace = with_tables(table("ane-hw-intervals-internal", 3), table("ane-hw-intervals", 4))
-    found = evidence_of("ane-hw-intervals", trace)
-    assert (found.source, found.rows) == ("ane-hw-intervals, ane-hw-intervals-internal", 7)
+    row = evidence_of("ane-hw-intervals", trace)
+    assert (row.source, row.rows) == ("ane-hw-intervals, ane-hw-intervals-internal", 7)
 
 
 def test_a_table_twice_in_one_run() -> None:
@@ -161,9 +161,9 @@ def test_a_table_that_could_not_be_read() -> None:
 
 def test_the_json_has_every_witness_in_a_fixed_order() -> None:
     documents = to_dict(analyze(with_evidence(QUIET, [ane(1, 2)])))["evidence"]
-    assert [one["source"] for one in documents] == [one.source for one in analyze(QUIET).evidence]
-    (found,) = [one for one in documents if one["state"] == "rows"]
-    assert found == {
+    assert [one["source"] for one in documents] == [row.source for row in analyze(QUIET).evidence]
+    (document,) = [row for row in documents if row["state"] == "rows"]
+    assert document == {
         "source": "ane-hw-intervals",
         "state": "rows",
         "rows": 1,

@@ -44,7 +44,9 @@ def run(rows: list[Interval], samples: list[Sample] | None = None, **options: An
 
 
 def by_model(analysis: Analysis, what: str = "busy_ns") -> dict[str, dict[str, float]]:
-    return {model: known(analysis, what, at) for at, model in enumerate(analysis.window_rows["model"])}
+    return {
+        model: known(analysis, what, window) for window, model in enumerate(analysis.window_rows["model"])
+    }
 
 
 # Models keep apart ------------------------------------------------------------------------------------------
@@ -95,16 +97,16 @@ def test_an_ml_row_inside_an_unmarked_row_of_the_gpu_counts() -> None:
 @pytest.mark.parametrize(
     ("samples", "counts"),
     [
-        ([(at, "a", BNNS) for at in range(30)], False),  # it ran on the CPU, and no stack shows the ANE
-        ([*[(at, "a", BNNS) for at in range(30)], (31, "a", ANE)], True),
-        ([(at, "a", BNNS) for at in range(10)], True),  # too few to tell
+        ([(time, "a", BNNS) for time in range(30)], False),  # it ran on the CPU, and no stack shows the ANE
+        ([*[(time, "a", BNNS) for time in range(30)], (31, "a", ANE)], True),
+        ([(time, "a", BNNS) for time in range(10)], True),  # too few to tell
         (
-            [(at, "a", CALL) for at in range(200)],
+            [(time, "a", CALL) for time in range(200)],
             True,
         ),  # Core ML, no engine in sight: it may wait for the ANE
-        ([(at, "a", UI) for at in range(200)], False),
-        ([(at, "a", UI) for at in range(50)], True),
-        ([(at, "a", None) for at in range(200)], True),  # no stacks, no word
+        ([(time, "a", UI) for time in range(200)], False),
+        ([(time, "a", UI) for time in range(50)], True),
+        ([(time, "a", None) for time in range(200)], True),  # no stacks, no word
     ],
 )
 def test_stacks_may_speak_against_it_that_the_ane_worked_for_the_target(
@@ -124,9 +126,9 @@ def test_stacks_may_speak_against_it_that_the_ane_worked_for_the_target(
 
 
 def test_the_order_of_rows_does_not_change_ane_windows() -> None:
-    one, two = ane(6, 7, label("N")), ane(6, 7, label("N", 1))
+    earlier, later = ane(6, 7, label("N")), ane(6, 7, label("N", 1))
     first, last = ane(0, 5, label("N")), ane(8, 9, label("N", 1))
-    assert edges(run([first, one, two, last])) == edges(run([first, two, one, last]))
+    assert edges(run([first, earlier, later, last])) == edges(run([first, later, earlier, last]))
 
 
 def test_a_hole_of_seconds_is_inside_no_inference() -> None:
@@ -141,10 +143,13 @@ def test_a_call_of_another_process_is_not_lost() -> None:
 
 
 def test_a_call_of_another_thread_is_not_lost() -> None:
-    samples: list[Sample] = [(at, "a", ANE) for at in range(10)] + [(at, "b", BNNS) for at in range(4, 8)]
+    samples: list[Sample] = [(at, "a", ANE) for at in range(10)] + [(time, "b", BNNS) for time in range(4, 8)]
     analysis = run([prediction(0, 10)], samples)
-    found = analysis.window_rows["source"].tolist(), [verdict.verdict for verdict in analysis.verdicts]
-    assert found == (["coreml-os-signpost", "stacks"], ["ANE", "CPU"])
+    verdicts_by_source = (
+        analysis.window_rows["source"].tolist(),
+        [verdict.verdict for verdict in analysis.verdicts],
+    )
+    assert verdicts_by_source == (["coreml-os-signpost", "stacks"], ["ANE", "CPU"])
 
 
 @pytest.mark.parametrize("samples", [[], [(5, "a", ANE)]])
@@ -218,7 +223,7 @@ def test_the_cpu_may_work_where_core_ml_reports_none_of_it() -> None:
     samples: list[Sample] = [(1, "a", BNNS), (21, "a", BNNS), (22, "a", BNNS)]
     rows = [prediction(0, 10), core_ml(1, 3, "CPU"), prediction(20, 30)]
     windows = to_dict(run(rows, samples))["windows"]
-    assert [one["engines"]["CPU"]["busy_ns"] for one in windows] == [2 * MS, None]
+    assert [window["engines"]["CPU"]["busy_ns"] for window in windows] == [2 * MS, None]
 
 
 def test_choosing_the_process_does_not_change_what_the_gpu_did_for_it() -> None:
@@ -229,10 +234,10 @@ def test_choosing_the_process_does_not_change_what_the_gpu_did_for_it() -> None:
 
 
 def test_waiting_that_two_calls_share_makes_no_segment() -> None:
-    calls: list[Sample] = [(at, name, CALL) for name in "ab" for at in range(5)]
+    calls: list[Sample] = [(time, name, CALL) for name in "ab" for time in range(5)]
     ends: list[Sample] = [(5, "a", UI), (5, "b", UI), (1, "w", E5_WORKER), (4, "w", E5_WORKER)]
     analysis = analyze(trace_of([*calls, *ends]))
-    assert [known(analysis, "waiting_ns", at) for at in (0, 1)] == [{}, {}]
+    assert [known(analysis, "waiting_ns", window) for window in (0, 1)] == [{}, {}]
     assert len(analysis.segments) == 0
 
 
@@ -243,7 +248,7 @@ def test_an_engine_that_only_a_call_before_waited_for_is_not_in_the_order() -> N
 
 
 def test_the_engine_that_had_most_of_the_window_leads() -> None:
-    samples: list[Sample] = [(float(at), "a", BNNS) for at in range(2, 52)]
+    samples: list[Sample] = [(float(time), "a", BNNS) for time in range(2, 52)]
     short = wording.verdict_sentence(
         run([prediction(0, 60, "M"), ane(0.1, 0.3, label("M"))], samples).verdicts[0]
     )
@@ -277,7 +282,7 @@ def test_a_given_window_of_one_thread_counts_its_waiting_only() -> None:
     trace = trace_of([(0, "a", UI), (0, "b", ANE), (9, "b", UI)])
     windows = [Window(0, 10 * MS, "w", "manual", Basis.GIVEN, thread) for thread in (0, 1)]
     analysis = analyze(trace, windows=windows)
-    assert [known(analysis, "waiting_ns", at) for at in (0, 1)] == [{}, {"ANE wait": 8}]
+    assert [known(analysis, "waiting_ns", window) for window in (0, 1)] == [{}, {"ANE wait": 8}]
 
 
 @pytest.mark.parametrize("tids", [[20, 30], [20, 10]])

@@ -1,4 +1,4 @@
-"""What holds for any samples, intervals, thread states and windows; slow oracles count ms by ms."""
+"""Properties of any samples, intervals, thread states and windows; slow oracles count ms by ms."""
 
 from __future__ import annotations
 
@@ -116,12 +116,12 @@ def windows_at(cuts: list[int], shift: int = 0) -> list[Window]:
 
 def amounts(rows: pd.DataFrame) -> Counter[tuple[str, str, str]]:
     """(engine, phase, what) → amount, over any number of windows; zero and missing are left out."""
-    found: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()
     for row in rows.to_dict("records"):
         for what in ("samples", "weight", "busy_ns", "waiting_ns"):
             if not pd.isna(row[what]) and row[what]:
-                found[str(row["engine"]), str(row["phase"]), what] += int(row[what])
-    return found
+                counts[str(row["engine"]), str(row["phase"]), what] += int(row[what])
+    return counts
 
 
 def inside(analysis: Analysis) -> pd.DataFrame:
@@ -132,8 +132,8 @@ def inside(analysis: Analysis) -> pd.DataFrame:
 
 
 def held(rows: list[Interval], window: tuple[int, int]) -> int:
-    """How many ms of a window any of the rows holds."""
-    return sum(any(row.start <= at < row.end for row in rows) for at in range(*window))
+    """Return the ms of a window that any of the rows covers."""
+    return sum(any(row.start <= time < row.end for row in rows) for time in range(*window))
 
 
 def counting(rows: list[Interval]) -> list[Interval]:
@@ -155,8 +155,8 @@ def counting(rows: list[Interval]) -> list[Interval]:
 
 def handed_over(samples: list[Sample], thread: str) -> list[tuple[float, bool]]:
     """(time, hands over) of one thread's samples, in order."""
-    own = sorted((sample for sample in samples if sample[1] == thread), key=lambda sample: sample[0])
-    return [(sample[0], sample[2] in (ANE, ANE_WAIT, E5_WORKER)) for sample in own]
+    of_thread = sorted((sample for sample in samples if sample[1] == thread), key=lambda sample: sample[0])
+    return [(sample[0], sample[2] in (ANE, ANE_WAIT, E5_WORKER)) for sample in of_thread]
 
 
 def holes(samples: list[Sample]) -> list[tuple[float, float]]:
@@ -175,21 +175,21 @@ def blocked(case: Case) -> list[tuple[float, float]]:
         thread: tid
         for tid, thread in enumerate(dict.fromkeys(s[1] for s in sorted(case.samples, key=lambda s: s[0])), 1)
     }
-    found = []
+    blocked = []
     for state in case.states:
-        own = [
+        of_state_thread = [
             t for thread, tid in tids.items() if tid == state.tid for t in handed_over(case.samples, thread)
         ]
-        before = [one for one in own if one[0] <= state.start]
+        before = [sample for sample in of_state_thread if sample[0] <= state.start]
         if state.state == "Blocked" and before and before[-1][1] and state.start - before[-1][0] <= 250:
-            found.append((state.start, state.end))
-    return [(start, end) for start, end in found if end > start]
+            blocked.append((state.start, state.end))
+    return [(start, end) for start, end in blocked if end > start]
 
 
 def halves(spans: list[tuple[float, float]], window: tuple[int, int]) -> float:
-    """How much of a window the spans hold, by halves of a ms."""
+    """Return the time of a window that the intervals cover, by halves of a ms."""
     ticks = range(2 * window[0], 2 * window[1])
-    return sum(any(start <= at / 2 < end for start, end in spans) for at in ticks) / 2
+    return sum(any(start <= tick / 2 < end for start, end in spans) for tick in ticks) / 2
 
 
 # Properties -------------------------------------------------------------------------------------------------
@@ -206,18 +206,18 @@ def test_busy_equals_a_slow_count(case: Case, cuts: list[int]) -> None:
         for phase in (Phase.EXECUTE, Phase.COMPILE, Phase.LOAD, None)
         if (engine, phase) != (Engine.RUNTIME, None)  # a call as a whole is no work
     ]
-    wanted: Counter[tuple[int, str, str]] = Counter()
+    expected: Counter[tuple[int, str, str]] = Counter()
     for number, edge in enumerate(itertools.pairwise(sorted(cuts))):
         for engine, phase in keys:
-            own = [row for row in rows if (row.engine, row.phase) == (engine, phase)]
-            wanted[number, str(engine), str(phase)] = held(own, edge) * MS
-    found: Counter[tuple[int, str, str]] = Counter()
+            of_engine = [row for row in rows if (row.engine, row.phase) == (engine, phase)]
+            expected[number, str(engine), str(phase)] = held(of_engine, edge) * MS
+    actual: Counter[tuple[int, str, str]] = Counter()
     for row in inside(analysis).to_dict("records"):
         phase_name = "None" if pd.isna(row["phase"]) else str(row["phase"])
-        found[row["window_id"], str(row["engine"]), phase_name] = (
+        actual[row["window_id"], str(row["engine"]), phase_name] = (
             0 if pd.isna(row["busy_ns"]) else row["busy_ns"]
         )
-    assert +found == +wanted
+    assert +actual == +expected
 
 
 @few
@@ -257,11 +257,11 @@ def check_bounds(analysis: Analysis) -> None:
     starts, ends = analysis.window_rows["start_ns"].tolist(), analysis.window_rows["end_ns"].tolist()
     previous = (-1, 0)
     for row in analysis.segments.to_dict("records"):
-        at = row["window_id"]
-        assert starts[at] <= row["start_ns"] <= row["end_ns"] <= ends[at]
+        window = row["window_id"]
+        assert starts[window] <= row["start_ns"] <= row["end_ns"] <= ends[window]
         assert 0 <= row["busy_ns"] <= row["end_ns"] - row["start_ns"]
-        assert previous <= (at, row["start_ns"])
-        previous = (at, row["start_ns"])
+        assert previous <= (window, row["start_ns"])
+        previous = (window, row["start_ns"])
 
 
 @few
@@ -291,42 +291,42 @@ def test_windows_and_what_is_outside_add_up_to_the_whole(case: Case, cuts: list[
 @given(CASES, st.sampled_from(["auto", "ane", "stacks", "given"]), st.integers(1, 10**6))
 def test_shifting_the_clock_changes_nothing_but_times(case: Case, source: str, shift: int) -> None:
     case = replace(case, intervals=[*case.intervals, ane(1, 3, "A_main__Op0_AneInference")])
-    here, there = (
+    unmoved, shifted = (
         analyze(case.trace(by), windows=[manual(5 + by, 30 + by)] if source == "given" else source)  # type: ignore[arg-type]
         for by in (0, shift)
     )
     moved = ["start_ns", "end_ns"]
-    for ours, theirs in [(here.window_rows, there.window_rows), (here.segments, there.segments)]:
-        back = theirs.assign(**{name: theirs[name] - shift * MS for name in moved})
+    for left, right in [(unmoved.window_rows, shifted.window_rows), (unmoved.segments, shifted.segments)]:
+        back = right.assign(**{name: right[name] - shift * MS for name in moved})
         unnamed = ["label"] if source == "given" else []
         pd.testing.assert_frame_equal(
-            ours.drop(columns=unnamed, errors="ignore"), back.drop(columns=unnamed, errors="ignore")
+            left.drop(columns=unnamed, errors="ignore"), back.drop(columns=unnamed, errors="ignore")
         )
-    pd.testing.assert_frame_equal(here.attribution_rows, there.attribution_rows)
-    pd.testing.assert_frame_equal(here.times, there.times)
-    assert here.verdicts == there.verdicts
+    pd.testing.assert_frame_equal(unmoved.attribution_rows, shifted.attribution_rows)
+    pd.testing.assert_frame_equal(unmoved.times, shifted.times)
+    assert unmoved.verdicts == shifted.verdicts
 
 
 @few
 @given(CASES, st.randoms(use_true_random=False), st.sampled_from(["given", "coreml", "ane", "stacks"]))
 def test_the_order_and_repetition_of_rows_changes_nothing(case: Case, random: Random, source: str) -> None:
     calls = [prediction(2, 9, "A"), prediction(12, 30, "B")]
-    own = [ROWS["ane a"](2, 5)] if source == "ane" else calls  # labels alone tell ANE rounds apart
-    case = replace(case, intervals=[*case.intervals, *own])
+    hardware = [ROWS["ane a"](2, 5)] if source == "ane" else calls  # labels alone tell ANE rounds apart
+    case = replace(case, intervals=[*case.intervals, *hardware])
     again = [*case.intervals, *(row for row in case.intervals if row.channel != "Prediction")]
     random.shuffle(again)
     states = [*case.states, *case.states]
     random.shuffle(states)
     windows = [manual(5, 30), manual(20, 40)] if source == "given" else source
-    ours, theirs = (
-        analyze(one.trace(), windows=windows)  # type: ignore[arg-type]
-        for one in (case, replace(case, intervals=again, states=states))
+    once, repeated = (
+        analyze(variant.trace(), windows=windows)  # type: ignore[arg-type]
+        for variant in (case, replace(case, intervals=again, states=states))
     )
-    pd.testing.assert_frame_equal(ours.attribution_rows, theirs.attribution_rows)
-    pd.testing.assert_frame_equal(ours.times, theirs.times)
-    pd.testing.assert_frame_equal(ours.segments, theirs.segments)
-    assert ours.verdicts == theirs.verdicts
-    assert ours.summary == theirs.summary
+    pd.testing.assert_frame_equal(once.attribution_rows, repeated.attribution_rows)
+    pd.testing.assert_frame_equal(once.times, repeated.times)
+    pd.testing.assert_frame_equal(once.segments, repeated.segments)
+    assert once.verdicts == repeated.verdicts
+    assert once.summary == repeated.summary
 
 
 @few
@@ -351,8 +351,8 @@ def test_windows_given_twice_count_twice(case: Case, cuts: list[int], times: int
     trace = case.trace()
     once = analyze(trace, windows=windows_at(cuts))
     several = analyze(trace, windows=windows_at(cuts) * times)
-    wanted = {key: times * amount for key, amount in amounts(inside(once)).items()}
-    assert amounts(inside(several)) == wanted
+    expected = {key: times * amount for key, amount in amounts(inside(once)).items()}
+    assert amounts(inside(several)) == expected
 
 
 # Rows and windows that make no sense ------------------------------------------------------------------------
@@ -380,9 +380,9 @@ def test_edges_of_64_bits(
         end_ns=pd.Series([end for _, _, end in rows], dtype="int64"),
     )
     trace = replace(trace, intervals=exact)
-    asked = [replace(manual(0, 1), start_ns=start, end_ns=end) for start, end in windows if start < end]
-    asked.append(manual(2, 3))
-    for analysis in (analyze(trace), analyze(trace, windows=asked)):
+    given = [replace(manual(0, 1), start_ns=start, end_ns=end) for start, end in windows if start < end]
+    given.append(manual(2, 3))
+    for analysis in (analyze(trace), analyze(trace, windows=given)):
         check_bounds(analysis)
         SCHEMA.validate(to_dict(analysis))
         assert to_text(analysis)

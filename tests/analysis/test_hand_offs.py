@@ -66,8 +66,8 @@ def test_three_engines() -> None:
 def test_engines_at_once_are_in_the_order_of_their_starts() -> None:
     rows = [gpu(15, 18), ane(10, 20)]
     assert order([(10, "a", UI)], rows) == [("ANE", 10, "measured"), ("GPU", 3, "measured")]
-    (found,) = [times(analyze(with_evidence(trace_of([(10, "a", UI)]), rows), windows=[manual(10, 40)]))]
-    assert (found["busy_ns"], found["overlap_ns"]) == (10, 3)
+    (actual,) = [times(analyze(with_evidence(trace_of([(10, "a", UI)]), rows), windows=[manual(10, 40)]))]
+    assert (actual["busy_ns"], actual["overlap_ns"]) == (10, 3)
 
 
 def test_exact_duplicates_are_one_segment() -> None:
@@ -78,7 +78,10 @@ def test_core_mls_cpu_rows_go_before_samples_window_by_window() -> None:
     """Core ML reports the CPU's part only sometimes: the other window takes the samples."""
     trace = with_evidence(trace_of([*FALLBACK, (47, "a", BNNS)]), [core_ml(41, 45, "CPU")])
     analysis = analyze(trace, windows=[manual(10, 40), manual(40, 50)])
-    assert [segments(analysis, at) for at in (0, 1)] == [[("CPU", 2, "sampled")], [("CPU", 4, "measured")]]
+    assert [segments(analysis, window) for window in (0, 1)] == [
+        [("CPU", 2, "sampled")],
+        [("CPU", 4, "measured")],
+    ]
 
 
 def test_a_waiting_thread_stands_for_its_engine_where_no_table_measured_it() -> None:
@@ -107,8 +110,10 @@ def test_each_concurrent_call_has_its_own_segments() -> None:
     a, b = "A_main__Op0_AneInference", "B_main__Op0_AneInference"
     rows = [prediction(10, 20, "A"), prediction(10, 20, "B"), ane(11, 13, a), ane(13, 19, b)]
     analysis = analyze(with_evidence(trace_of([(30, "a", UI)]), rows))
-    found = dict(zip(analysis.window_rows["model"], (segments(analysis, at) for at in (0, 1)), strict=True))
-    assert found == {"A": [("ANE", 2, "measured")], "B": [("ANE", 6, "measured")]}
+    segments_by_model = dict(
+        zip(analysis.window_rows["model"], (segments(analysis, window) for window in (0, 1)), strict=True)
+    )
+    assert segments_by_model == {"A": [("ANE", 2, "measured")], "B": [("ANE", 6, "measured")]}
 
 
 @pytest.mark.parametrize(
@@ -138,8 +143,8 @@ def test_preparing_is_measured_or_else_sampled() -> None:
     samples: list[Sample] = [(11, "a", LOAD, 3 * MS), (12, "b", LOAD, 3 * MS), (21, "a", LOAD, 2 * MS)]
     trace = with_evidence(trace_of(samples), [ane(22, 28, COMPILE), core_ml(23, 29, "Model Load")])
     analysis = analyze(trace, windows=[manual(10, 20), manual(20, 30), manual(30, 40)])
-    found = [times(analysis, at) for at in range(3)]
-    assert [(one["preparing_ns"], one.get("preparing_basis")) for one in found] == [
+    actual = [times(analysis, window) for window in range(3)]
+    assert [(row["preparing_ns"], row.get("preparing_basis")) for row in actual] == [
         (4, "sampled"),
         (7, "measured"),
         (0, None),

@@ -29,17 +29,17 @@ def spans(*rows: tuple[int, int]) -> IntervalSet:
 
 
 def held(rows: Iterable[tuple[int, int]]) -> set[int]:
-    return {at for start, end in rows for at in range(start, end)}
+    return {time for start, end in rows for time in range(start, end)}
 
 
 def pairs(made: IntervalSet) -> Edges:
     return list(zip(made.starts.tolist(), made.ends.tolist(), strict=True))
 
 
-def assert_is(made: IntervalSet, wanted: set[int]) -> None:
+def assert_is(made: IntervalSet, expected: set[int]) -> None:
     """It holds just that time, in order, and no two of its spans touch."""
-    assert held(pairs(made)) == wanted
-    assert made.total_ns == len(wanted)
+    assert held(pairs(made)) == expected
+    assert made.total_ns == len(expected)
     flat = [edge for pair in pairs(made) for edge in pair]
     assert flat == sorted(set(flat))
 
@@ -62,21 +62,21 @@ def test_of_is_the_union(rows: Edges, expected: Edges) -> None:
 
 
 def test_literal_operations() -> None:
-    one, other = spans((0, 10), (20, 30)), spans((5, 25))
-    assert pairs(one & other) == [(5, 10), (20, 25)]
-    assert pairs(one | other) == [(0, 30)]
-    assert pairs(one - other) == [(0, 5), (25, 30)]
-    assert pairs(other - one) == [(10, 20)]
-    assert one.within(*columns([(8, 22), (10, 20), (-5, 100), (7, 7)])).tolist() == [4, 0, 20, 0]
-    window, starts, ends = one.pieces(*columns([(8, 22), (10, 20), (25, 26)]))
+    first, second = spans((0, 10), (20, 30)), spans((5, 25))
+    assert pairs(first & second) == [(5, 10), (20, 25)]
+    assert pairs(first | second) == [(0, 30)]
+    assert pairs(first - second) == [(0, 5), (25, 30)]
+    assert pairs(second - first) == [(10, 20)]
+    assert first.within(*columns([(8, 22), (10, 20), (-5, 100), (7, 7)])).tolist() == [4, 0, 20, 0]
+    window, starts, ends = first.pieces(*columns([(8, 22), (10, 20), (25, 26)]))
     assert [window.tolist(), starts.tolist(), ends.tolist()] == [[0, 0, 2], [8, 20, 25], [10, 22, 26]]
 
 
 def test_nothing() -> None:
-    one = spans((1, 2))
-    for made in (EMPTY & one, one & EMPTY, EMPTY - one, union([]), covered_twice([one])):
+    single = spans((1, 2))
+    for made in (EMPTY & single, single & EMPTY, EMPTY - single, union([]), covered_twice([single])):
         assert pairs(made) == []
-    assert pairs(one - EMPTY) == pairs(EMPTY | one) == [(1, 2)]
+    assert pairs(single - EMPTY) == pairs(EMPTY | single) == [(1, 2)]
     assert EMPTY.until(np.array([0, 5])).tolist() == [0, 0]
     assert EMPTY.within(*columns([(0, 5)])).tolist() == [0]
     assert len(EMPTY) == EMPTY.total_ns == 0
@@ -89,10 +89,10 @@ def test_of_equals_a_set(rows: Edges) -> None:
 
 @given(ROWS, ROWS)
 def test_set_operations(left: Edges, right: Edges) -> None:
-    one, other = IntervalSet.of(*columns(left)), IntervalSet.of(*columns(right))
-    assert_is(one & other, held(left) & held(right))
-    assert_is(one | other, held(left) | held(right))
-    assert_is(one - other, held(left) - held(right))
+    first, second = IntervalSet.of(*columns(left)), IntervalSet.of(*columns(right))
+    assert_is(first & second, held(left) & held(right))
+    assert_is(first | second, held(left) | held(right))
+    assert_is(first - second, held(left) - held(right))
 
 
 @given(st.lists(ROWS, max_size=4))
@@ -100,40 +100,44 @@ def test_union_and_held_twice(sets: list[Edges]) -> None:
     made = [IntervalSet.of(*columns(rows)) for rows in sets]
     times = [held(rows) for rows in sets]
     assert_is(union(made), set().union(*times))
-    counted = [at for one in times for at in one]
-    assert_is(covered_twice(made), {at for at in counted if counted.count(at) > 1})
+    counted = [moment for moments in times for moment in moments]
+    assert_is(covered_twice(made), {moment for moment in counted if counted.count(moment) > 1})
 
 
 @given(ROWS, WINDOWS)
 def test_within_and_pieces(rows: Edges, windows: Edges) -> None:
     made, time = IntervalSet.of(*columns(rows)), held(rows)
     starts, ends = columns(windows)
-    wanted = [time & held([window]) for window in windows]
-    assert made.within(starts, ends).tolist() == [len(one) for one in wanted]
-    at, begin, end = made.pieces(starts, ends)
-    assert at.tolist() == sorted(at.tolist())
-    for row, one in enumerate(wanted):
-        cut = [(b, e) for a, b, e in zip(at.tolist(), begin.tolist(), end.tolist(), strict=True) if a == row]
-        assert held(cut) == one
-        assert sum(e - b for b, e in cut) == len(one)
+    expected = [time & held([window]) for window in windows]
+    assert made.within(starts, ends).tolist() == [len(moments) for moments in expected]
+    windows_of_pieces, begin, end = made.pieces(starts, ends)
+    assert windows_of_pieces.tolist() == sorted(windows_of_pieces.tolist())
+    for row, moments in enumerate(expected):
+        cut = [
+            (b, e)
+            for a, b, e in zip(windows_of_pieces.tolist(), begin.tolist(), end.tolist(), strict=True)
+            if a == row
+        ]
+        assert held(cut) == moments
+        assert sum(e - b for b, e in cut) == len(moments)
 
 
 @given(ROWS, st.lists(st.integers(-25, 45), max_size=8))
 def test_until(rows: Edges, times: list[int]) -> None:
     made = IntervalSet.of(*columns(rows))
-    wanted = [sum(at < time for at in held(rows)) for time in times]
-    assert made.until(np.array(times, np.int64)).tolist() == wanted
+    expected = [sum(moment < time for moment in held(rows)) for time in times]
+    assert made.until(np.array(times, np.int64)).tolist() == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-20, 40), st.integers(-20, 40)), max_size=20))
 def test_union_by_group(rows: list[tuple[int, int, int]]) -> None:
     group = np.array([row[0] for row in rows], np.int64)
-    found = union_by_group(group, *columns([row[1:] for row in rows]))
-    of, starts, ends = (part.tolist() for part in found)
+    united = union_by_group(group, *columns([row[1:] for row in rows]))
+    of, starts, ends = (part.tolist() for part in united)
     assert of == sorted(of)
-    for one in range(4):
-        own = [(s, e) for g, s, e in zip(of, starts, ends, strict=True) if g == one]
-        assert_is(IntervalSet(*columns(own)), held(row[1:] for row in rows if row[0] == one))
+    for number in range(4):
+        of_group = [(s, e) for g, s, e in zip(of, starts, ends, strict=True) if g == number]
+        assert_is(IntervalSet(*columns(of_group)), held(row[1:] for row in rows if row[0] == number))
 
 
 def test_union_by_group_far_apart() -> None:

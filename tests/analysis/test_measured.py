@@ -43,7 +43,7 @@ def by_model(*rows: Interval) -> dict[str, float]:
     """Model of a Core ML window → the ANE's busy time in it."""
     analysis = analyze(with_evidence(trace_of(QUIET), rows))
     models = analysis.window_rows["model"].tolist()
-    return {model: known(analysis, "busy_ns", at)["ANE execute"] for at, model in enumerate(models)}
+    return {model: known(analysis, "busy_ns", window)["ANE execute"] for window, model in enumerate(models)}
 
 
 # How much of the rows ---------------------------------------------------------------------------------------
@@ -74,14 +74,14 @@ def test_a_nested_row_without_the_row_around_it_is_not_lost() -> None:
 
 
 def test_rows_without_length_measure_nothing() -> None:
-    """A table that does not say how long its intervals were cannot say that an engine was idle."""
+    """A table without lengths of its intervals does not show that an engine was idle."""
     assert busy(ane(15, 15)) == {}
 
 
 def test_windows_that_overlap_each_count_an_interval() -> None:
     trace = with_evidence(trace_of(QUIET), [ane(12, 18)])
     analysis = analyze(trace, windows=[manual(10, 16), manual(14, 30)])
-    assert [known(analysis, "busy_ns", at) for at in (0, 1, -1)] == [
+    assert [known(analysis, "busy_ns", window) for window in (0, 1, -1)] == [
         {"ANE execute": 4},
         {"ANE execute": 4},
         {"ANE execute": 0},
@@ -99,16 +99,16 @@ def test_load_and_compile_are_phases_of_their_own() -> None:
 def test_the_json_does_not_count_compile_as_busy() -> None:
     trace = with_evidence(trace_of(QUIET), [ane(10, 13, COMPILE), ane(15, 19)])
     (window,) = to_dict(analyze(trace, windows=[manual(10, 20)]))["windows"]
-    found = window["engines"]["ANE"]
-    assert found["busy_ns"] == 4 * MS
-    assert found["phases"]["compile"]["busy_ns"] == 3 * MS
+    numbers = window["engines"]["ANE"]
+    assert numbers["busy_ns"] == 4 * MS
+    assert numbers["phases"]["compile"]["busy_ns"] == 3 * MS
     assert window["times"]["preparing_ns"] == 3 * MS
 
 
 def test_compile_and_load_do_not_add_up_where_they_overlap() -> None:
     trace = with_evidence(trace_of(QUIET), [ane(10, 15, COMPILE), ane(12, 16, LOAD), ane(16, 20)])
-    found = times(analyze(trace, windows=[manual(10, 20)]))
-    assert (found["preparing_ns"], found["preparing_basis"], found["busy_ns"]) == (6, "measured", 4)
+    actual = times(analyze(trace, windows=[manual(10, 20)]))
+    assert (actual["preparing_ns"], actual["preparing_basis"], actual["busy_ns"]) == (6, "measured", 4)
 
 
 def test_an_idle_row_is_no_work() -> None:
@@ -145,8 +145,8 @@ def test_zero_where_a_table_measured_and_missing_where_none_did() -> None:
     window = [manual(10, 20)]
     assert shares(analyze(trace_of(samples), windows=window), "busy_ns") == {"CPU execute": None}
     trace = with_evidence(trace_of(samples), [ane(30, 40), gpu(30, 40)])
-    found = shares(analyze(trace, windows=window), "busy_ns")
-    assert found == {"ANE execute": 0, "GPU execute": 0, "CPU execute": None}
+    actual = shares(analyze(trace, windows=window), "busy_ns")
+    assert actual == {"ANE execute": 0, "GPU execute": 0, "CPU execute": None}
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_two_processes_of_one_name_are_told_apart_by_pid() -> None:
     trace = with_evidence(trace, [gpu(0, 1), gpu(20, 20.5, pid=OTHER_APP)])
     analysis = analyze(trace)
     pids = analysis.window_rows["pid"].tolist()
-    assert [(pid, known(analysis, "busy_ns", at)) for at, pid in enumerate(pids)] == [
+    assert [(pid, known(analysis, "busy_ns", window)) for window, pid in enumerate(pids)] == [
         (7, {"GPU execute": 1}),
         (7, {"GPU execute": 0}),
         (OTHER_APP, {"GPU execute": 0.5}),
@@ -270,15 +270,15 @@ def test_overlap_and_idle() -> None:
     """ANE 12–15, GPU 14–17, the thread on the CPU 17–18 and 19–20 (its sample would last beyond the end)."""
     trace = trace_of([(17, "a", UI), (19, "a", UI, 3 * MS)])
     analysis = analyze(with_evidence(trace, [ane(12, 15), gpu(14, 17)]), windows=[manual(10, 20)])
-    found = times(analysis)
-    assert (found["busy_ns"], found["overlap_ns"], found["idle_ns"]) == (5, 1, 3)
+    actual = times(analysis)
+    assert (actual["busy_ns"], actual["overlap_ns"], actual["idle_ns"]) == (5, 1, 3)
 
 
 def test_overlap_is_not_known_from_one_engine() -> None:
     trace = with_evidence(trace_of(QUIET), [ane(12, 15)])
-    found = times(analyze(trace, windows=[manual(10, 20)]))
-    assert "overlap_ns" not in found
-    assert found["busy_ns"] == 3
+    actual = times(analyze(trace, windows=[manual(10, 20)]))
+    assert "overlap_ns" not in actual
+    assert actual["busy_ns"] == 3
 
 
 def test_idle_is_not_known_without_samples_or_without_time() -> None:

@@ -71,7 +71,7 @@ def why(samples: list[Sample], *rows: Interval) -> str:
 
 def test_the_fallback_in_the_middle() -> None:
     """The example of the guide."""
-    found = verdict_of(
+    verdict = verdict_of(
         [share(Engine.ANE, EXECUTE, busy=3.4), share(Engine.CPU, EXECUTE, samples=2)],
         [
             segment(Engine.ANE, 0, 1.4),
@@ -80,20 +80,20 @@ def test_the_fallback_in_the_middle() -> None:
         ],
         length=4.1,
     )
-    assert found.verdict == "MIXED"
-    assert wording.verdict_sentence(found) == (
+    assert verdict.verdict == "MIXED"
+    assert wording.verdict_sentence(verdict) == (
         "ran on the ANE (measured, 83 % of 4.1 ms) with a CPU fallback in the middle"
         " (BNNSFilterApply in libBNNS.dylib, 2 samples)"
     )
-    assert wording.verdict_why(found) == (
+    assert wording.verdict_why(verdict) == (
         "ANE busy 3.4 ms of 4.1 ms (measured); ANE 1.4 ms → CPU 0.5 ms (sampled) → ANE 2.0 ms;"
         f" CPU 2 samples, 2.0 ms host time (execute; {FRAME})"
     )
     assert (
-        wording.verdict_reason(found)
+        wording.verdict_reason(verdict)
         == f"ANE: measured by ane-hw-intervals; CPU: execute; {FRAME}; in the order ANE → CPU → ANE"
     )
-    assert found.order == (Engine.ANE, Engine.CPU, Engine.ANE)
+    assert verdict.order == (Engine.ANE, Engine.CPU, Engine.ANE)
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_the_fallback_in_the_middle() -> None:
     ],
 )
 def test_short_sentences(shares: list[Share], verdict: str, short: str | None) -> None:
-    found = verdict_of(shares)
-    assert found.verdict == verdict
-    assert short in (None, wording.verdict_sentence(found))
+    actual = verdict_of(shares)
+    assert actual.verdict == verdict
+    assert short in (None, wording.verdict_sentence(actual))
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,11 @@ def test_short_sentences(shares: list[Share], verdict: str, short: str | None) -
     ],
 )
 def test_where_the_fallback_was(order: str, place: str) -> None:
-    stretches = [segment(Engine(name), at, 1) for at, name in enumerate(order.split())]
-    found = verdict_of([share(Engine.ANE, EXECUTE, busy=5), share(Engine.CPU, EXECUTE, samples=1)], stretches)
-    assert f"with a CPU fallback{place} (BNNS" in wording.verdict_sentence(found)
+    stretches = [segment(Engine(name), start, 1) for start, name in enumerate(order.split())]
+    verdict = verdict_of(
+        [share(Engine.ANE, EXECUTE, busy=5), share(Engine.CPU, EXECUTE, samples=1)], stretches
+    )
+    assert f"with a CPU fallback{place} (BNNS" in wording.verdict_sentence(verdict)
 
 
 def text_of(segments: Transitions, window: int) -> str:
@@ -155,7 +157,7 @@ def test_transitions_in_words() -> None:
         segment(Engine.ANE, 5, 18),
         segment(Engine.GPU, 30, 0.05, Basis.INFERRED),
     ]
-    again = [(start + 100 * MS, end + 100 * MS, *rest) for start, end, *rest in few]
+    again = [(start + 100 * MS, end + 100 * MS, *other_values) for start, end, *other_values in few]
     segments = transitions(few, [], [*few, *again])
     assert text_of(segments, 0) == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU 50.0 µs (inferred)"
     assert text_of(segments, 1) == ""
@@ -184,8 +186,8 @@ def test_transitions_of_engines_at_once() -> None:
 
 
 def test_cycles_are_no_host_time() -> None:
-    found = verdict_of([share(Engine.CPU, EXECUTE, samples=2)], unit="cycles")
-    assert wording.verdict_why(found) == f"CPU 2 samples, 2,000,000 cycles (execute; {FRAME})"
+    verdict = verdict_of([share(Engine.CPU, EXECUTE, samples=2)], unit="cycles")
+    assert wording.verdict_why(verdict) == f"CPU 2 samples, 2,000,000 cycles (execute; {FRAME})"
 
 
 def test_a_request_that_core_ml_reported_is_enough() -> None:
@@ -232,7 +234,7 @@ def test_unknown_says_what_could_have_shown_it() -> None:
     ],
 )
 def test_unknown_by_its_samples(stacks: list[tuple[str, ...] | None], expected: str) -> None:
-    assert why([(11 + at, "a", stack) for at, stack in enumerate(stacks)]) == expected
+    assert why([(11 + time, "a", stack) for time, stack in enumerate(stacks)]) == expected
 
 
 # A run ------------------------------------------------------------------------------------------------------
@@ -241,13 +243,13 @@ def test_unknown_by_its_samples(stacks: list[tuple[str, ...] | None], expected: 
 def run_of(lengths: list[float], fallback_in: tuple[int, ...] = (), compiles: float = 0) -> Analysis:
     """Predictions from 0, 1000, 2000 ms on, each with the ANE busy all the time but for the first ms."""
     rows, samples = [], [(0.0, "a", UI)]
-    for at, length in enumerate(lengths):
-        start = 1000 * at
+    for call, length in enumerate(lengths):
+        start = 1000 * call
         rows += [
             prediction(start, start + length),
-            ane(start + (compiles if at == 0 else 0) + 1, start + length),
+            ane(start + (compiles if call == 0 else 0) + 1, start + length),
         ]
-        if at in fallback_in:
+        if call in fallback_in:
             samples.append((start + 0.2, "a", BNNS))
     if compiles:
         rows.append(ane(0.5, 0.5 + compiles, COMPILE))
@@ -266,8 +268,8 @@ def test_41_of_42_windows_alike() -> None:
 
 def test_first_against_warm() -> None:
     summary = run_of([212, 5, 6, 7, 50], compiles=190).summary
-    found = [summary.first_ns, summary.p50_ns, summary.p90_ns, summary.warm_p50_ns, summary.warm_p99_ns]
-    assert found == [212 * MS, 7 * MS, 212 * MS, 6 * MS, 50 * MS]
+    actual = [summary.first_ns, summary.p50_ns, summary.p90_ns, summary.warm_p50_ns, summary.warm_p99_ns]
+    assert actual == [212 * MS, 7 * MS, 212 * MS, 6 * MS, 50 * MS]
     assert summary.first_preparing_ns == 190 * MS
     assert summary.verdicts == {"ANE": 5}
 
@@ -295,7 +297,10 @@ def test_per_model() -> None:
         ane(61, 63, "A_main__Op0_AneInference"),
     ]
     summary = analyze(with_evidence(trace_of([(0, "a", UI), (70, "a", UI)]), rows)).summary
-    assert {name: (one.windows, one.first_ns, one.warm_p50_ns) for name, one in summary.models.items()} == {
+    assert {
+        name: (durations.windows, durations.first_ns, durations.warm_p50_ns)
+        for name, durations in summary.models.items()
+    } == {
         "A": (2, 10 * MS, 4 * MS),
         "B": (1, 30 * MS, None),
     }

@@ -116,7 +116,7 @@ def test_a_call_does_not_wait_with_another_thread() -> None:
     samples: list[Sample] = [(1, "a", ANE), (4, "a", CALL), (0, "b", ANE), (9, "b", CALL)]
     analysis = analyze(trace_of(samples))
     assert analysis.window_rows["thread_id"].tolist() == [0, 1]
-    assert [bases(analysis, at) for at in (0, 1)] == [
+    assert [bases(analysis, window) for window in (0, 1)] == [
         {"ANE wait": (8, "inferred")},
         {"ANE wait": (2, "inferred")},
     ]
@@ -197,8 +197,8 @@ def test_bases_are_never_mixed() -> None:
     trace = with_evidence(trace_of(samples), states=[State(10, 19, "Blocked")])
     assert waited(trace) == {"ANE wait": (9, "measured")}
     (window,) = to_dict(analyze(trace, windows=[manual(0, 30)]))["windows"]
-    found = window["engines"]["ANE"]
-    assert (found["waiting_ns"], found["waiting_basis"]) == (9 * MS, "measured")
+    numbers = window["engines"]["ANE"]
+    assert (numbers["waiting_ns"], numbers["waiting_basis"]) == (9 * MS, "measured")
     assert window["engines"]["CPU"]["waiting_ns"] is None
 
 

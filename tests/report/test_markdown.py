@@ -61,51 +61,51 @@ BREAK = "<!-- -->"
 
 
 def shown(text: str) -> str:
-    """What a reader sees of a line without markup."""
-    return _ESCAPE.sub(lambda found: found[1] or html.unescape(found[2] or ""), text)
+    """Return a line as a reader sees it, without markup."""
+    return _ESCAPE.sub(lambda match: match[1] or html.unescape(match[2] or ""), text)
 
 
 def formats(text: str) -> list[str]:
-    """What GitHub would not show as it stands: markup, and whatever it looks for in the text that it rendered."""
+    """Return what GitHub would not show as it stands: markup, and whatever it looks for in the text that it rendered."""
     bare = _ESCAPE.sub("", text)
-    found = re.findall(r"[\\`*_\[\]|<>~]", bare)
-    found += re.findall(r"(?i)(?:https?|ftp)://|www\.\w", text)
+    markup = re.findall(r"[\\`*_\[\]|<>~]", bare)
+    markup += re.findall(r"(?i)(?:https?|ftp)://|www\.\w", text)
     for piece in map(shown, text.split(BREAK)):
-        found += re.findall(r"(?<!\w)@\w+|\w@\w+|#\d+|\bGH-\d+|:[a-z0-9_+-]*[a-z+][a-z0-9_+-]*:", piece)
-    found += re.findall(r"(?<!\\)\$[^\s<&]+\$", text)
-    return found
+        markup += re.findall(r"(?<!\w)@\w+|\w@\w+|#\d+|\bGH-\d+|:[a-z0-9_+-]*[a-z+][a-z0-9_+-]*:", piece)
+    markup += re.findall(r"(?<!\\)\$[^\s<&]+\$", text)
+    return markup
 
 
-@pytest.mark.parametrize("text", [one for one in HOSTILE if one.isprintable()], ids=lambda text: text[:30])
+@pytest.mark.parametrize("text", [word for word in HOSTILE if word.isprintable()], ids=lambda text: text[:30])
 def test_text_is_read_as_it_was_and_formats_nothing(text: str) -> None:
-    found = plain(text)
-    assert shown(found) == text
-    assert formats(found) == []
+    escaped = plain(text)
+    assert shown(escaped) == text
+    assert formats(escaped) == []
 
 
 @pytest.mark.parametrize(
-    "text", [one for one in HOSTILE if not one.isprintable()], ids=lambda text: ascii(text)[:30]
+    "text", [word for word in HOSTILE if not word.isprintable()], ids=lambda text: ascii(text)[:30]
 )
 def test_characters_that_cannot_be_seen_are_spelt_out(text: str) -> None:
-    found = plain(text)
-    assert found.isprintable()
-    assert formats(found) == []
+    shown = plain(text)
+    assert shown.isprintable()
+    assert formats(shown) == []
 
 
 @pytest.mark.parametrize("text", ["-[Key setValue:key:]", "-[Axis move:x:y:]", "a:+1: b", ":rocket:"])
 def test_selectors_become_no_emoji(text: str) -> None:
     """GitHub draws ``:key:`` and ``:x:`` as pictures wherever they stand outside code."""
-    found = plain(text)
-    assert shown(found) == text
-    assert formats(found) == []
+    escaped = plain(text)
+    assert shown(escaped) == text
+    assert formats(escaped) == []
 
 
 @pytest.mark.parametrize("text", ["$x$", "$$y$$", "$s4main$s4App$"])
 def test_mangled_names_become_no_formula(text: str) -> None:
     """GitHub sets what stands between two ``$`` as mathematics."""
-    found = plain(text)
-    assert shown(found) == text
-    assert formats(found) == []
+    escaped = plain(text)
+    assert shown(escaped) == text
+    assert formats(escaped) == []
 
 
 def test_what_would_format_is_found_by_the_test_itself() -> None:
@@ -116,14 +116,14 @@ def test_what_would_format_is_found_by_the_test_itself() -> None:
 
 def tables(text: str) -> list[list[list[str]]]:
     """Each table as its rows of cells, split at bars that are not escaped."""
-    found: list[list[list[str]]] = [[]]
+    parsed: list[list[list[str]]] = [[]]
     for line in text.splitlines():
         if line.startswith("|"):
             assert line.endswith(" |")
-            found[-1].append([cell.strip() for cell in re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1]])
-        elif found[-1]:
-            found.append([])
-    return [table for table in found if table]
+            parsed[-1].append([cell.strip() for cell in re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1]])
+        elif parsed[-1]:
+            parsed.append([])
+    return [table for table in parsed if table]
 
 
 def literal(word: str = "Net", **changes: object) -> Analysis:
@@ -145,9 +145,9 @@ def literal(word: str = "Net", **changes: object) -> Analysis:
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_a_recordings_tables_are_whole(name: str) -> None:
     text = to_markdown(recording(name))
-    found = tables(text)
-    assert found
-    for header, rule, *rows in found:
+    parsed = tables(text)
+    assert parsed
+    for header, rule, *rows in parsed:
         assert all(re.fullmatch("-+:?", cell) for cell in rule)
         assert {len(row) for row in (header, rule, *rows)} == {len(header)}
         assert rows
@@ -158,7 +158,7 @@ def test_a_recordings_tables_are_whole(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", [one for one in HOSTILE if "\ud800" not in one], ids=lambda text: ascii(text)[:30]
+    "word", [word for word in HOSTILE if "\ud800" not in word], ids=lambda text: ascii(text)[:30]
 )
 def test_names_change_nothing_of_the_documents_shape(word: str) -> None:
     def shape(text: str) -> list[str]:
@@ -174,8 +174,10 @@ def test_names_change_nothing_of_the_documents_shape(word: str) -> None:
     )
     lines = [line for line in text.splitlines() if line and not line.startswith("    ")]
     for line in lines:
-        ours = re.sub(r"^### |^\*\*|\*\*$|</?details>|</?summary>|`[\w-]+`|^- ", "", line)
-        assert formats(re.sub(r"(?<!\\)\|", "", ours) if line.startswith("| ") else ours) == [], line
+        line_text = re.sub(r"^### |^\*\*|\*\*$|</?details>|</?summary>|`[\w-]+`|^- ", "", line)
+        assert formats(re.sub(r"(?<!\\)\|", "", line_text) if line.startswith("| ") else line_text) == [], (
+            line
+        )
         assert re.fullmatch("[^\0-\x1f\x7f\u202e]*", line)
     assert len(text) < 20_000
     assert {len(row) for table in tables(text) for row in table[:1]} == {4, 8}
@@ -210,7 +212,7 @@ def test_the_deciding_frame_stands_in_the_folded_stack() -> None:
 
 @pytest.mark.parametrize("above", [0, 5, 11, 12, 30, 55])
 def test_the_deciding_frame_shows_however_deep_it_lies(above: int) -> None:
-    deep = tuple(f"App | step{at}" for at in range(above))
+    deep = tuple(f"App | step{level}" for level in range(above))
     text = to_markdown(analyze(trace_of([(0, "main", (*deep, *ANE))])))
     assert text.count("← decides") == 1
     frames = [line for line in text.splitlines() if line.startswith("    ") and "…" not in line]
