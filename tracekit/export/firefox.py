@@ -107,6 +107,7 @@ class _Profile:
         """Return each sample's row of the stack table."""
         columns = self._view.columns()
         keys = np.stack([columns[name] for name in ("stack", "engine", "phase")])
+        # One stack per distinct (stack, engine, phase), spread to the samples by ``inverse``.
         distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
         deciding = per_sample(
             self._view.analysis.labels.classification.deciding, distinct[0].astype(np.int32), -1
@@ -125,6 +126,7 @@ class _Profile:
         view, rows = self._view, self._view.trace.threads
         of = view.trace.samples["thread_id"].to_numpy(np.int64)
         order = np.lexsort((view.trace.samples["time_ns"].to_numpy(np.int64), of))
+        # Samples sorted by thread, -1 (no thread) first: thread t is order[starts[t + 1]:starts[t + 2]].
         starts = np.searchsorted(of[order], np.arange(-1, len(rows) + 1))
         threads = []
         for thread in [*range(len(rows)), -1]:
@@ -132,7 +134,7 @@ class _Profile:
             markers = self._markers.get(thread, [])
             if not len(thread_samples) and not markers:
                 continue
-            pid = str(rows["pid"].iloc[thread]) if thread >= 0 else "none"
+            pid = str(rows["pid"].iloc[thread]) if thread >= 0 and rows["pid"].iloc[thread] >= 0 else "none"
             tid = int(rows["tid"].iloc[thread]) if thread >= 0 else -1
             made = self._thread(
                 view.threads[thread], view.processes[thread], pid, tid, self._marker_table(markers)

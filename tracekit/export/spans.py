@@ -85,7 +85,8 @@ def signpost_spans(view: ExportView) -> dict[str, list[Span]]:
     threads = {int(tid): row for row, tid in enumerate(view.trace.threads["tid"]) if tid >= 0}
     tracks: dict[str, list[Span]] = {}
     for row in view.trace.signposts.to_dict("records"):
-        details: Details = {"kind": str(row["kind"]), "pid": row["pid"], "tid": row["tid"]}
+        details: Details = {"kind": str(row["kind"])}
+        details |= {name: row[name] for name in ("pid", "tid") if row[name] >= 0}
         span = Span(
             row["start_ns"], row["end_ns"], clean(str(row["name"])), "", threads.get(row["tid"], -1), details
         )
@@ -102,6 +103,8 @@ def engine_runs(view: ExportView) -> list[Span]:
     columns = view.columns()
     times, weights = view.trace.samples["time_ns"].to_numpy(np.int64), view.trace.weights
     lengths = weights if view.trace.weight_unit == "ns" else np.zeros_like(weights)
+    # Samples by thread and time; a run ends where any key changes, or where the next sample is more than two
+    # sampling periods after the end of this one.
     order = np.lexsort((times, columns["thread"]))
     away = np.diff(times[order]) > 2 * sampling_period_ns(view.trace) + lengths[order][:-1]
     keys = np.stack([columns[name][order] for name in ("thread", "engine", "phase", "window")])
@@ -123,14 +126,13 @@ def engine_runs(view: ExportView) -> list[Span]:
 
 def _without_overlap(spans: Sequence[Span]) -> list[Span]:
     """Return spans cut where the next one of the thread begins: a weight may be longer than the distance."""
+    # Not strict: without spans, ``following`` still has its None.
     following: list[Span | None] = [*spans[1:], None]
     return [
         replace(span, end_ns=min(span.end_ns, after.start_ns))
         if after and after.thread == span.thread
         else span
-        for span, after in zip(
-            spans, following, strict=False
-        )  # without spans, ``following`` still has its None
+        for span, after in zip(spans, following, strict=False)
     ]
 
 

@@ -62,6 +62,8 @@ def categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd
 
 def texts_at(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Categorical:
     """Return the category column ``texts[code]``; a text may occur more than once, or be unused."""
+    # Texts may repeat under several codes; a category must not. Distinct used texts get new codes:
+    #   texts a b a c    codes 2 0 1    used 0 1 2 -> distinct a b, code_of 0 1 0    result 0 0 1
     is_used = np.zeros(len(texts), bool)
     is_used[codes] = True
     used = np.flatnonzero(is_used)

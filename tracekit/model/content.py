@@ -65,6 +65,7 @@ def _same_frame(left: pd.DataFrame, right: pd.DataFrame) -> bool:
 
 
 def _same_column(left: pd.Series[Any], right: pd.Series[Any]) -> bool:
+    # Readers may collect categories that no row uses: only the values of rows are content.
     if isinstance(left.dtype, pd.CategoricalDtype) and isinstance(right.dtype, pd.CategoricalDtype):
         left, right = left.cat.remove_unused_categories(), right.cat.remove_unused_categories()
     return left.equals(right)

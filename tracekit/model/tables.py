@@ -52,6 +52,7 @@ class StackTable(Content):
     @cached_property
     def binary_names(self) -> npt.NDArray[np.object_]:
         """The binary's name for each row of ``frames``; "" where the frame has none."""
+        # The binary_id -1 of a frame without a binary finds the "" at the end.
         names = np.append(self.binaries["name"].to_numpy(object), "")
         picked: npt.NDArray[np.object_] = names[self.frames["binary_id"].to_numpy()]
         return picked

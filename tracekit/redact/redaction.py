@@ -235,6 +235,8 @@ def _used(table: Table, rows: pd.DataFrame, kind: str, keep: BoolArray) -> IntAr
 
 def _moved(ids: Any, kept_ids: IntArray) -> npt.NDArray[np.int32]:
     """Return the new ids after all but ``kept_ids`` were dropped; -1 for dropped ones."""
+    # kept_ids is ascending, so the new id is the position of the old one:
+    #   kept_ids 2 5 9    ids 5 2 7 -1    new ids 1 0 -1 -1
     numbers = np.asarray(ids, np.int64)
     if not len(kept_ids):
         return np.full(len(numbers), -1, np.int32)
@@ -254,6 +256,8 @@ def _processes(processes: pd.DataFrame, kept_ids: IntArray, rewriter: TextRewrit
 
 
 def _stacks(stacks: StackTable, kept_ids: IntArray, rewriter: TextRewriter) -> StackTable:
+    # Stacks, then the frames that remaining stacks use, then the binaries that remaining frames use: each
+    # level is renumbered in ascending order of its old ids.
     lengths = np.diff(stacks.offsets)
     chosen = np.zeros(len(stacks), np.bool_)
     chosen[kept_ids] = True

@@ -183,6 +183,7 @@ def _stack_differences(
 ) -> dict[str, int]:
     """Count the rows whose stacks differ, by aspect; each pair of stacks is compared once."""
     frames = _frames(native), _frames(exported)
+    # A recording has far fewer distinct pairs of stacks than rows: each pair is compared once and counted.
     pairs = Counter(
         zip(
             native.rows[native_column.mnemonic].to_numpy()[:rows].tolist(),
@@ -195,6 +196,7 @@ def _stack_differences(
         native_stack = frames[0][native.stacks.stack(left)].tolist() if left >= 0 else []
         exported_stack = frames[1][exported.stacks.stack(right)].tolist() if right >= 0 else []
         both = list(zip(native_stack, exported_stack, strict=False))
+        # A bare address in the export is no difference where only the native reading has a name.
         named = [(a, b) for a, b in both if b[2] or not _BARE.match(b[1]) or not a[2]]
         counts["depth"] += times * (len(native_stack) != len(exported_stack) or (left < 0) != (right < 0))
         counts["addresses"] += times * any(a[0] != b[0] for a, b in both)

@@ -99,6 +99,7 @@ def texts_of(table: Table, *names: str) -> Texts:
         # keeps the objects alive, without which an id could be used again.
         cells = values.tolist()
         codes, distinct = pd.factorize(np.fromiter(map(id, cells), np.int64, len(cells)))
+        # The first row of each distinct cell: written in reverse, the first row is written last.
         firsts = np.zeros(len(distinct), np.int64)
         firsts[codes[::-1]] = np.arange(len(cells))[::-1]
         to_text = _parts_text if column.kind == "parts" else _text

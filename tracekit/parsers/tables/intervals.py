@@ -108,6 +108,7 @@ class _Builder:
         yield from ane
         mps = [self._mps(table, ane) for table in self._tables(MPS_INTERVALS)]
         yield from mps
+        # Command buffers that MPS names do inference, whatever the label of the GPU's own row.
         ml_buffers = _distinct([frame["command_buffer"].to_numpy(np.int64) for frame in mps])
         metal = [
             self._metal(table, ml_buffers, Phase.DISPATCH)
@@ -214,6 +215,7 @@ class _Builder:
         self._note_merged(numbered)
         parent = texts_of(table, "parent-model-name").map(without_version)
         inner = texts_of(table, "model-level").each(lambda word: "sub" in word.lower(), np.bool_)
+        # Rows of a submodel, or with a parent model of another name, are inside the row of their parent.
         has_parent = parent.each(bool, np.bool_) & ~_equal(parent, model)
         engine, phase = self._kinds(table, event, core_ml_kind)
         return _frame(

@@ -49,6 +49,7 @@ def _metrics(table: Table, findings: IssueCounter) -> tuple[pd.DataFrame, Mask]:
     """Return the rows, and which of them are precise."""
     spans = read_times(table, findings)
     table = spans.table
+    # A value is in one of two columns, an integer or a fixed-point number; the other one is null or 0.
     whole, has_integer = numbers_of(table, *_named(table, "uint64"))
     fraction = column_of(table, _named(table, "fixed-decimal"))
     values = np.where(has_integer, whole, np.nan).astype(np.float64)
@@ -60,6 +61,7 @@ def _metrics(table: Table, findings: IssueCounter) -> tuple[pd.DataFrame, Mask]:
     values = np.where((values >= 0) & (values < _MOST), values, np.nan)
     text = f"{{n}} rows of '{table.schema}' have no valid count and were left out"
     findings.add("warning", "metrics-without-value", text, int(np.isnan(values).sum()))
+    # A boolean is 1 and 0 in some exports, and the words Yes and No in others.
     precise, has_number = numbers_of(table, *_named(table, "boolean", "is-precise"))
     words = texts_of(table, *_named(table, "boolean", "is-precise"))
     frame = pd.DataFrame(

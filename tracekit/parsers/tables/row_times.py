@@ -50,12 +50,15 @@ def read_times(table: Table, findings: IssueCounter) -> RowTimes:
     findings.add("warning", "interval-without-start", text, int((~has_start).sum()))
     if not has_start.all():
         table, start = replace(table, rows=table.rows[has_start]), start[has_start]
+    # Without columns of durations or ends every row is a moment. Only a table with a "start" promises an end.
     timed = not names.isdisjoint(("duration", *_END))
     if not timed:
         text = f"{{n}} rows of '{schema}' have a start and no duration: they count as moments"
         count = len(start) if _START[0] in names and schema not in _MOMENTS else 0
         findings.add("warning", "interval-without-duration", text, count)
         return RowTimes(table, start, start, timed)
+    # A duration decides, then an end; a row with neither is open. 2^64-1, which Instruments writes for an
+    # interval that was open at the end of the run, is cut to int64 and counts as no duration.
     duration, measured = numbers_of(table, "duration")
     end, ended = numbers_of(table, *_END)
     measured = measured & (duration < OPEN_NS)

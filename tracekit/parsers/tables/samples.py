@@ -130,6 +130,8 @@ def choose_schema(
     if requested is not None:
         present = [s for s in present if s == requested]
     by_event = {i.schema for i in infos if i.attributes.get("trigger") == "pmi"}
+    # The sort is stable, so equal keys stay in the order of SAMPLE_TABLES. Raw tables come late, because
+    # their exports have no symbols.
     order = sorted(present, key=lambda s: (rows[s] == 0, s in _RAW_SCHEMAS, s in by_event))
     if not order:
         return None, ()
