@@ -1,4 +1,4 @@
-"""Which engine ran a Core ML model, inference by inference, with the evidence for it."""
+"""Find the engine that ran each inference of a Core ML model, with the evidence for it."""
 
 from __future__ import annotations
 

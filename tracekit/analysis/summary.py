@@ -198,7 +198,7 @@ def _typical(windows: pd.DataFrame, verdicts: Verdicts) -> tuple[Verdict | None,
     if kind[0] == UNKNOWN or 2 * count <= len(kinds):
         return None, 0
     lengths = (windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64)
-    alike = [window for window, other in enumerate(kinds) if other == kind]
+    alike = [window for window, candidate in enumerate(kinds) if candidate == kind]
     median = sorted(alike, key=lambda window: lengths[window])[(len(alike) - 1) // 2]
     return verdicts[median], count
 
