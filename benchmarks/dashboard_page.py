@@ -1,4 +1,4 @@
-"""How quickly the dashboard's page of a large recording opens, zooms and follows a selection.
+"""Measure how quickly the dashboard's page of a large recording opens, zooms and follows a selection.
 
     python benchmarks/dashboard_page.py [--samples 1000000,10000000] [--repetitions 3] [--out FILE.json]
 
@@ -94,8 +94,8 @@ def main() -> None:
     options = parser.parse_args()
     figures = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
-        found = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
-        browser = driver.chromium.launch(executable_path=found, args=_ARGUMENTS)
+        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
+        browser = driver.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
         for samples in map(int, options.samples.split(",")):
             library = (options.keep or Path(folder)) / str(samples)
             if not library.exists():
@@ -177,8 +177,8 @@ def _lanes(tab: Page) -> Any:
 def _select(tab: Page) -> list[float]:
     box = _lanes(tab)
     tab.evaluate(_WATCH, ["pointerup", _UNSUMMED])
-    for at in range(_SELECTIONS):
-        left, width = 0.1 + 0.15 * at, 0.6 / (at + 1)
+    for index in range(_SELECTIONS):
+        left, width = 0.1 + 0.15 * index, 0.6 / (index + 1)
         tab.mouse.move(box["x"] + left * box["width"], box["y"] + 250)
         tab.mouse.down()
         tab.mouse.move(box["x"] + min(left + width, 0.99) * box["width"], box["y"] + 250, steps=4)
@@ -213,8 +213,8 @@ def _pan(tab: Page, steps: int) -> list[float]:
 
 
 def _taken(tab: Page) -> list[float]:
-    taken: list[float] = tab.evaluate("took")
-    return taken
+    durations_ms: list[float] = tab.evaluate("took")
+    return durations_ms
 
 
 @contextmanager
@@ -224,25 +224,25 @@ def viewers(address: str) -> Iterator[None]:
     crowd = [
         threading.Thread(target=_scroll, args=(address, number, ended)) for number in range(_OTHER_VIEWERS)
     ]
-    for one in crowd:
-        one.start()
+    for viewer in crowd:
+        viewer.start()
     try:
         yield
     finally:
         ended.set()
-        for one in crowd:
-            one.join()
+        for viewer in crowd:
+            viewer.join()
 
 
 def _scroll(address: str, number: int, ended: threading.Event) -> None:
-    """Ask as a page does: three tiles of a level side by side, their first lanes."""
+    """Request tiles as a page does: three tiles of a level side by side, their first lanes."""
     dice = random.Random(number)  # noqa: S311 - the same places each time
     host, _, recording = address.removeprefix("http://").partition("/recordings/")
     connection = http.client.HTTPConnection(host, timeout=60)
     while not ended.wait(1 / _VIEWS_PER_SECOND):
         level = dice.randint(3, 12)
-        at = dice.randrange(max(1, (1 << level) - 3))
-        for index in range(at, min(at + 3, 1 << level)):
+        first_tile = dice.randrange(max(1, (1 << level) - 3))
+        for index in range(first_tile, min(first_tile + 3, 1 << level)):
             connection.request("GET", f"/api/recordings/{recording}/tile?level={level}&index={index}&block=0")
             connection.getresponse().read()
     connection.close()

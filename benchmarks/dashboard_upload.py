@@ -1,4 +1,4 @@
-"""How quickly an upload reaches the dashboard on this machine, and how much memory the server takes for it.
+"""Measure the speed of an upload to the dashboard on this machine, and the server's memory for it.
 
     python benchmarks/dashboard_upload.py [--megabytes 2000] [--repetitions 1] [--out FILE.json]
 
@@ -53,8 +53,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
         folder = Path(name)
         file = written(folder / "recording.xml", options.megabytes * 1_000_000)
-        found = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
-        browser = driver.chromium.launch(executable_path=found, args=_ARGUMENTS)
+        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
+        browser = driver.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
         for _ in range(options.repetitions):
             ways["page"].append(measure(folder, file, lambda base: from_page(browser, base, file)))
             ways["client"].append(measure(folder, file, lambda base: from_client(base, file)))
@@ -96,11 +96,11 @@ def dashboard(folder: Path) -> Iterator[tuple[subprocess.Popen[Any], str]]:
     with log.open("wb") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=stream, cwd=ROOT)  # noqa: S603 - our own
     try:
-        while not (found := re.search(r"The dashboard is at (\S+)", log.read_text("utf-8"))):
+        while not (match := re.search(r"The dashboard is at (\S+)", log.read_text("utf-8"))):
             if process.poll() is not None:
                 raise SystemExit(f"The dashboard did not start: {log.read_text('utf-8')}")
             time.sleep(0.05)
-        yield process, found[1]
+        yield process, match[1]
     finally:
         process.terminate()
         process.wait()
@@ -109,8 +109,8 @@ def dashboard(folder: Path) -> Iterator[tuple[subprocess.Popen[Any], str]]:
 
 def _memory_kb(pid: int, what: str) -> int | None:
     with suppress(OSError):
-        found = re.search(rf"{what}:\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-        return int(found[1]) if found else None
+        match = re.search(rf"{what}:\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+        return int(match[1]) if match else None
     return None
 
 
@@ -125,11 +125,11 @@ def from_page(browser: Browser, base: str, file: Path) -> None:
 
 def from_client(base: str, file: Path) -> None:
     host, port = _host(base)
-    own = {"Origin": f"http://{host}:{port}", "X-Tracekit": "1", "Content-Type": "application/json"}
+    headers = {"Origin": f"http://{host}:{port}", "X-Tracekit": "1", "Content-Type": "application/json"}
     connection = HTTPConnection(host, port)
 
     def ask(method: str, address: str, body: bytes, **more: str) -> bytes:
-        connection.request(method, address, body, {**own, **more})
+        connection.request(method, address, body, {**headers, **more})
         answer = connection.getresponse()
         content = answer.read()
         if answer.status >= 300:
@@ -137,8 +137,8 @@ def from_client(base: str, file: Path) -> None:
         return content
 
     size = file.stat().st_size
-    asked = json.dumps({"name": file.name, "size_bytes": size}).encode()
-    address = f"/api/uploads/{json.loads(ask('POST', '/api/uploads', asked))['id']}"
+    body = json.dumps({"name": file.name, "size_bytes": size}).encode()
+    address = f"/api/uploads/{json.loads(ask('POST', '/api/uploads', body))['id']}"
     with file.open("rb") as stream:
         for offset in range(0, size, SLICE_BYTES):
             ask("PUT", address, stream.read(SLICE_BYTES), **{"Upload-Offset": str(offset)})
@@ -186,9 +186,9 @@ def report(ways: dict[str, list[Figures]], megabytes: int, out: Path | None) -> 
     figures: dict[str, Any] = {}
     for name, runs in ways.items():
         rate = statistics.median(run["mb_per_s"] or 0 for run in runs)
-        held = [run["memory_mb"] for run in runs if run["memory_mb"] is not None]
-        figures[name] = {"count": len(runs), "mb_per_s": rate, "memory_mb": max(held, default=None)}
-        print(f"{name:>8} {len(runs):>3} {rate:>7.0f} {f'{max(held):.0f}' if held else '–':>11}")
+        memory_mb = [run["memory_mb"] for run in runs if run["memory_mb"] is not None]
+        figures[name] = {"count": len(runs), "mb_per_s": rate, "memory_mb": max(memory_mb, default=None)}
+        print(f"{name:>8} {len(runs):>3} {rate:>7.0f} {f'{max(memory_mb):.0f}' if memory_mb else '–':>11}")
     print(f"{'target':>8} {'':>3} {f'> {TARGET_MB_PER_S}':>7} {f'< {TARGET_MEMORY_MB}':>11}")
     if out:
         about = {"megabytes": megabytes, "load": load, "target_mb_per_s": TARGET_MB_PER_S}
