@@ -1,4 +1,4 @@
-"""Plain technical English: names say what they hold, docstrings open with a verb or a noun phrase, software has no voice."""
+"""Plain technical English: names say what they hold, docstrings open with a verb or a noun phrase, no software with a voice."""
 
 from __future__ import annotations
 

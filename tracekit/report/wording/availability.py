@@ -11,7 +11,7 @@ from tracekit.text import plural
 
 _SHOWS = {
     schemas.TIME_PROFILE: "host samples: who called an engine, not how long the engine worked",
-    schemas.CPU_PROFILE: "host samples weighed in CPU cycles, not in time",
+    schemas.CPU_PROFILE: "host samples weighted in CPU cycles, not in time",
     schemas.COUNTERS_PROFILE: "host samples with hardware counters",
     schemas.TIME_SAMPLE: "raw host samples, which have no symbols in an export",
     schemas.CUMULATIVE_COUNTERS: "hardware counters per core at each sampling tick",
