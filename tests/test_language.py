@@ -1,4 +1,4 @@
-"""Plain technical English: names say what they hold, docstrings open with a verb or a noun phrase, no software with a voice."""
+"""Plain technical English: named values, docstrings that open with a verb or a noun phrase, no personification."""
 
 from __future__ import annotations
 
