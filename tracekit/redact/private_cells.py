@@ -56,7 +56,7 @@ def _is_private(table: Table, column: Column) -> bool:
     if table.schema in _SCHEMAS.split():
         return column.mnemonic not in _HARMLESS.split()
     indicators = _INDICATORS.split()
-    has_private_text = any(other.mnemonic in indicators for other in table.columns)
+    has_private_text = any(sibling.mnemonic in indicators for sibling in table.columns)
     return has_private_text and column.mnemonic in indicators + _PRIVATE.split()
 
 

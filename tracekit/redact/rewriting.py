@@ -41,16 +41,15 @@ class TextRewriter:
         """Return one text rewritten, see ``everywhere``."""
         return self.everywhere([text])[0]
 
-    def _replaced(self, texts: list[str], others: frozenset[str], devices: frozenset[str]) -> list[str]:
+    def _replaced(self, texts: list[str], other_names: frozenset[str], devices: frozenset[str]) -> list[str]:
         everything = "\0".join(texts)
         # Hundreds of processes run and few are mentioned: one search in all texts together finds those few.
-        present = {name for name in (*others, *devices) if name in everything}
+        present = {name for name in (*other_names, *devices) if name in everything}
         if not present:
             return texts
-        longest_first = sorted(present | {name for name in self.own_names if name in everything}, key=len)[
-            ::-1
-        ]
         # Longest first: "App Helper" must not become "other-process Helper".
+        own_present = {name for name in self.own_names if name in everything}
+        longest_first = sorted(present | own_present, key=len)[::-1]
         words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 
         def replacement(match: re.Match[str]) -> str:
