@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1))
         if not any(item.get_closest_marker(kind) for kind in KINDS):
             item.add_marker(pytest.mark.unit)
+
+
+PROCESS_EVENTS = ("subprocess.Popen", "os.fork", "os.posix_spawn")
+
+
+class ProcessGuard:
+    """Fails unit tests that start a process, so that ``make quick`` stays quick."""
+
+    def __init__(self) -> None:
+        self.is_armed = False
+        sys.addaudithook(self.on_event)
+
+    def on_event(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Raise for the start of a process during a unit test; audit hooks cannot be removed, only disarmed."""
+        if self.is_armed and event in PROCESS_EVENTS:
+            raise AssertionError(f"a unit test started a process ({arguments!r}): mark it as integration")
+
+
+PROCESS_GUARD = ProcessGuard()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Arm the guard for a unit test and its fixtures."""
+    PROCESS_GUARD.is_armed = item.get_closest_marker("unit") is not None
+    try:
+        return (yield)
+    finally:
+        PROCESS_GUARD.is_armed = False
 
 
 @pytest.fixture

@@ -70,6 +70,7 @@ def rooms_imported_by(path: Path) -> set[str]:
     return {room(imported) for imported in imports_of(path)} - free
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("path", MODULES, ids=module_name)
 def test_imports_follow_the_drawn_arrows(path: Path) -> None:
     home = room(module_name(path))
@@ -85,6 +86,7 @@ def test_the_outputs_are_imported_inside_methods_only(name: str) -> None:
             assert "outputs" not in ast.unparse(node)
 
 
+@pytest.mark.integration
 def test_every_drawn_arrow_is_an_import() -> None:
     imported = {(room(module_name(path)), end) for path in MODULES for end in rooms_imported_by(path)}
     drawn = {(start, end) for start, ends in ARROWS.items() for end in ends}
@@ -101,6 +103,7 @@ def test_every_room_is_drawn() -> None:
     assert rooms - {"version", "__main__"} == set(ARROWS) | {end for ends in ARROWS.values() for end in ends}
 
 
+@pytest.mark.integration
 def test_only_the_command_line_prints_or_exits() -> None:
     for path in MODULES:
         if "cli" not in path.parts:
@@ -108,6 +111,7 @@ def test_only_the_command_line_prints_or_exits() -> None:
             assert not names & {"print", "exit", "quit"}, path
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("heavy", ["pandas", "numpy", "lxml", "pyarrow", "importlib.metadata"])
 @pytest.mark.parametrize("module", ["tracekit", "tracekit.cli"])
 def test_importing_is_cheap(module: str, heavy: str) -> None:
@@ -140,6 +144,7 @@ NOT_FOR_EXPORTS = {
 }
 
 
+@pytest.mark.integration
 def test_analysing_an_export_imports_no_more_than_it_needs() -> None:
     """Half of the time that `tracekit analyze` takes for a small export is imports."""
     code = (

@@ -114,6 +114,7 @@ def test_windows_are_the_calls(recording: str) -> None:
         assert [index for index, first in enumerate(windows["first"]) if first] == sorted(firsts.values())
 
 
+@pytest.mark.integration
 def test_ane_intervals_make_a_window_per_call_that_used_the_ane() -> None:
     """The call that stayed on the CPU has no interval; stacks show it, and it is not lost."""
     analysis = analyze(open_trace(SAMPLES / "ane-intervals-macos26"))
@@ -166,6 +167,7 @@ def test_tracks(recording: str) -> None:
         } == length_by_value.to_dict()
 
 
+@pytest.mark.integration
 def test_prompts_never_show() -> None:
     from tracekit.report.analysis.json import to_json
     from tracekit.report.analysis.text import to_text

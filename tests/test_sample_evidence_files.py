@@ -216,6 +216,7 @@ def test_an_engine_keeps_no_sampler_rhythm(folder):
     assert all((end - start) % PERIOD_NS for start, end in spans(rows))
 
 
+@pytest.mark.integration
 def test_a_worker_is_off_the_cpu_while_the_ane_is_at_work():
     for folder in (folder for folder in MEASURED if "mpsgraph" not in folder.name):
         models = {inference["label"] for inference in truth_of(folder)["inferences"]}
@@ -319,6 +320,7 @@ def test_counters_grow_by_what_the_samples_add():
 # Privacy --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_prompts_stand_where_users_write_and_nowhere_else():
     holding = set()
     for path in EXPORTS:

@@ -86,12 +86,14 @@ def count(engines):
     return sum(number for phases in engines.values() for number in phases.values())
 
 
+@pytest.mark.integration
 def test_the_generator_writes_what_is_here():
     command = [sys.executable, str(SAMPLES / "generate.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.integration
 def test_a_changed_file_is_noticed(tmp_path):
     generate = [sys.executable, str(SAMPLES / "generate.py"), str(tmp_path)]
     subprocess.run(generate, capture_output=True, check=True)
@@ -101,6 +103,7 @@ def test_a_changed_file_is_noticed(tmp_path):
     assert "toc.xml" in done.stderr
 
 
+@pytest.mark.integration
 def test_a_file_left_over_in_a_bundle_is_noticed(tmp_path):
     generate = [sys.executable, str(SAMPLES / "generate.py"), str(tmp_path)]
     subprocess.run(generate, capture_output=True, check=True)
@@ -124,6 +127,7 @@ def test_the_samples_stay_small():
         assert sum(path.stat().st_size for path in bundle.rglob("*") if path.is_file()) < 150_000
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("export", EXPORTS, ids=name_of)
 def test_ids_are_dense_and_refs_resolve(export):
     columns, rows, order, dangling = read(export)
@@ -171,6 +175,7 @@ def test_engines_and_phases_add_up(folder):
             assert sum(phase[quantity] for phase in engine["phases"].values()) == engine[quantity]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("folder", RECORDINGS, ids=name_of)
 def test_inferences_hold_the_samples_of_their_time(folder):
     truth = truth_of(folder)
@@ -209,6 +214,7 @@ def test_the_leaf_is_the_pc_plus_one(folder):
     assert {frames_of(stack)[0][2] % 4 for stack in stacks_of(columns, rows)} == {bias}
 
 
+@pytest.mark.integration
 def test_every_backtrace_shape_occurs():
     shapes = {shape_of(cell) for export in EXPORTS for row in read(export)[1] for cell in row}
     assert shapes >= set("ABCDEF")

@@ -13,6 +13,8 @@ from tracekit.analysis import Analysis, Window, analyze
 from tracekit.load import open_trace
 from tracekit.model.vocabulary import Basis
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
 RECORDINGS = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
 

@@ -34,6 +34,7 @@ def comparison(fallback: Analysis) -> Comparison:
     return tracekit.compare(fallback, analysis_of("ane-e5rt-macos26"))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_analysis_survives_pickling(name: str) -> None:
     analysis = analysis_of(name)
@@ -47,6 +48,7 @@ def test_an_analysis_survives_pickling(name: str) -> None:
     pd.testing.assert_frame_equal(copy.engines, analysis.engines)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_windows_agree_with_the_json(name: str) -> None:
     analysis = analysis_of(name)
@@ -68,6 +70,7 @@ def test_windows_agree_with_the_json(name: str) -> None:
             assert (None if pd.isna(waiting) else waiting) == numbers["waiting_ns"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", RECORDINGS)
 @pytest.mark.parametrize("table", ["windows", "engines", "attribution", "evidence", "issues"])
 def test_missing_is_never_minus_one(name: str, table: str) -> None:
@@ -76,6 +79,7 @@ def test_missing_is_never_minus_one(name: str, table: str) -> None:
         assert not (frame[column] == -1).any(), column
 
 
+@pytest.mark.integration
 def test_dtypes_are_the_same_with_and_without_windows(fallback: Analysis) -> None:
     quiet = tracekit.analyze(tracekit.open_trace(SAMPLES / "ane-e5rt-macos26"), windows=[])
     assert len(quiet.windows) == 0
@@ -104,6 +108,7 @@ def test_an_unknown_table_is_refused(fallback: Analysis) -> None:
         fallback.to_frame("nonsense")
 
 
+@pytest.mark.integration
 def test_equality_is_of_content(fallback: Analysis) -> None:
     assert fallback == analysis_of(FALLBACK)
     assert fallback != analysis_of("ane-e5rt-macos26")
@@ -112,6 +117,7 @@ def test_equality_is_of_content(fallback: Analysis) -> None:
         hash(fallback)
 
 
+@pytest.mark.integration
 def test_a_comparison_survives_pickling(comparison: Comparison) -> None:
     copy = pickle.loads(pickle.dumps(comparison))
     assert copy == comparison
@@ -129,6 +135,7 @@ def test_a_comparison_as_a_frame(comparison: Comparison) -> None:
     assert {"group", "metric", "base", "new", "difference", "low", "high", "judgement"} <= set(frame.columns)
 
 
+@pytest.mark.integration
 def test_one_analysis_or_several_on_a_side(fallback: Analysis) -> None:
     alone, listed = tracekit.compare(fallback, fallback), tracekit.compare([fallback], [fallback])
     assert alone == listed

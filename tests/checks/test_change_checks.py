@@ -13,6 +13,8 @@ from tracekit.checks.parser import parse_change
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison import compare
 
+pytestmark = pytest.mark.integration
+
 LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
 NOISY = [10.0, 40, 11, 13, 30, 12, 11, 14, 50, 12]
 

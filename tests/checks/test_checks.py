@@ -86,6 +86,7 @@ def test_what_the_recording_cannot_show_is_not_measurable(text: str, why: str) -
     assert result.actual.low is None
 
 
+@pytest.mark.integration
 def test_the_worst_window_is_named() -> None:
     result = judged(recorded(LENGTHS), "p50 <= 8ms")
     assert result.actual.worst is not None
@@ -112,6 +113,7 @@ def test_the_worst_window_of_a_share_is_the_first_that_breaks_it() -> None:
     assert low.window == 0
 
 
+@pytest.mark.integration
 def test_a_mixed_window_is_no_window_of_the_engine_but_uses_it() -> None:
     analysis = recorded([20.0] * 4, "AAXX")
     assert judged(analysis, "ANE share >= 0").actual.low == 0.5
@@ -120,6 +122,7 @@ def test_a_mixed_window_is_no_window_of_the_engine_but_uses_it() -> None:
     assert judged(analysis, "CPU used share >= 0").actual.low == 0.5
 
 
+@pytest.mark.integration
 def test_windows_of_unknown_engine_leave_a_share_open() -> None:
     analysis = recorded([10.0] * 10, "AAAAAAAUUU")
     share = judged(analysis, "ANE share >= 80%")
@@ -176,6 +179,7 @@ def test_without_a_warm_window_there_is_no_warm_number() -> None:
     assert (result.outcome, result.actual.missing) == ("not measurable", "there is no warm window")
 
 
+@pytest.mark.integration
 def test_a_share_is_known_as_the_verdicts_that_it_counts() -> None:
     analysis = recorded([10.0] * 4, "AACC")
     shares = {name: judged(analysis, f"{name} share >= 0").actual for name in ("ANE", "CPU", "GPU")}
@@ -229,6 +233,7 @@ def test_forbidden_engines() -> None:
     assert forbidden(analysis, "CPU in Other") == "not measurable"
 
 
+@pytest.mark.integration
 def test_no_sample_of_an_engine_that_only_tables_show_proves_nothing() -> None:
     analysis = recorded([10.0] * 4)
     assert forbidden(analysis, "GPU") == "passed"  # host samples would have shown who called it
@@ -258,6 +263,7 @@ def test_a_forbidden_number_is_a_requirement_turned_round() -> None:
     assert forbidden(analysis, "GPU busy > 1ms") == "not measurable"
 
 
+@pytest.mark.integration
 def test_lengths_that_are_no_finding_are_not_measurable() -> None:
     trace = trace_of([(index + 0.5, "main", BNNS) for index in range(50)])
     user_windows = judged(analyze(trace, windows=[manual(0, 8)]), "p90 <= 8ms")
@@ -270,6 +276,7 @@ def test_lengths_that_are_no_finding_are_not_measurable() -> None:
     assert required(analyze(trace, windows="run"), "CPU share == 100%") == "passed"
 
 
+@pytest.mark.integration
 def test_no_window_and_one_window() -> None:
     none = analyze(trace_of([]))
     assert judged(none, "p90 <= 8ms").actual.missing == "there is no window"
@@ -291,11 +298,13 @@ def test_windows_of_several_bases_have_no_common_length() -> None:
     assert required(analysis, "p90 <= 1s in Net") == "passed"
 
 
+@pytest.mark.integration
 def test_a_percentile_that_is_the_largest_value_has_a_note() -> None:
     assert judged(recorded(LENGTHS), "p99 <= 20ms").actual.note == "of 10 windows, p99 is the largest"
     assert judged(recorded(LENGTHS), "p90 <= 20ms").actual.note == ""
 
 
+@pytest.mark.integration
 def test_loading() -> None:
     analysis = recorded(LENGTHS, load=8)
     assert (judged(analysis, "load <= 8ms").outcome, judged(analysis, "load <= 8ms").actual.basis) == (
@@ -331,11 +340,13 @@ def test_a_sampled_load_belongs_to_no_model() -> None:
     )
 
 
+@pytest.mark.integration
 def test_hand_offs_of_a_window_that_shows_no_engine_are_not_known() -> None:
     assert required(recorded([20.0] * 4, "AAAU"), "hand-offs <= 0") == "not measurable"
     assert required(recorded([20.0] * 4, "AAXU"), "hand-offs <= 0") == "failed"
 
 
+@pytest.mark.integration
 def test_thermal_states() -> None:
     analysis = recorded(LENGTHS)
     rows = {"time_ns": [0, 3 * MS], "name": ["Thermal state"] * 2, "unit": ["level"] * 2, "value": [0.0, 2.0]}
@@ -357,6 +368,7 @@ def test_issues_by_severity_and_code() -> None:
     assert required(analysis, "issues error == 1") == "passed"
 
 
+@pytest.mark.integration
 def test_host_samples_are_shared_out_over_all_windows_together() -> None:
     analysis = recorded([10.0, 10.0], "AC")
     share = judged(analysis, "CPU samples share <= 50%")
@@ -381,6 +393,7 @@ def test_exit_codes() -> None:
     assert exit_code(["not measurable", "failed", "passed"]) == 1
 
 
+@pytest.mark.integration
 def test_ten_thousand_requirements_evaluate_each_metric_once(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluated = []
     original = MetricEvaluator._per_window
@@ -396,6 +409,7 @@ def test_ten_thousand_requirements_evaluate_each_metric_once(monkeypatch: pytest
     assert len(evaluated) == 1
 
 
+@pytest.mark.integration
 @given(st.lists(st.integers(5, 60), min_size=1, max_size=15), st.integers(5, 60))
 def test_a_requirement_and_its_opposite_never_both_hold(lengths: list[int], limit: int) -> None:
     analysis = recorded([float(length) for length in lengths])

@@ -220,6 +220,7 @@ def test_a_metric_names_itself_in_the_language(text: str, name: str) -> None:
     assert rule.metric.name == name
 
 
+@pytest.mark.integration
 @given(st.text(max_size=60), st.booleans())
 def test_whatever_is_written_is_read_or_refused(text: str, forbids: bool) -> None:
     for parse in (lambda: parse_requirement(text, forbids), lambda: parse_change(text)):

@@ -15,6 +15,8 @@ from documents_support import SHARED, THREAD, TIME_PROFILE, one_table, write
 
 from tracekit.cli import main
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 FALLBACK = str(SAMPLES / "fallback-midway-ios27")
 

@@ -154,6 +154,7 @@ def test_the_help_has_an_example():
     assert "tracekit classify stacks.jsonl --markers my-rules.toml" in run("--help").output
 
 
+@pytest.mark.integration
 def test_a_kill_leaves_nothing_half_written(tmp_path):
     output = tmp_path / "verdicts.jsonl"
     command = [sys.executable, "-m", "tracekit", "classify", "-", "-o", str(output)]

@@ -21,6 +21,8 @@ from tracekit.report.comparison.json import to_json
 from tracekit.report.comparison.markdown import to_markdown
 from tracekit.report.comparison.text import to_text
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
 FALLBACK = str(SAMPLES / "fallback-midway-ios27")

@@ -16,6 +16,8 @@ from tracekit.cli import main
 from tracekit.cli.export import export_command
 from tracekit.export.view import ROOTS
 
+pytestmark = pytest.mark.integration
+
 FALLBACK = Path(__file__).resolve().parents[2] / "sample_traces" / "fallback-midway-ios27"
 MISSING = {"pprof": "google", "perfetto": "perfetto"}
 

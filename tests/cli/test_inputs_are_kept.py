@@ -86,6 +86,7 @@ def test_options_name_inputs_too(exports: Path, tmp_path: Path) -> None:
     assert windows.read_text().startswith("start_ns")
 
 
+@pytest.mark.integration
 def test_a_new_file_beside_exports_is_fine(exports: Path) -> None:
     """Only bundles are closed: people keep a report with the exports that it is of, and write it anew."""
     for _ in range(2):
@@ -104,6 +105,7 @@ def start(*words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
 @pytest.mark.parametrize(
     "words",

@@ -59,11 +59,13 @@ def test_a_pack_is_not_overwritten_without_force(tmp_path: Path) -> None:
     assert run("pack", BUNDLE, "-o", path, "--force").exit_code == 0
 
 
+@pytest.mark.integration
 def test_standard_output_is_the_same_pack(tmp_path: Path) -> None:
     path = pack(EXPORTS, tmp_path)
     assert run("pack", EXPORTS, "-o", "-").stdout_bytes == Path(path).read_bytes()
 
 
+@pytest.mark.integration
 def test_every_command_reads_a_pack(tmp_path: Path) -> None:
     path = pack(EXPORTS, tmp_path)
     listed = run("tables", path, "--format", "json")
@@ -256,6 +258,7 @@ def test_nothing_of_what_is_dropped_stands_in_the_bytes(mixed: str, tmp_path: Pa
     assert [secret for secret in secrets if secret in redacted] == []
 
 
+@pytest.mark.integration
 def test_a_redacted_pack_says_so(mixed: str, tmp_path: Path) -> None:
     path = pack(mixed, tmp_path, "--redact")
     assert [issue["code"] for issue in analysis(path)["issues"] if issue["code"] == "redacted"] == [
@@ -295,6 +298,7 @@ def test_process_without_redact_is_refused(mixed: str, tmp_path: Path) -> None:
     assert run("pack", mixed, "--process", "App", "-o", str(tmp_path / "new")).exit_code == 2
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", WITH_OTHERS)
 def test_the_own_windows_keep_their_verdicts_and_times(name: str, tmp_path: Path) -> None:
     source = str(SAMPLES / name)
@@ -305,6 +309,7 @@ def test_the_own_windows_keep_their_verdicts_and_times(name: str, tmp_path: Path
     assert any(window["engines"] for window in before["windows"])
 
 
+@pytest.mark.integration
 def test_labels_of_others_models_are_numbered(tmp_path: Path) -> None:
     source = str(SAMPLES / "concurrent-models-ios27")
     labels = {_spelt(row["event-label"]) for row in rows(source, "ane-hw-intervals")}
@@ -350,6 +355,7 @@ def test_gpu_work_of_other_processes_is_recognized_by_its_command_buffer(tmp_pat
     assert [row["start"] for row in rows(path, "metal-gpu-intervals")] == [1, 3, 4]
 
 
+@pytest.mark.integration
 def test_a_pack_that_came_unpacked_or_through_a_pipe_is_known(tmp_path: Path) -> None:
     """Safari unpacks downloads."""
     path = pack(EXPORTS, tmp_path)

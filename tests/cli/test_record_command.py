@@ -12,6 +12,8 @@ from record_support import APP, FAST, PHONE, SAMPLE, Mac, forgetful, program
 
 from tracekit.cli import main
 
+pytestmark = pytest.mark.integration
+
 # The first command of a user -------------------------------------------------------------------------------------
 
 

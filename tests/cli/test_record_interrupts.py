@@ -18,6 +18,8 @@ from typing import IO
 import pytest
 from xctrace_support import FakeXctrace, install
 
+pytestmark = pytest.mark.integration
+
 LONG = ("--app", "SampleApp", "--time-limit", "60s", "-o", "x.trace")
 RANDOM_INTERRUPTS = 100 if os.environ.get("TRACEKIT_COMPLETE_TESTS") else 10
 

@@ -12,6 +12,8 @@ from record_support import APP, FAST, Mac, forgetful, program, snapshot
 
 from tracekit.cli import main
 
+pytestmark = pytest.mark.integration
+
 # Outputs ---------------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from record_support import APP, IN_SIMULATOR, SIMULATOR, Mac, program
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.parametrize(
     ("app", "message"),

@@ -22,6 +22,8 @@ from documents_support import TIME_PROFILE, document, node, schema, write
 import tracekit.cli.report as module
 from tracekit.cli import main
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 FALLBACK = SAMPLES / "fallback-midway-ios27"
 ANE_TABLE = FALLBACK / "ane-hw-intervals.xml"

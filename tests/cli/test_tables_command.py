@@ -206,6 +206,7 @@ def test_a_table_that_was_recorded_but_not_exported(tmp_path: Path) -> None:
     assert '@schema="ane-hw-intervals"' in result.stderr
 
 
+@pytest.mark.integration
 def test_every_table_of_the_samples_prints_in_every_format(tmp_path: Path) -> None:
     for folder in sorted(path.parent for path in SAMPLES.glob("*/truth.json")):
         listed = json.loads(run(str(folder), "--format", "json").stdout)
@@ -223,6 +224,7 @@ def test_every_table_of_the_samples_prints_in_every_format(tmp_path: Path) -> No
             assert len(rows) == len(lines) - 1 == pq.read_table(output).num_rows
 
 
+@pytest.mark.integration
 def test_every_real_table_prints_in_every_format(shared: Path, tmp_path: Path) -> None:
     for path in sorted(
         (SHARED / "traces" / "xml" / "sforteln__xctrace-query-mcp-server").glob("schema-table__*.xml")

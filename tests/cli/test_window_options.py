@@ -46,6 +46,7 @@ def windows(*arguments: str | Path) -> list[dict[str, Any]]:
     return listed
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("recording", "source", "count"),
     [
@@ -69,6 +70,7 @@ def test_each_source_of_windows(recording: Path, source: str, count: int) -> Non
     assert {window["source"] for window in chosen} <= names.get(source, {source})
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("options", "recording", "truth_key"),
     [
@@ -89,6 +91,7 @@ def test_the_command_offers_every_source() -> None:
     assert tuple(option.type.choices) == WINDOW_SOURCES  # type: ignore[attr-defined]
 
 
+@pytest.mark.integration
 def test_the_best_source_is_taken_by_itself() -> None:
     assert {window["source"] for window in windows(FALLBACK)} == {"coreml-os-signpost"}
     assert {window["source"] for window in windows(PARTITIONED)} == {"ane-hw-intervals-internal", "stacks"}
@@ -102,6 +105,7 @@ def test_a_source_that_is_not_there(source: str) -> None:
     assert f"--windows {source} finds nothing" in result.stderr
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("pattern", ["encode", "Inference/*", "org.example.*/Inference/enc?de"])
 def test_signposts_by_pattern(pattern: str) -> None:
     chosen = windows(PARTITIONED, "--window-signpost", pattern)
@@ -132,6 +136,7 @@ def test_windows_are_given_in_one_way(options: tuple[str, ...]) -> None:
     assert "Give windows in one way" in result.stderr
 
 
+@pytest.mark.integration
 def test_a_thread_has_its_own_windows() -> None:
     every = windows(TOGETHER, "--windows", "coreml")
     chosen = windows(TOGETHER, "--windows", "coreml", "--thread", "0x5a3a")
@@ -141,6 +146,7 @@ def test_a_thread_has_its_own_windows() -> None:
     ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "options", [("--process", "SampleApp"), ("--process", "4711"), ("--thread", "0x5a1d")]
 )
@@ -153,6 +159,7 @@ def test_a_process_has_the_windows_of_its_table() -> None:
     assert len(windows(FALLBACK, "--process", "SampleApp")) == 12
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("recording", "sentence"),
     [
@@ -186,6 +193,7 @@ def test_the_fallback_for_good_is_measured_on_both_engines() -> None:
     assert "2 of 11 Neural Engine intervals (8.3 ms of inference) fit none" in text
 
 
+@pytest.mark.integration
 def test_the_text_tells_hand_offs_and_what_is_the_first() -> None:
     text = words(PARTITIONED, "--window-signpost", "encode")
     assert "in the order ANE → CPU → ANE" in text
@@ -209,6 +217,7 @@ def test_a_request_to_a_language_model_is_no_claim_about_an_engine() -> None:
     assert "SECRETPROMPT" not in text
 
 
+@pytest.mark.integration
 def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
     rows = [
         f'<start-time id="{index}">{start}</start-time><duration id="{index + 1}">{length}</duration>'

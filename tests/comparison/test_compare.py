@@ -20,6 +20,8 @@ from tracekit.load import open_trace
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.wording import cells, missing, sentence, table_rows
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
 

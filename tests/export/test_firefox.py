@@ -189,6 +189,7 @@ def check_tables(document: Any) -> None:
     assert greys == ["OTHER"]
 
 
+@pytest.mark.consumers
 @pytest.mark.parametrize(
     "name", ["fallback-midway-ios27", "gpu-mpsgraph-macos15", "cpu-profile-ane-macos26", "hostile"]
 )

@@ -81,6 +81,7 @@ def test_the_command_offers_every_table() -> None:
     assert tuple(TABLES) == _TABLES
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", RECORDINGS)
 @pytest.mark.parametrize("table", TABLES)
 def test_parquet_keeps_rows_values_and_types(name: str, table: str) -> None:

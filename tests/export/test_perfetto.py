@@ -202,6 +202,7 @@ def test_samples_have_their_stacks_outermost_first_and_their_weights() -> None:
     ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_no_sample_and_no_weight_is_lost(name: str) -> None:
     analysis = awkward()[name] if name in AWKWARD else recording(name)
@@ -271,6 +272,7 @@ def _cells(batch: Any) -> list[Any]:
     return [next(values[kind]) if kind in values else None for kind in batch.cells]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_trace_processor_reads_everything_without_complaint(name: str, tmp_path: Path) -> None:
     analysis = awkward()[name] if name in AWKWARD else recording(name)

@@ -138,6 +138,7 @@ def test_the_same_trace_gives_the_same_bytes() -> None:
     assert written(write_pprof, two_windows()) == written(write_pprof, two_windows())
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", [*RECORDINGS, *(name for name in AWKWARD if name != "nothing")])
 def test_go_tool_pprof_counts_engines_as_we_do(name: str, tmp_path: Path) -> None:
     go = program("go")

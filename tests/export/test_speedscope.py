@@ -140,6 +140,7 @@ def test_awkward_traces_give_valid_files(name: str) -> None:
     assert weight(exported(analysis)) == analysis.trace.weights.sum()
 
 
+@pytest.mark.consumers
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_files_fit_the_schema_of_speedscope(name: str) -> None:
     schema = json.loads((npm_package("speedscope") / "dist/release/file-format-schema.json").read_text())
@@ -147,6 +148,7 @@ def test_files_fit_the_schema_of_speedscope(name: str) -> None:
     jsonschema.Draft7Validator(schema).validate(document)
 
 
+@pytest.mark.consumers
 def test_speedscope_imports_every_weight(tmp_path: Path) -> None:
     """One process imports all files: speedscope's bundle takes longer to load than any file."""
     folder = npm_package("speedscope") / "dist/release"

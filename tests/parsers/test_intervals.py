@@ -300,6 +300,7 @@ ANY_NUMBER = st.one_of(
 )
 
 
+@pytest.mark.integration
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(ANY_NUMBER, ANY_NUMBER), max_size=12))
 def test_every_row_comes_out_or_is_counted(rows: list[tuple[int | None, int | None]]) -> None:
@@ -344,6 +345,7 @@ def test_ml_marks(label: str) -> None:
     assert not has_ml_mark(label.lower())
 
 
+@pytest.mark.integration
 def test_a_million_rows_of_the_gpu() -> None:
     count = 1_000_000
     index = np.arange(count)

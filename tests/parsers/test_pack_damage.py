@@ -159,6 +159,7 @@ def test_stacks_that_do_not_follow_one_another(offsets: list[int], pack: str) ->
     assert "do not follow one another" in refused(path)
 
 
+@pytest.mark.integration
 def test_a_gigabyte_in_a_small_member_is_not_unpacked(pack: str) -> None:
     def point(document: Any) -> None:
         column("share")(document)["values"].update(member="data/own")
@@ -203,6 +204,7 @@ def test_a_pack_with_other_inputs_is_refused(pack: str) -> None:
         open_source([pack, pack])
 
 
+@pytest.mark.integration
 def test_a_pack_is_no_bundle(pack: str) -> None:
     with pytest.raises(UsageError, match=r"no \.trace bundle"):
         open_source(pack, via="native")

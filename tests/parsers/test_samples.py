@@ -195,6 +195,7 @@ def test_equal_rows_of_one_table_all_count(tmp_path: Path) -> None:
     assert len(trace.samples) == 3
 
 
+@pytest.mark.integration
 @given(st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 2**40)), max_size=30))
 def test_rows_and_weights_are_preserved(rows: list[tuple[int, int]]) -> None:
     import tempfile

@@ -236,6 +236,7 @@ def test_a_row_without_a_time_is_counted() -> None:
 KEYS = st.tuples(st.sampled_from(["Begin", "End", "Event"]), st.integers(0, 2), st.sampled_from(["a", "b"]))
 
 
+@pytest.mark.integration
 @settings(max_examples=80, deadline=None)
 @given(st.lists(KEYS, max_size=40))
 def test_pairs_are_those_of_a_stack_per_key(marks: list[tuple[str, int, str]]) -> None:
@@ -264,6 +265,7 @@ def test_pairs_are_those_of_a_stack_per_key(marks: list[tuple[str, int, str]]) -
     assert len(rows) + sum(row[2] == "interval" for row in rows) == len(marks)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kinds", ["unpaired", "paired", "nested"])
 def test_a_million_signposts(kinds: str) -> None:
     count = 1_000_000

@@ -47,6 +47,7 @@ def no_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DocumentReader, "feed", refuse)
 
 
+@pytest.mark.integration
 @given(st.integers(0, 2**32), st.lists(st.integers(1, 3000), min_size=1, max_size=4))
 def test_generated_documents_give_the_same_tables(seed: int, sizes: list[int]) -> None:
     dice = random.Random(seed)
@@ -62,6 +63,7 @@ def test_documents_of_xctrace_are_supported(seed: int) -> None:
     assert isinstance(outcome(data, "compiled"), list)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("seed", SEEDS, ids=range(len(SEEDS)))
 def test_blocks_of_every_size(seed: bytes) -> None:
     whole = outcome(seed, "lxml")
@@ -162,6 +164,7 @@ def test_a_processing_instruction_with_a_row_in_it_is_skipped() -> None:
     assert isinstance(accelerated, list)
 
 
+@pytest.mark.integration
 def test_an_error_after_many_rows_names_its_row() -> None:
     rows = "".join(f'<row><uint64 id="{number}">{number}</uint64></row>\n' for number in range(1, 70_000))
     bad = '<row><uint64 ref="99999"/></row>'
@@ -192,6 +195,7 @@ def test_rows_are_read_while_the_input_is_still_being_written() -> None:
     assert reading.ended
 
 
+@pytest.mark.integration
 def test_other_threads_run_while_bytes_are_scanned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accelerator, "_SLICE_BYTES", 1 << 30)  # all in one call
     rows = "".join(f'<row><uint64 id="{number}">{number}</uint64></row>\n' for number in range(1, 400_000))
@@ -224,6 +228,7 @@ def longest_wait_of_another_thread(data: bytes) -> float:
     return float(np.diff(moments).max()) / (end - begin)
 
 
+@pytest.mark.integration
 def test_two_documents_are_scanned_at_once() -> None:
     out = BytesIO()
     LARGE["write_export"](out, 1_000_000)

@@ -146,6 +146,7 @@ WAYS = {
 SPOOLED = ("pipe", "standard input")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("content", INPUTS)
 @pytest.mark.parametrize("way", WAYS)
 def test_rows_and_errors_are_those_of_lxml(
@@ -188,6 +189,7 @@ def test_of_several_documents_only_the_unsupported_ones_are_read_again(
     assert [size for size in read_by_lxml if size] == unsupported
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("sizes", [(1 << 20,), (50_000,), (999,), (64, 3)])
 def test_a_spool_that_reaches_into_the_next_document_is_read_in_order(sizes: tuple[int, ...]) -> None:
     small = export(5, last="<!-- -->")

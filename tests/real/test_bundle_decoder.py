@@ -39,6 +39,8 @@ from real_bundles import (
 from tracekit.detect import open_source
 from tracekit.model.tables import Column, Table
 
+pytestmark = pytest.mark.integration
+
 
 @cache
 def raw_files(bundle: str) -> dict[str, bytes]:

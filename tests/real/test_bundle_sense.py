@@ -24,6 +24,8 @@ from real_bundles import (
 from tracekit.load import open_trace
 from tracekit.model.tables import Table
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.parametrize(
     ("bundle", "run", "raw", "derived", "same", "without_register"),

@@ -13,6 +13,8 @@ from oracle import Oracle
 from tracekit.detect import open_source
 from tracekit.model.tables import Column, Table
 
+pytestmark = pytest.mark.integration
+
 FILES = sorted(path for path in (SHARED / "traces").rglob("*.xml") if path.name not in NO_EXPORTS)
 SAMPLES = sorted((Path(__file__).resolve().parents[2] / "sample_traces").glob("*/*.xml"))
 

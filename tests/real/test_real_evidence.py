@@ -18,6 +18,8 @@ from tracekit.load import open_trace, trace_of
 from tracekit.model.trace import Trace
 from tracekit.parsers.tables.signposts import read_signposts
 
+pytestmark = pytest.mark.integration
+
 XML = SHARED / "traces" / "xml"
 MAMBA = XML / "mattmireles__mamba-asr-mps"
 PROBE = XML / "skastr0__probe-cli"

@@ -14,6 +14,8 @@ from tracekit.errors import InputError
 from tracekit.load import open_trace
 from tracekit.model.trace import Trace
 
+pytestmark = pytest.mark.integration
+
 XML = SHARED / "traces" / "xml"
 FILES = sorted(path.relative_to(SHARED / "traces") for path in (SHARED / "traces").rglob("*.xml"))
 

@@ -14,6 +14,8 @@ from tracekit.errors import UsageError
 from tracekit.record.doctor import NEEDS_MAC, Check, CheckState, examine
 from tracekit.record.doctor.machine_checks import MachineProbe, check_machine
 
+pytestmark = pytest.mark.integration
+
 PHONE = {"name": "yx’s iPhone12", "os": "26.4", "udid": "00008101-000D482C1E78001E"}
 WAKE = "xcrun devicectl device info details --device 00008101-000D482C1E78001E"
 SELECT = "sudo xcode-select --switch /Applications/Xcode.app"

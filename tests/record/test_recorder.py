@@ -19,6 +19,8 @@ from tracekit.record import recorder as recorder_module
 from tracekit.record.recorder import Recorder, RecordLimits, StopReason, XctraceRun
 from tracekit.record.signals import StopRequests
 
+pytestmark = pytest.mark.integration
+
 SCRIPT = """
 import os, signal, subprocess, sys, time
 home = sys.argv[1]

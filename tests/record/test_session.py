@@ -123,6 +123,7 @@ def test_a_bundle_without_its_template_is_unfinished(tmp_path: Path, no_xctrace:
     assert judge_result(tmp_path / "x.trace", RUN, no_xctrace).state == "unfinished"
 
 
+@pytest.mark.integration
 def test_a_bundle_that_neither_reader_can_read_is_unreadable(tmp_path: Path, no_xctrace: Xctrace) -> None:
     (tmp_path / "x.trace").mkdir()
     (tmp_path / "x.trace" / "form.template").touch()
@@ -197,12 +198,14 @@ def record_with(
 SAVE = (f'cp -R "{SAMPLE}" "$3"', 'echo "Output file saved as: $3"')
 
 
+@pytest.mark.integration
 def test_a_good_recording_is_at_its_final_path(tmp_path: Path) -> None:
     attempt = record_with(xctrace(tmp_path, *SAVE, "exit 54"), tmp_path / "x.trace")
     assert (attempt.bundle, attempt.result.state) == (tmp_path / "x.trace", "good")
     assert attempt.runs[0].exit_code == 54
 
 
+@pytest.mark.integration
 def test_a_pid_that_is_not_found_at_first_is_tried_once_more(tmp_path: Path) -> None:
     """The same command attaches a bit later (software-mansion/argent#333)."""
     gone = 'echo "Cannot find process for provided pid: 501" >&2; exit 21'
@@ -212,6 +215,7 @@ def test_a_pid_that_is_not_found_at_first_is_tried_once_more(tmp_path: Path) -> 
     assert attempt.result.state == "good"
 
 
+@pytest.mark.integration
 def test_a_pid_that_is_never_found_is_tried_twice_only(tmp_path: Path) -> None:
     tool = xctrace(tmp_path, 'echo "Cannot find process for provided pid: 501" >&2', "exit 21")
     attempt = record_with(tool, tmp_path / "x.trace")
@@ -220,6 +224,7 @@ def test_a_pid_that_is_never_found_is_tried_twice_only(tmp_path: Path) -> None:
     assert attempt.result.failure.code == "process-gone"
 
 
+@pytest.mark.integration
 def test_another_failure_is_not_tried_again(tmp_path: Path) -> None:
     tool = xctrace(
         tmp_path, 'echo "_lockKPerf: could not lock kperf. Likely another session just started."', "exit 2"
@@ -248,6 +253,7 @@ def test_an_output_that_exists_is_found_before_anything_is_started(tmp_path: Pat
     assert calls(tmp_path) == 0
 
 
+@pytest.mark.integration
 def test_a_forced_recording_that_fails_leaves_the_earlier_one_and_itself(tmp_path: Path) -> None:
     shutil.copytree(SAMPLE, tmp_path / "x.trace")
     tool = xctrace(
@@ -259,6 +265,7 @@ def test_a_forced_recording_that_fails_leaves_the_earlier_one_and_itself(tmp_pat
     assert (tmp_path / "x.trace" / "form.template").exists()
 
 
+@pytest.mark.integration
 def test_the_program_that_a_killed_xctrace_launched_is_ended(tmp_path: Path) -> None:
     """xctrace can no longer end it; earlier processes and other programs stay."""
     sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -279,6 +286,7 @@ def test_the_program_that_a_killed_xctrace_launched_is_ended(tmp_path: Path) -> 
             child.wait()
 
 
+@pytest.mark.integration
 def test_processes_that_a_killed_xctrace_started_itself_are_killed_with_it(tmp_path: Path) -> None:
     beat = tmp_path / "beat"
     helper = f"for _ in $(seq 400); do echo x >> {beat}; sleep 0.05; done &"
@@ -289,6 +297,7 @@ def test_processes_that_a_killed_xctrace_started_itself_are_killed_with_it(tmp_p
     assert beat.stat().st_size == size > 0
 
 
+@pytest.mark.integration
 def test_a_stop_request_before_the_start_ends_the_recording_early(tmp_path: Path) -> None:
     requests = StopRequests()
     requests.request()

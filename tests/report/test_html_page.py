@@ -41,6 +41,8 @@ from tracekit.report.html import page, sections
 from tracekit.report.html.page import to_html
 from tracekit.report.viewmodel.view import Extras, view_block
 
+pytestmark = pytest.mark.integration
+
 SECTIONS = [
     "verdict",
     "timeline",

@@ -41,6 +41,7 @@ def test_the_schema_is_a_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 @pytest.mark.parametrize("windows", ["auto", "stacks", "run"])
 def test_sample_recordings_validate(path: Path, windows: Any) -> None:
@@ -69,6 +70,7 @@ def test_time_that_nobody_counted_is_null_and_not_zero() -> None:
     assert document["engines"]["ANE"]["busy_ns"] is None
 
 
+@pytest.mark.integration
 def test_the_same_input_gives_the_same_bytes() -> None:
     assert to_json(analyze(open_trace(SAMPLES[0]))) == to_json(analyze(open_trace(SAMPLES[0])))
 

@@ -157,6 +157,7 @@ def test_a_recordings_tables_are_whole(name: str) -> None:
     assert len(text) < 12_000
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "word", [word for word in HOSTILE if "\ud800" not in word], ids=lambda text: ascii(text)[:30]
 )
@@ -236,6 +237,7 @@ def test_the_writers_words() -> None:
     assert text.endswith("\n\n    xctrace record\n")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "link", ["javascript:alert(1)", "https://a b", "https://a>b", "https://a\nb", "ftp://x", "https://"]
 )
@@ -264,6 +266,7 @@ def test_cycles_are_no_time() -> None:
     assert ["ANE", "not measured", "1", "3,000,000"] in engines
 
 
+@pytest.mark.integration
 def test_the_same_analysis_gives_the_same_text() -> None:
     assert to_markdown(literal()) == to_markdown(literal())
 

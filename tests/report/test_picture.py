@@ -82,6 +82,7 @@ def image(data: bytes) -> Any:
 # SVG ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_svg_stands_alone(name: str) -> None:
     picture = timeline_picture(recording(name))
@@ -127,6 +128,7 @@ def test_every_rectangle_is_in_the_svg_in_its_colour(name: str) -> None:
     assert drawn == expected
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("word", HOSTILE, ids=lambda text: ascii(text)[:20])
 def test_names_leave_the_svg_well_formed(word: str) -> None:
     harmless = [element.tag for element in svg(literal()).iter()]
@@ -211,6 +213,7 @@ def test_many_threads_are_counted() -> None:
     assert picture.height < 700
 
 
+@pytest.mark.integration
 def test_many_windows_are_drawn_once_per_point() -> None:
     windows = [manual(index / 100, (index + 1) / 100) for index in range(20_000)]
     picture = timeline_picture(analyze(trace_of([(0, "main", ANE)]), windows=windows))
@@ -265,6 +268,7 @@ def test_a_track_that_is_never_known_has_a_lane() -> None:
 # PNG ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "name", ["ane-intervals-macos26", "concurrent-models-ios27", "counters-bnns-macos15"]
 )
@@ -283,6 +287,7 @@ def test_a_png_shows_the_picture(name: str) -> None:
         assert min(max(abs(a - b) for a, b in zip(rgb, colour, strict=True)) for colour in seen) <= 6, role
 
 
+@pytest.mark.integration
 def test_the_same_picture_gives_the_same_bytes() -> None:
     pytest.importorskip("PIL", reason="Pillow is not installed")
     assert to_png(timeline_picture(literal())) == to_png(timeline_picture(literal()))
@@ -311,6 +316,7 @@ def test_shapes_lie_where_they_are_put() -> None:
     assert role(10, 0) == "text"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("word", HOSTILE, ids=lambda text: ascii(text)[:20])
 def test_names_leave_the_png_readable(word: str) -> None:
     analysis = literal() if "\ud800" in word else literal(word)

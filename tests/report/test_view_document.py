@@ -40,6 +40,8 @@ from tracekit.model.vocabulary import Basis
 from tracekit.report.analysis.json import to_dict
 from tracekit.report.viewmodel.view import Extras, duration_of, view_block
 
+pytestmark = pytest.mark.integration
+
 NOT_INFERENCE = ("compile", "load", "idle")
 REAL = [
     "xml/jonhoo__inferno/basic.xml",

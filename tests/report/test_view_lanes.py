@@ -144,6 +144,7 @@ def test_models_of_other_apps_on_the_neural_engine_are_not_own(name: str) -> Non
     assert {flag for label, flags in by_name.items() for flag in flags if "SpeechEncoder" in label} == {True}
 
 
+@pytest.mark.integration
 def test_too_many_intervals_leave_the_plane(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = with_evidence(
         trace_of([(0, "main", ANE)]), [ane(index, index + 1) for index in range(0, 100, 10)]
@@ -180,6 +181,7 @@ def test_signposts_are_grouped_by_subsystem_and_category_most_first() -> None:
     assert groups[0][1]["name"].astype("str").tolist() == ["layout", "draw"]
 
 
+@pytest.mark.integration
 def test_at_most_twenty_lanes_and_twenty_thousand_rows() -> None:
     marks = [Signpost(index % 90, 95, f"org.app/c{index % 25}/work") for index in range(25 * 1100)]
     groups = list(signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
@@ -215,6 +217,7 @@ def long_track(unknown: bool) -> tuple[list[tuple[int, float]], list[tuple[float
     return rows, track(rows)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("unknown", [False, True], ids=["known", "a value is missing beside the lowest"])
 def test_a_long_track_keeps_its_extremes(unknown: bool) -> None:
     rows, thinned = long_track(unknown)
@@ -226,6 +229,7 @@ def test_a_long_track_keeps_its_extremes(unknown: bool) -> None:
     assert (17_001, -500.0) in thinned
 
 
+@pytest.mark.integration
 def test_tracks_of_a_recording_are_its_rows() -> None:
     (thermal,) = [track for track in tracks(recording("ane-intervals-macos26")) if "Thermal" in track.name]
     rows = recording("ane-intervals-macos26").trace.tracks

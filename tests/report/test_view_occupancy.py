@@ -57,6 +57,7 @@ def test_four_bins_of_ten(intervals: Intervals, expected: list[int]) -> None:
     assert plane(intervals, 4, 40) == expected
 
 
+@pytest.mark.integration
 @given(cases())
 def test_a_plane_equals_the_slow_count(case: tuple[Intervals, int, int]) -> None:
     intervals, bins, duration = case
@@ -71,6 +72,7 @@ def test_splitting_intervals_changes_nothing(case: tuple[Intervals, int, int], c
     assert plane(split, bins, duration) == plane(intervals, bins, duration)
 
 
+@pytest.mark.integration
 @given(cases())
 def test_what_the_bins_cover_is_the_intervals_length_within_the_run(case: tuple[Intervals, int, int]) -> None:
     intervals, bins, duration = case

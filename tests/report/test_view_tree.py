@@ -94,6 +94,7 @@ def _made(weighed: list[tuple[Stack, int]]) -> tuple[CallTree, StackTable, np.nd
     return build_tree(made), made, np.array([weight for _, weight in weighed], np.float64)
 
 
+@pytest.mark.integration
 @given(WEIGHED)
 def test_totals_equal_the_slow_count(weighed: list[tuple[Stack, int]]) -> None:
     tree, made, weights = _made(weighed)
@@ -107,6 +108,7 @@ def test_totals_equal_the_slow_count(weighed: list[tuple[Stack, int]]) -> None:
     assert dict(zip(names, totals(tree, weights).tolist(), strict=True)) == expected
 
 
+@pytest.mark.integration
 @given(WEIGHED, st.integers(1, 8))
 def test_pruning_keeps_the_weight_and_the_tree(weighed: list[tuple[Stack, int]], most: int) -> None:
     tree, made, weights = _made(weighed)
@@ -124,6 +126,7 @@ def test_pruning_keeps_the_weight_and_the_tree(weighed: list[tuple[Stack, int]],
     assert not {node for node in small.parent.tolist() if node >= 0 and small.function[node] < 0}
 
 
+@pytest.mark.integration
 @given(WEIGHED, st.integers(1, 8))
 def test_what_is_kept_weighs_at_least_what_is_cut(weighed: list[tuple[Stack, int]], most: int) -> None:
     tree, made, weights = _made(weighed)
@@ -150,6 +153,7 @@ def random_stacks(count: int) -> StackTable:
     return replace(base, offsets=offsets, frame_ids=dice.integers(0, 400, int(offsets[-1])).astype(np.int32))
 
 
+@pytest.mark.integration
 def test_python_does_no_work_per_stack() -> None:
     few, many = random_stacks(1_000), random_stacks(50_000)
 

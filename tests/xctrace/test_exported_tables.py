@@ -11,6 +11,8 @@ from exporter_script import open_source, row_counts, table_numbers, three_tables
 
 from tracekit.errors import InputError, XctraceError
 
+pytestmark = pytest.mark.integration
+
 COLUMNS = (("time", "sample-time"),)
 
 

@@ -8,6 +8,8 @@ import sys
 import pytest
 from fake_xctrace_support import ATTACH, HOST, PHONE, SHORT, SIMULATOR, Mac, mac
 
+pytestmark = pytest.mark.integration
+
 __all__ = ["mac"]
 
 

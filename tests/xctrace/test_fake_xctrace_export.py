@@ -13,6 +13,8 @@ from lxml import etree
 
 from tracekit.detect import open_source
 
+pytestmark = pytest.mark.integration
+
 __all__ = ["mac"]
 
 

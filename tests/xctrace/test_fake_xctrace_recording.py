@@ -11,6 +11,8 @@ import time
 import pytest
 from fake_xctrace_support import ATTACH, HOST, LONG, PHONE, SHORT, WORK, Mac, ended, mac, until, wait_for_line
 
+pytestmark = pytest.mark.integration
+
 __all__ = ["mac"]
 
 

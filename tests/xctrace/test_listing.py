@@ -100,16 +100,19 @@ def program(folder: Path, body: str) -> Xctrace:
     return Xctrace(str(path))
 
 
+@pytest.mark.integration
 def test_a_list_on_standard_error_is_read_too(tmp_path: Path) -> None:
     tool = program(tmp_path, '[ "$*" = "list templates" ] && echo "== Standard Templates ==\nCore ML" >&2')
     assert list_templates(tool) == ("Core ML",)
 
 
+@pytest.mark.integration
 def test_noise_on_standard_error_is_no_name(tmp_path: Path) -> None:
     tool = program(tmp_path, "echo 'xctrace[12] noise' >&2; echo 'Core ML'")
     assert list_templates(tool) == ("Core ML",)
 
 
+@pytest.mark.integration
 def test_a_list_that_fails_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(XctraceError, match="xctrace does not work: no list today"):
         list_devices(program(tmp_path, "echo 'no list today' >&2; exit 1"))

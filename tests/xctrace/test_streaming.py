@@ -19,6 +19,8 @@ from tracekit.xctrace.export import exported_chunks
 from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.tool import Xctrace
 
+pytestmark = pytest.mark.integration
+
 PIPE_BYTES = 1 << 16
 
 

@@ -49,6 +49,7 @@ def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # Asking ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_an_answer_has_both_streams_and_the_code() -> None:
     code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(54)"
     answer = run_command([sys.executable, "-c", code])
@@ -56,6 +57,7 @@ def test_an_answer_has_both_streams_and_the_code() -> None:
     assert not answer.ok
 
 
+@pytest.mark.integration
 def test_a_command_that_does_not_end_is_stopped_in_time() -> None:
     began = time.monotonic()
     answer = run_command([sys.executable, "-c", "import time; time.sleep(60)"], 0.3)
@@ -64,16 +66,19 @@ def test_a_command_that_does_not_end_is_stopped_in_time() -> None:
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.integration
 def test_a_question_never_waits_for_input() -> None:
     answer = run_command([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"], 10)
     assert answer.output.strip() == "''"
 
 
+@pytest.mark.integration
 def test_bytes_that_are_no_text_are_no_error() -> None:
     answer = run_command([sys.executable, "-c", r"import sys; sys.stdout.buffer.write(b'a\xff\xfeb')"])
     assert (answer.ok, answer.output) == (True, "a\ufffd\ufffdb")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("command", [["/no/such/program"], ["/"], ["a\0b"]])
 def test_a_command_that_cannot_be_started_is_an_answer_without_code(command: list[str]) -> None:
     answer = run_command(command)
@@ -96,6 +101,7 @@ def test_the_last_lines_are_those_of_the_messages(answer: CommandResult, last_li
 # Finding --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_the_selected_xcodes_xctrace_is_found(mac: Path, tmp_path: Path) -> None:
     script(mac, "xcode-select", "echo /Applications/Xcode.app/Contents/Developer")
     script(mac, "xcrun", f'[ "$*" = "--find xctrace" ] && echo "{tmp_path}/xctrace"')
@@ -104,6 +110,7 @@ def test_the_selected_xcodes_xctrace_is_found(mac: Path, tmp_path: Path) -> None
     assert tool.path == str(tmp_path / "xctrace")
 
 
+@pytest.mark.integration
 def test_xcrun_does_not_run_where_no_developer_folder_is_selected(mac: Path, tmp_path: Path) -> None:
     """It would open macOS's dialog that offers to install the Command Line Tools."""
     script(mac, "xcode-select", f"echo '{NO_DIRECTORY.replace('`', '')}' >&2", "exit 2")
@@ -114,6 +121,7 @@ def test_xcrun_does_not_run_where_no_developer_folder_is_selected(mac: Path, tmp
     assert not (tmp_path / "xcrun-ran").exists()
 
 
+@pytest.mark.integration
 def test_developer_dir_selects_where_nothing_else_is_selected(
     mac: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +133,7 @@ def test_developer_dir_selects_where_nothing_else_is_selected(
     assert tool.path == str(tmp_path / "xctrace")
 
 
+@pytest.mark.integration
 def test_a_path_from_xcrun_must_exist(mac: Path) -> None:
     script(mac, "xcrun", "echo /no/such/xctrace")
     assert find_xctrace() is None
@@ -168,6 +177,7 @@ def test_without_any_tool_of_xcode_the_error_says_to_install_it(mac: Path) -> No
         require_xctrace()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("message", "code", "expected"),
     [

@@ -81,11 +81,13 @@ def program(folder: Path, body: str) -> Xctrace:
     return Xctrace(str(path))
 
 
+@pytest.mark.integration
 def test_an_xctrace_is_asked_for_its_version(tmp_path: Path) -> None:
     tool = program(tmp_path, '[ "$*" = version ] && echo "xctrace version 16.0 (17E202)"')
     assert str(read_version(tool)) == "16.0 (17E202)"
 
 
+@pytest.mark.integration
 def test_a_program_that_is_no_xctrace_is_named(tmp_path: Path) -> None:
     tool = program(tmp_path, "echo 'GNU coreutils 9.4'")
     with pytest.raises(XctraceError) as caught:
@@ -93,6 +95,7 @@ def test_a_program_that_is_no_xctrace_is_named(tmp_path: Path) -> None:
     assert str(caught.value) == (f"{tool.path} prints no version: 'GNU coreutils 9.4'. Is it xctrace?")
 
 
+@pytest.mark.integration
 def test_an_xctrace_without_licence_says_so(tmp_path: Path) -> None:
     tool = program(
         tmp_path, 'echo "You have not agreed to the Xcode license agreements. Please run" >&2; exit 69'

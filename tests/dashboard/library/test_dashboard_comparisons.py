@@ -25,6 +25,8 @@ from tracekit.comparison import compare
 from tracekit.errors import UsageError
 from tracekit.report.comparison.json import to_json
 
+pytestmark = pytest.mark.integration
+
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
 FILES = ["comparison.html", "comparison.json", "comparison.md", "read", "sections.json"]
 

@@ -37,6 +37,8 @@ from dashboard.library.library import Library
 from dashboard.library.results import PROCESSES
 from tracekit.errors import UsageError
 
+pytestmark = pytest.mark.integration
+
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
 HTML, MARKDOWN, WINDOWS = FORMATS["html"], FORMATS["markdown"], FORMATS["windows"]
 

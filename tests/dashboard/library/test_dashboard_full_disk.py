@@ -90,6 +90,7 @@ def test_without_room_in_the_catalog_an_upload_can_be_finished_later(
     assert tree(library._store.folder) == [f"recordings/{recording.id}/input/recording"]
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(UNSHARE is None, reason="only Linux lets us have a small disk")
 @pytest.mark.parametrize(
     ("kilobytes", "message"),

@@ -30,6 +30,8 @@ from dashboard.errors import NotFound
 from dashboard.jobs import process
 from dashboard.jobs import reading as reading_module
 
+pytestmark = pytest.mark.integration
+
 # Stopping -------------------------------------------------------------------------------------------------
 
 

@@ -292,6 +292,7 @@ def test_a_second_server_is_told_so(tmp_path: Path) -> None:
         assert library.recordings() == []
 
 
+@pytest.mark.integration
 def test_a_server_that_was_killed_locks_nothing(tmp_path: Path) -> None:
     code = (
         "import sys, os; from pathlib import Path; from dashboard.library.library import Library;"
@@ -368,6 +369,7 @@ def test_others_of_the_machine_cannot_look_into_it(library: Library) -> None:
         assert path.stat().st_mode & 0o077 == 0, path
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [

@@ -50,6 +50,7 @@ def test_no_advice_names_an_option_of_the_command_line() -> None:
         assert " --" not in on_the_page(str(failure))
 
 
+@pytest.mark.integration
 def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: FakeXctrace, tmp_path: Path) -> None:
     tool = tmp_path / "a tool; touch $(HOME)`x`'\""
     tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
@@ -81,6 +82,7 @@ def test_the_machine_is_asked_once_and_in_the_background() -> None:
     assert looks == [1, 1]
 
 
+@pytest.mark.integration
 def test_what_this_xctrace_offers(xctrace: FakeXctrace) -> None:
     examination = host.take_inventory()
     assert examination.problem == ""

@@ -23,6 +23,8 @@ from dashboard.recording.attempts import Attempts
 from dashboard.recording.request import RecordingRequest
 from dashboard.settings import Limits
 
+pytestmark = pytest.mark.integration
+
 # To the end -----------------------------------------------------------------------------------------------
 
 

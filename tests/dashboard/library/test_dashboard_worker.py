@@ -24,6 +24,7 @@ from dashboard.errors import NotFound
 from dashboard.library import results
 
 
+@pytest.mark.integration
 def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
     recording = reading["local bundle"]
     assert (recording.state, recording.message, recording.progress) == ("ready", "", None)
@@ -60,6 +61,7 @@ def test_what_the_pages_need_is_there(reading: Reading) -> None:
     assert sections["verdict"].startswith('<section id="verdict"')
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
@@ -100,6 +102,7 @@ def test_a_recording_that_failed_is_named_once(reading: Reading) -> None:
     assert str(caught.value).count("cut.gz") == 1 and not str(caught.value).endswith("..")
 
 
+@pytest.mark.integration
 def test_a_real_bundle_that_was_uploaded_is_read(reading: Reading, shared: Path) -> None:
     place = shared / "traces" / "bundles" / "shadi-gamal__uniprof"
     bundle = (place / "test-simple.trace.zip").read_bytes()
@@ -142,6 +145,7 @@ def test_what_cannot_be_read_fails_with_a_sentence(reading: Reading, name: str, 
         reading.library.view_path(recording.id)
 
 
+@pytest.mark.integration
 def test_what_was_not_foreseen_leaves_a_log(workers: Workers, tmp_path: Path) -> None:
     workers.do("fail")
     with opened(tmp_path / "library", ONE) as library:
@@ -154,6 +158,7 @@ def test_what_was_not_foreseen_leaves_a_log(workers: Workers, tmp_path: Path) ->
         assert "no such thing" in log
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process takes")
 def test_a_worker_that_takes_too_much_memory_is_refused_it(workers: Workers, tmp_path: Path) -> None:
     workers.do("grow")
@@ -162,6 +167,7 @@ def test_a_worker_that_takes_too_much_memory_is_refused_it(workers: Workers, tmp
         assert recording.message == "x.xml needs more memory than a worker may use."
 
 
+@pytest.mark.integration
 def test_a_worker_that_takes_too_long_is_stopped(workers: Workers, tmp_path: Path) -> None:
     workers.do("hang")
     with opened(tmp_path / "library", replace(ONE, job_seconds=0.9)) as library:

@@ -57,6 +57,7 @@ def test_every_sample_is_there_once_in_groups_sorted_by_time(name: str, tmp_path
         assert group.longest_ns == max(row.end - row.time for row in group_rows)
 
 
+@pytest.mark.integration
 def test_columns_are_small(tmp_path: Path) -> None:
     many_samples = opened(tmp_path, many(5_000))
     per_row = sum(
@@ -146,6 +147,7 @@ def test_files_that_are_replaced_while_they_are_opened_are_not_mixed(
     assert cache.get(READY).samples.total == 300
 
 
+@pytest.mark.integration
 def test_many_viewers_at_once_get_what_one_gets(tmp_path: Path) -> None:
     opened(tmp_path, many(500))
     cache = RecordingCache(FakeLibrary(tmp_path))  # type: ignore[arg-type]
@@ -164,6 +166,7 @@ def test_many_viewers_at_once_get_what_one_gets(tmp_path: Path) -> None:
         assert list(pool.map(answer, queries * 20)) == alone * 20
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("what", ["tile", "filtered tile", "sums", "filter", "rows"])
 def test_python_does_no_work_per_sample(what: str, tmp_path: Path) -> None:
     counts = []

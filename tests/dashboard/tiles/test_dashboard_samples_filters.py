@@ -66,6 +66,7 @@ def filters(seed: int, count: int) -> list[str]:
     return [" ".join(term) for term in terms]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "name", ["literal", "ane-e5rt-macos26", "cpu-profile-ane-macos26", "two-at-once-macos13"]
 )

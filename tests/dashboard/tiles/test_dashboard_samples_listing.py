@@ -66,6 +66,7 @@ def slow(analysis: Analysis) -> list[tuple[Any, ...]]:
     return expected_rows
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("count", [1, 7, 100, 1_000])
 def test_every_sample_comes_once_in_order_of_time(count: int, tmp_path: Path) -> None:
     analysis = many(300)

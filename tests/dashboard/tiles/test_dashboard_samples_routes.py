@@ -53,6 +53,7 @@ def ask(library: FakeLibrary, tmp_path: Path) -> Ask:
     return get
 
 
+@pytest.mark.integration
 def test_a_tile(ask: Ask) -> None:
     answer = ask("tile", level=2, index=3, block=0)
     assert (answer.status_code, answer.mimetype) == (200, "application/octet-stream")
@@ -203,6 +204,7 @@ def test_results_that_are_no_longer_whole_ask_to_be_read_again(
     assert answer.get_json()["error"].endswith(GONE)
 
 
+@pytest.mark.integration
 def test_results_of_another_reading_take_the_place_of_those_before(ask: Ask, library: FakeLibrary) -> None:
     before = ask("sums")
     assert sums_of(before.data)[1]["total"] == 600
@@ -226,6 +228,7 @@ def read(library: Library) -> str:
     return recording.id
 
 
+@pytest.mark.integration
 def test_what_a_worker_wrote_is_answered_until_it_is_deleted(tmp_path: Path) -> None:
     with library_of(tmp_path / "library", Limits(workers=1, free_disk_bytes=0)) as library:
         client = create_app(Settings(tmp_path, port=8127), library).server.test_client()

@@ -38,6 +38,7 @@ RANGES = [
 ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("lanes", [None, frozenset({0}), frozenset({1, 3}), frozenset(range(4))])
 @pytest.mark.parametrize(("start", "end"), RANGES)
 def test_the_sums_of_the_exact_view(
@@ -57,6 +58,7 @@ def test_the_sums_of_the_exact_view(
     )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["ane-e5rt-macos26", "cpu-profile-ane-macos26", "two-at-once-macos13"])
 def test_the_sums_of_a_recording(name: str, tmp_path: Path) -> None:
     analysis = recording(name)
@@ -99,6 +101,7 @@ def test_pieces_make_no_difference(
     assert max(len(sample) for (sample,) in selection.pieces(samples, samples["call"])) <= 2 * piece
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("unit", ["cycles", "events"])
 def test_weights_beyond_32_bits_are_exact(unit: str, tmp_path: Path) -> None:
     rows = [(index, "main", ("App | main",), 5_000_000_001 + index) for index in range(3)]

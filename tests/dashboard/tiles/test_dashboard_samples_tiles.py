@@ -31,6 +31,7 @@ from tracekit.report.viewmodel.lanes import thread_lanes
 from tracekit.report.viewmodel.tiles import TILE_BINS, level_count, tile_edges
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("level", "index"),
     [(0, 0), (1, 1), (4, 0), (4, 7), (4, 15), (10, 513), (18, 100_000), (18, (1 << 18) - 1)],

@@ -114,6 +114,7 @@ def test_loopback(host: str, expected: bool) -> None:
 CALLBACK = "/_dash-update-component"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "headers",
     [
@@ -260,6 +261,7 @@ def test_the_policy() -> None:
     )
 
 
+@pytest.mark.integration
 def test_an_unforeseen_error_is_a_sentence_and_its_details_stay_here(
     client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

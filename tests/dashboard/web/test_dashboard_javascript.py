@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 MODULES = sorted((ROOT / "dashboard" / "assets").glob("*.js"))
 
 
+@pytest.mark.integration
 def test_the_modules_do_what_their_tests_say() -> None:
     node = shutil.which("node") or missing("node is not installed: the dashboard's JavaScript is not tested")
     command = [node, "--test", "--test-reporter=tap", *sorted(map(str, HERE.glob("*.test.mjs")))]

@@ -176,6 +176,7 @@ def real(tmp_path: Path) -> Iterator[tuple[Any, str]]:
     library.close()
 
 
+@pytest.mark.integration
 def test_a_report_from_the_command_line_s_own_code_arrives(real: tuple[Any, str]) -> None:
     client, recording_id = real
     answer = get(client, "markdown", recording_id)

@@ -56,6 +56,7 @@ def test_a_link_keeps_its_text_and_not_where_it_leads() -> None:
     assert tree('<a href="javascript:alert(1)">x</a>') == [("a", {}, ["x"])]
 
 
+@pytest.mark.integration
 def test_no_text_of_a_real_report_is_lost_but_that_of_pictures() -> None:
     analysis = analyze(open_trace(SAMPLES / "fallback-midway-ios27"))
     for name in SECTIONS:

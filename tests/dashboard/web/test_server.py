@@ -70,6 +70,7 @@ def test_no_number_of_this_machine_is_its_own_alone() -> None:
     assert [number for number in ip_addresses() if ipaddress.ip_address(number).is_loopback] == []
 
 
+@pytest.mark.integration
 def test_what_is_said_at_the_start(running: Running, tmp_path: Path) -> None:
     started = running("--allow-host", "proxy.example", "--library", os.path.relpath(tmp_path / "here", ROOT))
     token = started.address.partition("?token=")[2]
@@ -99,6 +100,7 @@ def test_the_address_that_is_printed(settings: Settings, expected: str) -> None:
     assert address(settings, "/x") == expected
 
 
+@pytest.mark.integration
 def test_help_is_quick() -> None:
     """The command is found without loading what it needs."""
     code = (
@@ -116,6 +118,7 @@ def test_what_is_not_there_is_told_before_anything_starts(tmp_path: Path) -> Non
     assert not (tmp_path / "library").exists()
 
 
+@pytest.mark.integration
 def test_an_end_by_ctrl_c_is_a_clean_one(running: Running) -> None:
     started = running("--port", str(free_port()))
     assert urllib.request.urlopen(started.base, timeout=10).status == 200
@@ -132,6 +135,7 @@ def test_an_end_by_ctrl_c_is_a_clean_one(running: Running) -> None:
         free.bind(("127.0.0.1", started.port))
 
 
+@pytest.mark.integration
 def test_a_second_one_on_the_same_library_is_told(running: Running, tmp_path: Path) -> None:
     started = running()
     command = [

@@ -94,6 +94,7 @@ def test_cancelling(client: Client) -> None:
     assert tab.library.uploads.content == b""
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT"])
 def test_an_unknown_upload(method: str, client: Client) -> None:
     answer = client().open(

@@ -347,6 +347,7 @@ def test_an_archive_of_exports(tmp_path: Path) -> None:
         open_source(path)
 
 
+@pytest.mark.integration
 def test_a_tar_whose_unused_files_are_huge(tmp_path: Path) -> None:
     """Ignored files have to be unpacked all the same."""
     huge = {**below("recording.trace/"), "recording.trace/shared_data/x": bytes(300 << 20)}

@@ -114,6 +114,7 @@ def test_the_list_as_json(bundle: Path) -> None:
     ]
 
 
+@pytest.mark.integration
 def test_the_rows_of_a_table(bundle: Path) -> None:
     result = run("tables", bundle, "--schema", "numbers", "--format", "csv")
     assert (
@@ -156,6 +157,7 @@ def test_a_missing_path(bundle: Path) -> None:
     assert (result.exit_code, result.stderr[:34]) == (3, "Error: App.trace: holds no samples")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("via", ["auto", "native"])
 def test_the_analysis(bundle: Path, via: str) -> None:
     result = run("analyze", bundle, "--format", "json", "--via", via)
@@ -175,6 +177,7 @@ def test_the_analysis_of_an_archive(tmp_path: Path) -> None:
     assert (document["input"]["name"], document["samples"]["count"]) == ("My App.trace", 20)
 
 
+@pytest.mark.integration
 def test_issues_of_a_bundle_stand_in_the_analysis(tmp_path: Path) -> None:
     files = small_bundle().files()
     del files["form.template"]

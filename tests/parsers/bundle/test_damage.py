@@ -86,6 +86,7 @@ def flip(content: bytes, bit: int) -> bytes:
     return bytes(changed_)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", GOOD)
 def test_reading_ends_in_rows_or_in_an_input_error(name: str) -> None:
     for what, files in damages(name).items():
@@ -104,6 +105,7 @@ def test_reading_ends_in_rows_or_in_an_input_error(name: str) -> None:
         assert all(issue.message for issue in source.issues())
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", GOOD)
 @pytest.mark.parametrize("what", ["deleted", "half", "garbage"])
 def test_the_command_ends_in_an_analysis_or_in_one_sentence(tmp_path: Path, name: str, what: str) -> None:
@@ -117,6 +119,7 @@ def test_the_command_ends_in_an_analysis_or_in_one_sentence(tmp_path: Path, name
         assert "20 from time-profile" in result.stdout
 
 
+@pytest.mark.integration
 def test_a_damaged_file_that_matters_is_never_passed_over() -> None:
     """Without each of these the rows are other rows, so reading must report an issue."""
     for name in GOOD:
@@ -328,6 +331,7 @@ LISTS_OF_OTHER_THINGS = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("xml", LISTS_OF_OTHER_THINGS.values(), ids=LISTS_OF_OTHER_THINGS)
 def test_strings_that_are_no_strings(xml: str) -> None:
     assert f"cannot be read: {STRINGS} " in error_of({**GOOD, STRINGS: zlib.compress(xml.encode())})
@@ -336,6 +340,7 @@ def test_strings_that_are_no_strings(xml: str) -> None:
 TYPE_KEY = "com.apple.dt.etype.XRThreadTypeID"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("xml", LISTS_OF_OTHER_THINGS.values(), ids=LISTS_OF_OTHER_THINGS)
 def test_damaged_requirements_change_nothing(xml: str) -> None:
     assert len(read({**GOOD, "open.creq": xml.encode()}, "time-profile")) == 20

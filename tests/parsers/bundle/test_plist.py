@@ -44,6 +44,7 @@ LITERALS = [
 ]  # fmt: skip
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("value", LITERALS, ids=lambda value: repr(value)[:30])
 def test_every_kind_of_object(value: Any) -> None:
     assert decoded(dumped(value)) == value
@@ -59,6 +60,7 @@ SCALARS = (
 )
 
 
+@pytest.mark.integration
 @given(
     st.recursive(
         SCALARS,

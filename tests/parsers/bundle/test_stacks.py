@@ -131,6 +131,7 @@ def test_frames_of_no_known_binary_are_their_addresses() -> None:
     assert [frame["address"] for frame in frames_of(table, name="value")] == [0x7000, 0x8000, 0x9000]
 
 
+@pytest.mark.integration
 def test_a_deep_stack() -> None:
     addresses = [TEXT_AT + 0x1001 + number % 0x100 for number in range(5000)]
     table = read(with_stacks(app_stack(addresses[:1], addresses[1:]), images=[LOADED]))

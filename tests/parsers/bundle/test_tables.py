@@ -111,6 +111,7 @@ FORMS: dict[str, tuple[str, str, list[Any], list[Any]]] = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("type_id", "kind", "values", "expected"), FORMS.values(), ids=FORMS)
 def test_values(type_id: str, kind: str, values: list[Any], expected: list[Any]) -> None:
     source = source_of(with_column(type_id, *values))

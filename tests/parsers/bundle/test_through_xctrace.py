@@ -18,6 +18,8 @@ from documents_support import document, node, schema
 
 from tracekit.cli import main
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = """#!{python}
 import os, pathlib, sys, time
