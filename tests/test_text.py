@@ -92,3 +92,8 @@ def test_seconds_of_a_recording() -> None:
 def test_columns_are_aligned() -> None:
     lines = text.align(("name", "n"), [("a", "1"), ("longer", "20")], (False, True), indent="  ")
     assert lines.split("\n") == ["  name     n", "  a        1", "  longer  20"]
+
+
+def test_a_thread_without_a_tid_has_its_name_alone() -> None:
+    assert text.format_thread("Main Thread", 0x1F) == "Main Thread (0x1f)"
+    assert text.format_thread("main", -1) == "main"

@@ -143,3 +143,8 @@ def format_weight(amount: int, unit: str) -> str:
 def format_percent(fraction: float, digits: int = 0) -> str:
     """Return ``83 %`` for 0.83."""
     return f"{100 * fraction:.{digits}f} %"
+
+
+def format_thread(name: str, tid: int) -> str:
+    """Return ``Main Thread (0x1f)``; the name alone for a thread without a tid, which is -1."""
+    return f"{name} (0x{tid:x})" if tid >= 0 else name

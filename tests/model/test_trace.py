@@ -138,3 +138,14 @@ def test_stacks_are_one_line(trace: Trace) -> None:
     stacks = trace.stacks
     assert repr(StackTable.empty()) == "<StackTable: 0 stacks, 0 frames, 0 binaries>"
     assert repr(stacks).startswith(f"<StackTable: {len(stacks)} stacks, {len(stacks.frames)} frames, ")
+
+
+def test_stacks_are_built_from_binaries_and_symbols() -> None:
+    stacks = StackTable.from_stacks(
+        [[("libBNNS.dylib", "BNNSFilterApply"), ("App", "main")], [], [("", "0x10"), ("App", "main")]]
+    )
+    assert stacks.offsets.tolist() == [0, 2, 2, 4]
+    assert [stacks.symbols[frame] for frame in stacks.stack(2)] == ["0x10", "main"]
+    assert [stacks.binary_names[frame] for frame in stacks.stack(2)] == ["", "App"]
+    assert len(stacks.frames) == 3
+    assert len(StackTable.from_stacks([])) == 0

@@ -16,6 +16,7 @@ from tracekit.analysis.windows.stacks import windows_from_stacks
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
 from tracekit.errors import UsageError
 from tracekit.model.trace import Trace
+from tracekit.text import format_thread
 
 Mask = npt.NDArray[np.bool_]
 
@@ -151,5 +152,5 @@ def _no_process(trace: Trace, process: str | int) -> str:
 
 def _no_thread(trace: Trace, thread: str | int, present: Mask) -> str:
     threads = trace.threads[present][["name", "tid"]].drop_duplicates().head(12)
-    listed = ", ".join(f"{row['name']} (0x{row['tid']:x})" for row in threads.to_dict("records"))
+    listed = ", ".join(format_thread(row["name"], row["tid"]) for row in threads.to_dict("records"))
     return f"{trace.info.name} has no samples of a thread '{thread}' there; it has {listed or 'none'}."

@@ -21,7 +21,7 @@ from tracekit.errors import InputError, UsageError
 from tracekit.model.columns import IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, PHASES
-from tracekit.text import clip, printable
+from tracekit.text import clip, format_thread, printable
 
 MAX_NAME = 4096
 NO_STACK = "[no stack]"
@@ -136,8 +136,7 @@ class ExportView:
         """``Main Thread (0x1f3)`` for each thread; the last entry, found by -1, is for none."""
         rows = self.trace.threads
         return [
-            f"{clean(name)} (0x{tid:x})" if tid >= 0 else clean(name)
-            for name, tid in zip(rows["name"], rows["tid"], strict=True)
+            format_thread(clean(name), tid) for name, tid in zip(rows["name"], rows["tid"], strict=True)
         ] + ["no thread"]
 
     @cached_property

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -44,6 +45,42 @@ class StackTable(Content):
     def empty(cls) -> StackTable:
         """Return a table with no stack."""
         return cls(np.zeros(1, np.int64), np.zeros(0, np.int32), FRAMES.empty(), BINARIES.empty())
+
+    @classmethod
+    def from_stacks(cls, stacks: Sequence[Sequence[tuple[str, str]]]) -> StackTable:
+        """Return a table of stacks given as (binary, symbol) per frame, leaf first; "" is no binary.
+
+        Frames have neither addresses nor source lines. Stack ``i`` is row ``i``, also where stacks repeat.
+        """
+        frame_ids = {frame: row for row, frame in enumerate(dict.fromkeys(chain.from_iterable(stacks)))}
+        names = list(dict.fromkeys(binary for binary, _ in frame_ids if binary))
+        binary_ids = {"": -1} | {name: row for row, name in enumerate(names)}
+        count = len(frame_ids)
+        frames = pd.DataFrame(
+            {
+                "symbol": pd.Series([symbol for _, symbol in frame_ids], dtype="str").astype("category"),
+                "binary_id": np.array([binary_ids[binary] for binary, _ in frame_ids], np.int32),
+                "address": np.zeros(count, np.uint64),
+                "source_file": pd.Series([""] * count, dtype="str").astype("category"),
+                "source_line": np.full(count, -1, np.int32),
+                "inlined": np.zeros(count, bool),
+            }
+        )
+        binaries = pd.DataFrame(
+            {
+                "name": names,
+                "path": "",
+                "uuid": "",
+                "arch": "",
+                "load_address": np.zeros(len(names), np.uint64),
+            }
+        )
+        return cls(
+            np.cumsum([0, *map(len, stacks)], dtype=np.int64),
+            np.array([frame_ids[frame] for frame in chain.from_iterable(stacks)], np.int32),
+            FRAMES.check(frames, "frames"),
+            BINARIES.check(binaries.astype(dict(BINARIES.required)), "binaries"),
+        )
 
     def stack(self, stack_id: int) -> npt.NDArray[np.int32]:
         """Return the frame ids of one stack, leaf first."""

@@ -55,10 +55,13 @@ class IssueCounter:
 
 @dataclass(frozen=True)
 class TraceInfo:
-    """Origin of a run: recording, device, system and target; empty strings and None for unknown facts."""
+    """Origin of a run: recording, device, system and target; empty strings and None for unknown facts.
+
+    ``kind`` names the kind of file: "xctrace-xml", "trace-bundle", "pack".
+    """
 
     name: str
-    kind: Literal["xctrace-xml", "trace-bundle", "pack"]
+    kind: str
     run: int = 1
     device: str = ""
     model: str = ""

@@ -22,6 +22,7 @@ from tracekit.analysis.windows.window import numbered_windows
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES
 from tracekit.report import wording
+from tracekit.text import format_thread
 
 SCHEMA = "tracekit-analysis/1"
 
@@ -212,4 +213,4 @@ def thread_label(trace: Trace, thread_id: int) -> str | None:
     if thread_id < 0:
         return None
     thread = trace.threads.iloc[thread_id]
-    return f"{thread['name']} (0x{thread['tid']:x}) in {thread['process']} ({thread['pid']})"
+    return f"{format_thread(thread['name'], thread['tid'])} in {thread['process']} ({thread['pid']})"

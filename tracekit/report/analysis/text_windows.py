@@ -13,7 +13,7 @@ from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine
 from tracekit.report import wording
-from tracekit.text import align, clip, format_ms, printable, wrap
+from tracekit.text import align, clip, format_ms, format_thread, printable, wrap
 
 _LABEL_WIDTH = 44
 _THREAD_WIDTH = 28
@@ -73,7 +73,7 @@ def _thread_name(trace: Trace, window: Window) -> str:
     if window.thread_id < 0:
         return "all" if window.source in GIVEN_SOURCES else "not known"
     thread = trace.threads.iloc[window.thread_id]
-    return clip(printable(f"{thread['name']} (0x{thread['tid']:x})"), _THREAD_WIDTH)
+    return clip(printable(format_thread(thread["name"], thread["tid"])), _THREAD_WIDTH)
 
 
 def _times(window: Window, verdict: Verdict) -> list[str]:

@@ -11,7 +11,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import SERVING, Phase
 from tracekit.report.pictures.shapes import COLOURS
-from tracekit.text import clip, plural, printable
+from tracekit.text import clip, format_thread, plural, printable
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -77,7 +77,7 @@ def _lane(analysis: Analysis, thread: int) -> str:
     if thread < 0:
         return "windows, thread not known"
     row = analysis.trace.threads.iloc[thread]
-    return f"{_text(row['name'])} (0x{int(row['tid']):x})"
+    return format_thread(_text(row["name"]), int(row["tid"]))
 
 
 def _add_bars(

@@ -16,7 +16,7 @@ from tracekit.report.pictures.shapes import Line, Picture, Rect, Words
 from tracekit.report.viewmodel.lanes import Track, span_lanes, thread_lanes, tracks
 from tracekit.report.viewmodel.occupancy import FULL, Plane
 from tracekit.report.viewmodel.view import duration_of
-from tracekit.text import clip, printable
+from tracekit.text import clip, format_thread, printable
 
 _WIDTH = 1200
 _LABELS = 250
@@ -79,7 +79,7 @@ class _Drawing:
         threads = thread_lanes(self._analysis, self._bins, self._duration_ns)
         for thread in threads[:_MOST_THREADS]:
             row = self._analysis.trace.threads.iloc[thread.thread] if thread.thread >= 0 else None
-            name = "no thread" if row is None else f"{row['name']} (0x{int(row['tid']):x})"
+            name = "no thread" if row is None else format_thread(row["name"], int(row["tid"]))
             process = "" if row is None else str(row["process"])
             planes = [
                 (str(ENGINES[code]), plane) for code, plane in zip(thread.engines, thread.planes, strict=True)

@@ -17,6 +17,7 @@ from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, Engine, Phase
 from tracekit.report.viewmodel.occupancy import Plane, occupancy
+from tracekit.text import format_thread
 
 MOST_SPANS = 20_000
 """The most intervals of a lane that are listed one by one; a longer lane has only its occupancy."""
@@ -107,7 +108,7 @@ def thread_names(analysis: Analysis, thread: int) -> tuple[str, str, str | None]
         return "no thread", "", None
     row = analysis.trace.threads.iloc[thread]
     tid = int(row["tid"])
-    return f"{row['name']} (0x{tid:x})", f"{row['process']} ({int(row['pid'])})", str(tid)
+    return format_thread(row["name"], tid), f"{row['process']} ({int(row['pid'])})", str(tid)
 
 
 def lanes_of_threads(analysis: Analysis, threads: IntArray) -> IntArray:
