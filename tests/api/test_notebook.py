@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -21,7 +22,9 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the kernel's own libraries
         client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT / "docs")}})
-        asyncio.run(client.async_execute())
+        # In a thread: a browser of another test may keep an event loop running in this one.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, client.async_execute()).result()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in outputs if output.output_type in ("error", "stream")]
     kinds = {kind for output in outputs for kind in output.get("data", {})}

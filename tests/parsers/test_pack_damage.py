@@ -206,7 +206,7 @@ def test_a_pack_with_other_inputs_is_refused(pack: str) -> None:
 
 @pytest.mark.integration
 def test_a_pack_is_no_bundle(pack: str) -> None:
-    with pytest.raises(UsageError, match=r"no \.trace bundle"):
+    with pytest.raises(UsageError, match=r"not a \.trace bundle"):
         open_source(pack, via="native")
 
 

@@ -52,7 +52,7 @@ def test_a_slice_that_finds_no_room_is_told_and_sent_again(
     number = library.uploads.begin("x", len(CONTENT))
     append(library, number, 0, CONTENT[:1000])
     monkeypatch.setattr(owner, name, full)
-    with pytest.raises(NoSpace, match="the upload goes on where it stopped"):
+    with pytest.raises(NoSpace, match="the upload continues where it stopped"):
         append(library, number, 1000, CONTENT[1000:2000])
     monkeypatch.undo()
     assert library.uploads.offset(number) == 1000

@@ -117,7 +117,10 @@ def test_a_real_bundle_that_was_uploaded_is_read(reading: Reading, shared: Path)
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("cut.zip", "cut.zip: cannot be unpacked: it is cut off or damaged. Make or fetch"),
+        (
+            "cut.zip",
+            "cut.zip: cannot be unpacked: it is cut off or damaged. Make the archive again, or download it again",
+        ),
         (
             "exports.zip",
             "exports.zip: is an archive without a .trace bundle in it. Unpack it and add the folder of exports.",

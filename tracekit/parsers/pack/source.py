@@ -17,7 +17,7 @@ _ADVICE = "Make the pack again, or download it again."
 _MAX_PID = 2**31 - 1
 _MAX_NS = 2**63 - 1
 _TEXT_FIELDS = tuple(
-    field.name for field in fields(TraceInfo) if field.type == "str" and field.name != "name"
+    field.name for field in fields(TraceInfo) if field.type == "str" and field.name not in ("name", "kind")
 )
 
 
