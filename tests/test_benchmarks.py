@@ -57,6 +57,7 @@ def test_the_page_of_a_large_recording_is_measured(tmp_path: Path, browser: Any)
     assert all(0 < count <= 4 for count in counts.values()), counts
 
 
+@pytest.mark.integration
 def test_the_benchmark_of_reading_runs_on_tiny_exports(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     program = Path(__file__).resolve().parents[1] / "benchmarks" / "scan.py"

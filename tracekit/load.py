@@ -126,6 +126,8 @@ def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> R
     if run is None:
         with_rows = [listed for listed in runs if any(table.row_count for table in listed.tables)]
         return (with_rows or list(runs))[0]
+    if not isinstance(run, int):
+        raise UsageError(f"run is the number of a run, not {run!r}. Several exports are one list of paths.")
     for listed in runs:
         if listed.info.run == run:
             return listed

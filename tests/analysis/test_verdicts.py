@@ -261,8 +261,8 @@ def test_41_of_42_windows_alike() -> None:
     assert wording.headline(analysis.summary.headline) == (
         "Ran on the ANE (measured, 80 % of 5.0 ms); 41 of 42 windows alike; the first took 212.0 ms, of which"
         " 190.0 ms was compile and load (measured). 42 windows from coreml-os-signpost: 41 ANE, 1 MIXED."
-        " By number: ANE in 0–6 from 0.000 ms, then MIXED in 7 from 7,000.000 ms, then ANE in 8–41 from"
-        " 8,000.000 ms."
+        " In order: windows 0–6 (from 0.000 ms) ANE, window 7 (from 7,000.000 ms) MIXED, windows 8–41 (from"
+        " 8,000.000 ms) ANE."
     )
 
 
@@ -285,7 +285,7 @@ def test_one_window_is_compared_with_nothing() -> None:
 def test_no_majority_no_lead() -> None:
     assert wording.headline(run_of([5, 5], fallback_in=(1,)).summary.headline) == (
         "2 windows from coreml-os-signpost: 1 ANE, 1 MIXED."
-        " By number: ANE in 0 from 0.000 ms, then MIXED in 1 from 1,000.000 ms."
+        " In order: window 0 (from 0.000 ms) ANE, window 1 (from 1,000.000 ms) MIXED."
     )
 
 

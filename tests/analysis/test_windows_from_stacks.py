@@ -187,7 +187,7 @@ def test_no_ml_work_gives_no_window() -> None:
     analysis = analyze(trace_of([(1, "main", UI), (2, "main", None)]))
     assert len(analysis.window_rows) == 0
     assert wording.headline(analysis.summary.headline).startswith(
-        "No model ran while this was recorded: 0 of 2 samples"
+        "This recording shows no model running: none of the 2 samples is in an ML framework."
     )
 
 
@@ -198,8 +198,8 @@ def test_one_sample_without_symbols_has_none_and_several_have_none() -> None:
         )
         for stacks in ([UI, None], [UI, None, None])
     ]
-    assert sentences[0].endswith(" 1 of them has no stack with symbols.")
-    assert sentences[1].endswith(" 2 of them have no stack with symbols.")
+    assert sentences[0].endswith(" 1 of the 2 samples has no stack with symbols.")
+    assert sentences[1].endswith(" 2 of the 3 samples have no stack with symbols.")
 
 
 def test_no_samples_at_all() -> None:

@@ -36,14 +36,14 @@ def test_the_answer_comes_first() -> None:
     result = run("analyze", FALLBACK)
     assert result.exit_code == 0
     assert result.stdout.startswith(
-        "12 windows from coreml-os-signpost: 6 ANE, 6 CPU. By number: ANE in 0–5 from 18.800 ms, then CPU in\n"
-        "  6–11 from 264.800 ms.\n"
+        "12 windows from coreml-os-signpost: 6 ANE, 6 CPU. In order: windows 0–5 (from 18.800 ms) ANE,\n"
+        "  windows 6–11 (from 264.800 ms) CPU.\n"
     )
     assert result.stderr == ""
     from_stacks = run("analyze", FALLBACK, "--windows", "stacks").stdout
     assert from_stacks.startswith(
-        "12 windows inferred from stacks: 6 ANE, 6 CPU. By number: ANE in 0–5 from 19.248 ms, then CPU in\n"
-        "  6–11 from 265.252 ms.\n"
+        "12 windows inferred from stacks: 6 ANE, 6 CPU. In order: windows 0–5 (from 19.248 ms) ANE, windows\n"
+        "  6–11 (from 265.252 ms) CPU.\n"
     )
 
 
@@ -79,7 +79,7 @@ def test_the_text_says_what_the_numbers_are() -> None:
 )
 def test_recordings_without_a_model_say_so_plainly(shared: Path, file: str) -> None:
     path = str(SHARED / "traces" / "xml" / file)
-    assert run("analyze", path).stdout.startswith("No model ran while this was recorded: 0 of ")
+    assert run("analyze", path).stdout.startswith("This recording shows no model running: none of the ")
     document = analyzed(path)
     assert document["windows"] == []
     assert {name for name, engine in document["engines"].items() if engine["samples"]} <= {

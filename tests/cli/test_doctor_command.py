@@ -17,6 +17,8 @@ from tracekit.cli import main
 from tracekit.cli.doctor import _to_text
 from tracekit.record.doctor import Check
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-doctor-1.schema.json").read_text())
 elsewhere = pytest.mark.skipif(sys.platform == "darwin", reason="for machines other than a Mac")

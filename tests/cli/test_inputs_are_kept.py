@@ -125,6 +125,7 @@ def test_a_reader_that_has_gone_is_no_failed_requirement(words: list[str]) -> No
     assert (process.returncode, error) == (128 + signal.SIGPIPE, b"")
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
 def test_an_interrupt_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "slow.xml")

@@ -21,7 +21,7 @@ from xctrace_support import FakeXctrace, install
 pytestmark = pytest.mark.integration
 
 LONG = ("--app", "SampleApp", "--time-limit", "60s", "-o", "x.trace")
-RANDOM_INTERRUPTS = 100 if os.environ.get("TRACEKIT_COMPLETE_TESTS") else 10
+RANDOM_INTERRUPTS = 40 if os.environ.get("TRACEKIT_COMPLETE_TESTS") else 10
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def test_after_an_interrupt_no_further_recording_begins(tmp_path: Path) -> None:
 
 
 def test_recordings_interrupted_at_random_moments(tmp_path: Path) -> None:
-    """Ten of them, a hundred where TRACEKIT_COMPLETE_TESTS is set."""
+    """Ten of them, forty where TRACEKIT_COMPLETE_TESTS is set."""
     generator = random.Random(0 if os.environ.get("CI") else None)
     moments = [generator.uniform(0.0, 2.0) for _ in range(RANDOM_INTERRUPTS)]
 

@@ -177,7 +177,7 @@ def test_a_process_has_the_windows_of_its_table() -> None:
         (
             FALLBACK,
             "12 windows from coreml-os-signpost: 6 ANE, 6 CPU."
-            " By number: ANE in 0–5 from 18.800 ms, then CPU in 6–11 from 264.800 ms.",
+            " In order: windows 0–5 (from 18.800 ms) ANE, windows 6–11 (from 264.800 ms) CPU.",
         ),
     ],
 )

@@ -272,7 +272,7 @@ def _cells(batch: Any) -> list[Any]:
     return [next(values[kind]) if kind in values else None for kind in batch.cells]
 
 
-@pytest.mark.integration
+@pytest.mark.consumers
 @pytest.mark.parametrize("name", [*RECORDINGS, *AWKWARD])
 def test_trace_processor_reads_everything_without_complaint(name: str, tmp_path: Path) -> None:
     analysis = awkward()[name] if name in AWKWARD else recording(name)

@@ -16,6 +16,8 @@ import pytest
 from tracekit.errors import XctraceError
 from tracekit.record.lock import recorder_lock
 
+pytestmark = pytest.mark.integration
+
 NOTE, LOCK = (
     f"tracekit-{os.getuid() if hasattr(os, 'getuid') else 0}-mac.{kind}" for kind in ("holder", "lock")
 )

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from browser_support import missing
 
 TESTS = Path(__file__).resolve().parents[1] / "js"
@@ -25,6 +26,7 @@ def node() -> str:
     return node_path
 
 
+@pytest.mark.integration
 def test_the_modules_do_what_their_tests_say() -> None:
     files = sorted(map(str, TESTS.glob("*.test.mjs")))
     command = [node(), "--test", "--test-reporter=tap", *files]

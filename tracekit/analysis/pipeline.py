@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pandas as pd
 
@@ -32,7 +33,8 @@ from tracekit.analysis.selection import (
 from tracekit.analysis.summary import summarize
 from tracekit.analysis.verdicts import RunFacts, Verdicts
 from tracekit.analysis.windows.choose import WindowSource, choose_windows
-from tracekit.analysis.windows.window import Window, window_frame
+from tracekit.analysis.windows.window import Window, parse_window, window_frame
+from tracekit.errors import UsageError
 from tracekit.model.columns import WINDOWS, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, Engine
@@ -41,21 +43,27 @@ from tracekit.model.vocabulary import ENGINES, Engine
 def analyze(
     trace: Trace,
     *,
-    windows: WindowSource | Sequence[Window] = "auto",
-    signposts: Sequence[str] = (),
+    windows: WindowSource | Sequence[Window | str] = "auto",
+    signposts: Sequence[str] | str = (),
     process: str | int | None = None,
     thread: str | int | None = None,
-    markers: Path | None = None,
+    markers: str | Path | None = None,
 ) -> Analysis:
     """Return which engine served each inference of a run, and the evidence for it.
 
     ``windows`` is "auto" (the best source that the recording has), one of ``WINDOW_SOURCES``, or windows of
-    your own (``parse_window``, ``windows_from_csv``); ``signposts`` are patterns ``subsystem/category/name``
-    whose intervals are the windows instead. ``process`` and ``thread`` (name or number) select samples; a
+    your own (``"12.5ms-18ms"``, ``parse_window``, ``windows_from_csv``); ``signposts`` are patterns
+    ``subsystem/category/name`` whose intervals are the windows instead. ``process`` and ``thread`` (name
+    or number) select samples; a
     thread's include those of the runtime's workers that served it. ``markers`` is a file of further rules.
     Raises ``UsageError`` when a selection matches nothing.
     """
-    rules = load_rules(markers)
+    if not isinstance(trace, Trace):
+        raise UsageError(
+            f"analyze takes a trace, not {trace!r}: tracekit.analyze(tracekit.open_trace(path))."
+        )
+    signposts = [signposts] if isinstance(signposts, str) else signposts
+    rules = load_rules(None if markers is None else Path(markers))
     selection = Selection(process, thread)
 
     # Labels: each sample's engine and phase.
@@ -65,7 +73,7 @@ def analyze(
     # Windows: where each inference begins and ends.
     pids = selected_pids(trace, selection)
     ane_is_target = windows == "ane" or ane_may_be_target(labels)
-    choice = choose_windows(trace, labels, windows, signposts, pids, ane_is_target)
+    choice = choose_windows(trace, labels, _parsed(windows), signposts, pids, ane_is_target)
     rows = window_frame(select_windows(trace, selection, choice.windows))
 
     # Membership: which sample counts in which window. A thread is selected only now, so that the samples that
@@ -120,6 +128,13 @@ def analyze(
         events=count_events(trace, labels, members),
         metrics=sum_metrics(trace, rows),
     )
+
+
+def _parsed(windows: WindowSource | Sequence[Window | str]) -> WindowSource | Sequence[Window]:
+    """Return windows given as text (``12.5ms-18ms``) as windows."""
+    if isinstance(windows, str):
+        return cast("WindowSource", windows)
+    return [parse_window(window) if isinstance(window, str) else window for window in windows]
 
 
 def _run_totals(totals: pd.DataFrame, trace: Trace, measured: Measured) -> tuple[EngineTotals, ...]:

@@ -10,6 +10,7 @@ from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Operator, Presence, Requirement
 from tracekit.checks.results import CheckResult, MetricValue, Outcome
 from tracekit.comparison.observations import Observations
+from tracekit.errors import UsageError
 
 
 def check(analysis: Analysis, requirements: Sequence[Requirement | str] | str) -> tuple[CheckResult, ...]:
@@ -17,9 +18,16 @@ def check(analysis: Analysis, requirements: Sequence[Requirement | str] | str) -
 
     Raises ``UsageError`` that points at the column of a mistake.
     """
+    if not isinstance(analysis, Analysis):
+        raise UsageError(
+            f"check takes an analysis, not {analysis!r}: tracekit.check(tracekit.analyze(trace), …)."
+        )
     evaluator = MetricEvaluator(Observations(analysis))
     entries = [requirements] if isinstance(requirements, str) else requirements
-    parsed = [parse_requirement(entry) if isinstance(entry, str) else entry for entry in entries]
+    parsed = [
+        parse_requirement(entry, origin="requirement") if isinstance(entry, str) else entry
+        for entry in entries
+    ]
     return tuple(_check(evaluator, requirement) for requirement in parsed)
 
 

@@ -43,6 +43,10 @@ def compare(base: Analysis | Sequence[Analysis], new: Analysis | Sequence[Analys
     The order within a side does not matter, and swapping the sides negates every difference. Raises
     ``UsageError`` for a side without an analysis.
     """
+    if not all(isinstance(side, (Analysis, Sequence)) for side in (base, new)):
+        raise UsageError(
+            "compare takes analyses: tracekit.compare(tracekit.analyze(base), tracekit.analyze(new))."
+        )
     base, new = ([side] if isinstance(side, Analysis) else list(side) for side in (base, new))
     if not base or not new:
         raise UsageError("A comparison needs a recording on each side.")
@@ -195,7 +199,7 @@ def _open_share(row: Difference, lowest: Difference, highest: Difference) -> Dif
 def _incomparable_lengths(row: Difference, base: GroupSide, new: GroupSide) -> Difference:
     """Return the row of lengths of different things, such as a prediction and an engine's interval."""
     names = [" and ".join(sorted(side.sources)) or "nothing" for side in (base, new)]
-    reason = f"windows come from {names[0]} in BASE and from {names[1]} in NEW, so lengths cannot be compared"
+    reason = f"windows come from {names[0]} in BASE and from {names[1]} in NEW"
     return incomparable(row.metric, row.unit, row.base, row.new, reason)
 
 

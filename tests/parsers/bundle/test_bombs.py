@@ -16,7 +16,10 @@ import pytest
 BOMBS = Path(__file__).resolve().parents[2] / "support" / "bundle_bombs.py"
 ZEROS = "zeros"
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of memory to set")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of memory to set"),
+]
 
 
 ENDS = {

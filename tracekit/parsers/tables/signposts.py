@@ -117,8 +117,8 @@ def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
         left = len(marks) - 2 * len(begin)
         opened = int((kind == _BEGIN).sum())
         text = (
-            f"{left} rows of '{SIGNPOST_EVENTS}' have no partner ({opened} Begin, {left - opened} End). It"
-            " is before or after the recording, or was not recorded"
+            f"{left} rows of '{SIGNPOST_EVENTS}' have no partner ({opened} Begin, {left - opened} End). The"
+            " partner is before or after the recording, or was not recorded"
         )
         findings.add("warning" if 2 * left > len(marks) else "info", "signposts-unpaired", text, left)
         keep = np.ones(len(events), bool)

@@ -39,10 +39,16 @@ def windows_frame(analysis: Analysis) -> pd.DataFrame:
         **_engine_times(analysis),
         **{name: times[name].astype("Int64") for name in _TIMES},
         "preparing_basis": times["preparing_basis"],
-        "other_process_ns": times["foreign_ns"].astype("Int64"),
+        "other_process_ns": _other_process(analysis, times["foreign_ns"]),
     }
     frame = pd.DataFrame({name: _indexed(values) for name, values in columns.items()})
     return with_missing(frame, ("thread_id", "pid"))
+
+
+def _other_process(analysis: Analysis, amounts_ns: pd.Series[int]) -> pd.Series[int]:
+    """Return the Neural Engine's time for other processes, ``<NA>`` where no table measured the engine."""
+    is_measured = Engine.ANE in analysis.measured.engines
+    return amounts_ns.astype("Int64").where(pd.Series(is_measured, index=amounts_ns.index))
 
 
 def _indexed(values: pd.Series[int]) -> pd.Series[int]:
@@ -69,10 +75,11 @@ def _engine_times(analysis: Analysis) -> dict[str, pd.Series[int]]:
         if engine is not Engine.RUNTIME:  # no hardware of its own
             is_measured = engine in analysis.measured.engines
             columns[f"{engine}_busy_ns"] = _summed(engine_rows, "busy_ns", windows, is_measured)
-        is_time = analysis.trace.weight_unit == "ns"
+        is_sampled = bool(analysis.trace.samples_source)  # without samples, no sample is no zero
+        is_time = is_sampled and analysis.trace.weight_unit == "ns"
         columns[f"{engine}_waiting_ns"] = _summed(engine_rows, "waiting_ns", windows, False)
         columns[f"{engine}_sampled_ns"] = _summed(engine_rows, "sampled_ns", windows, is_time)
-        columns[f"{engine}_samples"] = _summed(engine_rows, "samples", windows, True)
+        columns[f"{engine}_samples"] = _summed(engine_rows, "samples", windows, is_sampled)
     return columns
 
 
@@ -87,6 +94,8 @@ def engines_frame(analysis: Analysis) -> pd.DataFrame:
     names = ("samples", "sampled_ns", "weight", "busy_ns", "waiting_ns")
     totals = analysis.engine_totals
     numbers = {name: pd.array([getattr(row, name) for row in totals], dtype="Int64") for name in names}
+    if not analysis.trace.samples_source:
+        numbers |= {name: pd.array([None] * len(totals), dtype="Int64") for name in names[:3]}
     bases = [row.waiting_basis and str(row.waiting_basis) for row in totals]
     return pd.DataFrame(
         {

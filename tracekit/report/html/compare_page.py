@@ -47,6 +47,7 @@ def sections(
         ("sides", "Compared", _sides(comparison)),
         (TIMELINES, "Timelines", timelines),
         ("differences", "Differences", join([_group(comparison, group) for group in comparison.groups])),
+        ("one-sided", "On one side only, or left out", _one_sided(comparison)),
         ("functions", "Functions that changed beyond the noise", _functions(comparison)),
     ]
     return {name: _section(name, heading, content) for name, heading, content in candidates if content}
@@ -79,6 +80,13 @@ def _sides(comparison: Comparison) -> Html:
             tag("ul", *cautions) if cautions else None,
         ]
     )
+
+
+def _one_sided(comparison: Comparison) -> Html | None:
+    items = [tag("li", words.one_sided(group)) for group in comparison.one_sided]
+    if comparison.groups_left_out:
+        items.append(tag("li", f"{comparison.groups_left_out:,} smaller kinds of windows are not compared"))
+    return tag("ul", *items) if items else None
 
 
 def _runs(name: str, side: Side) -> list[list[object]]:

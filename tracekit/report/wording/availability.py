@@ -54,8 +54,8 @@ _REMARKS = {
     Use.OTHER_SAMPLES: "not used; choose it with --samples",
     Use.COUNTERS: "its counters are used",
     Use.UNREADABLE_ROWS: "could not be read (see the limits of this recording)",
-    Use.ANE_NOT_COUNTED: "excluded: this app's stacks never call the Neural Engine, so the work is another"
-    " process's",
+    Use.ANE_NOT_COUNTED: "excluded: this app's stacks never call the Neural Engine, and no table"
+    " lists its models",
     Use.ANE_OWNED: "measures the Neural Engine's busy time; every row fits a model of this app",
     Use.ANE_UNCHECKED: "measures the Neural Engine's busy time; its rows cannot be assigned to a process",
 }

@@ -25,6 +25,10 @@ def diagnostic_message(diagnostic: Diagnostic) -> str:
     return _MESSAGES[diagnostic.code](diagnostic)
 
 
+def _verb(count: int, verb: str) -> str:
+    return f"{verb}s" if count == 1 else verb
+
+
 def _are(count: int, noun: str) -> str:
     return f"{plural(count, noun)} {'is' if count == 1 else 'are'}"
 
@@ -69,8 +73,10 @@ def _holes_bridged(diagnostic: Diagnostic) -> str:
 def _window_outside(diagnostic: Diagnostic) -> str:
     numbers = diagnostic.numbers
     return (
-        f"{diagnostic.count} of {plural(numbers['windows'], 'window')} lie outside the recording, which lasts"
-        f" from {format_ms(numbers['start_ns'])} to {format_ms(numbers['end_ns'])} (the first is"
+        f"{diagnostic.count} of {plural(numbers['windows'], 'window')}"
+        f" {_verb(diagnostic.count, 'lie')} outside"
+        f" the recording, which lasts from {format_ms(numbers['start_ns'])} to"
+        f" {format_ms(numbers['end_ns'])} (the first is"
         f" '{numbers['label']}')."
     )
 
@@ -88,29 +94,31 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     "ane-work-of-others": _other_process,
     "ane-work-unclaimed": _unattributed,
     "calls-outside-windows": lambda entry: (
-        f"{plural(entry.count, 'prediction call')} on stacks lie outside these windows and are not listed."
+        f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside"
+        f" these windows"
+        f" and {'is' if entry.count == 1 else 'are'} not listed."
     ),
     "gpu-process-unknown": lambda entry: (
-        f"{plural(entry.count, 'row')} of {GPU_INTERVALS} name no process and are counted as this app's."
+        f"{plural(entry.count, 'row')} of {GPU_INTERVALS} {_verb(entry.count, 'name')} no process and"
+        f" {'is' if entry.count == 1 else 'are'} counted as this app's."
     ),
     "holes-bridged": _holes_bridged,
     "inference-outside-windows": lambda entry: (
-        f"{plural(entry.count, 'sample')} of inference on the CPU or the GPU lie in prediction calls, but"
-        " outside"
-        " the Neural Engine's windows. --windows stacks includes them."
+        f"{plural(entry.count, 'sample')} of inference on the CPU or the GPU {_verb(entry.count, 'lie')} in"
+        " prediction calls, but outside the Neural Engine's windows. --windows stacks includes them."
     ),
     "mps-engine-unknown": lambda entry: (
-        f"{plural(entry.count, 'row')} of {MPS_INTERVALS} are counted for the GPU. MPSGraph may have"
-        " passed some"
+        f"{_are(entry.count, f'{MPS_INTERVALS} row')} counted for the GPU. MPSGraph may have passed work"
         " to the Neural Engine, whose own table would show it and has no rows here."
     ),
     "no-prediction-calls": lambda _: "No prediction call was found, so the whole run is one window.",
     "predictions-without-length": lambda entry: (
-        f"{plural(entry.count, 'prediction')} of {CORE_ML} have no length and make no window."
+        f"{plural(entry.count, 'prediction')} of {CORE_ML} {'has' if entry.count == 1 else 'have'} no length"
+        f" and {_verb(entry.count, 'make')} no window."
     ),
     "unsymbolicated-stacks": lambda entry: (
-        f"{entry.count:,} of {plural(entry.numbers['stacks'], 'sampled stack')} lack symbols; their work"
-        " is unknown."
+        f"{entry.count:,} of {plural(entry.numbers['stacks'], 'sampled stack')} {_verb(entry.count, 'lack')}"
+        " symbols; the work there is unknown."
     ),
     "window-outside": _window_outside,
     "windows-from-ane": lambda _: (
@@ -118,9 +126,9 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         " host's work before and after. Choose the calls with --windows stacks."
     ),
     "windows-from-stacks-too": lambda entry: (
-        f"{plural(entry.count, 'prediction call')} on stacks lie outside every measured window. They are"
-        " windows"
-        " as well, inferred from stacks."
+        f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside every"
+        f" measured window and {'is a window' if entry.count == 1 else 'are windows'} as well,"
+        f" inferred from stacks."
     ),
     "windows-inferred": lambda _: (
         "Calls are inferred from stacks. Back-to-back inferences without a sample between them are counted as"
@@ -135,8 +143,8 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         " overlapping call."
     ),
     "worker-samples-shared": lambda entry: (
-        f"{plural(entry.count, 'sample')} on worker threads overlap several calls and could belong to any"
-        " of them."
-        " They are excluded from every call."
+        f"{plural(entry.count, 'sample')} on worker threads {_verb(entry.count, 'overlap')} several calls"
+        f" and could belong to any of them. {'It is' if entry.count == 1 else 'They are'} excluded"
+        f" from every call."
     ),
 }

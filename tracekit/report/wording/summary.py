@@ -57,14 +57,15 @@ def _first(first: FirstWindow) -> str:
 
 
 def _stretches(stretches: tuple[Stretch, ...]) -> str:
-    """Return `` By number: ANE in 0–5 from 18.800 ms, then CPU in 6–11 from 264.800 ms.``"""
+    """Return `` In order: windows 0–5 (from 18.800 ms) ANE, windows 6–11 (from 264.800 ms) CPU.``"""
     if not stretches:
         return ""
     parts = []
     for stretch in stretches:
-        span = f"{stretch.first}" if stretch.first == stretch.last else f"{stretch.first}–{stretch.last}"
-        parts.append(f"{stretch.verdict} in {span} from {format_ms(stretch.start_ns)}")
-    return f" By number: {', then '.join(parts)}."
+        is_single = stretch.first == stretch.last
+        span = f"window {stretch.first}" if is_single else f"windows {stretch.first}–{stretch.last}"
+        parts.append(f"{span} (from {format_ms(stretch.start_ns)}) {stretch.verdict}")
+    return f" In order: {', '.join(parts)}."
 
 
 def _whole_run(data: Headline) -> str:
@@ -82,11 +83,11 @@ def _no_model(data: Headline) -> str:
     samples = plural(data.samples, "sample")
     if data.is_prepared:
         return f"A model was compiled or loaded (measured), but none of the {samples} shows it running."
-    sentence = f"No model ran while this was recorded: 0 of {samples} are in an ML framework."
+    sentence = f"This recording shows no model running: none of the {samples} is in an ML framework."
     if data.parked:
         are = "sample is" if data.parked == 1 else "samples are"
         sentence += f" {data.parked} {are} a parked Neural Engine service thread, which is no work."
     if data.unsymbolicated:
         have = "has" if data.unsymbolicated == 1 else "have"
-        sentence += f" {data.unsymbolicated} of them {have} no stack with symbols."
+        sentence += f" {data.unsymbolicated} of the {samples} {have} no stack with symbols."
     return sentence
