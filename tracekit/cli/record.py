@@ -1,4 +1,4 @@
-"""``tracekit record``: record an app with xctrace, and analyse the recording."""
+"""``tracekit record``: record an app with xctrace, and analyze the recording."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MAX_WINDOWS = 12
 
 
-@click.command("record", context_settings=HELP, short_help="Record an app with xctrace, and analyse it.")
+@click.command("record", context_settings=HELP, short_help="Record an app with xctrace, and analyze it.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS...]")
 @click.option(
     "--app",
