@@ -24,12 +24,14 @@ KINDS = ("integration", "browser", "consumers", "fuzz")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with its kind: a test without one is a unit test.
 
-    A browser on a busy machine may be late once, so its tests are run a second time before they fail; the summary
-    lists them.
+    A browser, or a worker of the dashboard, may be late once on a busy machine, so their tests are run a second time
+    before they fail; the summary lists them.
     """
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
+        starts_workers = item.get_closest_marker("integration") and "dashboard" in item.path.parts
+        if starts_workers or item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
         if not any(item.get_closest_marker(kind) for kind in KINDS):
             item.add_marker(pytest.mark.unit)

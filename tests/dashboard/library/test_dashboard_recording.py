@@ -230,6 +230,7 @@ def test_the_process_that_records_is_killed(
     """xctrace is in a session of its own, goes on to its time limit, and what it saves is found."""
     attempt = desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=3))
     until(desk, attempt, "recording")
+    wait_for(lambda: list(tmp_path.glob("library/recorded/*/*.trace")))
     desk._processes[attempt].send(signal.SIGKILL)
     state = until(desk, attempt, "lost")
     assert "was killed" in state.message and "will be found" in state.message
