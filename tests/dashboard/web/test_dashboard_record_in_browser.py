@@ -199,7 +199,7 @@ def test_two_tabs_one_recording(running: Running, tab: Any, xctrace: FakeXctrace
     begin(tab, base)
     recording(tab)
     second_tab.locator(FORM).dispatch_event("click")  # as if it had not heard of the other one yet
-    second_tab.get_by_text("is being recorded already: only one recording can be made").wait_for(
+    second_tab.get_by_text("is being recorded already. Only one recording can be made").wait_for(
         timeout=PATIENCE_MS
     )
     pictures(second_tab, "record-second")
