@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Generator
 from pathlib import Path
 
@@ -18,6 +19,9 @@ settings.register_profile("here", deadline=None, max_examples=50)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
+WORKER_FIXTURES = {"reading"}
+"""Fixtures shared by several tests whose threads start processes: a test that uses one is an integration test."""
+
 KINDS = ("integration", "browser", "consumers", "fuzz")
 
 
@@ -28,8 +32,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     before they fail; the summary lists them.
     """
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "browser" in fixtures:
             item.add_marker(pytest.mark.browser)
+        if WORKER_FIXTURES.intersection(fixtures):
+            item.add_marker(pytest.mark.integration)
         starts_workers = item.get_closest_marker("integration") and "dashboard" in item.path.parts
         if starts_workers or item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
@@ -48,8 +55,15 @@ class ProcessGuard:
         sys.addaudithook(self.on_event)
 
     def on_event(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Raise for the start of a process during a unit test; audit hooks cannot be removed, only disarmed."""
-        if self.is_armed and event in PROCESS_EVENTS:
+        """Raise for the start of a process during a unit test; audit hooks cannot be removed, only disarmed.
+
+        Only the test's own thread counts: a library that several tests share goes on starting its workers.
+        """
+        if (
+            self.is_armed
+            and event in PROCESS_EVENTS
+            and threading.current_thread() is threading.main_thread()
+        ):
             raise AssertionError(f"a unit test started a process ({arguments!r}): mark it as integration")
 
 
