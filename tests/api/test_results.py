@@ -132,7 +132,18 @@ def test_a_comparison_as_a_frame(comparison: Comparison) -> None:
     frame = comparison.to_frame()
     rows = [row for group in json.loads(comparison.to_json())["groups"] for row in group["rows"]]
     assert len(frame) == len(rows) + len(comparison.preparing)
-    assert {"group", "metric", "base", "new", "difference", "low", "high", "judgement"} <= set(frame.columns)
+    assert {"group", "metric", "difference", "low", "high", "judgement"} <= set(frame.columns)
+    assert {str(frame[name].dtype) for name in ("base", "new", "low", "high", "relative")} == {"Float64"}
+    missing = frame[frame["new"].isna()]
+    assert len(missing)
+    assert missing["new"].tolist() == [pd.NA] * len(missing)
+    assert missing["reason"].str.startswith("not measurable").all()
+    assert frame.loc[frame["judgement"] == "higher", "reason"].isna().all()
+
+
+def test_a_comparison_cannot_be_hashed(comparison: Comparison) -> None:
+    with pytest.raises(TypeError, match="Comparison"):
+        hash(comparison)
 
 
 @pytest.mark.integration
@@ -145,6 +156,7 @@ def test_one_analysis_or_several_on_a_side(fallback: Analysis) -> None:
 def test_requirements_as_text(fallback: Analysis) -> None:
     results = tracekit.check(fallback, ["p90 <= 8ms", "windows >= 10"])
     assert [result.outcome for result in results] == ["failed", "passed"]
+    assert repr(results[0]) == "<CheckResult failed: require p90 <= 8ms>"
     assert tracekit.check(fallback, "windows >= 10")[0].outcome == "passed"
     with pytest.raises(UsageError):
         tracekit.check(fallback, "p90 is fine")

@@ -58,6 +58,7 @@ def test_noise_does_not_fail_unless_strict() -> None:
 def test_too_few_windows_are_not_measurable_unless_strict() -> None:
     few = [10.0, 10, 10]
     assert judged(few, [30.0] * 3, "p50 > +10%").outcome == "not measurable"
+    assert judged(few, [30.0], "p50 > +10%").reason == "too few for an interval: 1 window on a side"
     assert judged(few, few, "p50 > +10%").outcome == "not measurable"
     assert judged(few, [30.0] * 3, "p50 > +10%", strict=True).outcome == "failed"
     assert judged(few, few, "p50 > +10%", strict=True).outcome == "passed"

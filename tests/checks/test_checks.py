@@ -75,7 +75,7 @@ def test_numbers_of_ten_inferences(text: str, outcome: str) -> None:
         ("CPU busy <= 1ms", "no table measured the CPU"),
         ("thermal <= fair", "the recording has no thermal state"),
         ("load <= 1s", "no load was recorded; it may have happened before the recording began"),
-        ("p90 in Other <= 1ms", "no window has the model or label 'Other'; there are Net"),
+        ("p90 in Other <= 1ms", "no window has the model or label 'Other'; the windows have Net"),
         ("GPU waiting <= 1ms", "no data shows when a thread waited for the GPU"),
     ],
 )

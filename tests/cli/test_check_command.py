@@ -61,7 +61,7 @@ def test_the_text_has_value_basis_windows_and_the_worst() -> None:
         *require("p90 <= 8ms", "windows >= 10", "thermal <= fair"), "--forbid", "CPU execute in SpeechEncoder"
     )
     assert result.stdout == (
-        "fallback-midway-ios27, run 1: Of 4 requirements, 2 failed and 1 not measurable; 1 met.\n\n"
+        "fallback-midway-ios27, run 1: Of 4 requirements, 2 failed and 1 not measurable; 1 passed.\n\n"
         "FAILED          require p90 <= 8ms\n"
         "                  p90 is 29.900 ms (measured, 12 windows); worst in window 8 at 351.800 ms with\n"
         "                    29.900 ms (SpeechEncoder)\n"
@@ -70,7 +70,7 @@ def test_the_text_has_value_basis_windows_and_the_worst() -> None:
         "                    (SpeechEncoder)\n"
         "not measurable  require thermal <= fair\n"
         "                  not measurable: the recording has no thermal state\n"
-        "ok              require windows >= 10\n"
+        "passed          require windows >= 10\n"
         "                  windows is 12 (measured, 12 windows)\n"
         "\n"
         "Limits of this recording\n"
@@ -239,7 +239,7 @@ def test_the_nearest_file_upward_is_used(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(inner)
     result = run()
     assert result.exit_code == 1
-    assert "Of 2 requirements, 1 failed; 1 met." in result.stdout
+    assert "Of 2 requirements, 1 failed; 1 passed." in result.stdout
     both = run(*require("p50 <= 1s"))
     assert "Of 3 requirements" in both.stdout
     assert run("--no-config", *require("p50 <= 1s")).exit_code == 0
@@ -305,7 +305,7 @@ def test_ten_thousand_requirements_of_a_file(tmp_path: Path) -> None:
     config(tmp_path, f"[check]\nrequire = [{listed}]\n")
     result = run("--format", "json")
     assert result.exit_code == 1
-    assert json.loads(result.stdout)["sentence"] == "Of 10,000 requirements, 30 failed; 9,970 met."
+    assert json.loads(result.stdout)["sentence"] == "Of 10,000 requirements, 30 failed; 9,970 passed."
 
 
 def test_windows_of_other_kinds_can_be_asked_for() -> None:

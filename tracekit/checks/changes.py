@@ -10,6 +10,7 @@ from tracekit.checks.results import ChangeResult, Outcome
 from tracekit.comparison.cautions import REPEATED
 from tracekit.comparison.metrics import RUN_METRICS
 from tracekit.comparison.result import Comparison, Difference, Group
+from tracekit.text import plural
 
 
 def check_changes(
@@ -80,7 +81,8 @@ def _unusable(row: Difference, change: Change, strict: bool) -> str:
     if row.base.is_partial or row.new.is_partial:
         return f"{coverage(row)}, and the others may have any value"
     if row.judgement == "too few to tell" and not strict:
-        return f"{min(row.base.count, row.new.count)} on a side are too few for an interval"
+        fewest = plural(min(row.base.count, row.new.count), _noun(row))
+        return f"too few for an interval: {fewest} on a side"
     if change.relative and row.ratio is None and row.difference:
         return "the base is 0, so there is no relative difference: give an absolute amount"
     return ""
@@ -119,6 +121,9 @@ def _is_open(row: Difference) -> bool:
 
 def coverage(row: Difference) -> str:
     """Return ``6 of 12 windows in BASE and 6 of 12 in NEW show it``; of runs for metrics of whole runs."""
-    noun = "runs" if row.metric in RUN_METRICS else "windows"
-    base, new = (f"{side.count:,} of {side.total:,}" for side in (row.base, row.new))
-    return f"{base} {noun} in BASE and {new} in NEW show it"
+    base = f"{row.base.count:,} of {plural(row.base.total, _noun(row))}"
+    return f"{base} in BASE and {row.new.count:,} of {row.new.total:,} in NEW show it"
+
+
+def _noun(row: Difference) -> str:
+    return "run" if row.metric in RUN_METRICS else "window"

@@ -82,8 +82,9 @@ class MetricEvaluator:
         if not scope or not self._observations.count:
             return "there is no window"
         names = self._observations.names()
+        listed = ", ".join(names[:_MOST_NAMES])
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        return f"no window has the model or label '{scope}'; there are {', '.join(names[:_MOST_NAMES])}{more}"
+        return f"no window has the model or label '{scope}'; the windows have {listed}{more}"
 
     # Of the whole recording --------------------------------------------------------------------------------
 

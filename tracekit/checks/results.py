@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from tracekit.checks.requirements import Change, Kind, Requirement
 from tracekit.comparison.result import Difference, Group
+from tracekit.text import printable
 
 Outcome: TypeAlias = Literal["passed", "failed", "not measurable"]
 
@@ -44,13 +45,17 @@ class MetricValue:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckResult:
     """The outcome of one requirement, and the value that it rests on."""
 
     requirement: Requirement
     outcome: Outcome
     actual: MetricValue
+
+    def __repr__(self) -> str:
+        kind = "forbid" if self.requirement.forbids else "require"
+        return f"<CheckResult {self.outcome}: {kind} {printable(self.requirement.text)}>"
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,8 @@ class Comparison:
     base_analysis: Analysis | None = field(default=None, compare=False)
     new_analysis: Analysis | None = field(default=None, compare=False)
 
+    __hash__ = None  # type: ignore[assignment] # dictionaries can be changed in place
+
     def __repr__(self) -> str:
         sides = [
             f"{plural(side.windows, 'window')} of {printable(side.runs[0].name)}"

@@ -16,7 +16,7 @@ from tracekit.report.checks.wording import (
 )
 from tracekit.text import printable, wrap
 
-_MARK = {"passed": "ok", "failed": "FAILED", "not measurable": "not measurable"}
+_MARK = {"passed": "passed", "failed": "FAILED", "not measurable": "not measurable"}
 _ORDER = ("failed", "not measurable", "passed")
 
 

@@ -20,13 +20,13 @@ def requirement_text(result: CheckResult) -> str:
 
 
 def sentence(results: Sequence[CheckResult]) -> str:
-    """Return the counts of requirements that are met, failed, and not measurable."""
+    """Return the counts of requirements that passed, failed, and not measurable."""
     counts = Counter(result.outcome for result in results)
     if set(counts) == {"passed"}:
-        return f"{plural(len(results), 'requirement')} met."
+        return f"{plural(len(results), 'requirement')} passed."
     parts = [f"{counts['failed']:,} failed"] if counts["failed"] else []
     parts += [f"{counts['not measurable']:,} not measurable"] if counts["not measurable"] else []
-    return f"Of {plural(len(results), 'requirement')}, {' and '.join(parts)}; {counts['passed']:,} met."
+    return f"Of {plural(len(results), 'requirement')}, {' and '.join(parts)}; {counts['passed']:,} passed."
 
 
 MOST_WARNINGS = 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from tracekit.comparison.result import Comparison, Difference
+from tracekit.report.comparison import wording as words
 
 _COLUMNS = (
     "group",
@@ -20,19 +21,24 @@ _COLUMNS = (
     "high",
     "basis",
     "judgement",
+    "reason",
 )
+_NUMBERS = ("base", "new", "difference", "relative", "low", "high")
 
 
 def comparison_frame(comparison: Comparison) -> pd.DataFrame:
-    """Return every difference; ``low`` and ``high`` are the 95 % interval, NaN where there are too few."""
+    """Return every difference; ``low`` and ``high`` are the 95 % interval, ``<NA>`` where there are too few.
+
+    ``reason`` is given where a side has no number, where the two cannot be compared, and where one covers
+    only some windows.
+    """
     rows = [
         (group.kind, group.name, group.source, *_cells(row))
         for group in comparison.groups
         for row in comparison.rows(group)
     ]
-    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(
-        dict.fromkeys(("base", "new", "difference", "relative", "low", "high"), "float64")
-    )
+    dtypes = {name: "Float64" if name in _NUMBERS else "str" for name in _COLUMNS}
+    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(dtypes)
 
 
 def _cells(row: Difference) -> tuple[object, ...]:
@@ -48,4 +54,5 @@ def _cells(row: Difference) -> tuple[object, ...]:
         row.high,
         basis,
         row.judgement,
+        words.reason(row) or None,
     )

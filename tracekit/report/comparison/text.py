@@ -13,7 +13,7 @@ from tracekit.text import align, clip, printable, wrap
 _RIGHT = (False, True, True, True, True, True, False, False)
 _SYMBOL_WIDTH = 32
 _BINARY_WIDTH = 16
-MARK = {"passed": "ok", "failed": "FAILED", "not measurable": "not measurable"}
+MARK = {"passed": "passed", "failed": "FAILED", "not measurable": "not measurable"}
 
 
 def to_text(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:

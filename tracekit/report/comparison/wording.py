@@ -116,15 +116,18 @@ def missing(rows: Sequence[Difference]) -> list[Missing]:
     """Return the reasons why rows are not measurable or incomplete, each reason once."""
     by_reason: dict[str, list[str]] = {}
     for row in rows:
-        if row.judgement != "not measurable":
-            reason = f"{coverage(row)}, and the number covers only these"
-        elif row.base.missing and row.base.missing == row.new.missing:
-            reason = f"not measurable, {row.base.missing}"
-        else:
-            sides = (("BASE", row.base.missing), ("NEW", row.new.missing))
-            reason = "; ".join(f"not measurable in {name}, {missing}" for name, missing in sides if missing)
-        by_reason.setdefault(reason, []).append(row.metric)
-    return [Missing(tuple(metrics), reason) for reason, metrics in by_reason.items()]
+        by_reason.setdefault(reason(row), []).append(row.metric)
+    return [Missing(tuple(metrics), text) for text, metrics in by_reason.items()]
+
+
+def reason(row: Difference) -> str:
+    """Return the reason why a row is not measurable or incomplete; "" for any other."""
+    if row.judgement != "not measurable":
+        return f"{coverage(row)}, and the number covers only these" if _is_partial(row) else ""
+    if row.base.missing and row.base.missing == row.new.missing:
+        return f"not measurable, {row.base.missing}"
+    sides = (("BASE", row.base.missing), ("NEW", row.new.missing))
+    return "; ".join(f"not measurable in {name}, {missing}" for name, missing in sides if missing)
 
 
 def title(group: Group) -> str:
