@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Request, Response, redirect, request
+from werkzeug.http import parse_cookie
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.error_responses import error_response
@@ -165,20 +166,33 @@ def _is_same_origin(incoming: Request) -> bool:
     )
 
 
+def has_access(cookies: str, settings: Settings) -> bool:
+    """Return True if a ``Cookie`` header proves the token, or none is needed."""
+    if not settings.token:
+        return True
+    cookie = parse_cookie(cookies).get(_cookie_name(settings), "")
+    return _are_equal(cookie, _cookie_value(settings.token))
+
+
 def _require_token(incoming: Request, settings: Settings) -> AnyResponse | None:
     if not settings.token:
         return None
-    name, value = f"tracekit-{settings.port}", _cookie_value(settings.token)
     token = incoming.args.get("token")
     if token is not None and incoming.method == "GET":
         if not _are_equal(token, settings.token):
             return error_response(403, "This token is wrong. Open the address that the dashboard printed.")
         query = urlencode([pair for pair in incoming.args.items(multi=True) if pair[0] != "token"])
         response = redirect(_local_path(incoming.path) + (f"?{query}" if query else ""))
-        response.set_cookie(name, value, httponly=True, samesite="Strict", secure=incoming.is_secure)
+        response.set_cookie(
+            _cookie_name(settings),
+            _cookie_value(settings.token),
+            httponly=True,
+            samesite="Strict",
+            secure=incoming.is_secure,
+        )
         response.headers["Cache-Control"] = "no-store"
         return response
-    if _are_equal(incoming.cookies.get(name, ""), value):
+    if has_access(incoming.headers.get("Cookie", ""), settings):
         return None
     return error_response(401, "This dashboard needs its token. Open the address that it printed.")
 
@@ -190,6 +204,10 @@ def _local_path(path: str) -> str:
 
 def _are_equal(candidate: str, expected: str) -> bool:
     return hmac.compare_digest(candidate.encode("utf-8", "surrogatepass"), expected.encode())
+
+
+def _cookie_name(settings: Settings) -> str:
+    return f"tracekit-{settings.port}"
 
 
 def _cookie_value(token: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import secrets
+import signal
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from dashboard.auth import check_names, is_every_address, is_loopback, is_private
+from dashboard.auth import check_names, has_access, is_every_address, is_loopback, is_private
 from dashboard.library.library import Library
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
@@ -17,8 +19,11 @@ from tracekit.errors import UsageError
 FIRST_PORT = 8127
 _PORTS_TRIED = 20
 _THREADS = 8
+_HEADER_BYTES = 1 << 16
+_RECEIVED_BYTES = 1 << 16
 _HEADROOM_BYTES = 1 << 16
 _CONNECTIONS = 200
+_OPEN_FILES = 1024
 
 
 def listening(settings: Settings) -> tuple[socket.socket, Settings]:
@@ -67,22 +72,36 @@ def _address(settings: Settings, host: str, path: str) -> str:
 
 
 def serve(listener: socket.socket, settings: Settings, library: Library, ready: Callable[[], None]) -> None:
-    """Serve until the process is interrupted; ``ready`` is called when requests are accepted."""
-    from waitress import create_server
+    """Serve until a signal requests the end; ``ready`` is called when requests are accepted."""
+    from waitress.adjustments import Adjustments
+    from waitress.task import ThreadedTaskDispatcher
 
     from dashboard.app import create_app
+    from dashboard.connections import Server
 
     app = create_app(settings, library)
-    server = create_server(
+    dispatcher = ThreadedTaskDispatcher()
+    dispatcher.set_thread_count(_THREADS)
+    server = Server(
         app.server,
-        sockets=[listener],
-        threads=_THREADS,
-        connection_limit=_CONNECTIONS,
-        max_request_body_size=settings.limits.slice_bytes + _HEADROOM_BYTES,
-        inbuf_overflow=_memory_per_body(settings),
-        ident=None,
-        expose_tracebacks=False,
+        has_access=lambda cookies: has_access(cookies, settings),
+        connections=_CONNECTIONS,
+        _sock=listener,
+        sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),
+        dispatcher=dispatcher,
+        adj=Adjustments(
+            sockets=[listener],
+            max_request_header_size=_HEADER_BYTES,
+            max_request_body_size=settings.limits.slice_bytes + _HEADROOM_BYTES,
+            recv_bytes=_RECEIVED_BYTES,
+            inbuf_overflow=_memory_per_body(settings),
+            ident=None,
+            expose_tracebacks=False,
+            log_socket_errors=False,  # a client that disconnects is nothing to log
+        ),
     )
+    _allow_open_files()
+    _end_by_signal(server.stop)
     ready()
     try:
         server.run()
@@ -90,11 +109,41 @@ def serve(listener: socket.socket, settings: Settings, library: Library, ready: 
         server.close()
 
 
+def _allow_open_files() -> None:
+    """Raise the limit on open files: macOS starts programs with 256, little more than the connections."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= soft < _OPEN_FILES:
+            limit = _OPEN_FILES if hard < 0 else min(hard, _OPEN_FILES)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+def _end_by_signal(stop: Callable[[], None]) -> None:
+    """Call ``stop`` at the first interrupt, kill or closed terminal, and ignore further ones until the end.
+
+    A handler that raises, as Python's own does, would raise wherever the main thread is: between two steps of
+    closing the library, or in the interpreter's last moments, which prints a traceback.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+    def end(_number: int, _frame: object) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        stop()
+
+    for number in numbers:
+        signal.signal(number, end)
+
+
 def _memory_per_body(settings: Settings) -> int:
     """Return how much of a request's body stays in memory; a larger body goes through a temporary file.
 
-    waitress receives the body before the token is checked, so visitors without one must not fill the memory.
-    On a private dashboard, a slice arrives twice as fast without the file.
+    waitress receives the whole body before the application runs, and many visitors may send one at once. On
+    a private dashboard, a slice arrives twice as fast without the file.
     """
     return settings.limits.slice_bytes if is_private(settings) else 1 << 19
 
