@@ -113,7 +113,7 @@ def fill(library: Path, samples: int, options: argparse.Namespace) -> None:
     from report_size import synthetic
 
     from dashboard.library.catalog import Catalog, new_recording
-    from dashboard.library.results import write_results
+    from dashboard.library.reading_results import write_results
     from dashboard.library.store import Store, new_id
     from tracekit.analysis import analyze
 

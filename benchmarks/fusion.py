@@ -22,9 +22,9 @@ from tracekit.analysis.engines.attribution import attribute
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.counters import count_events
 from tracekit.analysis.engines.membership import assign_samples
-from tracekit.analysis.engines.timeline import Timeline
+from tracekit.analysis.engines.segments import Timeline
 from tracekit.analysis.engines.waiting import Waiting
-from tracekit.analysis.windows.tables import core_ml_windows
+from tracekit.analysis.windows.table_windows import core_ml_windows
 from tracekit.analysis.windows.window import window_frame
 from tracekit.model.columns import BINARIES, INTERVALS, SIGNPOSTS, THREADS, TRACKS
 from tracekit.model.tables import StackTable

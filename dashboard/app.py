@@ -22,7 +22,7 @@ from dashboard.modules import ENTRY, preloads
 from dashboard.pages import compare
 from dashboard.pages.frame import frame, not_found, problem
 from dashboard.routes import compare as compare_routes
-from dashboard.routes import files, samples, uploads, views
+from dashboard.routes import downloads, samples, uploads, views
 from dashboard.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     views.register(app.server, library)
     samples.register(app.server, library)
     uploads.register(app.server, library)
-    files.register(app.server, library)
+    downloads.register(app.server, library)
     compare_routes.register(app.server, library)
     auth.protect(app.server, settings, app.csp_hashes())
     return app

@@ -1,4 +1,7 @@
-"""Errors that a page shows as a sentence; ``error_responses`` gives each kind an HTTP status."""
+"""Errors that a page shows as a sentence; ``error_responses`` gives each kind an HTTP status.
+
+Apart from ``error_responses``, because the library and the jobs raise them and import no web server.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The JavaScript modules of a page, preloaded so that the browser fetches them in parallel."""
+"""The JavaScript modules of a page, preloaded so that the browser fetches them in parallel.
+
+Apart from ``app``, because it reads JavaScript and needs neither Dash nor a library.
+"""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.comparisons import ComparisonStatus
 from dashboard.library.library import Library
 from dashboard.pages import compare
+from dashboard.pages.components import Node
 from dashboard.pages.frame import not_found
-from dashboard.pages.parts import Node
 
 
 def register(app: dash.Dash, library: Library) -> None:

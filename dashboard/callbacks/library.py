@@ -19,8 +19,8 @@ from dashboard.library.library import Library
 from dashboard.pages import editor
 from dashboard.pages import library as pages
 from dashboard.pages.compare import is_fit
+from dashboard.pages.components import Node
 from dashboard.pages.frame import problem
-from dashboard.pages.parts import Node
 from tracekit.errors import TracekitError
 
 _NO_UPDATE = dash.no_update

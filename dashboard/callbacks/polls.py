@@ -1,11 +1,11 @@
-"""Polling the server, also after a request without a response."""
+"""Polling the server, also after a request without a response; every page's callbacks share it."""
 
 from __future__ import annotations
 
 import dash
 from dash import Input, Output
 
-from dashboard.pages.parts import lost_id, poll_id
+from dashboard.pages.components import lost_id, poll_id
 
 
 def running(page: str) -> list[tuple[Output, bool, bool]]:

@@ -16,9 +16,9 @@ from dashboard.errors import NotFound
 from dashboard.library.library import Library
 from dashboard.pages import record as pages
 from dashboard.pages import record_form
-from dashboard.pages.parts import Node
+from dashboard.pages.components import Node
 from dashboard.recording.attempts import Attempt, Attempts
-from dashboard.recording.host import HostProbe, processes
+from dashboard.recording.inventory import HostProbe, processes
 from dashboard.recording.request import LONGEST_SECONDS, SHORTEST_SECONDS, RecordingRequest
 from dashboard.settings import Settings
 from tracekit.errors import UsageError

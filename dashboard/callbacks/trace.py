@@ -13,9 +13,9 @@ from dashboard.callbacks import polls
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.pages import figures, trace, words
+from dashboard.pages import figures, trace
+from dashboard.pages.components import Node, is_busy
 from dashboard.pages.frame import not_found
-from dashboard.pages.parts import Node
 
 
 def register(app: dash.Dash, library: Library) -> None:
@@ -34,7 +34,7 @@ def register(app: dash.Dash, library: Library) -> None:
         recording_id = path.rpartition("/")[2]
         with suppress(NotFound):
             recording = library.recording(recording_id)
-            if recording.deleted is None and words.is_busy(recording):
+            if recording.deleted is None and is_busy(recording):
                 return dash.no_update, trace.progress(recording)  # the page stays, with its pressed buttons
         return page(library, recording_id), dash.no_update
 
@@ -100,7 +100,7 @@ def page(library: Library, recording_id: str) -> Node:
 def _page(recording: Recording, library: Library) -> Node:
     if recording.deleted is not None:
         return trace.deleted_page(recording)
-    if words.is_busy(recording):
+    if is_busy(recording):
         return trace.busy_page(recording)
     if recording.state != "ready":
         return trace.failed_page(recording)

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from dashboard.errors import Conflict, NoSpace
-from dashboard.jobs.formats import Format
+from dashboard.jobs.download_formats import DownloadFormat
 from dashboard.jobs.process import WorkerProcess, log_tail, worker_memory_bytes
 from dashboard.jobs.queue import Job, JobCancelled, JobQueue
 from dashboard.library.catalog import Recording
 from dashboard.library.inputs import openable
 from dashboard.library.names import one_line
-from dashboard.library.results import PROCESSES
+from dashboard.library.reading_results import PROCESSES
 from dashboard.library.store import TEMPORARY, UPLOADED_FILE, WORK
 from dashboard.settings import Limits
 from tracekit.errors import TracekitError, UsageError
@@ -80,7 +80,9 @@ class Downloads:
             return []
         return [(int(pid), str(name)) for pid, name in pairs]
 
-    def path(self, recording_id: str, file_format: Format, redact: bool = False, process: str = "") -> Path:
+    def path(
+        self, recording_id: str, file_format: DownloadFormat, redact: bool = False, process: str = ""
+    ) -> Path:
         """Return the file; it is made if it does not exist, once for all who request it meanwhile.
 
         ``process`` is the pid to keep, one of those that ``processes`` lists. Raises ``NotFound`` if the
@@ -137,7 +139,7 @@ class Downloads:
         """Stop making files, and begin no other."""
         self._queue.close()
 
-    def _make(self, job: Job[_Key], file_format: Format, options: tuple[str, ...]) -> None:
+    def _make(self, job: Job[_Key], file_format: DownloadFormat, options: tuple[str, ...]) -> None:
         recording_id, output = job.key
         analysis = self._library.analysis_path(recording_id)
         recording = self._unchanged(recording_id)
@@ -179,7 +181,7 @@ class Downloads:
         seconds, memory = self._limits.download_seconds, self._limits.download_memory_bytes
         log = work / "log"
         process = WorkerProcess(
-            "dashboard.jobs.workers.export",
+            "dashboard.jobs.workers.tracekit_command",
             [str(memory or worker_memory_bytes(self._limits)), *command],
             log=log,
             temporary=work / TEMPORARY,

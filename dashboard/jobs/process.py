@@ -1,4 +1,4 @@
-"""The server's end of a worker process; ``bootstrap`` is the worker's end."""
+"""The server's end of a worker process; ``worker_process`` is the worker's end."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from dashboard.jobs.process import WorkerProcess, worker_memory_bytes
 from dashboard.jobs.queue import Job, JobQueue
 from dashboard.jobs.workers.read import Task
 from dashboard.library.catalog import UNFINISHED, Catalog, Recording
-from dashboard.library.results import RESULTS_VERSION, SUMMARY
+from dashboard.library.reading_results import RESULTS_VERSION, SUMMARY
 from dashboard.library.store import TEMPORARY, WORK, Store
 from dashboard.settings import Limits
 

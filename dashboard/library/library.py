@@ -17,7 +17,7 @@ from dashboard.jobs.reading import ReadingJobs
 from dashboard.library.catalog import FINISHED, UNFINISHED, Catalog, Recording, new_recording, now
 from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
 from dashboard.library.names import note_text, shown_name, tag_list
-from dashboard.library.results import ANALYSIS, SECTIONS_FILE, VIEW
+from dashboard.library.reading_results import ANALYSIS, SECTIONS_FILE, VIEW
 from dashboard.library.store import Store, new_id
 from dashboard.library.uploads import Uploads
 from dashboard.settings import Limits

@@ -9,9 +9,9 @@ from dash import html
 
 from dashboard.jobs.comparisons import ComparisonStatus
 from dashboard.library.catalog import Recording
-from dashboard.pages import words
-from dashboard.pages.parts import Node, aria, poll
+from dashboard.pages.components import STATES, Node, aria, is_busy, minute_text, poll, progress_text
 from dashboard.pages.trace import POLL_MS
+from tracekit.text import printable
 
 SIDES = ("BASE", "NEW")
 _DOWNLOADS = (
@@ -77,7 +77,7 @@ def busy_page(base: Recording, new: Recording, status: ComparisonStatus) -> Node
 def ended_page(base: Recording, new: Recording, status: ComparisonStatus) -> Node:
     """Return the page of a comparison that failed or was cancelled."""
     failed = status.state == "failed"
-    sentence = words.shown(status.message) if failed else "Comparing these recordings was cancelled."
+    sentence = printable(status.message) if failed else "Comparing these recordings was cancelled."
     return _state_page(
         base,
         new,
@@ -89,7 +89,7 @@ def ended_page(base: Recording, new: Recording, status: ComparisonStatus) -> Nod
 def unfit_page(base: Recording, new: Recording) -> Node:
     """Return the page for recordings that are not ready or deleted; it polls while one is being read."""
     sides = [pair for pair in zip(SIDES, (base, new), strict=True) if not is_fit(pair[1])]
-    waits = any(words.is_busy(recording) and recording.deleted is None for _side, recording in sides)
+    waits = any(is_busy(recording) and recording.deleted is None for _side, recording in sides)
     return _state_page(
         base,
         new,
@@ -114,10 +114,10 @@ def _why(side: str, recording: Recording) -> list[Node]:
     link = _link(recording)
     if recording.deleted is not None:
         return [f"{side}, ", link, ", was deleted. Its page can restore it."]
-    if words.is_busy(recording):
-        wait = f" is not ready yet: {words.progress(recording)}. The comparison begins as soon as it is."
+    if is_busy(recording):
+        wait = f" is not ready yet: {progress_text(recording)}. The comparison begins as soon as it is."
         return [f"{side}, ", link, wait]
-    why = words.shown(recording.message) or f"{words.STATES[recording.state].capitalize()}."
+    why = printable(recording.message) or f"{STATES[recording.state].capitalize()}."
     return [f"{side}, ", link, f", was not read. {why}"]
 
 
@@ -132,18 +132,18 @@ def _heading(base: Recording, new: Recording) -> list[Node]:
 
 def _facts(recording: Recording) -> list[Node]:
     facts = [
-        words.shown(recording.device),
-        words.shown(recording.system),
-        f"added {words.when(recording.added)}",
+        printable(recording.device),
+        printable(recording.system),
+        f"added {minute_text(recording.added)}",
     ]
     parts: list[Node] = [html.Span(" · ".join(fact for fact in facts if fact), className="note")]
     if recording.message and recording.state == "ready":
-        parts.append(html.Span(words.shown(recording.message), className="note"))
+        parts.append(html.Span(printable(recording.message), className="note"))
     return parts
 
 
 def _link(recording: Recording) -> Node:
-    return html.A(words.shown(recording.name), href=f"/recordings/{recording.id}")
+    return html.A(printable(recording.name), href=f"/recordings/{recording.id}")
 
 
 def _downloads(base: Recording, new: Recording) -> Node:
@@ -170,4 +170,4 @@ def _state_page(base: Recording, new: Recording, *children: Node) -> Node:
 
 
 def _title(base: Recording, new: Recording) -> str:
-    return f"{words.shown(base.name)} and {words.shown(new.name)}"
+    return f"{printable(base.name)} and {printable(new.name)}"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from dash import html
 
-from dashboard.jobs.formats import Format, available
+from dashboard.jobs.download_formats import DownloadFormat, available
 from dashboard.library.catalog import Recording
-from dashboard.pages import words
-from dashboard.pages.parts import Node, aria
+from dashboard.pages.components import Node, aria
+from tracekit.text import printable
 
 Process = tuple[int, str]
 """Pid and name."""
@@ -32,7 +32,7 @@ def menu(recording: Recording, processes: Sequence[Process] = ()) -> Node:
     )
 
 
-def _links(recording: Recording, file_format: Format, with_redacted: bool) -> list[Node]:
+def _links(recording: Recording, file_format: DownloadFormat, with_redacted: bool) -> list[Node]:
     address = _address(recording, file_format)
     links: list[Node] = [html.A(file_format.title, href=address)]
     if file_format.can_redact and with_redacted:
@@ -43,7 +43,7 @@ def _links(recording: Recording, file_format: Format, with_redacted: bool) -> li
 
 def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
     """Return a form, which needs no script: each button sends the choice to its own address."""
-    options = [html.Option(words.shown(f"{name} ({pid})"), value=str(pid)) for pid, name in processes]
+    options = [html.Option(printable(f"{name} ({pid})"), value=str(pid)) for pid, name in processes]
     buttons = [
         html.Button(
             file_format.title,
@@ -70,5 +70,5 @@ def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
     )
 
 
-def _address(recording: Recording, file_format: Format) -> str:
+def _address(recording: Recording, file_format: DownloadFormat) -> str:
     return f"/recordings/{recording.id}/download/{file_format.name}"

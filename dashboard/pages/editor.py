@@ -10,8 +10,8 @@ from dash import dcc, html
 
 from dashboard.library.catalog import Recording
 from dashboard.library.names import LONGEST_TAG, MOST_TAGS
-from dashboard.pages import words
-from dashboard.pages.parts import Node, aria
+from dashboard.pages.components import Node, aria
+from tracekit.text import printable
 
 
 def editor(recording: Recording) -> Node:
@@ -20,7 +20,7 @@ def editor(recording: Recording) -> Node:
     initial: Any = {"data-was": json.dumps([name, tags, note])}
     return html.Div(
         [
-            html.H3(f"Edit “{words.shown(recording.name)}”", id="edit-heading"),
+            html.H3(f"Edit “{printable(recording.name)}”", id="edit-heading"),
             _field("Name", dcc.Input(id="edit-name", value=name, type="text", autoFocus=True)),
             _field("Tags, separated by commas", dcc.Input(id="edit-tags", value=tags, type="text")),
             _field("Note", dcc.Textarea(id="edit-note", value=note, rows=3)),
@@ -53,10 +53,10 @@ def problem_of(recording: Recording, name: str, tags: Sequence[str]) -> str:
     spellings: dict[str, str] = {}
     for tag in tags:
         if len(tag) > LONGEST_TAG:
-            return f"A tag has at most {LONGEST_TAG} characters; “{words.shown(tag[:20])}…” has {len(tag)}."
+            return f"A tag has at most {LONGEST_TAG} characters; “{printable(tag[:20])}…” has {len(tag)}."
         same = spellings.setdefault(tag.casefold(), tag)
         if same != tag:
-            return f"“{words.shown(same)}” and “{words.shown(tag)}” are the same tag: keep one of them."
+            return f"“{printable(same)}” and “{printable(tag)}” are the same tag: keep one of them."
     if len(tags) > MOST_TAGS:
         return f"A recording has at most {MOST_TAGS} tags; these are {len(tags)}."
     return ""

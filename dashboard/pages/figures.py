@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dash import dcc, html
 
-from dashboard.pages import words
-from dashboard.pages.parts import Node, aria
-from tracekit.text import clip
+from dashboard.pages.components import Node, aria
+from tracekit.text import clip, printable
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -75,7 +74,7 @@ def counter_figure(windows: Sequence[Window]) -> Figure | None:
             x=[number for number, _value in points],
             y=[value for _number, value in points],
             mode="lines+markers",
-            name=words.shown(name),
+            name=printable(name),
             marker={"color": _COLOURS[index % len(_COLOURS)], "symbol": index},
         )
     if not figure.data:
@@ -87,7 +86,7 @@ def counter_figure(windows: Sequence[Window]) -> Figure | None:
 def _by_model(windows: Sequence[Window]) -> dict[str, list[Window]]:
     models: dict[str, list[Window]] = {}
     for window in windows:
-        models.setdefault(words.shown(clip(window["model"] or window["label"], 40)), []).append(window)
+        models.setdefault(printable(clip(window["model"] or window["label"], 40)), []).append(window)
     frequent = sorted(models, key=lambda name: -len(models[name]))[:_MAX_MODELS]
     return {name: models[name] for name in frequent}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dash import dcc, html
 
-from dashboard.pages.parts import Node, aria
+from dashboard.pages.components import Node, aria
 
 
 def frame() -> Node:

@@ -10,9 +10,9 @@ from urllib.parse import parse_qs
 from dash import dcc, html
 
 from dashboard.library.catalog import Recording
-from dashboard.pages import compare, parts, words
-from dashboard.pages.parts import Node, aria
-from tracekit.text import format_duration, format_size
+from dashboard.pages import compare, components
+from dashboard.pages.components import STATES, Node, aria, is_busy, minute_text, progress_text
+from tracekit.text import format_duration, format_size, printable
 
 POLL_MS = 1_000
 _PLACES = {"file": "on this machine", "upload": "uploaded"}
@@ -45,7 +45,7 @@ def library_page(query: LibraryQuery = _DEFAULT) -> Node:
         [
             html.Header(html.H1("Recordings")),
             html.Main([_adding(), _listing(query)], id="library"),
-            *parts.poll("library", POLL_MS),
+            *components.poll("library", POLL_MS),
             dcc.Store(id="library-shown"),
             dcc.Store(id="library-table"),
             dcc.Store(id="library-drawn"),
@@ -151,10 +151,10 @@ def _nothing(filtered: bool, deleted: bool) -> Node:
 
 
 def _row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
-    name = words.shown(recording.name)
-    note = html.Div(words.shown(recording.note), className="note") if recording.note else None
+    name = printable(recording.name)
+    note = html.Div(printable(recording.note), className="note") if recording.note else None
     place = "recorded here" if is_recorded else _PLACES[recording.origin]
-    device: Node = [words.shown(recording.device), html.Div(words.shown(recording.system), className="note")]
+    device: Node = [printable(recording.device), html.Div(printable(recording.system), className="note")]
     is_ready = recording.state == "ready"
     return html.Tr(
         [
@@ -163,7 +163,7 @@ def _row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
                 [
                     name if deleted else html.A(name, href=f"/recordings/{recording.id}"),
                     html.Div(f"{format_size(recording.size_bytes)}, {place}", className="note"),
-                    html.Div(parts.tags(recording), className="tags") if recording.tags else None,
+                    html.Div(components.tags(recording), className="tags") if recording.tags else None,
                     note,
                 ],
                 scope="row",
@@ -172,7 +172,7 @@ def _row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
             html.Td(device),
             _number("Length", format_duration(recording.duration_ns) if is_ready else ""),
             _number("Windows", f"{recording.windows:,}" if is_ready else ""),
-            _number("Added", words.when(recording.added)),
+            _number("Added", minute_text(recording.added)),
             html.Td(html.Div(_actions(recording, deleted, is_recorded), className="actions")),
         ],
         key=recording.id,
@@ -187,7 +187,7 @@ def _number(label: str, text: str) -> Node:
 
 def _tick(recording: Recording) -> Node:
     """Return a checkbox, which library.js ticks; Dash's own is no checkbox to assistive technology."""
-    name = aria(label=f"Compare: {words.shown(recording.name)}")
+    name = aria(label=f"Compare: {printable(recording.name)}")
     return html.Button(id={"choose": recording.id}, type="button", role="checkbox", className="tick", **name)
 
 
@@ -196,7 +196,7 @@ def comparison(chosen: Sequence[Recording]) -> Node:
     if not chosen:
         return None
     ordered = compare.in_order(chosen)
-    names: list[Node] = [f"“{words.shown(recording.name)}”" for recording in ordered]
+    names: list[Node] = [f"“{printable(recording.name)}”" for recording in ordered]
     link: Node
     if len(ordered) == 2:
         text = f"BASE is {names[0]}, the older one; NEW is {names[1]}."
@@ -211,14 +211,14 @@ def comparison(chosen: Sequence[Recording]) -> Node:
 
 def _state(recording: Recording) -> Node:
     if recording.state == "ready":
-        verdict = words.shown(recording.verdict)
+        verdict = printable(recording.verdict)
         return html.Span(verdict, className="clip-lines", title=verdict)
-    if words.is_busy(recording):
+    if is_busy(recording):
         return html.Div(
-            [parts.progress_bar(recording), html.Div(words.progress(recording), className="note")]
+            [components.progress_bar(recording), html.Div(progress_text(recording), className="note")]
         )
     kind = "problem" if recording.state == "failed" else "note"
-    return html.Span(words.shown(recording.message) or words.STATES[recording.state], className=kind)
+    return html.Span(printable(recording.message) or STATES[recording.state], className=kind)
 
 
 def _actions(recording: Recording, deleted: bool, is_recorded: bool) -> list[Node]:
@@ -226,7 +226,7 @@ def _actions(recording: Recording, deleted: bool, is_recorded: bool) -> list[Nod
         for_good = _act("Delete for good", "purge", recording)
         for_good.title = _loss(recording, is_recorded)
         return [_act("Restore", "restore", recording), for_good]
-    if words.is_busy(recording):
+    if is_busy(recording):
         return [_act("Cancel", "cancel", recording)]
     again = [] if recording.state == "ready" else [_act("Try again", "retry", recording)]
     return [
@@ -238,7 +238,7 @@ def _actions(recording: Recording, deleted: bool, is_recorded: bool) -> list[Nod
 
 def _loss(recording: Recording, is_recorded: bool) -> str:
     """Return the consequence of deleting a recording for good; library.js shows it for confirmation."""
-    name = words.shown(recording.name)
+    name = printable(recording.name)
     if is_recorded:
         return f"“{name}” was recorded here: the recording itself is removed, and there is no other copy."
     if recording.origin == "upload":
@@ -247,14 +247,14 @@ def _loss(recording: Recording, is_recorded: bool) -> str:
 
 
 def _act(text: str, action: str, recording: Recording) -> Node:
-    return parts.act(text, action, recording, "library")
+    return components.act(text, action, recording, "library")
 
 
 def tag_buttons(tags: Sequence[str], chosen: str) -> list[Node]:
     """Return a button for each tag; the chosen one is pressed."""
     return [
         html.Button(
-            words.shown(tag),
+            printable(tag),
             id={"tag": tag},
             type="button",
             n_clicks=0,
@@ -269,9 +269,9 @@ def deleted_notice(recording: Recording) -> Node:
     """Return the notice of a deletion, with a button that undoes it."""
     undo = _act("Undo", "undo", recording)
     undo.autoFocus = True  # the button that was pressed goes with its row
-    return html.P([f"Deleted “{words.shown(recording.name)}”. ", undo], className="notice", key=recording.id)
+    return html.P([f"Deleted “{printable(recording.name)}”. ", undo], className="notice", key=recording.id)
 
 
 def purged_notice(recording: Recording) -> Node:
     """Return the notice of a deletion for good."""
-    return html.P(f"Deleted “{words.shown(recording.name)}” for good.", className="notice")
+    return html.P(f"Deleted “{printable(recording.name)}” for good.", className="notice")

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from dash import dcc, html
 
-from dashboard.pages import record_form, words
-from dashboard.pages.parts import Node, aria
+from dashboard.pages import record_form
+from dashboard.pages.components import Node, aria
 from dashboard.recording.attempts import Attempt
-from dashboard.recording.host import HostInventory
+from dashboard.recording.inventory import HostInventory
 from dashboard.recording.state import State
 from tracekit.record.doctor import Check
-from tracekit.text import format_duration, format_size
+from tracekit.text import format_duration, format_size, printable
 
 POLL_MS = 500
 _PREPARING = "Asking xctrace what it offers, and starting it."
@@ -91,7 +91,7 @@ def unavailable(inventory: HostInventory, looked: str = "") -> Node:
     table = html.Table([head, html.Tbody(list(map(_check, checks)))], **aria(labelledby="doctor-heading"))
     return html.Section(
         [
-            html.P(html.Strong(f"Nothing can be recorded here: {words.shown(inventory.problem)}")),
+            html.P(html.Strong(f"Nothing can be recorded here: {printable(inventory.problem)}")),
             _other_way(),
             html.H2("Checks by tracekit doctor", id="doctor-heading"),
             html.Div(table, className="table-scroll"),
@@ -123,14 +123,14 @@ def _other_way() -> Node:
 
 def _check(check: Check) -> Node:
     sentence, *commands = check.advice.split("\n")
-    advice = [html.Div(words.shown(sentence), className="note")] if sentence else []
+    advice = [html.Div(printable(sentence), className="note")] if sentence else []
     command_lines = _lines("\n".join(commands))
     state = html.Span(_STATES[check.state], className="problem" if check.state == "problem" else None)
     return html.Tr(
         [
             html.Th(check.name, scope="row"),
             html.Td(state),
-            html.Td([words.shown(check.finding), *advice, command_lines]),
+            html.Td([printable(check.finding), *advice, command_lines]),
         ]
     )
 
@@ -163,9 +163,9 @@ def _live(attempt: Attempt) -> Node:
     }[state.phase]
     return html.Section(
         [
-            html.H2(words.shown(title)),
+            html.H2(printable(title)),
             html.P(_PREPARING, className="note") if state.phase == "preparing" else None,
-            html.P(words.shown(state.note), className="note") if state.note else None,
+            html.P(printable(state.note), className="note") if state.note else None,
             html.P(_warning(state), className="notice") if state.insist_until else None,
             html.P(_live_acts(attempt), className="actions"),
         ],
@@ -234,8 +234,8 @@ def _failed(attempt: Attempt) -> Node:
         ]
     return html.Section(
         [
-            html.H2(words.shown(f"Not recorded: {state.what}")),
-            html.P(words.shown(state.message), className="problem"),
+            html.H2(printable(f"Not recorded: {state.what}")),
+            html.P(printable(state.message), className="problem"),
             _lines(state.command),
             html.P(acts, className="actions"),
         ],
@@ -247,7 +247,7 @@ def _lines(text: str) -> Node:
     """Return commands with a button that copies them; controls.js handles it."""
     if not text:
         return None
-    commands = html.Pre("\n".join(map(words.shown, text.split("\n"))), tabIndex=0)
+    commands = html.Pre("\n".join(map(printable, text.split("\n"))), tabIndex=0)
     return html.Div([commands, html.Button("Copy", type="button", className="copy")], className="command")
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from dash import dcc, html
 
-from dashboard.pages import words
-from dashboard.pages.parts import Node, aria
-from dashboard.recording.host import HostInventory
+from dashboard.pages.components import Node, aria
+from dashboard.recording.inventory import HostInventory
 from dashboard.recording.request import LONGEST_SECONDS, SHORTEST_SECONDS
 from tracekit.model.vocabulary import COMPUTE_UNITS
+from tracekit.text import printable
 from tracekit.xctrace.host import Process
-from tracekit.xctrace.listing import Device
+from tracekit.xctrace.xctrace_list import Device
 
 THIS_MAC = "mac"
 _KINDS = {
@@ -65,7 +65,7 @@ def form(inventory: HostInventory, processes: Sequence[Process]) -> Node:
                 html.Button("Start recording", id="record-start", type="button", n_clicks=0, className="main")
             ),
             html.P(f"xctrace {inventory.version}", className="note"),
-            html.P(words.shown(inventory.note), className="problem") if inventory.note else None,
+            html.P(printable(inventory.note), className="problem") if inventory.note else None,
         ],
         **aria(labelledby="record-heading"),
         className="record-form",
@@ -163,7 +163,7 @@ def _select(store: str, options: Sequence[Node]) -> Node:
 
 
 def _option(label: str, value: str, *, disabled: bool = False) -> Node:
-    return html.Option(words.shown(label), value=value, disabled=disabled, key=value)
+    return html.Option(printable(label), value=value, disabled=disabled, key=value)
 
 
 def _group(label: str, options: Sequence[Node]) -> Node:

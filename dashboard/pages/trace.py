@@ -8,10 +8,9 @@ from typing import Any
 from dash import html
 
 from dashboard.library.catalog import Recording
-from dashboard.pages import words
+from dashboard.pages.components import Node, act, aria, minute_text, poll, progress_bar, progress_text, tags
 from dashboard.pages.downloads import Process, menu
-from dashboard.pages.parts import Node, act, aria, poll, progress_bar, tags
-from tracekit.text import format_duration, format_size
+from tracekit.text import format_duration, format_size, printable
 
 POLL_MS = 500
 
@@ -49,7 +48,7 @@ def busy_page(recording: Recording) -> Node:
 def progress(recording: Recording) -> list[Node]:
     """Return the progress of the reading."""
     is_waiting = recording.state == "waiting"
-    activity = "Waiting for its turn" if is_waiting else f"Reading the recording: {words.progress(recording)}"
+    activity = "Waiting for its turn" if is_waiting else f"Reading the recording: {progress_text(recording)}"
     return [html.P(html.Strong(activity)), progress_bar(recording, "wide")]
 
 
@@ -58,7 +57,7 @@ def failed_page(recording: Recording) -> Node:
     if recording.state == "cancelled":
         sentence = "Reading this recording was cancelled."
     else:
-        sentence = words.shown(recording.message) or "This recording could not be read."
+        sentence = printable(recording.message) or "This recording could not be read."
     return _state_page(
         recording,
         html.P(sentence, className="problem" if recording.state == "failed" else None, role="status"),
@@ -97,8 +96,8 @@ def facts(recording: Recording) -> str:
         (recording.windows, "windows"),
     ]
     parts = [
-        words.shown(recording.device),
-        words.shown(recording.system),
+        printable(recording.device),
+        printable(recording.system),
         format_duration(recording.duration_ns) if recording.duration_ns else "",
         *(f"{count:,} {name if count != 1 else name[:-1]}" for count, name in counts),
     ]
@@ -107,12 +106,12 @@ def facts(recording: Recording) -> str:
 
 def _heading(recording: Recording) -> list[Node]:
     return [
-        html.H1(words.shown(recording.name)),
+        html.H1(printable(recording.name)),
         html.P(
             [facts(recording), *(part for tag in tags(recording) for part in (" ", tag))], className="note"
         ),
-        html.P(words.shown(recording.note), className="note") if recording.note else None,
-        html.P(words.shown(recording.message), className="note") if recording.message else None,
+        html.P(printable(recording.note), className="note") if recording.note else None,
+        html.P(printable(recording.message), className="note") if recording.message else None,
     ]
 
 
@@ -128,12 +127,12 @@ def _distributions() -> Node:
 def _state_page(recording: Recording, *children: Node) -> Node:
     return html.Div(
         [
-            html.Header([html.H1(words.shown(recording.name)), _size(recording)]),
+            html.Header([html.H1(printable(recording.name)), _size(recording)]),
             html.Main(html.Section(list(children), **aria(label="State"))),
         ]
     )
 
 
 def _size(recording: Recording) -> Node:
-    text = f"{format_size(recording.size_bytes)}, added {words.when(recording.added)}"
+    text = f"{format_size(recording.size_bytes)}, added {minute_text(recording.added)}"
     return html.P(text, className="note")

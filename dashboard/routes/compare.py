@@ -9,7 +9,7 @@ from flask import Flask, Response, jsonify, send_file
 from dashboard.errors import NotFound
 from dashboard.jobs.workers import compare as worker
 from dashboard.library.library import Library
-from dashboard.routes.files import file_stem
+from dashboard.routes.downloads import file_stem
 from dashboard.routes.markup import tree
 from dashboard.routes.views import cacheable
 

@@ -12,13 +12,13 @@ from flask import Flask, Response, jsonify, request
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
 from dashboard.tiles.cache import OpenRecording, RecordingCache, SampleCache
-from dashboard.tiles.columns import Samples
-from dashboard.tiles.listing import MOST_ROWS, listed, stack_document
-from dashboard.tiles.selection import Selection
+from dashboard.tiles.sample_columns import SampleColumns
+from dashboard.tiles.sample_list import MOST_ROWS, listed, stack_document
+from dashboard.tiles.sample_selection import SampleSelection
 from dashboard.tiles.sums import sums_block
 from dashboard.tiles.tiles import lanes_tile, spans_tile
 from tracekit.errors import UsageError
-from tracekit.report.viewmodel.tiles import TILE_LANES, level_count
+from tracekit.report.viewmodel.occupancy import TILE_LANES, level_count
 
 _BYTES = "application/octet-stream"
 _TILE_BYTES = 32 << 20
@@ -88,7 +88,7 @@ def _private(response: Response) -> Response:
     return response
 
 
-def _tile_place(samples: Samples) -> tuple[int, int]:
+def _tile_place(samples: SampleColumns) -> tuple[int, int]:
     level, index = _whole("level"), _whole("index")
     if level >= level_count(samples.duration_ns):
         raise UsageError(f"level is below {level_count(samples.duration_ns)} in this recording.")
@@ -97,7 +97,7 @@ def _tile_place(samples: Samples) -> tuple[int, int]:
     return level, index
 
 
-def _block(samples: Samples) -> int | None:
+def _block(samples: SampleColumns) -> int | None:
     """Return the requested block of lanes; None for the measured intervals."""
     if request.args.get("block") == "spans":
         return None
@@ -107,8 +107,8 @@ def _block(samples: Samples) -> int | None:
     return block
 
 
-def _selection(cache: RecordingCache, opened: OpenRecording) -> Selection:
-    return Selection(
+def _selection(cache: RecordingCache, opened: OpenRecording) -> SampleSelection:
+    return SampleSelection(
         _time("from", -_FAR_NS), _time("to", _FAR_NS), _lanes(opened.samples), cache.mask(opened, _filter())
     )
 
@@ -120,7 +120,7 @@ def _filter() -> str:
     return text
 
 
-def _lanes(samples: Samples) -> frozenset[int] | None:
+def _lanes(samples: SampleColumns) -> frozenset[int] | None:
     text = request.args.get("lanes", "")
     if not text:
         return None

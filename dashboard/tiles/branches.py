@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.tiles.columns import Array, Bools, Ints, Samples
+from dashboard.tiles.sample_columns import Array, Bools, Ints, SampleColumns
 from tracekit.report.viewmodel.tree import CUT_OFF, ROOT
 
 MOST_NODES = 50_000
@@ -36,7 +36,7 @@ class Branches:
     node: Ints
 
 
-def branches_of(samples: Samples, weight: Floats, number: Ints) -> Branches:
+def branches_of(samples: SampleColumns, weight: Floats, number: Ints) -> Branches:
     """Return the heaviest of the nodes that calls of so much weight and so many samples need."""
     leaf = samples["call_node"].astype(np.int64)
     page = samples.page_nodes
@@ -104,7 +104,7 @@ def _numbers(node: Ints, last: Ints, page: int) -> Ints:
     return numbers
 
 
-def _ends(samples: Samples, last: Ints, first: int) -> tuple[Ints, Array]:
+def _ends(samples: SampleColumns, last: Ints, first: int) -> tuple[Ints, Array]:
     """Return the nodes that need a cut-off node below them, and the cut-off node of each of ``last``.
 
     The page has its own cut-off nodes; the others are numbered from ``first``.

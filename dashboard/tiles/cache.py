@@ -12,8 +12,8 @@ import cachetools
 
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
-from dashboard.tiles.columns import FOLDER, HEADER, Bools, Samples, open_samples
 from dashboard.tiles.filters import parse_filter, row_mask
+from dashboard.tiles.sample_columns import FOLDER, HEADER, Bools, SampleColumns, open_samples
 
 Value = TypeVar("Value")
 _MAX_OPEN = 8
@@ -57,7 +57,7 @@ class OpenRecording:
     """The samples of a recording; ``revision`` changes each time the recording is read."""
 
     revision: str
-    samples: Samples
+    samples: SampleColumns
 
 
 class RecordingCache:
@@ -65,7 +65,7 @@ class RecordingCache:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._open: SampleCache[Samples] = SampleCache(_MAX_OPEN, lambda _samples: 1)
+        self._open: SampleCache[SampleColumns] = SampleCache(_MAX_OPEN, lambda _samples: 1)
         self._masks: SampleCache[Bools | None] = SampleCache(
             _MASK_BYTES, lambda mask: _MASK_OVERHEAD_BYTES + (0 if mask is None else mask.nbytes)
         )
@@ -91,7 +91,7 @@ class RecordingCache:
         return self._masks.get((recording.revision, terms), lambda: row_mask(recording.samples, terms))
 
 
-def _opened(folder: Path, name: str, revision: str) -> Samples:
+def _opened(folder: Path, name: str, revision: str) -> SampleColumns:
     samples = open_samples(folder, name)
     # Without this check, some of the files could be of the reading before the revision, others of it.
     if not revision.endswith(_revision(folder)):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.tiles.columns import Bools, Group, Ints, Samples
+from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns, SampleGroup
 from tracekit.model.vocabulary import ENGINES, PHASES
 
 _KEYS = ("thread", "engine", "phase", "window", "binary")
@@ -52,7 +52,7 @@ def _alternatives(text: str) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
-def row_mask(samples: Samples, terms: Sequence[Term]) -> Bools | None:
+def row_mask(samples: SampleColumns, terms: Sequence[Term]) -> Bools | None:
     """Return the rows that match, None for all rows if there is no term.
 
     Texts are matched once per call, lane and window; rows only look up the results.
@@ -82,37 +82,37 @@ Matches = tuple[Bools, Bools]
 """Matches per call and per lane; a row matches if its call or its lane does."""
 
 
-def _match_anything(samples: Samples, values: Sequence[str]) -> Matches:
+def _match_anything(samples: SampleColumns, values: Sequence[str]) -> Matches:
     binary = _with(samples.binaries, values)[samples["function_binary"]]
     lanes = [_has(lane.label, values) or _has(lane.process, values) for lane in samples.lanes]
     return _calls_with(samples, _with(samples.symbols, values) | binary), np.array(lanes, np.bool_)
 
 
-def _match_binary(samples: Samples, values: Sequence[str]) -> Matches:
+def _match_binary(samples: SampleColumns, values: Sequence[str]) -> Matches:
     functions = _with(samples.binaries, values)[samples["function_binary"]]
     return _calls_with(samples, functions), np.zeros(len(samples.lanes), np.bool_)
 
 
-def _match_thread(samples: Samples, values: Sequence[str]) -> Matches:
+def _match_thread(samples: SampleColumns, values: Sequence[str]) -> Matches:
     lanes = [
         _has(lane.label, values) or _has(lane.process, values) or lane.tid in values for lane in samples.lanes
     ]
     return np.zeros(len(samples["call_stack"]), np.bool_), np.array(lanes, np.bool_)
 
 
-def _match_engine(samples: Samples, values: Sequence[str]) -> Matches:
+def _match_engine(samples: SampleColumns, values: Sequence[str]) -> Matches:
     matches = np.array([engine.lower().startswith(tuple(values)) for engine in ENGINES])
     return matches[samples["call_engine"]], np.zeros(len(samples.lanes), np.bool_)
 
 
-def _match_phase(samples: Samples, values: Sequence[str]) -> Matches:
+def _match_phase(samples: SampleColumns, values: Sequence[str]) -> Matches:
     matches = np.array([name.startswith(tuple(values)) for name in (*PHASES, "none")])
     return matches[samples["call_phase"]], np.zeros(
         len(samples.lanes), np.bool_
     )  # -1, none, indexes the last
 
 
-_MATCHERS: dict[str, Callable[[Samples, Sequence[str]], Matches]] = {
+_MATCHERS: dict[str, Callable[[SampleColumns, Sequence[str]], Matches]] = {
     "": _match_anything,
     "thread": _match_thread,
     "engine": _match_engine,
@@ -130,7 +130,7 @@ def _with(texts: Sequence[str], values: Sequence[str]) -> Bools:
     return np.fromiter((_has(text, values) for text in texts), np.bool_, len(texts))
 
 
-def _calls_with(samples: Samples, functions: Bools) -> Bools:
+def _calls_with(samples: SampleColumns, functions: Bools) -> Bools:
     """Return the calls whose stack contains one of these functions."""
     # The running number of hits over all frames; a stack has a hit if its number grows from end to end.
     hits = np.concatenate([[0], np.cumsum(functions[samples["stack_function"]])])
@@ -139,7 +139,7 @@ def _calls_with(samples: Samples, functions: Bools) -> Bools:
     return has_function
 
 
-def _window_edges(samples: Samples, values: Sequence[str]) -> Ints:
+def _window_edges(samples: SampleColumns, values: Sequence[str]) -> Ints:
     """Return alternating starts and ends of the union of windows, selected by number or part of a name."""
     count = len(samples["window_start"])
     named = _with(samples.window_names, values)
@@ -157,7 +157,7 @@ def _window_edges(samples: Samples, values: Sequence[str]) -> Ints:
     return np.stack([starts[begins], reach[np.append(begins[1:], True)[: len(starts)]]], axis=1).reshape(-1)
 
 
-def _inside(samples: Samples, group: Group, edges: Ints) -> Bools:
+def _inside(samples: SampleColumns, group: SampleGroup, edges: Ints) -> Bools:
     time = samples["time"][group.first : group.end]
     # The edges cut the rows into runs that are outside, inside, outside, … by turns.
     borders = np.concatenate([[0], np.searchsorted(time, edges), [len(time)]])

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from dashboard.tiles.branches import Branches, branches_of
-from dashboard.tiles.columns import Samples
-from dashboard.tiles.selection import Selection
+from dashboard.tiles.sample_columns import SampleColumns
+from dashboard.tiles.sample_selection import SampleSelection
 from tracekit.report.viewmodel.payload import Arrays, Strings
 from tracekit.report.viewmodel.samples import Calls, node_sums, sums_document
 
 FORMAT = "tracekit-sums/1"
 
 
-def sums_block(samples: Samples, selection: Selection) -> bytes:
+def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
     """Return the sums as a block; ``selected`` and ``total`` are numbers of samples."""
     count = len(samples["call_stack"])
     weight, number = np.zeros(count), np.zeros(count, np.int64)
@@ -38,7 +38,7 @@ def sums_block(samples: Samples, selection: Selection) -> bytes:
     return arrays.block({"format": FORMAT, **header})
 
 
-def _branches(samples: Samples, branches: Branches, arrays: Arrays) -> dict[str, Any]:
+def _branches(samples: SampleColumns, branches: Branches, arrays: Arrays) -> dict[str, Any]:
     """Return the header of the additional nodes, and the names of functions that the page lacks."""
     if not len(branches.parent):
         return {}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dashboard.tiles.columns import Bools, Group, Ints, Samples
-from tracekit.report.viewmodel.occupancy import Plane, as_bytes, before, covered_ns
-from tracekit.report.viewmodel.tiles import TILE_LANES, tile_edges
+from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns, SampleGroup
+from tracekit.report.viewmodel.occupancy import TILE_LANES, Plane, as_bytes, before, covered_ns, tile_edges
 
 
-def lanes_tile(samples: Samples, level: int, index: int, block: int, mask: Bools | None) -> bytes:
+def lanes_tile(samples: SampleColumns, level: int, index: int, block: int, mask: Bools | None) -> bytes:
     """Return a plane per engine of each lane of a block, of the samples in ``mask``, None for all."""
     edges = tile_edges(samples.duration_ns, level, index)
     lanes = samples.groups_of_lanes[TILE_LANES * block : TILE_LANES * (block + 1)]
@@ -21,7 +20,7 @@ def lanes_tile(samples: Samples, level: int, index: int, block: int, mask: Bools
     return b"".join(_shares(plane, edges).tobytes() for plane in planes)
 
 
-def spans_tile(samples: Samples, level: int, index: int) -> bytes:
+def spans_tile(samples: SampleColumns, level: int, index: int) -> bytes:
     """Return the planes of measured intervals, for each lane with too many for the page."""
     edges = tile_edges(samples.duration_ns, level, index)
     names = [name for lane in samples.spans for name in lane]
@@ -32,7 +31,7 @@ def _shares(covered: Ints, edges: Ints) -> Plane:
     return as_bytes(covered / np.maximum(np.diff(edges), 1))
 
 
-def _whole(samples: Samples, group: Group, edges: Ints) -> Ints:
+def _whole(samples: SampleColumns, group: SampleGroup, edges: Ints) -> Ints:
     """Return the covered time per bin by two sums up to each edge, however many samples lie between.
 
     Until an edge, each sample that began covers (edge - start), minus (edge - end) if it has ended."""
@@ -41,7 +40,7 @@ def _whole(samples: Samples, group: Group, edges: Ints) -> Ints:
     return np.diff(begun - before(samples["end"][rows], samples["end_sum"][sums], edges))
 
 
-def _masked(samples: Samples, group: Group, edges: Ints, mask: Bools) -> Ints:
+def _masked(samples: SampleColumns, group: SampleGroup, edges: Ints, mask: Bools) -> Ints:
     first, end = samples.rows(group, int(edges[0]) - group.longest_ns, int(edges[-1]))
     selected = mask[first:end]
     start = samples["time"][first:end][selected]

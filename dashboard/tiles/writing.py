@@ -1,4 +1,4 @@
-"""Write the samples of an analysis as the columns that ``columns`` opens.
+"""Write the samples of an analysis as the columns that ``sample_columns`` opens.
 
 =================================  ==========================================================================
 per row                            ``time``, ``weight``, ``call``; ``end``: sorted in each group; ``time_sum``
@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from dashboard.tiles.columns import FORMAT, HEADER, Array, Group, Ints
+from dashboard.tiles.sample_columns import FORMAT, HEADER, Array, Ints, SampleGroup
 from tracekit.analysis.result import Analysis
 from tracekit.model.tables import StackTable
 from tracekit.model.vocabulary import ENGINES
@@ -142,12 +142,12 @@ def _fit(weight: Ints) -> bool:
     return bool(weight.min(initial=0) >= 0 and weight.max(initial=0) < 1 << 32)
 
 
-def _groups(key: Ints, length: Ints) -> list[Group]:
+def _groups(key: Ints, length: Ints) -> list[SampleGroup]:
     cuts = [0, *(np.flatnonzero(np.diff(key)) + 1).tolist(), len(key)]
     groups = []
     for first, end in pairwise(cuts if len(key) else []):
         lane, engine = divmod(int(key[first]), len(ENGINES))
-        groups.append(Group(lane, engine, first, end, int(length[first:end].max())))
+        groups.append(SampleGroup(lane, engine, first, end, int(length[first:end].max())))
     return groups
 
 

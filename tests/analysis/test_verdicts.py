@@ -12,7 +12,7 @@ from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.classification.leading_frames import DecidingFrame
 from tracekit.analysis.engines.attribution import Share
-from tracekit.analysis.engines.timeline import SEGMENTS
+from tracekit.analysis.engines.segments import SEGMENTS
 from tracekit.analysis.engines.transitions import Transitions
 from tracekit.analysis.verdicts import RunFacts, Verdict, WindowFacts
 from tracekit.analysis.verdicts import verdict_of as verdict_from

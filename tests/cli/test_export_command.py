@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from tracekit.cli import main
 from tracekit.cli.export import export_command
-from tracekit.export.view import ROOTS
+from tracekit.export.export_view import ROOTS
 
 pytestmark = pytest.mark.integration
 

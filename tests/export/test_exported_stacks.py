@@ -9,7 +9,7 @@ from trace_support import ANE, MS, UI, trace_of
 
 from tracekit.analysis import analyze
 from tracekit.errors import InputError, UsageError
-from tracekit.export.view import MAX_NAME, ExportView, clean, parse_roots, window_of_samples
+from tracekit.export.export_view import MAX_NAME, ExportView, clean, parse_roots, window_of_samples
 from tracekit.model.vocabulary import ENGINES, PHASES
 
 

@@ -22,7 +22,7 @@ from trace_support import ANE, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.cli.export import _TABLES
-from tracekit.export.frames import TABLES, write_csv, write_parquet
+from tracekit.export.flat_tables import TABLES, write_csv, write_parquet
 
 
 def rows(analysis: Analysis, table: str = "samples") -> list[dict[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit.model.columns import METRICS
-from tracekit.parsers.tables.metrics import read_metrics
+from tracekit.parsers.tables.thread_metrics import read_metrics
 
 COLUMNS = {
     "start": "start-time",

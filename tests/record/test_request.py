@@ -20,9 +20,9 @@ from tracekit.record.request import (
     plan_recordings,
 )
 from tracekit.xctrace.host import App, Process
-from tracekit.xctrace.listing import Device
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
+from tracekit.xctrace.xctrace_list import Device
 
 TOOL = Xctrace("/Xcode.app/xctrace")
 XCODE_16 = Version("16.0", (16, "F", 6, ""))

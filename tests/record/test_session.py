@@ -24,8 +24,8 @@ from tracekit.record.session import RecordingAttempt, RecordSettings, format_tim
 from tracekit.record.signals import StopRequests, signals_request_stop
 from tracekit.record.target import ALL_PROCESSES, Target
 from tracekit.xctrace.host import App, Process
-from tracekit.xctrace.listing import Device
 from tracekit.xctrace.tool import Xctrace
+from tracekit.xctrace.xctrace_list import Device
 
 SAMPLE = (
     Path(__file__).resolve().parents[2] / "sample_traces" / "gpu-mpsgraph-macos15-bundle" / "recording.trace"

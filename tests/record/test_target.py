@@ -13,7 +13,7 @@ import pytest
 from tracekit.errors import UsageError
 from tracekit.record.target import ALL_PROCESSES, Target, find_target
 from tracekit.xctrace.host import App, Process
-from tracekit.xctrace.listing import Device
+from tracekit.xctrace.xctrace_list import Device
 
 SIM_UDID = "0F4D5D74-A4FE-4261-9596-8073565E7927"
 SIMULATOR = Device("iPhone 17 Simulator", "26.2", SIM_UDID, "simulator")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.library.results import RESULTS_VERSION
+from dashboard.library.reading_results import RESULTS_VERSION
 from dashboard.settings import Limits
 
 ROOT = Path(__file__).resolve().parents[2]

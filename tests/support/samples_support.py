@@ -14,8 +14,8 @@ import numpy as np
 from trace_support import ANE, ANE_WAIT, BNNS, LOAD, MS, RUNTIME, UI, trace_of
 from view_support import View, decoded, recording
 
-from dashboard.tiles.columns import Samples, open_samples
 from dashboard.tiles.filters import parse_filter, row_mask
+from dashboard.tiles.sample_columns import SampleColumns, open_samples
 from dashboard.tiles.writing import write_samples
 from tracekit.analysis import Analysis, analyze
 from tracekit.model.vocabulary import ENGINES, PHASES
@@ -41,7 +41,7 @@ class Row:
     stack: int
 
 
-def opened(folder: Path, analysis: Analysis) -> Samples:
+def opened(folder: Path, analysis: Analysis) -> SampleColumns:
     write_samples(folder / "samples", analysis)
     return open_samples(folder / "samples", "Camera.trace")
 
@@ -159,7 +159,7 @@ def stack_names(analysis: Analysis, stack: int) -> list[list[str]]:
     return [[str(table.symbols[f]), str(table.binary_names[f])] for f in table.stack(stack).tolist()]
 
 
-def literal(folder: Path, document: dict[str, Any]) -> Samples:
+def literal(folder: Path, document: dict[str, Any]) -> SampleColumns:
     """The recording of tests/filter_cases.json, with literal engines, as opened columns."""
     functions: dict[tuple[str, str], int] = {}
     calls, stacks = [], []
@@ -221,12 +221,12 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
     return header, arrays
 
 
-def kept(samples: Samples, text: str) -> list[bool] | None:
+def kept(samples: SampleColumns, text: str) -> list[bool] | None:
     mask = row_mask(samples, parse_filter(text))
     return None if mask is None else mask.tolist()
 
 
-def in_order(samples: Samples) -> Iterator[tuple[int, int, int, int, int]]:
+def in_order(samples: SampleColumns) -> Iterator[tuple[int, int, int, int, int]]:
     """Each row's time, lane, engine, phase and node, in the order of the columns."""
     for group in samples.groups:
         for row in range(group.first, group.end):

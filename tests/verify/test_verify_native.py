@@ -16,8 +16,8 @@ from documents_support import SHARED
 from tracekit.cli import main
 from tracekit.detect import open_source
 from tracekit.report.analysis.json import to_dict
-from tracekit.verify.report import matrix, report
 from tracekit.verify.table_match import TableMatch, _verify_table, verify
+from tracekit.verify.verification_report import matrix, report
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 BUNDLE = SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError, XctraceError
-from tracekit.xctrace.listing import (
+from tracekit.xctrace.tool import Xctrace
+from tracekit.xctrace.xctrace_list import (
     Device,
     find_device,
     list_devices,
@@ -15,7 +16,6 @@ from tracekit.xctrace.listing import (
     parse_devices,
     parse_names,
 )
-from tracekit.xctrace.tool import Xctrace
 
 MAC_UDID = "D283C622-DE11-5668-8E1F-E6234E85E6C8"
 PHONE_UDID = "00008101-000D482C1E78001E"

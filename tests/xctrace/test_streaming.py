@@ -14,9 +14,9 @@ from exporter_script import install, is_gone, no_thread_is_left, open_source, th
 from tracekit.errors import InputError, XctraceError
 from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.value_store import QueryResult
-from tracekit.xctrace import export
-from tracekit.xctrace.export import exported_chunks
+from tracekit.xctrace import table_export
 from tracekit.xctrace.source import XctraceSource
+from tracekit.xctrace.table_export import exported_chunks
 from tracekit.xctrace.tool import Xctrace
 
 pytestmark = pytest.mark.integration
@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the wait for an exporter to stop."""
-    monkeypatch.setattr(export, "_STOP_SECONDS", 0.3)
+    monkeypatch.setattr(table_export, "_STOP_SECONDS", 0.3)
 
 
 def read(home: Path, behaviour: str, progress: Callable[[int, int | None], None] | None = None) -> int:
@@ -111,7 +111,7 @@ def test_a_busy_parser_does_not_hold_up_the_exporter(home: Path) -> None:
 
 
 def test_the_queue_before_the_parser_is_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_MAX_QUEUED_PIECES", 2)
+    monkeypatch.setattr(table_export, "_MAX_QUEUED_PIECES", 2)
     tool = install(
         home,
         f"node(1, {20 * PIPE_BYTES // 38}); say('</trace-query-result>'); (home / 'done').touch(); sys.exit()",
@@ -229,7 +229,7 @@ def test_garbage_is_an_input_error_and_stops_the_exporter(home: Path) -> None:
 
 
 def test_a_second_interruption_kills_at_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_STOP_SECONDS", 60)
+    monkeypatch.setattr(table_export, "_STOP_SECONDS", 60)
     behaviour = (
         "signal.signal(signal.SIGINT, lambda *_: os.kill(os.getppid(), signal.SIGINT))\n"
         "say('ready')\nwhile True: time.sleep(0.1)"

@@ -18,7 +18,7 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.counters import count_events, sum_metrics
 from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED, assign_samples
 from tracekit.analysis.engines.ownership import ane_may_be_target
-from tracekit.analysis.engines.timeline import Timeline
+from tracekit.analysis.engines.segments import Timeline
 from tracekit.analysis.engines.totals import EngineTotals, engine_totals
 from tracekit.analysis.engines.transitions import Transitions
 from tracekit.analysis.engines.waiting import Waiting

@@ -57,8 +57,8 @@ class Analysis(Content):
     The fields are the rows that the outputs are drawn from, with -1 for missing. ``trace`` holds the selected
     samples only. ``attribution_rows`` has one row per window × engine × phase, with ``window_id`` -1 for what
     lies outside; ``totals`` has the same columns over all selected samples, ``engine_totals`` their sum per
-    engine. ``verdicts`` is row-aligned to ``window_rows``, and so is ``times`` (``timeline.TIMES``).
-    ``segments`` are the engines of each window in order (``timeline.SEGMENTS``), ``events`` and ``metrics``
+    engine. ``verdicts`` is row-aligned to ``window_rows``, and so is ``times`` (``segments.TIMES``).
+    ``segments`` are the engines of each window in order (``segments.SEGMENTS``), ``events`` and ``metrics``
     the counters (``counters.EVENT_COUNTS``, ``counters.METRIC_SUMS``). ``measured`` holds the intervals as
     disjoint spans. ``diagnostics`` are the limits of the recording and of the analysis, as codes and numbers.
     """

@@ -12,7 +12,7 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.membership import Membership, assign_samples
 from tracekit.analysis.engines.ownership import target_pids
-from tracekit.analysis.windows.stacks import windows_from_stacks
+from tracekit.analysis.windows.stack_windows import windows_from_stacks
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
 from tracekit.errors import UsageError
 from tracekit.model.trace import Trace

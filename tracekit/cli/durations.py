@@ -1,4 +1,7 @@
-"""Times and sizes on the command line: 500ms, 10s, 5m, 1h; 500MB, 2GB. Callbacks of click options."""
+"""Times and sizes on the command line: 500ms, 10s, 5m, 1h; 500MB, 2GB.
+
+Callbacks of click options, apart from ``record`` so that its file holds the command alone.
+"""
 
 from __future__ import annotations
 

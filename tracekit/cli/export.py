@@ -33,8 +33,8 @@ _FORMATS = {
     "pprof": _Format("pprof.write_pprof", "", (".pb.gz", ".pprof")),
     "perfetto": _Format("perfetto.write_perfetto", "", (".pftrace", ".perfetto-trace")),
     "firefox": _Format("firefox.write_firefox", "", (".profile.json",), True),
-    "csv": _Format("frames.write_csv", "table", (".csv",), True),
-    "parquet": _Format("frames.write_parquet", "table", (".parquet",)),
+    "csv": _Format("flat_tables.write_csv", "table", (".csv",), True),
+    "parquet": _Format("flat_tables.write_parquet", "table", (".parquet",)),
 }
 _EXTRAS = ("pprof", "perfetto")
 """Formats whose library is an extra of that name."""
@@ -134,7 +134,7 @@ def _options(name: str, given: dict[str, str | None]) -> dict[str, Any]:
     if "root" not in chosen:
         return dict(chosen)
 
-    from tracekit.export.view import parse_roots
+    from tracekit.export.export_view import parse_roots
 
     return {"root": parse_roots(chosen["root"])}
 

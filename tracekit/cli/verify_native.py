@@ -52,8 +52,8 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
 
     from tracekit.detect import open_source
     from tracekit.parsers.in_memory import origin_of
-    from tracekit.verify.report import matrix, report
     from tracekit.verify.table_match import verify
+    from tracekit.verify.verification_report import matrix, report
     from tracekit.xctrace.tool import find_xctrace
 
     if not exports and find_xctrace() is None:

@@ -20,9 +20,9 @@ import tracekit
 from tracekit.analysis.classification.sample_labels import per_sample
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.export.export_view import ExportView, clean
 from tracekit.export.firefox_tables import Tables
 from tracekit.export.spans import Span, interval_spans, signpost_spans, window_spans
-from tracekit.export.view import ExportView, clean
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import ENGINES, PHASES, Engine
 

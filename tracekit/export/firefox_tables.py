@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracekit.export.view import NO_STACK, ExportView, Frame, clean
+from tracekit.export.export_view import NO_STACK, ExportView, Frame, clean
 
 _LIBRARY = 1
 _PLAIN = -1

@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 
 from tracekit.analysis.result import Analysis
-from tracekit.export.view import NO_STACK, ExportView
+from tracekit.export.export_view import NO_STACK, ExportView
 
 DEFAULT_ROOT = ("process", "thread", "engine", "phase")
 _NUMBER_AT_END = re.compile(r"\s+(?=[\d.]+$)")

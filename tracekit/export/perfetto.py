@@ -9,6 +9,7 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tracekit.analysis.result import Analysis
+from tracekit.export.export_view import ExportView, clean
 from tracekit.export.spans import (
     Span,
     engine_runs,
@@ -17,7 +18,6 @@ from tracekit.export.spans import (
     signpost_spans,
     window_spans,
 )
-from tracekit.export.view import ExportView, clean
 
 _SEQUENCE = 1
 _LARGEST_ID = 2**31 - 1

@@ -15,8 +15,8 @@ import numpy as np
 
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.export.export_view import NO_STACK, ExportView, clean
 from tracekit.export.pprof_message import profile_message
-from tracekit.export.view import NO_STACK, ExportView, clean
 from tracekit.model.vocabulary import ENGINES, PHASES
 
 _UNITS = {"ns": ("time", "nanoseconds"), "cycles": ("cycles", "count"), "events": ("events", "count")}

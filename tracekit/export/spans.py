@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.export.view import ExportView, clean
+from tracekit.export.export_view import ExportView, clean
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.report import wording
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 import tracekit
 from tracekit.analysis.result import Analysis
-from tracekit.export.view import NO_STACK, ExportView, clean
+from tracekit.export.export_view import NO_STACK, ExportView, clean
 from tracekit.model.columns import IntArray
 
 DEFAULT_ROOT = ("window", "engine", "phase")

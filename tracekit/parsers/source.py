@@ -1,4 +1,7 @@
-"""The ``Source`` protocol: something that holds Instruments tables, whatever its file format."""
+"""The ``Source`` protocol: something that holds Instruments tables, whatever its file format.
+
+Apart from every parser, so that none of them imports another.
+"""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ from tracekit.record.recorder import RecordLimits
 from tracekit.record.session import RecordSettings
 from tracekit.record.target import ALL_PROCESSES, Target, find_target
 from tracekit.xctrace.host import Host
-from tracekit.xctrace.listing import Device, find_device, list_devices, list_instruments, list_templates
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
+from tracekit.xctrace.xctrace_list import Device, find_device, list_devices, list_instruments, list_templates
 
 _DEFAULT_SECONDS = 10.0
 _UNTIL_STOPPED_SECONDS = 600.0

@@ -20,8 +20,8 @@ from tracekit.record.result import RecordingResult, judge_result, run_numbers
 from tracekit.record.signals import StopRequests
 from tracekit.record.target import Target
 from tracekit.xctrace.host import Host
-from tracekit.xctrace.listing import Device
 from tracekit.xctrace.tool import Xctrace
+from tracekit.xctrace.xctrace_list import Device
 
 _MAX_TRIES = 2
 _RETRY_DELAY_SECONDS = 1.0

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tracekit.errors import UsageError
 from tracekit.xctrace.host import App, Host, Process, main_executable, read_app
-from tracekit.xctrace.listing import Device
+from tracekit.xctrace.xctrace_list import Device
 
 _MAX_LISTED = 8
 _NOT_RUNNING = "it is not running"

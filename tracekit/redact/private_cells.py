@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model.parts import format_parts
+from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import Column, Table
 
 _SCHEMAS = "FMEventTable InstructionsTable ModelInferenceTable RequestTable SessionTable ToolTable"

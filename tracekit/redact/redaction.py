@@ -17,7 +17,7 @@ import pandas as pd
 
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray, texts_at
-from tracekit.model.parts import format_parts
+from tracekit.model.composite_cells import format_parts
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo, TraceInfo

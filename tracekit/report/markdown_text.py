@@ -1,4 +1,7 @@
-"""Other people's text in Markdown: shown as it is, whatever it holds."""
+"""Other people's text in Markdown: shown as it is, whatever it holds.
+
+Apart from both Markdown reports, so that one module decides what is escaped.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.reader import Parsed
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.value_store import QueryResult
-from tracekit.xctrace.export import exported_chunks
+from tracekit.xctrace.table_export import exported_chunks
 from tracekit.xctrace.tool import Xctrace
 
 _TableKey: TypeAlias = tuple[int, int]

@@ -1,6 +1,6 @@
 """``python -m dashboard.jobs.workers.compare``: open both → compare → write what the page needs.
 
-The server writes one line of JSON (a ``Pair``) to standard input and keeps it open, see ``bootstrap``.
+The server writes one line of JSON (a ``Pair``) to standard input and keeps it open, see ``worker_process``.
 The worker prints the same messages as ``read``.
 """
 
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard.jobs import bootstrap
-from dashboard.jobs.bootstrap import Channel
+from dashboard.jobs import worker_process
+from dashboard.jobs.worker_process import Channel
 from dashboard.jobs.workers.read import analysed, sentence
 from tracekit.errors import TracekitError
 
@@ -45,8 +45,8 @@ def main() -> int:
     """Do one comparison and return the exit code."""
     channel = Channel.on_standard_output()
     pair = Pair(**json.loads(sys.stdin.buffer.readline()))
-    bootstrap.end_with_server()
-    bootstrap.limit_resources(pair.memory_bytes)
+    worker_process.end_with_server()
+    worker_process.limit_resources(pair.memory_bytes)
     return work(pair, channel)
 
 
@@ -127,4 +127,4 @@ _CONTENTS: dict[str, Callable[[Comparison, Analysis, Analysis], str]] = {
 
 
 if __name__ == "__main__":
-    bootstrap.run(main)
+    worker_process.run(main)

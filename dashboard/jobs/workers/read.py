@@ -1,6 +1,6 @@
 """``python -m dashboard.jobs.workers.read <library> <id>``: open → analyse → write the pages' data.
 
-The server writes one line of JSON (a ``Task``) to standard input and keeps it open, see ``bootstrap``.
+The server writes one line of JSON (a ``Task``) to standard input and keeps it open, see ``worker_process``.
 The worker prints lines of JSON: ``{"stage": …, "progress": …}``, and ``{"failed": sentence}`` before an end
 with exit code 1. The results appear as a whole in ``results/`` of the recording's folder, by renaming.
 """
@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard.jobs import bootstrap
-from dashboard.jobs.bootstrap import Channel
+from dashboard.jobs import worker_process
+from dashboard.jobs.worker_process import Channel
 from dashboard.library.inputs import left_out, openable, size_of
 from dashboard.library.names import one_line
-from dashboard.library.results import write_results
+from dashboard.library.reading_results import write_results
 from dashboard.library.store import UPLOADED_FILE, Store
 from tracekit.errors import InputError, TracekitError
 
@@ -49,8 +49,8 @@ def main(folder: str, recording_id: str) -> int:
     """Read one recording and return the exit code."""
     channel = Channel.on_standard_output()
     task = Task(**json.loads(sys.stdin.buffer.readline()))
-    bootstrap.end_with_server()
-    bootstrap.limit_resources(task.memory_bytes)
+    worker_process.end_with_server()
+    worker_process.limit_resources(task.memory_bytes)
     store = Store(Path(folder))
     work = store.recording(recording_id) / task.work / "results"
     path = Path(os.fsdecode(bytes.fromhex(task.path))) if task.path else store.input(recording_id)
@@ -121,4 +121,4 @@ def sentence(error: BaseException, name: str, path: Path) -> str:
 
 
 if __name__ == "__main__":
-    bootstrap.run(lambda: main(*sys.argv[1:3]))
+    worker_process.run(lambda: main(*sys.argv[1:3]))

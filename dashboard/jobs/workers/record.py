@@ -44,7 +44,7 @@ _ENDING: dict[StopReason, str] = {
 }
 
 
-class Attempt:
+class AttemptWorker:
     """One attempt: one recording, or one per compute-unit setting. Implements ``RecordingListener``."""
 
     def __init__(self, folder: Path, request: RecordingRequest, min_free_bytes: int) -> None:
@@ -203,7 +203,7 @@ def main(folder: Path) -> None:
     request = task["request"]
     request["compute_units"] = tuple(request["compute_units"])
     lock = _lock(folder / LOCK)
-    attempt = Attempt(folder, RecordingRequest(**request), task["min_free_bytes"])
+    attempt = AttemptWorker(folder, RecordingRequest(**request), task["min_free_bytes"])
     threading.Thread(target=_request_stops, args=(lines, attempt.requests), daemon=True).start()
     attempt.run()
     lock.release()

@@ -17,8 +17,8 @@ from library_support import BUNDLE, EXPORTS, QUIET, is_alive, opened, ready, tre
 import tracekit
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs import comparisons as module
-from dashboard.jobs.bootstrap import Channel
 from dashboard.jobs.comparisons import ComparisonStatus
+from dashboard.jobs.worker_process import Channel
 from dashboard.jobs.workers import compare as worker
 from dashboard.library.library import Library
 from tracekit.comparison import compare

@@ -30,11 +30,11 @@ from library_support import (
 import tracekit
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.jobs import process
+from dashboard.jobs.download_formats import FORMATS, available, chosen
 from dashboard.jobs.downloads import Busy, DownloadFailed
-from dashboard.jobs.formats import FORMATS, available, chosen
-from dashboard.library import results
+from dashboard.library import reading_results
 from dashboard.library.library import Library
-from dashboard.library.results import PROCESSES
+from dashboard.library.reading_results import PROCESSES
 from tracekit.errors import UsageError
 
 pytestmark = pytest.mark.integration
@@ -144,7 +144,7 @@ def test_who_did_most_is_offered_first() -> None:
 
 
 def offered(trace: tracekit.Trace) -> Any:
-    return json.loads(results._processes(tracekit.analyze(trace)))
+    return json.loads(reading_results._processes(tracekit.analyze(trace)))
 
 
 def test_what_was_made_is_kept_until_the_recording_is_read_anew(
@@ -342,7 +342,15 @@ def test_as_many_are_made_at_once_as_the_settings_say(program: Callable[[str], N
 def test_a_maker_ends_with_the_server(tmp_path: Path) -> None:
     pipe = tmp_path / "endless.xml"
     os.mkfifo(pipe)
-    command = [sys.executable, "-P", "-m", "dashboard.jobs.workers.export", "0", "analyze", str(pipe)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "dashboard.jobs.workers.tracekit_command",
+        "0",
+        "analyze",
+        str(pipe),
+    ]
     maker = subprocess.Popen(
         command, stdin=subprocess.PIPE, env=environment(), cwd=ROOT, start_new_session=True
     )

@@ -10,7 +10,7 @@ from library_support import wait_for
 from recording_support import until_opened
 from xctrace_support import FakeXctrace
 
-from dashboard.recording import host
+from dashboard.recording import inventory
 from dashboard.recording.attempts import Attempts
 from dashboard.recording.request import RecordingRequest, on_the_page
 from tracekit.errors import UsageError
@@ -66,16 +66,16 @@ def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: FakeXctra
 def test_the_machine_is_asked_once_and_in_the_background() -> None:
     looks: list[int] = []
 
-    def take() -> host.HostInventory:
+    def take() -> inventory.HostInventory:
         looks.append(1)
         time.sleep(0.3)
-        return host.HostInventory(version="26.0")
+        return inventory.HostInventory(version="26.0")
 
-    probe = host.HostProbe(take)
+    probe = inventory.HostProbe(take)
     began = time.monotonic()
     assert [probe.inventory() for _ in range(5)] == [None] * 5
     assert time.monotonic() - began < 0.2
-    wait_for(lambda: probe.inventory() == host.HostInventory(version="26.0"))
+    wait_for(lambda: probe.inventory() == inventory.HostInventory(version="26.0"))
     assert looks == [1]
     probe.inventory(refresh=True)
     wait_for(lambda: probe.inventory() is not None)
@@ -84,19 +84,19 @@ def test_the_machine_is_asked_once_and_in_the_background() -> None:
 
 @pytest.mark.integration
 def test_what_this_xctrace_offers(xctrace: FakeXctrace) -> None:
-    examination = host.take_inventory()
+    examination = inventory.take_inventory()
     assert examination.problem == ""
     assert examination.version == "26.0 (17C529), of Xcode 26"
     assert "Core ML" in examination.templates
     assert [device.kind for device in examination.devices] == ["mac", "simulator"]
-    assert [process.name for process in host.processes()] == ["SampleApp"]
+    assert [process.name for process in inventory.processes()] == ["SampleApp"]
 
 
 def test_where_there_is_no_xctrace_the_doctor_is_heard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    examination = host.take_inventory()
+    examination = inventory.take_inventory()
     assert (
         "it comes with Xcode, on a Mac." in examination.problem
         or examination.problem

@@ -21,7 +21,7 @@ from worker_support import EXPORT, ONE, RESULTS, Reading, Workers, left_of
 
 import tracekit
 from dashboard.errors import NotFound
-from dashboard.library import results
+from dashboard.library import reading_results
 
 
 @pytest.mark.integration
@@ -40,7 +40,7 @@ def test_the_length_is_the_recording_s_own_whatever_lies_behind_its_end() -> Non
 
     def told(duration_ns: int | None) -> int:
         info = replace(analysis.trace.info, duration_ns=duration_ns)
-        summary = results._summary(replace(analysis, trace=replace(analysis.trace, info=info)))
+        summary = reading_results._summary(replace(analysis, trace=replace(analysis.trace, info=info)))
         return int(json.loads(summary)["duration_ns"])
 
     assert told(1_000) == 1_000

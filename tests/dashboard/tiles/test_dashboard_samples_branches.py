@@ -8,8 +8,8 @@ import pytest
 from samples_support import FAR, MS, View, analyze, decoded, opened, recording, trace_of
 
 from dashboard.tiles import branches as branches_module
-from dashboard.tiles.columns import Samples
-from dashboard.tiles.selection import Selection
+from dashboard.tiles.sample_columns import SampleColumns
+from dashboard.tiles.sample_selection import SampleSelection
 from dashboard.tiles.sums import sums_block
 from tracekit.analysis import Analysis
 from tracekit.report.viewmodel import samples as module
@@ -36,7 +36,7 @@ def analysed() -> Analysis:
 
 
 @pytest.fixture
-def cut(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[View, Samples]:
+def cut(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[View, SampleColumns]:
     """The page's view, of the four heaviest nodes, and the columns of the server."""
     monkeypatch.setattr(module, "_MOST_NODES_FULL", 4)
     monkeypatch.setattr(module, "MOST_EXACT", 5)
@@ -81,7 +81,7 @@ def weights(view: View, block: bytes) -> dict[Way, float]:
     return weight_by_way
 
 
-def test_the_page_has_what_is_heaviest(cut: tuple[View, Samples]) -> None:
+def test_the_page_has_what_is_heaviest(cut: tuple[View, SampleColumns]) -> None:
     view, _ = cut
     strings, nodes = view.header["strings"], view.header["nodes"]
     names = [strings[name] for name in view.arrays[nodes["name"]].tolist()]
@@ -89,18 +89,18 @@ def test_the_page_has_what_is_heaviest(cut: tuple[View, Samples]) -> None:
     assert view.arrays[nodes["flags"]].tolist() == [0, 0, 0, 0, 2]
 
 
-def test_a_selection_is_told_to_its_leaves(cut: tuple[View, Samples]) -> None:
+def test_a_selection_is_told_to_its_leaves(cut: tuple[View, SampleColumns]) -> None:
     view, samples = cut
-    weight_by_way = weights(view, sums_block(samples, Selection(2 * MS, 6 * MS)))
+    weight_by_way = weights(view, sums_block(samples, SampleSelection(2 * MS, 6 * MS)))
     assert weight_by_way == {
         tuple(HEAVY): 1,
         **{("main", "run", f"job {index}", f"leaf {index}"): 1 for index in range(3)},
     }
 
 
-def test_the_whole_run_is_told_to_its_leaves(cut: tuple[View, Samples]) -> None:
+def test_the_whole_run_is_told_to_its_leaves(cut: tuple[View, SampleColumns]) -> None:
     view, samples = cut
-    weight_by_way = weights(view, sums_block(samples, Selection(-FAR, FAR)))
+    weight_by_way = weights(view, sums_block(samples, SampleSelection(-FAR, FAR)))
     assert weight_by_way == {
         tuple(HEAVY): 3,
         ("alone",): 1,
@@ -108,9 +108,9 @@ def test_the_whole_run_is_told_to_its_leaves(cut: tuple[View, Samples]) -> None:
     }
 
 
-def test_without_cut_branches_nothing_is_added(cut: tuple[View, Samples]) -> None:
+def test_without_cut_branches_nothing_is_added(cut: tuple[View, SampleColumns]) -> None:
     view, samples = cut
-    block = sums_block(samples, Selection(0, 3 * MS))
+    block = sums_block(samples, SampleSelection(0, 3 * MS))
     assert weights(view, block) == {tuple(HEAVY): 3}
     assert not {"extra", "functions", "strings"} & set(decoded(block).header)
 
@@ -125,12 +125,12 @@ def test_without_cut_branches_nothing_is_added(cut: tuple[View, Samples]) -> Non
     ],
 )
 def test_of_too_many_branches_the_heaviest_are_told(
-    most: int, message: dict[Way, float], cut: tuple[View, Samples], monkeypatch: pytest.MonkeyPatch
+    most: int, message: dict[Way, float], cut: tuple[View, SampleColumns], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pruned branches end below their last node, and no weight is lost."""
     view, samples = cut
     monkeypatch.setattr(branches_module, "MOST_NODES", most)
-    weight_by_way = weights(view, sums_block(samples, Selection(-FAR, FAR)))
+    weight_by_way = weights(view, sums_block(samples, SampleSelection(-FAR, FAR)))
     assert message.items() <= weight_by_way.items()
     assert sum(weight_by_way.values()) == len(STACKS)
 
@@ -138,15 +138,15 @@ def test_of_too_many_branches_the_heaviest_are_told(
 def test_every_recording_keeps_its_weight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that holds little of the tree receives the remaining nodes."""
 
-    def columns(name: str) -> Samples:
+    def columns(name: str) -> SampleColumns:
         (tmp_path / name).mkdir()
         return opened(tmp_path / name, analysis)
 
     analysis = recording("ane-e5rt-macos26")
     whole_view = decoded(view_block(analysis, tiles=True))
-    whole = weights(whole_view, sums_block(columns("whole"), Selection(-FAR, FAR)))
+    whole = weights(whole_view, sums_block(columns("whole"), SampleSelection(-FAR, FAR)))
     for limit in (1, 17, 60):
         monkeypatch.setattr(module, "_MOST_NODES_FULL", limit)
         view = decoded(view_block(analysis, tiles=True))
         samples = columns(str(limit))
-        assert weights(view, sums_block(samples, Selection(-FAR, FAR))) == whole
+        assert weights(view, sums_block(samples, SampleSelection(-FAR, FAR))) == whole

@@ -14,7 +14,7 @@ import pytest
 from fake_library import READY, FakeLibrary
 from samples_support import (
     Analysis,
-    Samples,
+    SampleColumns,
     analyze,
     in_order,
     many,
@@ -29,10 +29,10 @@ from trace_support import ANE, BNNS, UI
 from dashboard.errors import NotFound
 from dashboard.tiles import cache as cache_module
 from dashboard.tiles.cache import RecordingCache, SampleCache
-from dashboard.tiles.columns import open_samples
 from dashboard.tiles.filters import parse_filter, row_mask
-from dashboard.tiles.listing import listed
-from dashboard.tiles.selection import Selection
+from dashboard.tiles.sample_columns import open_samples
+from dashboard.tiles.sample_list import listed
+from dashboard.tiles.sample_selection import SampleSelection
 from dashboard.tiles.sums import sums_block
 from dashboard.tiles.tiles import lanes_tile
 
@@ -134,7 +134,7 @@ def test_files_that_are_replaced_while_they_are_opened_are_not_mixed(
     opened(tmp_path / "next", many(300))
     cache = RecordingCache(library)  # type: ignore[arg-type]
 
-    def replaced(folder: Path, name: str) -> Samples:
+    def replaced(folder: Path, name: str) -> SampleColumns:
         reopened = open_samples(folder, name)
         if (tmp_path / "next" / "samples").exists():
             folder.rename(tmp_path / "trash")
@@ -157,7 +157,7 @@ def test_many_viewers_at_once_get_what_one_gets(tmp_path: Path) -> None:
         opened_recording = cache.get(READY)
         mask = cache.mask(opened_recording, question[1])
         return lanes_tile(opened_recording.samples, question[0], 0, 0, mask) + sums_block(
-            opened_recording.samples, Selection(0, 1 << 40, None, mask)
+            opened_recording.samples, SampleSelection(0, 1 << 40, None, mask)
         )
 
     alone = [answer(query) for query in queries]
@@ -177,9 +177,9 @@ def test_python_does_no_work_per_sample(what: str, tmp_path: Path) -> None:
         work = {
             "tile": lambda samples=samples: lanes_tile(samples, 1, 0, 0, None),
             "filtered tile": lambda samples=samples, mask=mask: lanes_tile(samples, 1, 0, 0, mask),
-            "sums": lambda samples=samples: sums_block(samples, Selection(0, 1 << 40)),
+            "sums": lambda samples=samples: sums_block(samples, SampleSelection(0, 1 << 40)),
             "filter": lambda samples=samples: row_mask(samples, parse_filter("main window:0 -phase:wait")),
-            "rows": lambda samples=samples: listed(samples, Selection(0, 1 << 40), "", 10),
+            "rows": lambda samples=samples: listed(samples, SampleSelection(0, 1 << 40), "", 10),
         }
         samples.groups_of_lanes  # noqa: B018 - known from now on
         counts.append(calls_in(work[what]))

@@ -11,7 +11,7 @@ from samples_support import (
     FAR,
     MS,
     Analysis,
-    Samples,
+    SampleColumns,
     analyze,
     kept,
     many,
@@ -23,16 +23,16 @@ from samples_support import (
 from trace_support import ANE, BNNS, UI
 
 from dashboard.errors import NotFound
-from dashboard.tiles import listing as module
-from dashboard.tiles.listing import listed, stack_document
-from dashboard.tiles.selection import Selection
+from dashboard.tiles import sample_list as module
+from dashboard.tiles.sample_list import listed, stack_document
+from dashboard.tiles.sample_selection import SampleSelection
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES, PHASES
 
-ALL = Selection(-FAR, FAR)
+ALL = SampleSelection(-FAR, FAR)
 
 
-def pages(samples: Samples, selection: Selection, count: int) -> list[dict[str, Any]]:
+def pages(samples: SampleColumns, selection: SampleSelection, count: int) -> list[dict[str, Any]]:
     listed_rows, after = [], ""
     for _ in range(2_000):
         answer = listed(samples, selection, after, count)
@@ -90,7 +90,7 @@ def test_a_selection_s_samples(piece: int, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(module, "_PIECE_ROWS", piece)
     samples = opened(tmp_path, many())
     mask = np.array(kept(samples, "engine:ane"))
-    listed_rows = pages(samples, Selection(100 * MS, 300 * MS, frozenset({0, 2}), mask), 11)
+    listed_rows = pages(samples, SampleSelection(100 * MS, 300 * MS, frozenset({0, 2}), mask), 11)
     everything = pages(samples, ALL, 1_000)
     assert listed_rows == [
         row
@@ -102,10 +102,15 @@ def test_a_selection_s_samples(piece: int, tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_page_says_how_many_there_are(tmp_path: Path) -> None:
     samples = opened(tmp_path, many())
-    answer = listed(samples, Selection(0, 200 * MS), "", 10)
+    answer = listed(samples, SampleSelection(0, 200 * MS), "", 10)
     time = samples["time"]
     assert (answer["selected"], answer["total"]) == (int(((time >= 0) & (time < 200 * MS)).sum()), 600)
-    assert listed(samples, Selection(0, 0), "", 10) == {"rows": [], "next": None, "selected": 0, "total": 600}
+    assert listed(samples, SampleSelection(0, 0), "", 10) == {
+        "rows": [],
+        "next": None,
+        "selected": 0,
+        "total": 600,
+    }
 
 
 @pytest.mark.parametrize("after", ["x", "1", "1_", "_1", "1_1_1", "1.5_2", "9" * 40 + "_1", "1_-1", "१_१"])

@@ -20,7 +20,7 @@ from dashboard.app import create_app
 from dashboard.library.library import Library
 from dashboard.routes import samples as samples_routes
 from dashboard.settings import Limits, Settings
-from dashboard.tiles.selection import Selection
+from dashboard.tiles.sample_selection import SampleSelection
 from dashboard.tiles.sums import sums_block
 from dashboard.tiles.tiles import lanes_tile
 
@@ -72,8 +72,8 @@ def test_intervals_have_a_block_of_their_own(ask: Ask) -> None:
 def test_sums(ask: Ask) -> None:
     answer = ask("sums", from_="100e6", to="200000000.5", lanes="0.2")
     assert answer.mimetype == "application/octet-stream"
-    assert answer.data == sums_block(ask.samples, Selection(100 * MS, 200 * MS + 1, frozenset({0, 2})))
-    assert ask("sums").data == sums_block(ask.samples, Selection(-FAR, FAR))
+    assert answer.data == sums_block(ask.samples, SampleSelection(100 * MS, 200 * MS + 1, frozenset({0, 2})))
+    assert ask("sums").data == sums_block(ask.samples, SampleSelection(-FAR, FAR))
     assert sums_of(ask("sums", from_="-1e300", to="1e300").data)[1]["selected"] == 600
     assert sums_of(ask("sums", filter="engine:nope").data)[1]["selected"] == 0
 

@@ -22,8 +22,8 @@ from samples_support import (
     trace_of,
 )
 
-from dashboard.tiles import selection as module
-from dashboard.tiles.selection import Selection
+from dashboard.tiles import sample_selection as module
+from dashboard.tiles.sample_selection import SampleSelection
 from dashboard.tiles.sums import sums_block
 
 RANGES = [
@@ -49,7 +49,7 @@ def test_the_sums_of_the_exact_view(
     is_selected = [
         start <= t < end and (lanes is None or a in lanes) for t, a in zip(time, lane, strict=True)
     ]
-    sums, header = sums_of(sums_block(opened(tmp_path, analysis), Selection(start, end, lanes)))
+    sums, header = sums_of(sums_block(opened(tmp_path, analysis), SampleSelection(start, end, lanes)))
     assert sums == exact_sums(view, is_selected)
     assert (header["format"], header["selected"], header["total"]) == (
         "tracekit-sums/1",
@@ -64,11 +64,11 @@ def test_the_sums_of_a_recording(name: str, tmp_path: Path) -> None:
     analysis = recording(name)
     view = exact(analysis)
     samples = opened(tmp_path, analysis)
-    sums, _ = sums_of(sums_block(samples, Selection(-FAR, FAR)))
+    sums, _ = sums_of(sums_block(samples, SampleSelection(-FAR, FAR)))
     assert sums == exact_sums(view, [True] * view.header["samples"]["count"])
     half = samples.duration_ns // 2
     time = view.arrays[view.header["samples"]["time"]].tolist()
-    parts = [sums_of(sums_block(samples, Selection(*span)))[0] for span in [(-FAR, half), (half, FAR)]]
+    parts = [sums_of(sums_block(samples, SampleSelection(*span)))[0] for span in [(-FAR, half), (half, FAR)]]
     assert parts == [exact_sums(view, [(t < half) == first for t in time]) for first in (True, False)]
 
 
@@ -77,7 +77,7 @@ def test_a_filter_leaves_what_fits(text: str, tmp_path: Path) -> None:
     analysis = many()
     samples = opened(tmp_path, analysis)
     mask = np.array(kept(samples, text))
-    selection = Selection(50 * MS, 350 * MS, None, mask)
+    selection = SampleSelection(50 * MS, 350 * MS, None, mask)
     expected: dict[tuple[int, int, int], int] = {}
     for (time, _, *key), fits in zip(in_order(samples), mask, strict=True):
         if fits and 50 * MS <= time < 350 * MS:
@@ -94,7 +94,7 @@ def test_pieces_make_no_difference(
 ) -> None:
     samples = opened(tmp_path, many())
     mask = np.arange(samples.total) % 3 == 0 if masked else None
-    selection = Selection(10 * MS, 390 * MS, None, mask)
+    selection = SampleSelection(10 * MS, 390 * MS, None, mask)
     whole = sums_block(samples, selection)
     monkeypatch.setattr(module, "_PIECE_ROWS", piece)
     assert sums_block(samples, selection) == whole
@@ -106,16 +106,16 @@ def test_pieces_make_no_difference(
 def test_weights_beyond_32_bits_are_exact(unit: str, tmp_path: Path) -> None:
     rows = [(index, "main", ("App | main",), 5_000_000_001 + index) for index in range(3)]
     analysis = analyze(trace_of(rows, unit=unit))  # type: ignore[arg-type]
-    sums, _ = sums_of(sums_block(opened(tmp_path, analysis), Selection(-FAR, FAR)))
+    sums, _ = sums_of(sums_block(opened(tmp_path, analysis), SampleSelection(-FAR, FAR)))
     assert list(sums.values()) == [(15_000_000_006.0, 3)]
 
 
 def test_nothing_recorded_nothing_summed(tmp_path: Path) -> None:
-    sums, header = sums_of(sums_block(opened(tmp_path, analyze(trace_of([]))), Selection(-FAR, FAR)))
+    sums, header = sums_of(sums_block(opened(tmp_path, analyze(trace_of([]))), SampleSelection(-FAR, FAR)))
     assert (sums, header["selected"], header["total"]) == ({}, 0, 0)
 
 
 def test_samples_without_a_stack_have_node_minus_one(tmp_path: Path) -> None:
     analysis = analyze(trace_of([(0, "main", None), (1, "main", None)]))
-    sums, _ = sums_of(sums_block(opened(tmp_path, analysis), Selection(-FAR, FAR)))
+    sums, _ = sums_of(sums_block(opened(tmp_path, analysis), SampleSelection(-FAR, FAR)))
     assert [node for node, _, _ in sums] == [-1]

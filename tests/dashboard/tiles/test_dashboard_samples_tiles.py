@@ -28,7 +28,7 @@ from trace_support import ANE, UI
 from dashboard.tiles.tiles import lanes_tile, spans_tile
 from tracekit.report.viewmodel import lanes
 from tracekit.report.viewmodel.lanes import thread_lanes
-from tracekit.report.viewmodel.tiles import TILE_BINS, level_count, tile_edges
+from tracekit.report.viewmodel.occupancy import TILE_BINS, level_count, tile_edges
 
 
 @pytest.mark.integration

@@ -15,7 +15,7 @@ from dashboard.errors import Conflict
 from dashboard.jobs.downloads import Busy, DownloadFailed, Downloads
 from dashboard.library.library import Library
 from dashboard.pages.downloads import menu
-from dashboard.routes.files import file_stem
+from dashboard.routes.downloads import file_stem
 from dashboard.settings import Limits, Settings
 
 Client = Callable[..., Any]

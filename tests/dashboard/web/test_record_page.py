@@ -15,14 +15,14 @@ from dashboard.callbacks.record import may_record, request_of
 from dashboard.pages import record, record_form
 from dashboard.pages.frame import frame
 from dashboard.recording.attempts import Attempt
-from dashboard.recording.host import HostInventory
+from dashboard.recording.inventory import HostInventory
 from dashboard.recording.request import RecordingRequest
 from dashboard.recording.state import State
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 from tracekit.record.doctor import Check
 from tracekit.xctrace.host import App, Process
-from tracekit.xctrace.listing import Device
+from tracekit.xctrace.xctrace_list import Device
 
 SIMULATOR = "0F4D5D74-A4FE-4261-9596-8073565E7927"
 PHONE = "00008101-000D482C1E78001E"

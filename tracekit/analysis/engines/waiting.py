@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, is_engine, is_phase, positions_by
 from tracekit.analysis.engines.interval_sets import IntervalSet, union
-from tracekit.analysis.windows.stacks import LONG_HOLE_NS
+from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace

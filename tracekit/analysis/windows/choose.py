@@ -12,8 +12,8 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet
-from tracekit.analysis.windows.stacks import Inferred, windows_from_stacks
-from tracekit.analysis.windows.tables import (
+from tracekit.analysis.windows.stack_windows import Inferred, windows_from_stacks
+from tracekit.analysis.windows.table_windows import (
     ane_windows,
     core_ml_windows,
     foundation_model_windows,

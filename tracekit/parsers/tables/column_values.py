@@ -18,7 +18,7 @@ import pandas as pd
 
 from tracekit.errors import InputError
 from tracekit.model.columns import Columns, IntArray
-from tracekit.model.parts import format_parts
+from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import Column, Table
 from tracekit.model.trace import Issue
 

@@ -18,9 +18,9 @@ from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.parsers.tables.column_values import in_order
 from tracekit.parsers.tables.intervals import read_intervals
-from tracekit.parsers.tables.metrics import read_metrics
 from tracekit.parsers.tables.row_times import close_open_ends, last_known_ns
 from tracekit.parsers.tables.signposts import read_signposts
+from tracekit.parsers.tables.thread_metrics import read_metrics
 from tracekit.parsers.tables.thread_states import read_thread_states
 from tracekit.parsers.tables.tracks import read_tracks
 from tracekit.text import format_seconds

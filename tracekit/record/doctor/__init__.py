@@ -6,8 +6,8 @@ import platform
 import sys
 from dataclasses import replace
 
-from tracekit.record.doctor.check import Check, CheckState, skip
 from tracekit.record.doctor.machine_checks import MACHINE_CHECKS, MachineProbe, check_machine
+from tracekit.record.doctor.outcome import Check, CheckState, skip
 from tracekit.record.doctor.selection_checks import SELECTION_CHECKS, check_selection, is_any_selected
 from tracekit.record.doctor.xctrace_checks import XCTRACE_CHECKS, check_xctrace
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tracekit.record.doctor.check import Check
+from tracekit.record.doctor.outcome import Check
 from tracekit.xctrace.tool import run_command
 
 MACHINE_CHECKS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tracekit.record.doctor.check import SELECT_XCODE, Check
+from tracekit.record.doctor.outcome import SELECT_XCODE, Check
 from tracekit.xctrace.tool import CommandResult, run_command
 
 SELECTION_CHECKS = ("xcode-select", "DEVELOPER_DIR")

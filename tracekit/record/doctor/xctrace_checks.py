@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracekit.errors import XctraceError
-from tracekit.record.doctor.check import SELECT_XCODE, Check, CheckState, skip
-from tracekit.xctrace.listing import Device, list_devices, list_instruments, list_templates
+from tracekit.record.doctor.outcome import SELECT_XCODE, Check, CheckState, skip
 from tracekit.xctrace.tool import LICENCE, CommandResult, Xctrace, require_xctrace, run_command
 from tracekit.xctrace.version import Version, parse_version
+from tracekit.xctrace.xctrace_list import Device, list_devices, list_instruments, list_templates
 
 XCTRACE_CHECKS = ("licence", "xctrace", "xctrace version", "templates", "instruments", "devices")
 _LISTS = XCTRACE_CHECKS[3:]

@@ -1,4 +1,4 @@
-"""The results of checks as text."""
+"""The results of checks as text; beside the other formats of this subject, as everywhere in ``report``."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from tracekit.errors import UsageError
 from tracekit.model.columns import NULLABLE
-from tracekit.model.parts import format_parts
+from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import Column, Table
 from tracekit.text import align, clip, printable
 

@@ -1,4 +1,12 @@
-"""Occupancy: the share of each bin of time that intervals cover, for pixels longer than a sample."""
+"""Occupancy: the share of each bin of time that intervals cover, for pixels longer than a sample.
+
+A large recording's time is cut into *tiles*, so that a page fetches only what it shows. Level L splits the
+run into 2^L tiles of ``TILE_BINS`` bins each, so each level has bins half as long as the level above::
+
+    level 0   |               tile 0              |   TILE_BINS bins
+    level 1   |      tile 0     |      tile 1     |   2 × TILE_BINS bins
+    level 2   | tile 0 | tile 1 | tile 2 | tile 3 |   4 × TILE_BINS bins
+"""
 
 from __future__ import annotations
 
@@ -10,6 +18,9 @@ from tracekit.model.columns import IntArray
 FULL = 255
 """The byte of a bin that is covered from end to end."""
 Plane = npt.NDArray[np.uint8]
+TILE_BINS = 1_024
+TILE_LANES = 32
+"""The bins of a tile, and the lanes of a block: a tile is fetched for one block of lanes."""
 
 
 def covered_ns(starts: IntArray, ends: IntArray, edges: IntArray) -> IntArray:
@@ -56,3 +67,20 @@ def occupancy(starts: IntArray, ends: IntArray, bins: int, duration_ns: int) -> 
     length = max(duration_ns, 1)
     edges = np.arange(bins + 1, dtype=np.int64) * length
     return as_bytes(covered_ns(starts * bins, ends * bins, edges) / length)
+
+
+def level_count(duration_ns: int) -> int:
+    """Return the number of levels: beyond the first, no level has bins shorter than a nanosecond."""
+    return max(1, (duration_ns // TILE_BINS).bit_length())
+
+
+def tile_edges(duration_ns: int, level: int, index: int) -> IntArray:
+    """Return the edges of a tile's bins: the level's bins split [0, duration) evenly, in whole nanoseconds.
+
+    Edge k of n is floor(duration × k / n).
+    """
+    # The part of k before this tile goes through Python's integers; the rest fits 64 bits below 10^15 ns.
+    bins = TILE_BINS << level
+    quotient, remainder = divmod(duration_ns * TILE_BINS * index, bins)
+    edges: IntArray = quotient + (remainder + duration_ns * np.arange(TILE_BINS + 1, dtype=np.int64)) // bins
+    return edges

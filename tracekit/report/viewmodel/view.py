@@ -29,6 +29,7 @@ from tracekit.report.viewmodel.lanes import (
     thread_names,
     tracks,
 )
+from tracekit.report.viewmodel.occupancy import TILE_BINS, TILE_LANES, level_count
 from tracekit.report.viewmodel.payload import FORMAT, Arrays, Strings
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows, latency_table
 from tracekit.report.viewmodel.samples import (
@@ -38,7 +39,6 @@ from tracekit.report.viewmodel.samples import (
     sums_document,
     view_samples,
 )
-from tracekit.report.viewmodel.tiles import TILE_BINS, TILE_LANES, level_count
 from tracekit.report.viewmodel.tree import CallTree, node_flags
 from tracekit.report.viewmodel.window_sums import window_sums
 

@@ -1,4 +1,4 @@
-"""The samples of a recording as columns on the disk: ``Samples``, and how they are opened.
+"""The samples of a recording as columns on the disk: ``SampleColumns``, and how they are opened.
 
 ::
 
@@ -32,7 +32,7 @@ READ_AGAIN = "was read by another version of tracekit, or its data is damaged. R
 
 
 @dataclass(frozen=True)
-class Group:
+class SampleGroup:
     """The rows [first, end) of one engine of one lane; ``longest_ns`` is the length of its longest sample."""
 
     lane: int
@@ -52,7 +52,7 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RuleMeaning:
     """A rule of classification: its id and what it means."""
 
     id: str
@@ -60,7 +60,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampleColumns:
     """An opened recording. ``arrays`` are those that ``writing`` names.
 
     ``length_ns`` is the time that each sample represents, 0 if that is its weight. ``spans`` names, for each
@@ -72,9 +72,9 @@ class Samples:
     duration_ns: int
     length_ns: int
     total: int
-    groups: tuple[Group, ...]
+    groups: tuple[SampleGroup, ...]
     lanes: tuple[Lane, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[RuleMeaning, ...]
     symbols: tuple[str, ...]
     binaries: tuple[str, ...]
     window_names: tuple[str, ...]
@@ -87,18 +87,18 @@ class Samples:
         return self.arrays[name]
 
     @cached_property
-    def groups_of_lanes(self) -> tuple[tuple[Group, ...], ...]:
+    def groups_of_lanes(self) -> tuple[tuple[SampleGroup, ...], ...]:
         """The groups of each lane."""
-        groups: list[list[Group]] = [[] for _ in self.lanes]
+        groups: list[list[SampleGroup]] = [[] for _ in self.lanes]
         for group in self.groups:
             groups[group.lane].append(group)
         return tuple(tuple(groups_of_lane) for groups_of_lane in groups)
 
-    def group_of(self, row: int) -> Group:
+    def group_of(self, row: int) -> SampleGroup:
         """Return the group of a row."""
         return self.groups[bisect_right(self.groups, row, key=lambda group: group.first) - 1]
 
-    def rows(self, group: Group, start_ns: int, end_ns: int) -> tuple[int, int]:
+    def rows(self, group: SampleGroup, start_ns: int, end_ns: int) -> tuple[int, int]:
         """Return the first and the end of the group's rows whose time lies in [start, end)."""
         first, end = np.searchsorted(self["time"][group.first : group.end], [start_ns, end_ns])
         return group.first + int(first), group.first + max(int(first), int(end))
@@ -109,19 +109,19 @@ class Samples:
         return weight.astype(np.int64) if not self.length_ns else np.full(len(weight), self.length_ns)
 
 
-def open_samples(folder: Path, name: str) -> Samples:
+def open_samples(folder: Path, name: str) -> SampleColumns:
     """Open the files of ``writing``; raise ``NotFound``, naming the recording, if they are unusable."""
     try:
         header = json.loads((folder / HEADER).read_text("utf-8"))
         names = header["arrays"] if header["format"] == FORMAT else ["of another format"]
         arrays = dict(_arrays(folder, names))
-        return Samples(
+        return SampleColumns(
             header["duration_ns"],
             header["length_ns"],
             len(arrays["time"]),
-            tuple(Group(*group) for group in header["groups"]),
+            tuple(SampleGroup(*group) for group in header["groups"]),
             tuple(Lane(*lane) for lane in header["lanes"]),
-            tuple(Rule(*rule) for rule in header["rules"]),
+            tuple(RuleMeaning(*rule) for rule in header["rules"]),
             tuple(header["symbols"]),
             tuple(header["binaries"]),
             tuple(header["window_names"]),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import deciding_frames
 from tracekit.analysis.result import Analysis
-from tracekit.export.view import MAX_NAME, window_of_samples
+from tracekit.export.export_view import MAX_NAME, window_of_samples
 from tracekit.model.columns import NULLABLE, IntArray, categorical, with_missing
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.report import wording

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.tiles.columns import Array, Bools, Group, Samples
+from dashboard.tiles.sample_columns import Array, Bools, SampleColumns, SampleGroup
 
 _PIECE_ROWS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Selection:
+class SampleSelection:
     """The samples in [start, end), in ``lanes`` and in ``mask``; None means all."""
 
     start_ns: int
@@ -21,7 +21,7 @@ class Selection:
     lanes: frozenset[int] | None = None
     mask: Bools | None = None
 
-    def ranges(self, samples: Samples) -> Iterator[tuple[Group, int, int]]:
+    def ranges(self, samples: SampleColumns) -> Iterator[tuple[SampleGroup, int, int]]:
         """Yield the groups that have rows in the range, with their first row and end."""
         for group in samples.groups:
             if self.lanes is None or group.lane in self.lanes:
@@ -29,14 +29,14 @@ class Selection:
                 if first < end:
                     yield group, first, end
 
-    def count(self, samples: Samples) -> int:
+    def count(self, samples: SampleColumns) -> int:
         """Return how many samples are selected."""
         ranges = ((first, end) for _, first, end in self.ranges(samples))
         if self.mask is None:
             return sum(end - first for first, end in ranges)
         return sum(int(np.count_nonzero(self.mask[first:end])) for first, end in ranges)
 
-    def pieces(self, samples: Samples, *columns: Array) -> Iterator[tuple[Array, ...]]:
+    def pieces(self, samples: SampleColumns, *columns: Array) -> Iterator[tuple[Array, ...]]:
         """Yield the selected rows of columns, about a million at a time: other requests run in between."""
         slices: list[slice] = []
         size = 0

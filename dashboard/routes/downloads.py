@@ -7,8 +7,8 @@ import re
 from flask import Flask, Response, request, send_file
 
 from dashboard.error_responses import error_response, sentence_of
+from dashboard.jobs.download_formats import chosen
 from dashboard.jobs.downloads import Busy, DownloadFailed
-from dashboard.jobs.formats import chosen
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
 

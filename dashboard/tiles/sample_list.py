@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dashboard.errors import NotFound
-from dashboard.tiles.columns import Ints, Samples
-from dashboard.tiles.selection import Selection
+from dashboard.tiles.sample_columns import Ints, SampleColumns
+from dashboard.tiles.sample_selection import SampleSelection
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES, PHASES
 
@@ -19,7 +19,7 @@ _CURSOR = re.compile(r"(-?[0-9]{1,18})_([0-9]{1,18})")
 _PIECE_ROWS = 1 << 16
 
 
-def listed(samples: Samples, selection: Selection, after: str, count: int) -> dict[str, Any]:
+def listed(samples: SampleColumns, selection: SampleSelection, after: str, count: int) -> dict[str, Any]:
     """Return the next ``count`` samples by time; ``after`` is the last response's ``next``, or empty."""
     candidates = _rows_after(samples, selection, _cursor(after), count + 1)
     rows = candidates[:count]
@@ -41,7 +41,9 @@ def _cursor(after: str) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _rows_after(samples: Samples, selection: Selection, after: tuple[int, int] | None, count: int) -> Ints:
+def _rows_after(
+    samples: SampleColumns, selection: SampleSelection, after: tuple[int, int] | None, count: int
+) -> Ints:
     """Return the first ``count`` rows by time, then by row."""
     per_group = []
     for group, first, end in selection.ranges(samples):
@@ -54,7 +56,7 @@ def _rows_after(samples: Samples, selection: Selection, after: tuple[int, int] |
     return rows[np.lexsort((rows, samples["time"][rows]))][:count]
 
 
-def _first_rows(selection: Selection, start: int, end: int, count: int) -> Ints:
+def _first_rows(selection: SampleSelection, start: int, end: int, count: int) -> Ints:
     if selection.mask is None:
         return np.arange(start, min(end, start + count))
     pieces, total = [np.zeros(0, np.int64)], 0
@@ -66,7 +68,7 @@ def _first_rows(selection: Selection, start: int, end: int, count: int) -> Ints:
     return np.concatenate(pieces)[:count]
 
 
-def _row(samples: Samples, row: int) -> dict[str, Any]:
+def _row(samples: SampleColumns, row: int) -> dict[str, Any]:
     call = int(samples["call"][row])
     stack = int(samples["call_stack"][call])
     group = samples.group_of(row)
@@ -86,7 +88,7 @@ def _row(samples: Samples, row: int) -> dict[str, Any]:
     }
 
 
-def stack_document(samples: Samples, stack: int) -> dict[str, Any]:
+def stack_document(samples: SampleColumns, stack: int) -> dict[str, Any]:
     """Return a stack, leaf first, with its rule; of a deep one the part around the deciding frame."""
     if not 0 <= stack < len(samples["stack_rule"]):
         raise NotFound("There is no such stack in this recording.")
@@ -106,7 +108,7 @@ def stack_document(samples: Samples, stack: int) -> dict[str, Any]:
     }
 
 
-def _frames(samples: Samples, stack: int, first: int, count: int) -> list[list[str]]:
+def _frames(samples: SampleColumns, stack: int, first: int, count: int) -> list[list[str]]:
     start, end = (int(offset) for offset in samples["stack_offset"][stack : stack + 2])
     functions = samples["stack_function"][start + first : min(end, start + first + count)].tolist()
     binary = samples["function_binary"]

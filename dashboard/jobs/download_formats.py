@@ -10,7 +10,7 @@ from tracekit.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Format:
+class DownloadFormat:
     """A format: its name in addresses, its texts in the menu, and the command that makes it."""
 
     name: str
@@ -45,7 +45,7 @@ def _table(name: str) -> tuple[str, ...]:
 FORMATS = {
     file_format.name: file_format
     for file_format in (
-        Format(
+        DownloadFormat(
             "html",
             "Report (HTML)",
             "one file to attach to a ticket, with the timeline and the flame graph",
@@ -54,7 +54,7 @@ FORMATS = {
             _report("html"),
             can_redact=True,
         ),
-        Format(
+        DownloadFormat(
             "markdown",
             "Report (Markdown)",
             "for the text of a ticket",
@@ -63,7 +63,7 @@ FORMATS = {
             _report("markdown"),
             can_redact=True,
         ),
-        Format(
+        DownloadFormat(
             "png",
             "Timeline (PNG)",
             "a picture for a chat or a slide",
@@ -73,7 +73,7 @@ FORMATS = {
             can_redact=True,
             needs="PIL",
         ),
-        Format(
+        DownloadFormat(
             "svg",
             "Timeline (SVG)",
             "the same as a drawing, sharp at any size",
@@ -82,7 +82,7 @@ FORMATS = {
             _report("svg"),
             can_redact=True,
         ),
-        Format(
+        DownloadFormat(
             "windows",
             "Windows (CSV)",
             "one row per inference, for a spreadsheet",
@@ -90,7 +90,7 @@ FORMATS = {
             "text/csv",
             _table("windows"),
         ),
-        Format(
+        DownloadFormat(
             "samples",
             "Samples (CSV)",
             "one row per sample, with its engine and window",
@@ -98,7 +98,7 @@ FORMATS = {
             "text/csv",
             _table("samples"),
         ),
-        Format(
+        DownloadFormat(
             "speedscope",
             "speedscope",
             "flame graphs at speedscope.app",
@@ -106,7 +106,7 @@ FORMATS = {
             "application/json",
             ("export", "--to", "speedscope"),
         ),
-        Format(
+        DownloadFormat(
             "perfetto",
             "Perfetto",
             "a timeline at ui.perfetto.dev",
@@ -115,7 +115,7 @@ FORMATS = {
             ("export", "--to", "perfetto"),
             needs="perfetto",
         ),
-        Format(
+        DownloadFormat(
             "pprof",
             "pprof",
             "for go tool pprof, Pyroscope and others",
@@ -124,7 +124,7 @@ FORMATS = {
             ("export", "--to", "pprof"),
             needs="google.protobuf",
         ),
-        Format(
+        DownloadFormat(
             "json",
             "Analysis (JSON)",
             "the whole analysis, for programs",
@@ -137,12 +137,12 @@ FORMATS = {
 }
 
 
-def available() -> list[Format]:
+def available() -> list[DownloadFormat]:
     """Return the formats whose dependencies are installed."""
     return [file_format for file_format in FORMATS.values() if file_format.is_available]
 
 
-def chosen(name: str, redact: bool) -> Format:
+def chosen(name: str, redact: bool) -> DownloadFormat:
     """Return a format by its name.
 
     Raises ``NotFound`` for an unknown format, ``UsageError`` if it cannot be made or redacted here.

@@ -12,9 +12,9 @@ import tracekit
 from tracekit.errors import TracekitError
 from tracekit.record.doctor import Check, examine
 from tracekit.xctrace.host import Mac, Process
-from tracekit.xctrace.listing import Device, list_devices, list_templates
 from tracekit.xctrace.tool import require_xctrace
 from tracekit.xctrace.version import read_version
+from tracekit.xctrace.xctrace_list import Device, list_devices, list_templates
 
 _FRESH_SECONDS = 60.0
 _NO_MAC = "Recording needs a Mac with Xcode. Reading, reports and the library work here."

@@ -1,4 +1,7 @@
-"""A check of the doctor: the finding, and the advice that goes with it."""
+"""The outcome of one check of the doctor: the finding, and the advice that goes with it.
+
+The three modules of checks import it, and ``doctor`` imports them.
+"""
 
 from __future__ import annotations
 

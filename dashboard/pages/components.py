@@ -1,16 +1,26 @@
-"""Components of several pages."""
+"""Components of several pages, and the texts in them."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from dash import dcc, html
 
 from dashboard.library.catalog import Recording
-from dashboard.pages import words
+from tracekit.text import printable
 
 Node = Any
 """A Dash component, a text, a list of them, or None."""
+
+STATES = {
+    "waiting": "waiting",
+    "reading": "being read",
+    "ready": "ready",
+    "failed": "could not be read",
+    "cancelled": "cancelled",
+}
+"""The states of a recording, as pages show them."""
 
 
 def aria(**names: str) -> Any:
@@ -47,16 +57,32 @@ def act(text: str, action: str, recording: Recording, page: str) -> Node:
         id={"page": page, "act": action, "recording": recording.id},
         type="button",
         n_clicks=0,
-        **aria(label=f"{text}: {words.shown(recording.name)}"),
+        **aria(label=f"{text}: {printable(recording.name)}"),
     )
 
 
 def tags(recording: Recording) -> list[Node]:
     """Return the tags of a recording."""
-    return [html.Span(words.shown(tag), className="tag") for tag in recording.tags]
+    return [html.Span(printable(tag), className="tag") for tag in recording.tags]
 
 
 def progress_bar(recording: Recording, width: str = "") -> Node:
     """Return a progress bar of the reading; indeterminate if the progress is unknown."""
     value: Any = {} if recording.progress is None else {"value": str(recording.progress), "max": "1"}
-    return html.Progress(className=width, **value, **aria(label=f"Progress of {words.shown(recording.name)}"))
+    return html.Progress(className=width, **value, **aria(label=f"Progress of {printable(recording.name)}"))
+
+
+def minute_text(moment: datetime) -> str:
+    """Return a moment to the minute, in the time zone of this machine."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def progress_text(recording: Recording) -> str:
+    """Return the present stage of a recording with its progress."""
+    share = "" if recording.progress is None else f", {100 * recording.progress:.0f} %"
+    return f"{recording.stage or STATES[recording.state]}{share}"
+
+
+def is_busy(recording: Recording) -> bool:
+    """Return True while a recording waits or is being read."""
+    return recording.state in {"waiting", "reading"}

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.engines.ownership import Ownership, only_pid
-from tracekit.analysis.windows.stacks import LONG_HOLE_NS
+from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
 from tracekit.analysis.windows.window import Window
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray

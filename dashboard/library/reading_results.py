@@ -35,7 +35,7 @@ def write_results(folder: Path, analysis: Analysis) -> None:
 
 
 def _write_samples(folder: Path, analysis: Analysis) -> None:
-    from dashboard.tiles.columns import FOLDER
+    from dashboard.tiles.sample_columns import FOLDER
     from dashboard.tiles.writing import write_samples
 
     write_samples(folder / FOLDER, analysis)

@@ -1,0 +1,23 @@
+"""``python -m dashboard.jobs.workers.tracekit_command <bytes of memory> report …``: a command.
+
+A module of its own, however short, because the server starts each kind of worker by its module's name.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from dashboard.jobs import worker_process
+
+
+def main() -> None:
+    """Run the tracekit command that the arguments name."""
+    worker_process.end_with_server()
+    worker_process.limit_resources(int(sys.argv.pop(1)))
+    from tracekit.cli import main as command
+
+    command(prog_name="tracekit")
+
+
+if __name__ == "__main__":
+    worker_process.run(main)
