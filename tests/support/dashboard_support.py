@@ -1,4 +1,4 @@
-"""A dashboard that runs as a user starts it."""
+"""Dashboards: served by a thread of this process, or run as a user starts them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from dashboard.library.library import Library
+from dashboard.server import address, listening
+from dashboard.settings import Limits, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
@@ -47,6 +54,62 @@ class Started:
 
 
 Running = Callable[..., Started]
+_READ_ALL = Limits()
+
+
+class QuietHandler(WSGIRequestHandler):
+    """Answers requests without a line in the log."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Log nothing."""
+
+
+class Served:
+    """A dashboard on a thread of this process: all but its start and its end is as in a process of its own.
+
+    Every response waits for the last of ``pauses``, in seconds.
+    """
+
+    def __init__(
+        self, folder: Path, limits: Limits = _READ_ALL, pauses: Sequence[float] = (0,), **settings: Any
+    ) -> None:
+        from dashboard.app import create_app
+
+        self.folder, self.library = folder, Library(folder, limits)
+        self._listener, self._settings = listening(Settings(folder, limits=limits, **settings))
+        app = create_app(self._settings, self.library)
+        app.server.before_request_funcs.setdefault(None, []).append(lambda: time.sleep(pauses[-1]))
+        self._server = make_server(
+            "127.0.0.1",
+            self._settings.port,
+            app.server,
+            threaded=True,
+            request_handler=QuietHandler,
+            fd=self._listener.fileno(),
+        )
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._thread.start()
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self._settings.port}/"
+
+    @property
+    def address(self) -> str:
+        """The address that the command prints: of the recording, if there is one only."""
+        recordings = self.library.recordings()
+        path = f"/recordings/{recordings[0].id}" if len(recordings) == 1 else "/"
+        return address(self._settings, path)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        self._listener.close()
+        self.library.close()
+
+
+Serve = Callable[..., Served]
 
 
 def free_port() -> int:
@@ -59,16 +122,8 @@ def free_port() -> int:
 def start(folder: Path, *arguments: str) -> Started:
     """Start ``tracekit dashboard`` and wait for its address."""
     library, log = folder / "library", folder / "log.txt"
-    command = [
-        sys.executable,
-        "-m",
-        "tracekit",
-        "dashboard",
-        "--no-browser",
-        "--library",
-        str(library),
-        *arguments,
-    ]
+    command = [sys.executable, "-m", "tracekit", "dashboard", "--no-browser", "--library", str(library)]
+    command += arguments
     with log.open("wb") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=stream, cwd=ROOT)
     for _ in range(300):

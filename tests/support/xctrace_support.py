@@ -83,7 +83,8 @@ def install(folder: Path, **settings: object) -> FakeXctrace:
 
 
 _TESTS = str(Path(__file__).resolve().parents[1])
-_SCRIPT = """#!{python} -I
+# Started thousands of times: -S spares the start of what site-packages hooks into every Python, such as coverage.
+_SCRIPT = """#!{python} -IS
 import sys
 sys.path.insert(0, {tests!r})
 from fake_xctrace.program import main

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-import time
+import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dashboard_support import Running, Started, start
+from dashboard_support import FALLBACK, Running, Serve, Served, Started, start
 from fake_library import FakeLibrary
-from werkzeug.serving import make_server
+from library_support import opened, settled
+from worker_support import TWO
 
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.server import address, listening
 from dashboard.settings import Limits, Settings
 
 
@@ -54,6 +54,48 @@ def running(tmp_path: Path) -> Iterator[Running]:
         assert "Traceback" not in dashboard.log()
 
 
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Returns a library in which recordings are read already, to be copied; a set of them is read once."""
+
+    @cache
+    def read(*paths: Path) -> Path:
+        folder = tmp_path_factory.mktemp("shelf")
+        with opened(folder, TWO) as library:
+            for recording in [library.add_file(path) for path in paths]:
+                assert settled(library, recording, 60).state == "ready"
+        return folder
+
+    return read
+
+
+@pytest.fixture
+def serve(tmp_path: Path, shelf: Callable[..., Path]) -> Iterator[Serve]:
+    """Serves dashboards by threads, each with a library of its own in which these recordings are read."""
+    dashboards: list[Served] = []
+
+    def run(*paths: Path, **settings: Any) -> Served:
+        folder = tmp_path / f"served{len(dashboards)}"
+        if paths:
+            shutil.copytree(shelf(*paths), folder)
+        dashboards.append(Served(folder, **settings))
+        return dashboards[-1]
+
+    yield run
+    for dashboard in dashboards:
+        dashboard.close()
+
+
+@pytest.fixture(scope="session")
+def fallback(shelf: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A dashboard on one recording, for tests that change nothing of it."""
+    folder = tmp_path_factory.mktemp("fallback") / "library"
+    shutil.copytree(shelf(FALLBACK), folder)
+    dashboard = Served(folder)
+    yield dashboard
+    dashboard.close()
+
+
 @pytest.fixture
 def pauses() -> list[float]:
     """Seconds that ``idle`` waits before each response; the last entry counts."""
@@ -61,29 +103,15 @@ def pauses() -> list[float]:
 
 
 @pytest.fixture
-def idle(tmp_path: Path, pauses: list[float]) -> Iterator[tuple[str, Library]]:
+def idle(serve: Serve, pauses: list[float]) -> tuple[str, Library]:
     """The address of a dashboard that reads nothing, and its library: what waits goes on waiting."""
-    settings = Settings(tmp_path / "idle", limits=Limits(workers=0))
-    library = Library(settings.folder, settings.limits)
-    listener, settings = listening(settings)
-    with listener:
-        from dashboard.app import create_app
-
-        app = create_app(settings, library)
-        app.server.before_request_funcs.setdefault(None, []).append(lambda: time.sleep(pauses[-1]))
-        server = make_server("127.0.0.1", settings.port, app.server, threaded=True, fd=listener.fileno())
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield address(settings), library
-        server.shutdown()
-        thread.join()
-        server.server_close()
-    library.close()
+    dashboard = serve(limits=Limits(workers=0), pauses=pauses)
+    return dashboard.base, dashboard.library
 
 
 @pytest.fixture
-def tab(browser: Any) -> Iterator[Any]:
-    """A tab; at the end its console has no error, and no request went to another machine."""
+def tab(browser: Any, caplog: pytest.LogCaptureFixture) -> Iterator[Any]:
+    """A tab; at the end its console has no error, no request went to another machine, and no callback failed."""
     bad: list[str] = []
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     page = context.new_page()
@@ -95,6 +123,7 @@ def tab(browser: Any) -> Iterator[Any]:
     yield page
     context.close()
     assert [message for message in bad if not any(each in message for each in page.expected)] == []
+    assert [record.getMessage() for record in caplog.get_records("call") if record.exc_info] == []
 
 
 def is_ours(address: str) -> bool:

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dashboard_support import PATIENCE_MS, READY, SAMPLES, Running, Started, eventually, opened, pictures
+from dashboard_support import PATIENCE_MS, READY, SAMPLES, Serve, Served, eventually, opened, pictures
 
 BASE, NEW = "ane-intervals-macos26", "fallback-midway-ios27"
+BOTH = (SAMPLES / BASE, SAMPLES / NEW)
 
 
-@pytest.fixture
-def started(running: Running) -> Started:
-    return running(str(SAMPLES / BASE), str(SAMPLES / NEW))
+@pytest.fixture(scope="module")
+def both(shelf: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A dashboard on two recordings, for tests that change nothing of them."""
+    folder = tmp_path_factory.mktemp("both") / "library"
+    shutil.copytree(shelf(*BOTH), folder)
+    dashboard = Served(folder)
+    yield dashboard
+    dashboard.close()
 
 
-def compared(tab: Any, started: Started) -> Any:
+def compared(tab: Any, dashboard: Served) -> Any:
     """Tick both, compare, and wait for the page."""
-    opened(tab, started.base, "#library .tick >> nth=1")
+    opened(tab, dashboard.base, "#library .tick >> nth=1")
     for name in (NEW, BASE):
         tab.get_by_role("checkbox", name=f"Compare: {name}").click()
     tab.get_by_role("link", name="Compare", exact=True).click()
@@ -43,8 +50,8 @@ def linked(tab: Any, *parts: str) -> None:
     eventually(tab, f"{json.dumps(parts)}.every((part) => location.hash.includes(part))")
 
 
-def test_from_two_ticks_to_the_verdict(started: Started, tab: Any) -> None:
-    compared(tab, started)
+def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
+    compared(tab, both)
     assert [side.strip() for side in tab.locator(".sides a").all_inner_texts()] == [BASE, NEW]
     assert "Other engines: ANE share 0.0 % → 50.0 %" in tab.locator("#verdict").inner_text()
     assert "different devices" in tab.locator("#sides").inner_text()
@@ -56,13 +63,14 @@ def test_from_two_ticks_to_the_verdict(started: Started, tab: Any) -> None:
         "Compared",
         "Timelines",
         "Differences",
+        "On one side only, or left out",
         "Functions that changed beyond the noise",
     ]
     pictures(tab, "compare")
 
 
-def test_what_is_shown_or_selected_in_one_is_in_the_other_and_in_the_link(started: Started, tab: Any) -> None:
-    compared(tab, started)
+def test_what_is_shown_or_selected_in_one_is_in_the_other_and_in_the_link(both: Served, tab: Any) -> None:
+    compared(tab, both)
     before = axes(tab)
     tab.get_by_role("button", name="Aligned windows").click()
     linked(tab, "t=-")
@@ -92,8 +100,8 @@ def test_what_is_shown_or_selected_in_one_is_in_the_other_and_in_the_link(starte
     eventually(tab, "!location.hash.includes('t=')")
 
 
-def test_swapped_sides_show_the_same_time(started: Started, tab: Any) -> None:
-    compared(tab, started)
+def test_swapped_sides_show_the_same_time(both: Served, tab: Any) -> None:
+    compared(tab, both)
     tab.locator("#timeline-new select").select_option("8")
     tab.get_by_role("button", name="Aligned windows").click()
     linked(tab, "new=8", "t=-")
@@ -105,8 +113,8 @@ def test_swapped_sides_show_the_same_time(started: Started, tab: Any) -> None:
     assert axes(tab) == shown[::-1]
 
 
-def test_keys_move_both_once_and_help_names_them(started: Started, tab: Any) -> None:
-    compared(tab, started)
+def test_keys_move_both_once_and_help_names_them(both: Served, tab: Any) -> None:
+    compared(tab, both)
     tab.locator("#timeline-base .timeline-scroll").focus()
     tab.keyboard.press("w")
     linked(tab, "t=")
@@ -120,8 +128,8 @@ def test_keys_move_both_once_and_help_names_them(started: Started, tab: Any) -> 
     assert "Zoom in" in tab.get_by_role("dialog", name="Help").inner_text()
 
 
-def test_downloads_are_of_this_comparison(started: Started, tab: Any) -> None:
-    compared(tab, started)
+def test_downloads_are_of_this_comparison(both: Served, tab: Any) -> None:
+    compared(tab, both)
     tab.locator("summary", has_text="Download").click()
     for title, ending in (("HTML", "html"), ("Markdown", "md"), ("JSON", "json")):
         with tab.expect_download() as download:
@@ -131,8 +139,8 @@ def test_downloads_are_of_this_comparison(started: Started, tab: Any) -> None:
         assert BASE in text and NEW in text
 
 
-def test_it_is_cancelled_and_begun_again(started: Started, tab: Any) -> None:
-    compared(tab, started)
+def test_it_is_cancelled_and_begun_again(serve: Serve, tab: Any) -> None:
+    compared(tab, serve(*BOTH))
     tab.get_by_role("link", name="Swap BASE and NEW").click(no_wait_after=True)
     tab.get_by_role("button", name="Cancel").click(timeout=PATIENCE_MS)
     tab.get_by_text("was cancelled").wait_for(timeout=PATIENCE_MS)
@@ -141,10 +149,11 @@ def test_it_is_cancelled_and_begun_again(started: Started, tab: Any) -> None:
     tab.wait_for_selector("#timeline-base h3:has-text('fallback-midway')", timeout=PATIENCE_MS)
 
 
-def test_a_recording_deleted_while_it_is_compared_with_is_told(started: Started, tab: Any) -> None:
-    compared(tab, started)
+def test_a_recording_deleted_while_it_is_compared_with_is_told(serve: Serve, tab: Any) -> None:
+    dashboard = serve(*BOTH)
+    compared(tab, dashboard)
     place = tab.url
-    opened(tab, started.base, "#library .tick")
+    opened(tab, dashboard.base, "#library .tick")
     tab.get_by_role("button", name=f"Delete: {NEW}").click()
     tab.get_by_text("Deleted “").wait_for()
     opened(tab, place, "main li")
@@ -156,11 +165,10 @@ def test_a_recording_deleted_while_it_is_compared_with_is_told(started: Started,
     assert "Other engines" in tab.locator("#verdict").inner_text()
 
 
-def test_a_source_file_that_is_gone_is_told(running: Running, tab: Any, tmp_path: Path) -> None:
+def test_a_source_file_that_is_gone_is_told(serve: Serve, tab: Any, tmp_path: Path) -> None:
     local_folder = tmp_path / "mine"
     shutil.copytree(SAMPLES / NEW, local_folder)
-    started = running(str(SAMPLES / BASE), str(local_folder))
-    opened(tab, started.base, "#library .tick >> nth=1")
+    opened(tab, serve(SAMPLES / BASE, local_folder).base, "#library .tick >> nth=1")
     shutil.rmtree(local_folder)
     for name in ("mine", BASE):
         tab.get_by_role("checkbox", name=f"Compare: {name}").click()
@@ -170,8 +178,8 @@ def test_a_source_file_that_is_gone_is_told(running: Running, tab: Any, tmp_path
     assert "mine cannot be compared: its file is gone" in problem.inner_text()
 
 
-def test_ticks_stay_over_a_search_and_are_cleared(started: Started, tab: Any) -> None:
-    opened(tab, started.base, "#library .tick >> nth=1")
+def test_ticks_stay_over_a_search_and_are_cleared(both: Served, tab: Any) -> None:
+    opened(tab, both.base, "#library .tick >> nth=1")
     tab.get_by_role("checkbox", name=f"Compare: {BASE}").click()
     tab.get_by_text("Choose one more to compare.").wait_for()
     tab.locator("#library-search").fill("ios27")
@@ -192,21 +200,20 @@ def test_ticks_stay_over_a_search_and_are_cleared(started: Started, tab: Any) ->
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_on_it_stands_in_the_way_of_assistive_technology(
-    started: Started, tab: Any, axe: str, scheme: str
+    both: Served, tab: Any, axe: str, scheme: str
 ) -> None:
     tab.emulate_media(color_scheme=scheme)
-    compared(tab, started)
+    compared(tab, both)
     tab.evaluate(axe)
     violations = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
     assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
 
 
 def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_says_so(
-    running: Running, tab: Any
+    serve: Serve, tab: Any
 ) -> None:
     long, short = "ane-intervals-macos26", "text-addresses-ios16"
-    started = running(str(SAMPLES / long), str(SAMPLES / short))
-    opened(tab, started.base, "#library .tick >> nth=1")
+    opened(tab, serve(SAMPLES / long, SAMPLES / short).base, "#library .tick >> nth=1")
     for name in (long, short):
         tab.get_by_role("checkbox", name=f"Compare: {name}").click()
     tab.get_by_role("link", name="Compare", exact=True).click()

@@ -1,4 +1,4 @@
-"""The dashboard in a real browser, started as a user starts it."""
+"""The dashboard in a real browser: a recording's page and the library."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from dashboard_support import (
     SAMPLES,
     VERDICT,
     Running,
+    Serve,
+    Served,
     eventually,
     opened,
     pictures,
@@ -44,9 +46,8 @@ def test_from_the_command_to_a_zoomed_timeline(running: Running, tab: Any) -> No
     pictures(tab, "trace")
 
 
-def test_the_sections_are_the_report_s(running: Running, tab: Any) -> None:
-    started = running(str(FALLBACK))
-    opened(tab, started.address)
+def test_the_sections_are_the_report_s(fallback: Served, tab: Any) -> None:
+    opened(tab, fallback.address)
     tab.locator("#samples").wait_for()
     ids = tab.evaluate("[...document.querySelectorAll('#sections > section')].map(one => one.id)")
     names = "verdict timeline windows engines latency flame stacks samples counters evidence recording issues"
@@ -59,37 +60,35 @@ def test_the_sections_are_the_report_s(running: Running, tab: Any) -> None:
     assert download.value.suggested_filename == "fallback-midway-ios27.analysis.json"
 
 
-def test_a_chosen_theme_holds_on_other_pages(running: Running, tab: Any) -> None:
-    started = running(str(FALLBACK))
+def test_a_chosen_theme_holds_on_other_pages(fallback: Served, tab: Any) -> None:
     tab.emulate_media(color_scheme="light")
-    opened(tab, started.address)
+    opened(tab, fallback.address)
     tab.get_by_label("Theme").select_option("dark")
     tab.get_by_role("link", name="Recordings", exact=True).click()
     tab.wait_for_selector("#library", timeout=PATIENCE_MS)
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 20, 24)"
 
 
-def test_the_distributions_are_drawn_when_asked_for(running: Running, tab: Any) -> None:
-    started = running(str(SAMPLES / "counters-bnns-macos15"))
-    opened(tab, started.address)
+def test_the_distributions_are_drawn_when_asked_for(serve: Serve, tab: Any) -> None:
+    opened(tab, serve(SAMPLES / "counters-bnns-macos15").address)
     tab.get_by_role("button", name="Draw distributions").click()
     tab.locator("#figures .js-plotly-plot .main-svg").first.wait_for(timeout=PATIENCE_MS)
     assert tab.locator("#figures figure").count() == 2
     pictures(tab, "distributions")
 
 
-def test_a_recording_that_is_not_there(running: Running, tab: Any) -> None:
-    opened(tab, f"{running().base}recordings/{'0' * 32}", "h1")
+def test_a_recording_that_is_not_there(fallback: Served, tab: Any) -> None:
+    opened(tab, f"{fallback.base}recordings/{'0' * 32}", "h1")
     tab.get_by_role("heading", name="Not found").wait_for()
     tab.expected.append("404")
     pictures(tab, "not-found")
 
 
-def test_deleted_while_it_is_open(running: Running, tab: Any) -> None:
-    started = running(str(FALLBACK))
-    opened(tab, started.address)
+def test_deleted_while_it_is_open(serve: Serve, tab: Any) -> None:
+    dashboard = serve(FALLBACK)
+    opened(tab, dashboard.address)
     second_tab = tab.context.new_page()
-    opened(second_tab, started.base, "#library tbody tr")
+    opened(second_tab, dashboard.base, "#library tbody tr")
     second_tab.get_by_role("button", name="Delete: fallback").click()
     second_tab.locator(".notice").wait_for()
     tab.keyboard.press("0")
@@ -157,9 +156,8 @@ def test_a_problem_is_forgotten_when_something_else_succeeds(idle: tuple[str, Li
     assert library.recording(stays.id).state == "cancelled"
 
 
-def test_a_view_that_does_not_come_is_told(running: Running, tab: Any) -> None:
-    started = running(str(FALLBACK))
-    opened(tab, started.address)
+def test_a_view_that_does_not_come_is_told(fallback: Served, tab: Any) -> None:
+    opened(tab, fallback.address)
     tab.route("**/api/recordings/*/view", lambda route: route.abort())
     tab.reload()
     tab.locator("#status.problem").wait_for()
@@ -172,8 +170,8 @@ def test_a_view_that_does_not_come_is_told(running: Running, tab: Any) -> None:
 # The library ----------------------------------------------------------------------------------------------
 
 
-def test_edit_search_tag_delete_and_undo(running: Running, tab: Any) -> None:
-    opened(tab, running(str(FALLBACK)).base, "#library tbody tr")
+def test_edit_search_tag_delete_and_undo(serve: Serve, tab: Any) -> None:
+    opened(tab, serve(FALLBACK).base, "#library tbody tr")
     rows = tab.locator("#library tbody tr")
     tab.get_by_role("button", name="Edit: fallback").click()
     tab.locator("#edit-name").fill("Speech")
@@ -264,8 +262,8 @@ def test_an_empty_library_is_told_from_an_empty_search(idle: tuple[str, Library]
     tab.get_by_text("No recording yet.").wait_for()
 
 
-def test_the_library_is_usable_by_keyboard_alone(running: Running, tab: Any) -> None:
-    opened(tab, running(str(FALLBACK)).base, "#library tbody a")
+def test_the_library_is_usable_by_keyboard_alone(fallback: Served, tab: Any) -> None:
+    opened(tab, fallback.base, "#library tbody a")
     tab.locator("#library tbody tr", has_text=VERDICT[:20]).wait_for(timeout=PATIENCE_MS)
     reached = []
     for _ in range(16):
@@ -289,23 +287,22 @@ def test_the_library_is_usable_by_keyboard_alone(running: Running, tab: Any) -> 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_assistive_technology(
-    running: Running, tab: Any, axe: str, scheme: str
+    fallback: Served, tab: Any, axe: str, scheme: str
 ) -> None:
-    started = running(str(FALLBACK))
     tab.emulate_media(color_scheme=scheme)
-    for page, awaited in ((started.address, READY), (started.base, "#library tbody .actions")):
+    for page, awaited in ((fallback.address, READY), (fallback.base, "#library tbody .actions")):
         opened(tab, page, awaited)
         tab.evaluate(axe)
         violations = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
         assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
 
 
-def test_another_host_needs_its_token(running: Running, tab: Any) -> None:
-    started = running("--host", "0.0.0.0")
-    token = started.address.rpartition("?token=")[2]
+def test_another_host_needs_its_token(serve: Serve, tab: Any) -> None:
+    dashboard = serve(host="0.0.0.0")
+    token = dashboard.address.rpartition("?token=")[2]
     assert len(token) >= 32
-    refused = tab.request.get(started.base)
+    refused = tab.request.get(dashboard.base)
     assert refused.status == 401
-    opened(tab, f"{started.base}?token={token}", "#upload .drop")
-    assert tab.url == started.base
-    opened(tab, started.base, "#upload .drop")  # the cookie
+    opened(tab, f"{dashboard.base}?token={token}", "#upload .drop")
+    assert tab.url == dashboard.base
+    opened(tab, dashboard.base, "#upload .drop")  # the cookie

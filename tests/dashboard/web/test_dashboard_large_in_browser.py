@@ -8,32 +8,33 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from dashboard_support import Started, start
+from dashboard_support import Served
 from large_recording import Sample, write_export
+from library_support import settled
 
 PATIENCE_MS = 60_000
 MIDDLE = "#s=30000000000-30100000000"
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Started, list[Sample]]]:
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, list[Sample]]]:
     """A dashboard on the large recording, and what is in that."""
     folder = tmp_path_factory.mktemp("large")
     written = write_export(folder / "large.xml")
-    started = start(folder, str(folder / "large.xml"))
-    yield started, written
-    started.process.terminate()
-    started.process.wait(20)
-    assert "Traceback" not in started.log()
+    dashboard = Served(folder / "library")
+    recording = dashboard.library.add_file(folder / "large.xml")
+    assert settled(dashboard.library, recording, 60).state == "ready"
+    yield dashboard, written
+    dashboard.close()
 
 
 @pytest.fixture
-def samples(large: tuple[Started, list[Sample]]) -> list[Sample]:
+def samples(large: tuple[Served, list[Sample]]) -> list[Sample]:
     return large[1]
 
 
 @pytest.fixture
-def shown(large: tuple[Started, list[Sample]], tab: Any) -> Callable[..., Any]:
+def shown(large: tuple[Served, list[Sample]], tab: Any) -> Callable[..., Any]:
     """Opens the recording with what an address adds; the page is then at rest."""
 
     def show(fragment: str = "") -> Any:

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dashboard_support import SAMPLES, Running
+from dashboard_support import Served
 
-FALLBACK = SAMPLES / "fallback-midway-ios27"
 PATIENCE_MS = 40_000
 SAMPLES_ROUTE = re.compile(r"/samples\?")
 FIRST_STACK = re.compile(r"/stacks/\d+$")
@@ -17,15 +16,14 @@ Listed = Callable[..., Any]
 
 
 @pytest.fixture
-def listed(running: Running, tab: Any) -> Listed:
+def listed(fallback: Served, tab: Any) -> Listed:
     """Opens a recording and scrolls down to its samples; `before` may put itself between page and server."""
 
     def open_page(
         fragment: str = "", before: Callable[[Any], None] = lambda _: None, awaited: str = "tbody tr"
     ) -> Any:
         before(tab)
-        started = running(str(FALLBACK))
-        tab.goto(f"{started.address}{fragment}")
+        tab.goto(f"{fallback.address}{fragment}")
         tab.wait_for_selector("html[data-ready]", timeout=PATIENCE_MS)
         tab.locator("#samples").scroll_into_view_if_needed()
         tab.wait_for_selector(f"#samples {awaited}", timeout=PATIENCE_MS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dashboard_support import FALLBACK, PATIENCE_MS, VERDICT, Running, eventually, opened, pictures
+from dashboard_support import FALLBACK, PATIENCE_MS, VERDICT, Serve, Served, eventually, opened, pictures
 
 from dashboard.library.library import Library
 
@@ -30,12 +30,11 @@ def test_every_page_has_a_title_and_its_link_is_marked(idle: tuple[str, Library]
         assert tab.evaluate(f"{marks}.map(String).join(' ')") == current
 
 
-def test_what_is_redacted_of_all_processes_keeps_the_chosen_one(running: Running, tab: Any) -> None:
-    started = running(str(FALLBACK))
-    opened(tab, started.address)
-    results = next((started.library / "recordings").glob("*/results"))
+def test_what_is_redacted_of_all_processes_keeps_the_chosen_one(serve: Serve, tab: Any) -> None:
+    dashboard = serve(FALLBACK)
+    results = next((dashboard.folder / "recordings").glob("*/results"))
     (results / "processes.json").write_text('[[1, "launchd"], [390, "SampleApp"]]')
-    opened(tab, started.address)
+    opened(tab, dashboard.address)
     tab.locator("summary", has_text="Download").click()
     assert tab.get_by_role("link", name="redacted").count() == 0
     tab.locator("select[name=process]").select_option("390")
@@ -45,9 +44,8 @@ def test_what_is_redacted_of_all_processes_keeps_the_chosen_one(running: Running
     assert download.value.suggested_filename == "fallback-midway-ios27.redacted-390.md"
 
 
-def test_a_download_that_is_refused_leads_back(running: Running, tab: Any) -> None:
-    started = running(str(FALLBACK))
-    opened(tab, started.address)
+def test_a_download_that_is_refused_leads_back(fallback: Served, tab: Any) -> None:
+    opened(tab, fallback.address)
     place = tab.url.partition("#")[0]
     tab.goto(f"{place}/download/samples?redact=1")
     assert "Samples (CSV) cannot be redacted" in tab.get_by_role("alert").inner_text()

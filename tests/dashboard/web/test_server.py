@@ -143,17 +143,8 @@ def test_an_end_by_ctrl_c_is_a_clean_one_however_many_signals_follow(running: Ru
 @pytest.mark.integration
 def test_a_second_one_on_the_same_library_is_told(running: Running, tmp_path: Path) -> None:
     started = running()
-    command = [
-        sys.executable,
-        "-m",
-        "tracekit",
-        "dashboard",
-        "--no-browser",
-        "--library",
-        str(started.library),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode != 0
+    done = CliRunner().invoke(main, ["dashboard", "--no-browser", "--library", str(started.library)])
+    assert done.exit_code != 0
     assert done.stderr.startswith("Error: Another dashboard")
     assert "Traceback" not in done.stderr
 

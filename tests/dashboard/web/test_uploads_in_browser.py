@@ -12,25 +12,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from dashboard_support import (
     FALLBACK,
     PATIENCE_MS,
     READY,
-    ROOT,
     SAMPLES,
     VERDICT,
-    Running,
+    Serve,
     eventually,
     export_of,
     opened,
     pictures,
 )
 
+from tracekit.cli import main
+
 FILE = "#upload input:not([webkitdirectory])"
 
 
-def test_from_an_upload_to_the_verdict(running: Running, tab: Any) -> None:
-    opened(tab, running().base, "#upload .drop")
+def test_from_an_upload_to_the_verdict(serve: Serve, tab: Any) -> None:
+    opened(tab, serve().base, "#upload .drop")
     assert "tracekit dashboard MyApp.trace" in tab.locator("main").inner_text()
     tab.locator("#upload input[webkitdirectory]").set_input_files(FALLBACK)
     tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
@@ -40,30 +42,29 @@ def test_from_an_upload_to_the_verdict(running: Running, tab: Any) -> None:
     tab.locator("#library tbody tr", has_text="uploaded").wait_for()
 
 
-def test_a_packed_recording_is_uploaded_as_one_file(running: Running, tab: Any, tmp_path: Path) -> None:
+def test_a_packed_recording_is_uploaded_as_one_file(serve: Serve, tab: Any, tmp_path: Path) -> None:
     packed = tmp_path / "fallback.tracekit.zip"
-    command = [sys.executable, "-m", "tracekit", "pack", str(FALLBACK), "-o", str(packed)]
-    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, timeout=120)
-    opened(tab, running().base, "#upload .drop")
+    assert CliRunner().invoke(main, ["pack", str(FALLBACK), "-o", str(packed)]).exit_code == 0
+    opened(tab, serve().base, "#upload .drop")
     tab.locator("#upload input:not([webkitdirectory])").set_input_files(packed)
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert VERDICT in tab.locator("#verdict").inner_text()
 
 
-def test_a_real_bundle_is_dropped_as_a_folder(running: Running, tab: Any, tmp_path: Path) -> None:
+def test_a_real_bundle_is_dropped_as_a_folder(serve: Serve, tab: Any, tmp_path: Path) -> None:
     (bundle,) = (SAMPLES / "gpu-mpsgraph-macos15-bundle").glob("*.trace")
     place = tmp_path / bundle.name
     shutil.copytree(bundle, place)
-    opened(tab, running().base, "#upload .drop")
+    opened(tab, serve().base, "#upload .drop")
     tab.locator("#upload input[webkitdirectory]").set_input_files(place)
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert "GPU" in tab.locator("#verdict").inner_text()
 
 
-def test_what_is_no_recording_is_told_in_a_sentence(running: Running, tab: Any, tmp_path: Path) -> None:
+def test_what_is_no_recording_is_told_in_a_sentence(serve: Serve, tab: Any, tmp_path: Path) -> None:
     wrong = tmp_path / "letter.txt"
     wrong.write_text("Dear reader,\n")
-    opened(tab, running().base, "#upload .drop")
+    opened(tab, serve().base, "#upload .drop")
     tab.locator("#upload input:not([webkitdirectory])").set_input_files(wrong)
     problem = tab.locator("#upload .problem, #page main .problem")
     problem.wait_for(timeout=PATIENCE_MS)
@@ -72,10 +73,10 @@ def test_what_is_no_recording_is_told_in_a_sentence(running: Running, tab: Any, 
     tab.expected.append("status of 4")  # the browser itself notes a refusal
 
 
-def test_an_upload_goes_on_after_a_reload(running: Running, tab: Any, tmp_path: Path) -> None:
+def test_an_upload_goes_on_after_a_reload(serve: Serve, tab: Any, tmp_path: Path) -> None:
     large = tmp_path / "large.xml"
     large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
-    opened(tab, running().base, "#upload .drop")
+    opened(tab, serve().base, "#upload .drop")
     sent: list[int] = []
 
     def one_slice_only(route: Any) -> None:
@@ -170,23 +171,23 @@ def test_an_upload_goes_on_by_itself_when_the_dashboard_answers_again(
     tab.expected.append("ERR_FAILED")  # the browser itself notes it
 
 
-def test_an_upload_is_cancelled_and_leaves_nothing(running: Running, tab: Any, tmp_path: Path) -> None:
+def test_an_upload_is_cancelled_and_leaves_nothing(serve: Serve, tab: Any, tmp_path: Path) -> None:
     large = tmp_path / "large.xml"
     large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
-    started = running()
-    opened(tab, started.base, "#upload .drop")
+    dashboard = serve()
+    opened(tab, dashboard.base, "#upload .drop")
     tab.route("**/api/uploads/*", lambda route: None if route.request.method == "PUT" else route.continue_())
     tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
     tab.get_by_role("button", name="Cancel upload").click()
     tab.get_by_text("Upload cancelled. Nothing was stored.").wait_for()
     eventually(tab, "Object.keys(localStorage).length === 0")
     tab.wait_for_timeout(300)
-    left = [path for path in started.library.rglob("*") if path.is_file() and path.stat().st_size > 1 << 20]
+    left = [path for path in dashboard.folder.rglob("*") if path.is_file() and path.stat().st_size > 1 << 20]
     assert left == []
     assert not tab.get_by_role("button", name="Cancel upload").is_visible()
 
 
-def test_a_hostile_symbol_is_text(running: Running, tab: Any, tmp_path: Path) -> None:
+def test_a_hostile_symbol_is_text(serve: Serve, tab: Any, tmp_path: Path) -> None:
     content = export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes()
     hostile = "<img src=x onerror=alert(1)>\u202e${7*7}</script>"
     escaped = hostile.replace("<", "&lt;").replace(">", "&gt;").encode()
@@ -196,7 +197,7 @@ def test_a_hostile_symbol_is_text(running: Running, tab: Any, tmp_path: Path) ->
     file.write_bytes(changed)
     alerts: list[str] = []
     tab.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
-    opened(tab, running().base, "#upload .drop")
+    opened(tab, serve().base, "#upload .drop")
     tab.locator(FILE).set_input_files(file)
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert "<img src=x onerror" in tab.locator("main").inner_text()
@@ -211,8 +212,8 @@ def large(folder: Path) -> Path:
     return path
 
 
-def test_two_tabs_with_the_same_file_share_one_upload(running: Running, tab: Any, tmp_path: Path) -> None:
-    started, file = running(), large(tmp_path)
+def test_two_tabs_with_the_same_file_share_one_upload(serve: Serve, tab: Any, tmp_path: Path) -> None:
+    dashboard, file = serve(), large(tmp_path)
     second_tab = tab.context.new_page()
     routes: list[Any] = []
 
@@ -223,7 +224,7 @@ def test_two_tabs_with_the_same_file_share_one_upload(running: Running, tab: Any
             route.continue_()
 
     for page in (tab, second_tab):
-        opened(page, started.base, "#upload .drop")
+        opened(page, dashboard.base, "#upload .drop")
     tab.route("**/api/uploads/*", hold_the_third)
     tab.locator(FILE).set_input_files(file)
     tab.get_by_text("16.8 of").or_(tab.get_by_text("17 of")).wait_for(timeout=PATIENCE_MS)
@@ -235,16 +236,16 @@ def test_two_tabs_with_the_same_file_share_one_upload(running: Running, tab: Any
     for page in (tab, second_tab):
         page.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert tab.url.split("#")[0] == second_tab.url.split("#")[0]
-    second_tab.goto(started.base)
+    second_tab.goto(dashboard.base)
     second_tab.wait_for_selector("#library tbody tr")
     assert second_tab.locator("#library tbody tr").count() == 1
 
 
-def test_a_tab_goes_on_with_what_another_left(running: Running, tab: Any, tmp_path: Path) -> None:
-    started, file = running(), large(tmp_path)
+def test_a_tab_goes_on_with_what_another_left(serve: Serve, tab: Any, tmp_path: Path) -> None:
+    dashboard, file = serve(), large(tmp_path)
     second_tab = tab.context.new_page()
     for page in (tab, second_tab):
-        opened(page, started.base, "#upload .drop")
+        opened(page, dashboard.base, "#upload .drop")
     second_tab.route(
         "**/api/uploads/*",
         lambda route: (
@@ -260,15 +261,15 @@ def test_a_tab_goes_on_with_what_another_left(running: Running, tab: Any, tmp_pa
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are found in /proc")
-def test_a_worker_killed_in_its_work_is_told_on_the_page(running: Running, tab: Any, tmp_path: Path) -> None:
-    started = running()
-    opened(tab, started.base, "#upload .drop")
+def test_a_worker_killed_in_its_work_is_told_on_the_page(serve: Serve, tab: Any, tmp_path: Path) -> None:
+    dashboard = serve()
+    opened(tab, dashboard.base, "#upload .drop")
     slow = tmp_path / "slow.xml"
     slow.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (200 << 20))
     tab.locator(FILE).set_input_files(slow)
     tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
     for _ in range(400):
-        if pids := workers(started.process.pid):
+        if pids := workers(os.getpid()):
             break
         tab.wait_for_timeout(10)
     os.kill(pids[0], signal.SIGKILL)
