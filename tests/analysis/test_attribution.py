@@ -108,7 +108,7 @@ def test_loading_for_an_engine_is_no_inference_on_it() -> None:
     assert verdict.verdict == "UNKNOWN"
     assert (
         wording.verdict_why(verdict)
-        == "1 of 2 samples load or compile for an engine, none runs an inference on one"
+        == "1 of 2 samples load or compile a model for an engine, but none runs an inference"
     )
 
 

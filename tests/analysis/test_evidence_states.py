@@ -121,7 +121,7 @@ def test_scope(schema: str, attributes: dict[str, str], scope: str) -> None:
         ([ane(1, 2)], "measures the Neural Engine's busy time; its rows cannot be assigned to a process"),
         (
             [ane(1, 2), prediction(0, 9)],
-            "measures the Neural Engine's busy time; every row fits a model of this app",
+            "measures the Neural Engine's busy time; every row matches a model of this app",
         ),
         (
             [ane(1, 2), prediction(0, 9, "Other")],

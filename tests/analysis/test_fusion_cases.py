@@ -206,7 +206,7 @@ def test_a_request_alone_is_a_reason() -> None:
     (verdict,) = run([core_ml(11, 15, "Neural Engine Request")], windows=[manual(10, 20)]).verdicts
     assert (verdict.verdict, wording.verdict_sentence(verdict)) == (
         "ANE",
-        "handed work to the ANE (a request that Core ML reported)",
+        "submitted work to the ANE (a request that Core ML reported)",
     )
     assert wording.verdict_why(verdict) == "requests to the ANE took 4.0 ms (Core ML)"
 

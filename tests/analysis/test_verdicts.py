@@ -101,12 +101,12 @@ def test_the_fallback_in_the_middle() -> None:
     [
         ([share(Engine.ANE, EXECUTE, busy=10)], "ANE", "ran on the ANE (measured, 100 % of 10.0 ms)"),
         ([share(Engine.GPU, EXECUTE, busy=2)], "GPU", "ran on the GPU (measured, 20 % of 10.0 ms)"),
-        ([share(Engine.ANE, Phase.DISPATCH, samples=1)], "ANE", "handed work to the ANE (1 sample)"),
+        ([share(Engine.ANE, Phase.DISPATCH, samples=1)], "ANE", "submitted work to the ANE (1 sample)"),
         ([share(Engine.CPU, Phase.COPY, samples=3)], "CPU", "ran on the CPU (3 samples)"),
         (
             [share(Engine.ANE, Phase.DISPATCH, 1), share(Engine.ANE, Phase.WAIT, 2)],
             "ANE",
-            "handed work to the ANE (3 samples)",
+            "submitted work to the ANE (3 samples)",
         ),
         (
             [share(Engine.GPU, EXECUTE, busy=4), share(Engine.ANE, EXECUTE, busy=5)],
@@ -132,7 +132,7 @@ def test_short_sentences(shares: list[Share], verdict: str, short: str | None) -
         ("ANE CPU ANE", " in the middle"),
         ("CPU ANE", " at the start"),
         ("ANE CPU", " at the end"),
-        ("CPU ANE CPU", " around it"),
+        ("CPU ANE CPU", " before and after"),
         ("ANE GPU CPU ANE", " in the middle"),
         ("ANE", ""),
         ("", ""),
@@ -194,7 +194,7 @@ def test_a_request_that_core_ml_reported_is_enough() -> None:
     (verdict,) = of([(1, "a", UI), (25, "a", UI)], core_ml(11, 15, "Neural Engine Request")).verdicts
     assert (verdict.verdict, wording.verdict_sentence(verdict)) == (
         "ANE",
-        "handed work to the ANE (a request that Core ML reported)",
+        "submitted work to the ANE (a request that Core ML reported)",
     )
 
 
@@ -202,7 +202,7 @@ def test_a_dispatch_without_an_interval_is_said() -> None:
     samples: list[Sample] = [(11, "a", ANE), (12, "a", UI)]
     analysis = of(samples, ane(30, 31))
     (verdict,) = analysis.verdicts
-    assert "ane-hw-intervals measured the ANE and has no interval here" in wording.verdict_why(verdict)
+    assert "ane-hw-intervals has no ANE interval here" in wording.verdict_why(verdict)
     assert codes(analysis)["ane-dispatch-without-interval"] == 1
     (text,) = [i.message for i in analysis.issues if i.code == "ane-dispatch-without-interval"]
     assert text.startswith("In 1 of 1 call the app submitted work to the Neural Engine, but no hardware")

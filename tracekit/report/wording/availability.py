@@ -23,25 +23,25 @@ _SHOWS = {
     schemas.GPU_STATE: "when the GPU was active, for all processes together",
     schemas.METAL_CALLS: "when an app encoded and submitted GPU work, not when the GPU did it",
     schemas.SIGNPOST_INTERVALS: "intervals that apps and frameworks mark",
-    schemas.SIGNPOST_EVENTS: "events that apps and frameworks mark, begin and end apart",
+    schemas.SIGNPOST_EVENTS: "events that apps and frameworks mark; begins and ends are separate rows",
     schemas.THREAD_STATE: "when threads ran and waited",
     schemas.THREAD_METRICS: "sums of hardware counters per thread",
-    schemas.THERMAL_STATE: "whether heat slowed the device down",
-    schemas.MODEL_INFERENCE: "requests to Foundation Models; prompts and answers stay unread",
+    schemas.THERMAL_STATE: "the device's thermal state, which may explain slower calls",
+    schemas.MODEL_INFERENCE: "requests to Foundation Models; prompts and answers are not read",
     schemas.MODEL_LOADING: "when Foundation Models loaded which asset",
     schemas.CORE_AI: "Core AI's graphs, without the engine that ran them",
 }
 _READ = {
     schemas.MPS_INTERVALS: "measures the GPU's busy time",
-    schemas.CORE_ML: "gives the windows, unless others were chosen",
-    schemas.SIGNPOST_INTERVALS: "gives windows with --window-signpost",
-    schemas.SIGNPOST_INTERVALS_NAMED: "gives windows with --window-signpost",
-    schemas.REGIONS_OF_INTEREST: "gives windows with --window-signpost",
-    schemas.SIGNPOST_EVENTS: "begins and ends are paired; gives windows with --window-signpost",
+    schemas.CORE_ML: "defines the windows, unless others were chosen",
+    schemas.SIGNPOST_INTERVALS: "defines windows with --window-signpost",
+    schemas.SIGNPOST_INTERVALS_NAMED: "defines windows with --window-signpost",
+    schemas.REGIONS_OF_INTEREST: "defines windows with --window-signpost",
+    schemas.SIGNPOST_EVENTS: "begins and ends are paired; defines windows with --window-signpost",
     schemas.THREAD_STATE: "shows when threads waited",
-    schemas.GPU_STATE: "kept as a track",
+    schemas.GPU_STATE: "shown as a track",
     schemas.THERMAL_STATE: "shown under Recording",
-    schemas.MODEL_INFERENCE: "gives windows",
+    schemas.MODEL_INFERENCE: "defines windows",
     schemas.METAL_CALLS: "names the process of GPU work",
 }
 _REMARKS = {
@@ -56,7 +56,7 @@ _REMARKS = {
     Use.UNREADABLE_ROWS: "could not be read (see the limits of this recording)",
     Use.ANE_NOT_COUNTED: "excluded: this app's stacks never call the Neural Engine, and no table"
     " lists its models",
-    Use.ANE_OWNED: "measures the Neural Engine's busy time; every row fits a model of this app",
+    Use.ANE_OWNED: "measures the Neural Engine's busy time; every row matches a model of this app",
     Use.ANE_UNCHECKED: "measures the Neural Engine's busy time; its rows cannot be assigned to a process",
 }
 

@@ -46,25 +46,22 @@ def _other_process(diagnostic: Diagnostic) -> str:
     busy = format_ms(diagnostic.numbers["busy_ns"], 1)
     return (
         f"{diagnostic.count} of {plural(diagnostic.numbers['intervals'], 'Neural Engine interval')}"
-        f" ({busy} of"
-        " inference) fit none of this app's Core ML models by their labels: the work is another process's, or"
-        " did not go through Core ML. They are excluded."
+        f" ({busy} of inference) fit none of this app's Core ML models by their labels: the work is another"
+        " process's, or did not go through Core ML. They are excluded."
     )
 
 
 def _dispatch_without_interval(diagnostic: Diagnostic) -> str:
     return (
-        f"In {diagnostic.count} of {plural(diagnostic.numbers['submitting'], 'call')} the app submitted"
-        " work to"
-        " the Neural Engine, but no hardware interval follows. The request may have failed, or the two"
-        " tables'"
-        " clocks differ."
+        f"In {diagnostic.count} of {plural(diagnostic.numbers['submitting'], 'call')} the app submitted work"
+        " to the Neural Engine, but no hardware interval follows. The request may have failed, or the two"
+        " tables' clocks differ."
     )
 
 
 def _holes_bridged(diagnostic: Diagnostic) -> str:
     return (
-        f"In {plural(diagnostic.count, 'place')} a window continues over a hole without samples (the longest:"
+        f"In {plural(diagnostic.count, 'place')} a window continues over a gap without samples (the longest:"
         f" {format_ms(diagnostic.numbers['longest_ns'], 1)}), because the sample before it submits work to an"
         " engine or waits. The call may have ended there, and another begun."
     )
@@ -74,10 +71,9 @@ def _window_outside(diagnostic: Diagnostic) -> str:
     numbers = diagnostic.numbers
     return (
         f"{diagnostic.count} of {plural(numbers['windows'], 'window')}"
-        f" {_verb(diagnostic.count, 'lie')} outside"
-        f" the recording, which lasts from {format_ms(numbers['start_ns'])} to"
-        f" {format_ms(numbers['end_ns'])} (the first is"
-        f" '{numbers['label']}')."
+        f" {_verb(diagnostic.count, 'lie')} outside the recording, which lasts from"
+        f" {format_ms(numbers['start_ns'])} to {format_ms(numbers['end_ns'])}"
+        f" (the first is '{numbers['label']}')."
     )
 
 
@@ -94,9 +90,8 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     "ane-work-of-others": _other_process,
     "ane-work-unclaimed": _unattributed,
     "calls-outside-windows": lambda entry: (
-        f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside"
-        f" these windows"
-        f" and {'is' if entry.count == 1 else 'are'} not listed."
+        f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside these"
+        f" windows and {'is' if entry.count == 1 else 'are'} not listed."
     ),
     "gpu-process-unknown": lambda entry: (
         f"{plural(entry.count, 'row')} of {GPU_INTERVALS} {_verb(entry.count, 'name')} no process and"
@@ -128,7 +123,7 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     "windows-from-stacks-too": lambda entry: (
         f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside every"
         f" measured window and {'is a window' if entry.count == 1 else 'are windows'} as well,"
-        f" inferred from stacks."
+        " inferred from stacks."
     ),
     "windows-inferred": lambda _: (
         "Calls are inferred from stacks. Back-to-back inferences without a sample between them are counted as"
@@ -139,12 +134,11 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     ),
     "windows-overlap": lambda entry: (
         f"{plural(entry.count, 'call')} overlap in time. Hardware intervals that name no model are"
-        " counted for each"
-        " overlapping call."
+        " counted for each overlapping call."
     ),
     "worker-samples-shared": lambda entry: (
         f"{plural(entry.count, 'sample')} on worker threads {_verb(entry.count, 'overlap')} several calls"
         f" and could belong to any of them. {'It is' if entry.count == 1 else 'They are'} excluded"
-        f" from every call."
+        " from every call."
     ),
 }

@@ -72,9 +72,8 @@ def _whole_run(data: Headline) -> str:
     verdict = data.typical
     if verdict is None or verdict.verdict == UNKNOWN:
         return (
-            "No engine can be determined over the whole run: samples show ML code, but no engine at an"
-            " inference."
-            " Single inferences are not separated."
+            "No engine can be determined over the whole run: samples show ML code, but no inference on an"
+            " engine. Single inferences are not separated."
         )
     return f"Over the whole run: {verdict_sentence(verdict)}; single inferences are not separated."
 
@@ -85,8 +84,8 @@ def _no_model(data: Headline) -> str:
         return f"A model was compiled or loaded (measured), but none of the {samples} shows it running."
     sentence = f"This recording shows no model running: none of the {samples} is in an ML framework."
     if data.parked:
-        are = "sample is" if data.parked == 1 else "samples are"
-        sentence += f" {data.parked} {are} a parked Neural Engine service thread, which is no work."
+        show = "sample shows" if data.parked == 1 else "samples show"
+        sentence += f" {data.parked} {show} a parked Neural Engine service thread, which does no work."
     if data.unsymbolicated:
         have = "has" if data.unsymbolicated == 1 else "have"
         sentence += f" {data.unsymbolicated} of the {samples} {have} no stack with symbols."

@@ -19,7 +19,7 @@ def verdict_sentence(verdict: Verdict) -> str:
         return _why_unknown(verdict)
     # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked.
     is_certain = lead.busy_ns or lead.engine is Engine.CPU
-    text = f"{'ran on' if is_certain else 'handed work to'} the {lead.engine} ({_amount(lead, verdict)})"
+    text = f"{'ran on' if is_certain else 'submitted work to'} the {lead.engine} ({_amount(lead, verdict)})"
     beside = [_beside(work, verdict) for work in verdict.engines if work is not lead]
     return f"{text} with {' and '.join(beside)}" if beside else text
 
@@ -74,7 +74,7 @@ def _position(work: EngineWork) -> str:
         "start": " at the start",
         "end": " at the end",
         "middle": " in the middle",
-        "around": " around it",
+        "around": " before and after",
         "several": f" in {work.stretches} places",
     }[work.position]
 
@@ -90,12 +90,12 @@ def _measured(verdict: Verdict) -> list[str]:
         if work.requested_ns:
             parts.append(f"requests to the {engine} took {format_ms_or_us(work.requested_ns)} (Core ML)")
         if work.table and work.samples and not work.busy_ns and engine is not Engine.CPU:
-            parts.append(f"{work.table} measured the {engine} and has no interval here")
+            parts.append(f"{work.table} has no {engine} interval here")
     if len(verdict.order) > 1:
         parts.append(transitions_text(verdict.transitions, len(verdict.order)))
     if verdict.unmarked_gpu_ns and any(w.engine is Engine.GPU and not w.busy_ns for w in verdict.engines):
         busy = format_ms_or_us(verdict.unmarked_gpu_ns)
-        parts.append(f"the GPU worked {busy} for this process without a mark of ML (measured)")
+        parts.append(f"GPU busy {busy} for this process with work not marked as ML (measured)")
     if verdict.other_process_ns:
         busy = format_ms_or_us(verdict.other_process_ns)
         parts.append(f"another process used the Neural Engine for {busy} of this call (measured)")
@@ -149,7 +149,7 @@ def _why_unknown(verdict: Verdict) -> str:
         return f"no sample{' of ML work' if verdict.is_call else ''} in this window{unmeasured}"
     if verdict.preparing_samples:
         some = f"{verdict.preparing_samples} of {plural(total, 'sample')}"
-        return f"{some} load or compile for an engine, none runs an inference on one"
+        return f"{some} load or compile a model for an engine, but none runs an inference"
     if verdict.runtime_samples:
         some = f"{verdict.runtime_samples} of {plural(total, 'sample')} are inside an ML runtime"
         return f"{some}, but none reaches the code of an engine"
