@@ -54,6 +54,7 @@ PERSONIFICATION = re.compile(
     r"|believes?|answers?)\b",
     re.IGNORECASE,
 )
+PERSONIFIED_NAME = re.compile(r"_(told|tells?|says?|said|speaks?|knows?|nobody|somebody|believes?)(_|$)")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -92,6 +93,16 @@ def test_the_code_is_written_in_plain_technical_english(folder: str) -> None:
     assert counted["fillers"] <= 0.005
     assert counted["riddles"] <= 0.01
     assert counted["personifications"] <= 0.01
+
+
+def test_test_names_are_plain_technical_english() -> None:
+    names = {
+        node.name
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }
+    assert sorted(name for name in names if PERSONIFIED_NAME.search(name)) == []
 
 
 def test_each_habit_is_counted() -> None:

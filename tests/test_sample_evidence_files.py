@@ -100,7 +100,7 @@ def test_every_interval_of_the_truth_is_a_row_and_every_row_an_interval(folder):
 
 
 @pytest.mark.parametrize("folder", WITH_INTERVALS, ids=name_of)
-def test_labels_say_model_and_phase(folder):
+def test_labels_name_model_and_phase(folder):
     words = {"execute": "AneInference|Neural Engine Prediction", "load": "Load", "compile": "Compile"}
     tables = [path for path in folder.glob("ane-hw-intervals*.xml") if path.stat().st_size > 65]
     labels = {span_of(row): row["event-label"].get("fmt") for path in tables for row in rows_of(path)}
@@ -125,7 +125,7 @@ def test_core_ml_counts_the_copies_of_a_model():
         assert calls == Counter(spans(truth_of(SAMPLES / name)["inferences"]))
 
 
-def test_command_buffers_tell_the_model_from_pictures():
+def test_command_buffers_separate_the_model_from_pictures():
     folder = SAMPLES / "gpu-mpsgraph-macos15"
     mps, metal = (rows_of(folder / f"{name}-intervals.xml") for name in ("mps-hw", "metal-gpu"))
     assert all(row["process"] is None for row in mps)

@@ -116,7 +116,7 @@ def test_a_file_left_over_in_a_bundle_is_noticed(tmp_path):
     assert "RunIssues.storedata" in done.stderr
 
 
-def test_the_generator_does_not_know_the_analysis():
+def test_the_generator_does_not_import_the_analysis():
     for module in SAMPLES.glob("*.py"):
         assert not re.search(r"^\s*(import|from) tracekit", module.read_text(encoding="utf-8"), re.MULTILINE)
 
@@ -233,7 +233,7 @@ def test_oddities_of_real_exports_occur():
 
 
 @pytest.mark.parametrize("folder", RECORDINGS, ids=name_of)
-def test_the_contents_say_that_they_are_synthetic(folder):
+def test_the_contents_are_marked_as_synthetic(folder):
     run = ElementTree.parse(folder / "toc.xml").getroot().find("run")
     assert run.find("info/target/device").get("name").startswith("Synthetic ")
     assert run.find("info/target/process").get("arguments") == f"--synthetic {folder.name}"
@@ -252,7 +252,7 @@ def test_a_bundle_is_the_recording_of_its_export(folder):
 
 
 @pytest.mark.parametrize("folder", BUNDLES, ids=name_of)
-def test_a_bundle_says_that_it_is_synthetic(folder):
+def test_a_bundle_is_marked_as_synthetic(folder):
     strings = plistlib.loads((folder / "recording.trace" / "form.template").read_bytes())["$objects"]
     assert {"Synthetic Mac", f"--synthetic {folder.name.removesuffix('-bundle')}"} <= {
         string for string in strings if isinstance(string, str)

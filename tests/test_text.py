@@ -68,7 +68,7 @@ def test_times_from_a_second_on_are_in_seconds_and_minutes(time_ns: int, expecte
     assert text.format_ms_or_longer(time_ns) == expected
 
 
-def test_milliseconds_have_the_digits_asked_for_and_a_text_for_none() -> None:
+def test_milliseconds_have_the_digits_requested_and_a_text_for_none() -> None:
     assert text.format_ms(1_234_567_890) == "1,234.568 ms"
     assert text.format_ms(1_234_567_890, 1) == "1,234.6 ms"
     assert text.format_ms(None) == ""

@@ -235,7 +235,7 @@ def test_unknown_is_a_stack_without_any_symbol():
     assert verdict("App | 0x1024", "App | ???", "libdispatch.dylib | ") == ("UNKNOWN", None)
 
 
-def test_a_named_leaf_does_not_tell_what_called_it():
+def test_a_named_leaf_does_not_show_its_caller():
     """Xcode 14 and older export addresses, and the name of the leaf alone."""
     assert verdict(" | objc_msgSend", " | 0x2000", " | 0x3000") == ("UNKNOWN", None)
     assert verdict(" | objc_msgSend", " | main", " | 0x3000") == ("OTHER", None)

@@ -49,7 +49,7 @@ def test_without_a_window_nothing_is_claimed() -> None:
     assert (row.speed_up, row.load_ns, row.load_basis) == (None, None, None)
 
 
-def test_windows_guessed_from_stacks_say_so() -> None:
+def test_windows_inferred_from_stacks_are_marked() -> None:
     work: tuple[Sample, ...] = tuple((time, "a", ANE) for time in (20, 21, 22))
     (row,) = compare_settings({"all": analysis(samples=work)})
     assert (row.model, row.edges, row.verdicts) == ("", ("inferred",), {"ANE": 1})
@@ -154,7 +154,7 @@ def test_a_model_that_a_setting_did_not_run_has_no_row_there() -> None:
     ]
 
 
-def test_where_one_recording_names_no_model_none_is_told_apart() -> None:
+def test_where_one_recording_names_no_model_none_is_distinguished() -> None:
     work: tuple[Sample, ...] = tuple((time, "a", BNNS) for time in (20, 21, 22))
     rows = compare_settings({"all": analysis(*predictions(9, 3)), "cpuOnly": analysis(samples=work)})
     assert [(row.model, row.setting) for row in rows] == [("", "all"), ("", "cpuOnly")]

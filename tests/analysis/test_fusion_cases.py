@@ -109,9 +109,7 @@ def test_an_ml_row_inside_an_unmarked_row_of_the_gpu_counts() -> None:
         ([(time, "a", None) for time in range(200)], True),  # no stacks, no word
     ],
 )
-def test_stacks_may_speak_against_it_that_the_ane_worked_for_the_target(
-    samples: list[Sample], counts: bool
-) -> None:
+def test_stacks_may_contradict_ane_work_for_the_target(samples: list[Sample], counts: bool) -> None:
     rows = [ane(2, 6, label("Somebodys"))]
     analysis = run(rows, samples, windows=[manual(0, 10)])
     assert known(analysis, "busy_ns").get("ANE execute") == (4 if counts else 0)
@@ -187,7 +185,7 @@ def test_nothing_is_lost_without_a_window(samples: list[Sample], options: dict[s
     assert (len(analysis.window_rows), analysis.totals["samples"].sum()) == (0, 2)
 
 
-def test_a_selected_thread_has_no_window_of_which_nobody_knows_the_thread() -> None:
+def test_a_selected_thread_has_no_window_of_an_unknown_thread() -> None:
     samples: list[Sample] = [(1, "a", ANE), (9, "a", ANE)]
     analysis = run([prediction(0, 100)], samples, thread="a")
     assert (len(analysis.window_rows), analysis.totals["samples"].sum()) == (0, 2)
@@ -211,7 +209,7 @@ def test_a_request_alone_is_a_reason() -> None:
     assert wording.verdict_why(verdict) == "requests to the ANE took 4.0 ms (Core ML)"
 
 
-def test_compiling_is_not_idle_and_is_told() -> None:
+def test_compiling_is_not_idle_and_is_reported() -> None:
     analysis = run([ane(11, 19, COMPILE)], windows=[manual(10, 20)])
     assert times(analysis)["idle_ns"] == 2
     why = "8.0 ms of compile and load were measured here, but no inference on an engine"

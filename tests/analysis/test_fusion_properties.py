@@ -331,7 +331,7 @@ def test_the_order_and_repetition_of_rows_changes_nothing(case: Case, random: Ra
 
 @few
 @given(CASES, st.sampled_from(["auto", "stacks", "run", "signpost"]))
-def test_calls_are_within_bounds_and_can_be_told(case: Case, source: str) -> None:
+def test_calls_are_within_bounds_and_have_sentences(case: Case, source: str) -> None:
     signposts = ["s/c/*"] if source == "signpost" else []
     analysis = analyze(case.trace(), windows="auto" if signposts else source, signposts=signposts)  # type: ignore[arg-type]
     check_bounds(analysis)

@@ -183,7 +183,7 @@ def test_mps_rows_without_a_process_are_the_targets() -> None:
     assert busy(mps(12, 15), gpu(14, 16)) == {"GPU execute": 4}
 
 
-def test_two_processes_of_one_name_are_told_apart_by_pid() -> None:
+def test_two_processes_of_one_name_are_distinguished_by_pid() -> None:
     trace = trace_of([(0, "a", BNNS), (9, "a", BNNS), (20, "b", BNNS)], processes={"b": OTHER_APP})
     trace = replace(trace, threads=trace.threads.assign(process="App"))
     trace = with_evidence(trace, [gpu(0, 1), gpu(20, 20.5, pid=OTHER_APP)])
@@ -223,7 +223,7 @@ def test_nothing_is_foreign_where_no_label_fits() -> None:
     assert codes(analysis) == {"ane-labels-unmatched": 2}
 
 
-def test_nothing_is_said_where_every_label_fits() -> None:
+def test_no_diagnostic_where_every_label_fits() -> None:
     trace = with_evidence(trace_of(QUIET), [prediction(10, 20), ane(12, 15)])
     assert codes(analyze(trace)) == {}
 

@@ -198,7 +198,7 @@ def test_a_request_that_core_ml_reported_is_enough() -> None:
     )
 
 
-def test_a_dispatch_without_an_interval_is_said() -> None:
+def test_a_dispatch_without_an_interval_is_reported() -> None:
     samples: list[Sample] = [(11, "a", ANE), (12, "a", UI)]
     analysis = of(samples, ane(30, 31))
     (verdict,) = analysis.verdicts
@@ -213,7 +213,7 @@ def test_a_dispatch_without_an_interval_is_said() -> None:
 # UNKNOWN ----------------------------------------------------------------------------------------------------
 
 
-def test_unknown_says_what_could_have_shown_it() -> None:
+def test_unknown_names_the_missing_evidence() -> None:
     far: list[Sample] = [(0, "a", UI), (30, "a", UI)]
     assert why(far) == "no sample in this window"
     assert why(far, ane(30, 31)) == "no sample in this window, and no interval of inference on the ANE"

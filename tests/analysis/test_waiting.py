@@ -88,7 +88,7 @@ def test_at_a_slow_rate_five_periods_are_a_hole_like_any() -> None:
     assert waited(trace_of(samples)) == {}
 
 
-def test_cycles_tell_no_waiting() -> None:
+def test_cycles_show_no_waiting() -> None:
     assert waited(trace_of(HANDS_OVER, unit="cycles")) == {}
 
 

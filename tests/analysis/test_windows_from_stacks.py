@@ -53,7 +53,7 @@ def test_a_sample_outside_the_call_ends_it() -> None:
     assert windows(samples) == [(1, 2), (3, 4)]
 
 
-def test_back_to_back_calls_are_one_window_and_that_is_said() -> None:
+def test_back_to_back_calls_are_one_window_with_a_diagnostic() -> None:
     analysis = analyze(trace_of([(time, "main", BNNS) for time in range(10)]))
     assert len(analysis.window_rows) == 1
     (issue,) = [issue for issue in analysis.issues if issue.code == "windows-inferred"]
@@ -83,7 +83,7 @@ def test_how_long_an_engine_takes_does_not_depend_on_the_sampling_rate() -> None
     assert windows([(0, "main", BNNS, fast), (2, "main", BNNS, fast)]) == [(0, 0.1), (2, 2.1)]
 
 
-def test_holes_that_a_window_bridges_are_said() -> None:
+def test_holes_that_a_window_bridges_are_reported() -> None:
     """At a camera's pace the thread may wait for the engine, or for the next picture: stacks do not show which."""
     analysis = analyze(trace_of([(0, "main", ANE), (33, "main", ANE), (66, "main", ANE), (67, "main", BNNS)]))
     assert len(analysis.window_rows) == 1

@@ -134,7 +134,7 @@ def test_ane_rounds_of_other_processes_are_no_windows() -> None:
     assert edges(analyze(trace_with(*rows), windows="ane")) == [(41, 43)]
 
 
-def test_what_ane_windows_leave_out_is_said() -> None:
+def test_what_ane_windows_leave_out_is_reported() -> None:
     samples: list[Sample] = [
         (9, "a", UI),
         (10, "a", CALL),
@@ -166,7 +166,7 @@ def test_the_best_source_goes_first() -> None:
     ]
 
 
-def test_any_source_can_be_asked_for() -> None:
+def test_any_source_can_be_requested() -> None:
     trace = trace_with(
         prediction(10, 20), foundation(12, 20, "turn", "b"), ane(11, 15), samples=calls("a", 40, 43)
     )

@@ -43,7 +43,7 @@ def test_five_milliseconds_more(text: str, outcome: str) -> None:
     assert judged(LENGTHS, [length + 5 for length in LENGTHS], text).outcome == outcome
 
 
-def test_faster_fails_where_that_is_asked_for() -> None:
+def test_faster_fails_on_request() -> None:
     assert judged([length + 5 for length in LENGTHS], LENGTHS, "p50 < -1ms").outcome == "failed"
 
 

@@ -57,7 +57,7 @@ def test_the_sentence_for_a_person() -> None:
     )
 
 
-def test_the_text_says_what_the_numbers_are() -> None:
+def test_the_text_explains_its_numbers() -> None:
     text = run("analyze", FALLBACK, "--windows", "stacks").stdout
     assert "host samples: who called or ran an engine on the CPU, not how long it worked" in text.replace(
         "\n  ", " "
@@ -77,7 +77,7 @@ def test_the_text_says_what_the_numbers_are() -> None:
         "fzhinkin__xctraceprof/counters-profile.xml",
     ],
 )
-def test_recordings_without_a_model_say_so_plainly(shared: Path, file: str) -> None:
+def test_recordings_without_a_model_have_a_plain_headline(shared: Path, file: str) -> None:
     path = str(SHARED / "traces" / "xml" / file)
     assert run("analyze", path).stdout.startswith("This recording shows no model running: none of the ")
     document = analyzed(path)
@@ -296,7 +296,7 @@ def test_a_cut_off_table_in_a_folder_is_an_error(tmp_path: Path) -> None:
         assert "os-signpost.xml: ends in the middle" in result.stderr
 
 
-def test_a_window_outside_the_recording_is_said() -> None:
+def test_a_window_outside_the_recording_is_reported() -> None:
     document = analyzed(FALLBACK, "--window", "100s-101s")
     (issue,) = [issue for issue in document["issues"] if issue["code"] == "window-outside"]
     assert "lasts from 0.000 ms to" in issue["message"]
@@ -309,7 +309,7 @@ def test_an_output_that_cannot_be_written_fails_before_the_work(tmp_path: Path) 
         assert str(output) in result.stderr
 
 
-def test_long_lists_of_windows_are_cut_and_say_so() -> None:
+def test_long_lists_of_windows_are_cut_with_a_remark() -> None:
     text = run("analyze", FALLBACK, "--max-windows", "3").stdout
     assert "… and 9 more" in text
 

@@ -308,7 +308,7 @@ def test_ten_thousand_requirements_of_a_file(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["sentence"] == "Of 10,000 requirements, 30 failed; 9,970 passed."
 
 
-def test_windows_of_other_kinds_can_be_asked_for() -> None:
+def test_windows_of_other_kinds_can_be_requested() -> None:
     result = run(*require("p90 <= 1s"), "--windows", "run")
     assert result.exit_code == 5
     assert "the only window is the whole run" in result.stdout.replace("\n", " ")

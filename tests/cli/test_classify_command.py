@@ -85,7 +85,7 @@ def test_a_result_file_appears_whole(tmp_path):
     assert json.loads(target.read_text(encoding="utf-8"))["engine"] == "CPU"
 
 
-def test_a_result_file_is_not_overwritten_unless_told(tmp_path):
+def test_a_result_file_is_not_overwritten_without_force(tmp_path):
     target = tmp_path / "verdicts.jsonl"
     target.write_text("precious", encoding="utf-8")
     result = run("-o", target, stacks=[BNNS])

@@ -33,7 +33,7 @@ def test_a_command_of_a_broken_package_takes_no_other_along() -> None:
 
 
 @pytest.mark.usefixtures("broken")
-def test_it_says_itself_why_it_is_not_there() -> None:
+def test_a_missing_command_gives_the_reason() -> None:
     result = run("broken", "--anything", "x")
     assert result.exit_code == 3
     assert "Error: 'broken' cannot be loaded from no_such_package:command: No module named" in result.stderr

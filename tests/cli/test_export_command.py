@@ -54,7 +54,7 @@ def test_the_format_follows_the_extension(name: str, begins: bytes, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["x.folded", "x.speedscope.json", "x.profile.json", "x.csv"])
-def test_a_text_format_is_compressed_where_the_name_says_so(name: str, tmp_path: Path) -> None:
+def test_a_text_format_is_compressed_where_the_name_ends_in_gz(name: str, tmp_path: Path) -> None:
     assert run(FALLBACK, "-o", tmp_path / name).exit_code == 0
     assert run(FALLBACK, "-o", tmp_path / f"{name}.gz").exit_code == 0
     packed = (tmp_path / f"{name}.gz").read_bytes()
@@ -70,7 +70,7 @@ def test_text_goes_to_standard_output(to: str) -> None:
     assert b"SampleApp" in result.stdout_bytes
 
 
-def test_the_format_asked_for_goes_before_the_extension(tmp_path: Path) -> None:
+def test_the_format_requested_goes_before_the_extension(tmp_path: Path) -> None:
     assert run(FALLBACK, "--to", "speedscope", "-o", tmp_path / "x.json").exit_code == 0
     assert len(json.loads((tmp_path / "x.json").read_text())["profiles"]) == 4
 
@@ -109,7 +109,7 @@ def test_tables() -> None:
         (("-o", "/nowhere/x.csv"), "its folder does not exist"),
     ],
 )
-def test_what_cannot_be_done_is_said_before_anything_is_read(
+def test_what_cannot_be_done_is_reported_before_anything_is_read(
     arguments: tuple[str, ...], message: str
 ) -> None:
     result = run("/nowhere/at/all.trace", *arguments)

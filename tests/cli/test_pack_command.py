@@ -259,7 +259,7 @@ def test_nothing_of_what_is_dropped_stands_in_the_bytes(mixed: str, tmp_path: Pa
 
 
 @pytest.mark.integration
-def test_a_redacted_pack_says_so(mixed: str, tmp_path: Path) -> None:
+def test_a_redacted_pack_is_marked(mixed: str, tmp_path: Path) -> None:
     path = pack(mixed, tmp_path, "--redact")
     assert [issue["code"] for issue in analysis(path)["issues"] if issue["code"] == "redacted"] == [
         "redacted"

@@ -102,7 +102,7 @@ def test_hidden_cells_keep_their_form(inferences: str) -> None:
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-def test_no_format_tells_a_prompt_unless_asked(inferences: str, format_: str, tmp_path: Path) -> None:
+def test_no_format_prints_a_prompt_without_private(inferences: str, format_: str, tmp_path: Path) -> None:
     output = tmp_path / "output"
     chosen = ("--schema", "ModelInferenceTable", "--format", format_, "-o", str(output), "--force")
 

@@ -79,7 +79,7 @@ def test_the_format_follows_the_extension(name: str, kind: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_the_format_asked_for_goes_before_the_extension(kind: str, tmp_path: Path) -> None:
+def test_the_format_requested_goes_before_the_extension(kind: str, tmp_path: Path) -> None:
     needs_pillow(kind)
     assert run(FALLBACK, "--format", kind, "-o", tmp_path / "x.json").exit_code == 0
     assert (tmp_path / "x.json").read_bytes().startswith(BEGINS[kind])
@@ -201,7 +201,7 @@ def test_without_pillow_one_sentence_and_no_file(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("place", ["nowhere/x.html", "."])
-def test_an_output_that_cannot_be_written_is_told_at_once(place: str, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_reported_at_once(place: str, tmp_path: Path) -> None:
     result = run(tmp_path / "no-such-input", "-o", tmp_path / place)
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr or "is a folder" in result.stderr

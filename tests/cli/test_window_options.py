@@ -194,7 +194,7 @@ def test_the_fallback_for_good_is_measured_on_both_engines() -> None:
 
 
 @pytest.mark.integration
-def test_the_text_tells_hand_offs_and_what_is_the_first() -> None:
+def test_the_text_lists_hand_offs_and_the_first_call() -> None:
     text = words(PARTITIONED, "--window-signpost", "encode")
     assert "in the order ANE → CPU → ANE" in text
     assert "measured by ane-hw-intervals-internal" in text
@@ -205,7 +205,7 @@ def test_the_text_tells_hand_offs_and_what_is_the_first() -> None:
     assert "Compile and load, counted apart from inferences: ANE compile 151.7 ms (measured)" in text
 
 
-def test_the_text_tells_work_of_others_and_lengths_per_model() -> None:
+def test_the_text_lists_work_of_other_processes_and_lengths_per_model() -> None:
     text = words(TOGETHER)
     assert "4 of 18 Neural Engine intervals (12.3 ms of inference) fit none" in text
     assert "lengths per model" in text
@@ -234,7 +234,7 @@ def test_a_sliver_of_a_window_is_not_nothing() -> None:
     assert "94.31 ms <1 %" in words(FALLBACK, "--window", "0ms-99s")
 
 
-def test_empty_and_absent_tables_are_told_apart(tmp_path: Path) -> None:
+def test_empty_and_absent_tables_are_distinguished(tmp_path: Path) -> None:
     shutil.copy(FALLBACK / "time-profile.xml", tmp_path)
     write(tmp_path, document(node(schema("ane-hw-intervals", ANE_COLUMNS))), "ane.xml")
     document_ = json.loads(run(tmp_path, "--format", "json").stdout)

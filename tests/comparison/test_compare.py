@@ -85,7 +85,7 @@ def test_swapping_the_sides_turns_everything_round() -> None:
     assert {(function.symbol, opposite[function.change]) for function in backward.functions} == changes
 
 
-def test_too_few_windows_are_too_few_to_tell() -> None:
+def test_too_few_windows_allow_no_conclusion() -> None:
     comparison = compare([recorded([10.0, 10, 10, 10])], [recorded([30.0, 30, 30, 30])])
     assert numbers(row(comparison, "p50")) == (10.0, 30.0, 20.0, "too few to tell")
     assert row(comparison, "p50").low is None
@@ -167,7 +167,7 @@ def test_times_with_different_bases_are_not_subtracted() -> None:
     assert (counted.difference, counted.judgement) == (4.0, "higher")
 
 
-def test_windows_that_somebody_gave_have_no_length_to_compare() -> None:
+def test_given_windows_have_no_length_to_compare() -> None:
     trace = trace_of([(index + 0.5, "main", BNNS) for index in range(200)])
     given = analyze(trace, windows=[manual(index * 10, index * 10 + 8) for index in range(10)])
     lengths = row(compare([given], [given]), "p50")
@@ -293,7 +293,7 @@ def test_a_number_of_some_windows_has_a_note_with_their_count() -> None:
     assert table_rows(iter([whole])) == ([whole], [])
 
 
-def test_loads_of_some_runs_say_of_how_many() -> None:
+def test_loads_of_some_runs_state_the_number_of_runs() -> None:
     base = [recorded(LENGTHS, load=5), recorded(LENGTHS[1:])]
     load = row(compare(base, [recorded(LENGTHS[2:], load=5)]), "load")
     assert (load.base.count, load.base.total, load.base.is_partial) == (1, 2, True)
@@ -336,7 +336,7 @@ def test_verdicts_that_are_known_in_different_ways_are_a_caution() -> None:
     assert "different-verdict-bases" not in [caution.code for caution in alike.cautions]
 
 
-def test_sides_without_windows_or_samples_say_so() -> None:
+def test_sides_without_windows_or_samples_have_a_remark() -> None:
     empty = analyze(with_evidence(trace_of([])))
     comparison = compare([empty], [recorded(LENGTHS)])
     assert row(comparison, "p50").base.missing == "there is no such window"

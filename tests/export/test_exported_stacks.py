@@ -26,7 +26,7 @@ def test_alike_samples_become_one_group_with_their_weight() -> None:
     ]
 
 
-def test_what_is_not_asked_for_does_not_tear_groups() -> None:
+def test_what_is_not_requested_does_not_tear_groups() -> None:
     view = ExportView(two_windows())
     assert len(view.grouped_by(())) == 5
     assert len(view.grouped_by(("window",))) == 5

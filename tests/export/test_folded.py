@@ -52,7 +52,7 @@ def test_the_root_is_chosen() -> None:
         ("", "App`(no name)"),
     ],
 )
-def test_a_name_cannot_change_what_a_line_says(symbol: str, leaf: str) -> None:
+def test_a_name_cannot_change_the_meaning_of_a_line(symbol: str, leaf: str) -> None:
     trace = trace_of([(0.0, "main", ("App | leaf",))])
     frames = trace.stacks.frames.assign(symbol=[symbol])
     trace = replace(trace, stacks=replace(trace.stacks, frames=frames.astype({"symbol": "str"})))

@@ -74,7 +74,7 @@ def test_each_core_counts_for_itself(tmp_path: Path) -> None:
     assert counts(trace) == {"weight-assumed": 1, "null-stacks": 5}
 
 
-def test_rows_out_of_order_are_told_apart_by_time(tmp_path: Path) -> None:
+def test_rows_out_of_order_are_distinguished_by_time(tmp_path: Path) -> None:
     trace = opened(tmp_path, row(3, 0, "1700 15"), row(1, 0, "1000 10"))
     assert trace.counters["CYCLES"].tolist() == [0, 700]
 
@@ -105,7 +105,7 @@ def test_what_ran_and_has_no_values_or_no_core_is_counted(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("after", ["999 11", "1000001001 11", "1500 9"])
-def test_a_reset_counts_nothing_and_is_told(tmp_path: Path, after: str) -> None:
+def test_a_reset_counts_nothing_and_is_reported(tmp_path: Path, after: str) -> None:
     first, second = (int(word) for word in after.split())
     trace = opened(tmp_path, row(1, 0, "1000 10"), row(2, 0, after), row(3, 0, f"{first + 7} {second + 1}"))
     assert trace.counters.to_dict("list") == {"CYCLES": [0, 0, 7], "INSTRUCTIONS": [0, 0, 1]}

@@ -155,7 +155,7 @@ def test_gpu_work_is_inference_by_its_label_or_by_its_command_buffer() -> None:
     assert issues == ()
 
 
-def test_a_command_buffer_tells_the_process_unless_two_claim_it() -> None:
+def test_a_command_buffer_names_the_process_unless_two_claim_it() -> None:
     gpu = rows_of(
         "metal-gpu-intervals",
         GPU,
@@ -218,7 +218,7 @@ def test_the_apps_side_of_the_gpu_is_dispatch_and_never_execution() -> None:
     assert issues == ()
 
 
-def test_a_state_that_nobody_knows_drops_no_work() -> None:
+def test_an_unknown_state_drops_no_work() -> None:
     states = ("Active", "active", None, "Idle", "Waiting", "Humming")
     rows = [
         (start, 1, "Apple Neural Engine", 0, "m__Op0_AneInference", state)
@@ -230,7 +230,7 @@ def test_a_state_that_nobody_knows_drops_no_work() -> None:
     assert issue_counts(issues) == [("interval-state-unknown", 1)]
 
 
-def test_a_table_without_lengths_is_told() -> None:
+def test_a_table_without_lengths_is_reported() -> None:
     columns = {name: kind for name, kind in ANE.items() if name != "duration"}
     row = ane_row(5, 0)
     frame, issues = read_intervals(

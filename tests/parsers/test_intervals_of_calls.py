@@ -62,7 +62,7 @@ def test_both_names_of_the_neural_engine(words: str) -> None:
     assert core_ml_kind(f"Prepare {words}") == (Engine.ANE, Phase.DISPATCH)
 
 
-def test_foundation_models_without_what_was_asked_and_answered() -> None:
+def test_foundation_models_without_prompts_and_responses() -> None:
     inference = rows_of(
         "ModelInferenceTable",
         {

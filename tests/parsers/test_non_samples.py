@@ -128,13 +128,13 @@ def test_a_recording_of_hardware_alone_opens(tmp_path: Path) -> None:
     assert codes(trace) == ["no-samples"]
 
 
-def test_an_empty_table_is_something_to_say(tmp_path: Path) -> None:
+def test_an_empty_table_is_reported(tmp_path: Path) -> None:
     trace = opened(tmp_path, ane())
     assert (len(trace.intervals), codes(trace)) == (0, ["no-samples"])
     assert [(table.schema, table.row_count) for table in trace.tables] == [("ane-hw-intervals", 0)]
 
 
-def test_samples_that_were_recorded_and_left_behind_are_asked_for(tmp_path: Path) -> None:
+def test_samples_that_were_recorded_and_left_behind_are_requested(tmp_path: Path) -> None:
     trace = opened(tmp_path, ane((1, 2)), toc=contents("ane-hw-intervals", "cpu-profile", "time-profile"))
     issue = issue_of(trace, "no-samples")
     assert issue.severity == "warning"
@@ -260,7 +260,7 @@ def test_nothing_but_damage_is_an_error(tmp_path: Path) -> None:
         trace_of(Damaged(path, "ane-hw-intervals"))
 
 
-def test_only_tables_with_rows_are_asked_for(tmp_path: Path) -> None:
+def test_only_tables_with_rows_are_requested(tmp_path: Path) -> None:
     source = open_source(write(tmp_path, ane((1, 2))))
     (run,) = source.toc()
     schemas_read: list[str] = []
@@ -311,7 +311,7 @@ def test_any_table_may_hold_anything(tmp_path: Path, schema: str) -> None:
     assert read + dropped == len(rows)
 
 
-def test_tables_are_asked_of_the_run_that_was_chosen(tmp_path: Path) -> None:
+def test_tables_are_requested_of_the_chosen_run(tmp_path: Path) -> None:
     write(tmp_path, ane((1, 2)), "1.xml")
     write(tmp_path, ane((5, 6), (7, 8)).replace("run[1]", "run[2]"), "2.xml")
     assert len(open_trace(tmp_path, run=2).intervals) == 2

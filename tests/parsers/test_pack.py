@@ -69,7 +69,7 @@ def test_stacks_that_tables_share_are_stored_once(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: Path(path).parent.name + Path(path).name)
-def test_a_recording_and_its_pack_say_the_same(recording: str, tmp_path: Path) -> None:
+def test_a_recording_and_its_pack_agree(recording: str, tmp_path: Path) -> None:
     source = open_source(recording)
     source_in_memory = read_into_memory(source)
     path = packed(tmp_path, source_in_memory)

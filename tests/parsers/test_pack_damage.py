@@ -51,7 +51,7 @@ def test_a_manifest_that_is_no_json(pack: str) -> None:
     assert "no object at manifest" in refused(changed(pack, **{MANIFEST: b"[]"}))
 
 
-def test_a_newer_format_asks_for_an_update(pack: str) -> None:
+def test_a_newer_format_leads_to_the_advice_to_update(pack: str) -> None:
     problem = refused(changed(pack, manifest=lambda m: m.update(format="tracekit-pack/2")))
     assert problem == "is a pack of version 2; this tracekit reads version 1: update tracekit."
 

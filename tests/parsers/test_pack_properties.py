@@ -150,7 +150,7 @@ def rewritten(seed: int) -> bytes:
 
 @SAME_FOLDER
 @given(st.integers(0, 2**32))
-def test_a_manifest_that_a_stranger_wrote(tmp_path: Path, seed: int) -> None:
+def test_a_manifest_of_hostile_origin(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "X.tracekit.zip"
     path.write_bytes(rewritten(seed))
     unreadable_or_read(path)

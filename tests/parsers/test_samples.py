@@ -55,7 +55,7 @@ def test_time_profile(tmp_path: Path) -> None:
     assert codes(trace) == ["null-stacks"]
 
 
-def test_time_of_threads_that_waited_is_said_to_be_no_time_on_the_cpu(tmp_path: Path) -> None:
+def test_time_of_waiting_threads_is_reported_as_off_the_cpu(tmp_path: Path) -> None:
     row = (
         f'<sample-time id="1">1</sample-time>{THREAD}<process ref="4"/><sentinel/><thread-state id="7">Blocked'
         '</thread-state><weight id="8">1000000</weight><sentinel/>'

@@ -141,7 +141,7 @@ def test_partners_agree(ending: dict[str, Any], pairs: bool) -> None:
     assert (len(rows) == 1) == pairs
 
 
-def test_scopes_say_where_the_partner_is() -> None:
+def test_scopes_limit_where_the_partner_is() -> None:
     """A client begins what the window server ends: real recordings have it so, and pair it so."""
     rows, _ = read(
         events(
@@ -160,7 +160,7 @@ def test_other_spellings(begin: str, end: str) -> None:
     assert read(events(event(1, begin), event(2, end))) == ([(1, 2, "interval", "encode")], [])
 
 
-def test_a_type_that_nobody_knows_is_an_event() -> None:
+def test_an_unknown_type_is_an_event() -> None:
     rows, issues = read(events(event(1, "Emit"), event(2, None)))
     assert [row[2] for row in rows] == ["event", "event"]
     assert issues == [("signpost-type-unknown", 2)]

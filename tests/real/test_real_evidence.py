@@ -291,7 +291,9 @@ def test_models_are_loaded(shared: Path) -> None:
         ("RequestTable", "name", "", "Request"),
     ],
 )
-def test_language_models_are_asked(shared: Path, table: str, label: str, model: str, channel: str) -> None:
+def test_language_models_have_requests(
+    shared: Path, table: str, label: str, model: str, channel: str
+) -> None:
     path = sforteln(table)
     expected = [
         (*span(row), "RUNTIME", None, text(row[label]), text(row[model]) if model else "", channel)

@@ -271,7 +271,7 @@ def test_a_name_with_another_apostrophe_gets_the_right_one_offered(mac: FakeXctr
     assert check.advice.startswith("Did you mean yx’s iPhone12?")
 
 
-def test_two_devices_of_one_name_are_told_apart_by_identifier(mac: FakeXctrace) -> None:
+def test_two_devices_of_one_name_are_distinguished_by_identifier(mac: FakeXctrace) -> None:
     mac.configure(devices=[PHONE, {**PHONE, "udid": "00008130-0000000000000001"}])
     check = doctor(device="yx’s iPhone12")["device"]
     assert check.state == "problem"

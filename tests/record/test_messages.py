@@ -53,19 +53,19 @@ def test_a_good_recording_is_one_line(bundle: Path) -> None:
     assert saved_message(recording(bundle, RecordingResult("good"))) == f"Saved {bundle} (1.5 MB) in 3.5 s"
 
 
-def test_run_issues_are_told_and_many_are_counted(bundle: Path) -> None:
+def test_run_issues_are_reported_and_many_are_counted(bundle: Path) -> None:
     notes = tuple(f"issue {number}" for number in range(8))
     lines = saved_message(recording(bundle, RecordingResult("good", notes=notes))).splitlines()
     assert lines[1:6] == [f"xctrace reports: issue {number}" for number in range(5)]
     assert lines[6:] == [f"xctrace reports 3 more: see {bundle.with_name('x.recording.json')}"]
 
 
-def test_a_recording_cut_short_by_the_disk_says_so(bundle: Path) -> None:
+def test_a_recording_cut_short_by_the_disk_is_reported(bundle: Path) -> None:
     text = saved_message(recording(bundle, RecordingResult("good"), replace(RUN, stop_reason="disk")))
     assert text.endswith("It is shorter than requested: the disk was nearly full.")
 
 
-def test_a_recording_without_samples_says_why_as_far_as_is_known(bundle: Path) -> None:
+def test_a_recording_without_samples_comes_with_the_likely_cause(bundle: Path) -> None:
     assert saved_message(recording(bundle, RecordingResult("empty"))).endswith(
         "It has no samples. The target may have been idle, or have ended at once."
     )
@@ -82,7 +82,7 @@ def test_a_known_failure_comes_with_its_way_out(tmp_path: Path) -> None:
     assert (str(error), error.lines, error.exit_code) == (f"Nothing was recorded. {FAILURE}", (), 4)
 
 
-def test_an_unknown_failure_is_told_in_xctraces_words(tmp_path: Path) -> None:
+def test_an_unknown_failure_is_reported_in_xctraces_words(tmp_path: Path) -> None:
     run = replace(RUN, exit_code=1, output=(*OUTPUT[:2], "Something new.", "  It went wrong."))
     error = recording_error(recording(tmp_path / "x.trace", RecordingResult("missing"), run), TOOL)
     assert "xctrace reported: Something new. " in str(error)
@@ -90,7 +90,7 @@ def test_an_unknown_failure_is_told_in_xctraces_words(tmp_path: Path) -> None:
     assert "Ctrl-C" not in str(error)
 
 
-def test_an_xctrace_that_said_nothing_is_told_by_its_exit_code(tmp_path: Path) -> None:
+def test_an_xctrace_without_output_is_reported_by_its_exit_code(tmp_path: Path) -> None:
     error = recording_error(
         recording(tmp_path / "x.trace", RecordingResult("missing"), replace(RUN, exit_code=21, output=())),
         TOOL,

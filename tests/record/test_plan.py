@@ -211,7 +211,7 @@ def test_a_named_template_is_used_in_a_simulator_with_a_warning() -> None:
     assert plan.notes[-1] == f"{HANGS}: --instrument is safer than --template here."
 
 
-def test_a_simulators_recording_says_nothing_about_a_device() -> None:
+def test_a_simulators_recording_makes_no_claim_about_a_device() -> None:
     plan = make_plan(XCODE_26, "coreml").for_simulator("")
     assert plan.template == "Core ML"
     assert plan.notes == (

@@ -317,7 +317,7 @@ def test_ten_megabytes_without_a_newline_hide_nothing(bench: Bench) -> None:
     assert run.output[-1] == "Output file saved as: x.trace"
 
 
-def test_what_xctrace_says_at_the_end_is_kept_after_many_lines_of_the_target(bench: Bench) -> None:
+def test_the_last_output_of_xctrace_is_kept_after_many_lines_of_the_target(bench: Bench) -> None:
     body = (
         "begin()\nos.write(1, b'chatter of the target\\n' * 5000)\n"
         "say('* [Error] Could not set the recording priority.')\nsave()"

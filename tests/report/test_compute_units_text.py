@@ -83,7 +83,7 @@ def test_what_is_not_known_is_a_dash_and_never_zero() -> None:
     assert cells(settings_text([NOTHING]))[-1] == ["cpuAndGPU", "0", "–", "–", "–", "–", "–", "–"]
 
 
-def test_the_title_says_what_the_lengths_rest_on() -> None:
+def test_the_title_names_the_basis_of_the_lengths() -> None:
     assert "lengths of windows whose edges are measured;" in " ".join(settings_text([ALL, CPU]).split())
     mixed = " ".join(settings_text([ALL, replace(CPU, edges=("inferred",))]).split())
     assert "lengths of windows whose edges are inferred or measured;" in mixed
@@ -102,7 +102,7 @@ def test_a_models_name_drives_no_terminal_and_fits() -> None:
     assert "x" * 40 not in text
 
 
-def test_without_cpu_only_the_way_to_a_comparison_is_told() -> None:
+def test_without_cpu_only_the_message_names_the_way_to_a_comparison() -> None:
     assert settings_text([ALL]).endswith("add it to --compute-units.\n")
     assert "add it" not in settings_text([ALL, CPU])
     assert settings_text([ALL, CPU]).endswith("12 CPU\n")

@@ -363,7 +363,7 @@ def test_every_section_is_there_in_order(name: str) -> None:
         assert len(section_of(text, name)) > 5
 
 
-def test_the_sections_say_what_was_found() -> None:
+def test_the_sections_show_the_findings() -> None:
     analysis = literal()
     text = to_html(analysis)
     assert section_of(text, "verdict") == f"Verdict {wording.headline(analysis.summary.headline)}"
@@ -421,7 +421,7 @@ LACKING: dict[str, Callable[[], Analysis]] = {
 
 
 @pytest.mark.parametrize("missing_part", LACKING)
-def test_a_recording_that_lacks_something_has_a_report_that_says_so(missing_part: str) -> None:
+def test_the_report_of_an_incomplete_recording_names_the_gaps(missing_part: str) -> None:
     text = to_html(LACKING[missing_part]())
     assert re.findall(r'<section id="([^"]*)"', text) == SECTIONS
     parsed(text)

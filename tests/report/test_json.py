@@ -61,7 +61,7 @@ def test_an_empty_table_of_samples_validates(tmp_path: Path) -> None:
     assert document["summary"]["p50_ns"] is None
 
 
-def test_time_that_nobody_counted_is_null_and_not_zero() -> None:
+def test_uncounted_time_is_null_and_not_zero() -> None:
     document = to_dict(analyze(open_trace(ROOT / "sample_traces" / "cpu-profile-ane-macos26")))
     assert document["samples"]["weight_ns"] is None
     assert document["samples"]["weight_unit"] == "cycles"

@@ -222,7 +222,7 @@ def test_the_deciding_frame_shows_however_deep_it_lies(above: int) -> None:
     assert hidden == above + len(ANE) - len(frames)
 
 
-def test_warnings_are_told_and_remarks_are_not() -> None:
+def test_warnings_are_reported_and_remarks_are_not() -> None:
     text = to_markdown(literal())
     assert "- warning: Net\n" in text
     assert "quiet" not in text

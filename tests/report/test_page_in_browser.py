@@ -127,7 +127,7 @@ def test_clicks_select_intervals_and_double_clicks_zoom_to_them(opened: Opened) 
     assert shown_range(tab) == pytest.approx((9.2, 18.8), abs=0.1)
 
 
-def test_pointing_tells_what_is_there(opened: Opened) -> None:
+def test_pointing_describes_the_element(opened: Opened) -> None:
     tab = opened()
     tooltip = tab.locator(".tooltip")
     for time, label, words in (
@@ -222,7 +222,7 @@ def test_the_zoom_of_the_flame_graph_outlasts_turning_it(opened: Opened) -> None
     assert flame_note(tab) == note
 
 
-def test_what_a_report_cannot_tell_apart_is_told(opened: Opened) -> None:
+def test_what_a_report_cannot_distinguish_is_reported(opened: Opened) -> None:
     """4,000 branches of two functions each, of which the page has 6,000 nodes; all leaves but one weigh the same."""
     stacks = [(f"App | leaf {index}", f"App | branch {index}", "App | main") for index in range(4_000)]
     rows = [(index / 10, "main", stack, MS if index else 1_000 * MS) for index, stack in enumerate(stacks)]
@@ -293,7 +293,7 @@ def test_keys_are_the_timelines_where_nothing_has_the_focus(opened: Opened) -> N
     assert "t=" not in chosen(tab)
 
 
-def test_zooming_below_a_bin_is_told_and_goes_on_as_intervals_are_exact(opened: Opened) -> None:
+def test_zooming_below_a_bin_is_reported_and_goes_on_as_intervals_are_exact(opened: Opened) -> None:
     tab = opened(big_view(rows=3000, nodes=300, windows=10), fragment="#t=1000000000-1000020000")
     tab.locator(".timeline-scroll").focus()
     tab.keyboard.press("w")

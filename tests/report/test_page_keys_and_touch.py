@@ -222,7 +222,7 @@ def test_the_focus_stays_where_a_lane_is_unpinned_out_of_sight(opened: Opened) -
     assert focused(tab).startswith("Signposts")
 
 
-def test_names_and_what_is_said_of_them_are_read_apart(opened: Opened) -> None:
+def test_names_and_their_descriptions_are_read_apart(opened: Opened) -> None:
     tab = opened()
     texts = tab.locator(".timeline-labels .group, .timeline-labels .thread").evaluate_all(
         "all => all.map(element => element.textContent)"

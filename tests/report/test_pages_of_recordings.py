@@ -42,7 +42,7 @@ def test_every_sample_recording_has_a_page_that_starts(opened: Any, name: str) -
     )
 
 
-def test_a_recording_without_samples_and_without_windows_says_so(opened: Any) -> None:
+def test_a_recording_without_samples_and_without_windows_has_a_remark(opened: Any) -> None:
     trace = tracekit.open_trace(SAMPLES / "ane-intervals-macos26")
     nothing = replace(
         trace, samples=trace.samples[:0], intervals=trace.intervals[:0], signposts=trace.signposts[:0]

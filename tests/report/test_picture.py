@@ -326,7 +326,7 @@ def test_names_leave_the_png_readable(word: str) -> None:
     assert image(to_png(picture)).size[0] == 2400
 
 
-def test_without_pillow_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pillow_the_message_names_the_way_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def refuse(name: str, *args: Any, **options: Any) -> Any:
@@ -339,7 +339,7 @@ def test_without_pillow_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -
         to_png(Picture(10, 10))
 
 
-def test_the_extra_that_is_told_of_exists() -> None:
+def test_the_extra_that_the_message_names_exists() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert [requirement.split(">")[0].lower() for requirement in extras["png"]] == ["pillow"]
 

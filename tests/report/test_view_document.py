@@ -146,7 +146,7 @@ def tree_holds(view: View) -> None:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_a_view_says_what_the_analysis_says(name: str) -> None:
+def test_a_view_agrees_with_the_analysis(name: str) -> None:
     analysis = recording(name)
     agrees(analysis, view_of(analysis))
 
@@ -159,7 +159,7 @@ def test_windows_of_another_kind_agree_as_well(name: str, windows: Any) -> None:
 
 
 @pytest.mark.parametrize("path", REAL)
-def test_a_real_recordings_view_says_what_its_analysis_says(path: str, shared: Path) -> None:
+def test_a_real_recordings_view_agrees_with_its_analysis(path: str, shared: Path) -> None:
     try:
         trace = open_trace(shared / "traces" / path)
     except TracekitError as error:  # pragma: no cover

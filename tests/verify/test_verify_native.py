@@ -99,7 +99,7 @@ def test_rows_of_equal_times_may_come_in_another_order() -> None:
     assert _verify_table(table, reversed_table).status == "other order"
 
 
-def test_another_symbol_address_or_depth_is_told_apart() -> None:
+def test_another_symbol_address_or_depth_is_distinguished() -> None:
     def renamed(table: Any) -> Any:
         frames = table.stacks.frames.assign(symbol="other")
         return replace(table, stacks=replace(table.stacks, frames=frames))

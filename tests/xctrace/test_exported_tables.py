@@ -38,7 +38,7 @@ def test_all_tables_come_by_one_call_without_a_file(home: Path, monkeypatch: pyt
     assert source.issues() == ()
 
 
-def test_only_what_the_recording_lists_is_asked_for(home: Path) -> None:
+def test_only_what_the_recording_lists_is_requested(home: Path) -> None:
     source = open_source(home, tables=(2, 9))
     assert (table_numbers(home), row_counts(source)) == ([[2]], [None, 3, None])
     assert list(source.tables("table-9")) == []
@@ -46,7 +46,7 @@ def test_only_what_the_recording_lists_is_asked_for(home: Path) -> None:
     assert table_numbers(home) == [[2]]
 
 
-def test_a_table_is_exported_once_and_when_it_is_asked_for(home: Path) -> None:
+def test_a_table_is_exported_once_and_when_it_is_requested(home: Path) -> None:
     source = open_source(home, tables=(2,))
     assert [len(table) for number in (1, 2, 1) for table in source.tables(f"table-{number}")] == [3, 3, 3]
     assert (table_numbers(home), row_counts(source)) == ([[2], [1]], [3, 3, None])

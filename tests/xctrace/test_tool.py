@@ -172,7 +172,7 @@ def test_a_named_folder_is_no_xctrace(tmp_path: Path) -> None:
         require_xctrace(str(tmp_path / "Xcode.app"))
 
 
-def test_without_any_tool_of_xcode_the_error_says_to_install_it(mac: Path) -> None:
+def test_without_any_tool_of_xcode_the_error_advises_to_install_it(mac: Path) -> None:
     with pytest.raises(XctraceError, match=r"xctrace was not found: it comes with Xcode, on a Mac"):
         require_xctrace()
 

@@ -82,7 +82,7 @@ def program(folder: Path, body: str) -> Xctrace:
 
 
 @pytest.mark.integration
-def test_an_xctrace_is_asked_for_its_version(tmp_path: Path) -> None:
+def test_the_version_of_an_xctrace_is_queried(tmp_path: Path) -> None:
     tool = program(tmp_path, '[ "$*" = version ] && echo "xctrace version 16.0 (17E202)"')
     assert str(read_version(tool)) == "16.0 (17E202)"
 
@@ -96,7 +96,7 @@ def test_a_program_that_is_no_xctrace_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_an_xctrace_without_licence_says_so(tmp_path: Path) -> None:
+def test_an_xctrace_without_licence_is_reported(tmp_path: Path) -> None:
     tool = program(
         tmp_path, 'echo "You have not agreed to the Xcode license agreements. Please run" >&2; exit 69'
     )

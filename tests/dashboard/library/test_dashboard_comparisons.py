@@ -88,7 +88,7 @@ def test_the_sections_have_places_for_both_timelines_and_no_script(library: Libr
     assert "<script" not in "".join(document.values())
 
 
-def test_an_upload_is_called_by_its_name_and_no_folder_is_told(library: Library) -> None:
+def test_an_upload_is_called_by_its_name_and_no_folder_is_shown(library: Library) -> None:
     base = ready(library, upload(library, "Camera <b>.xml", EXPORT))
     new = ready(library, library.add_file(BUNDLE))
     settled(library, base, new)
@@ -97,7 +97,7 @@ def test_an_upload_is_called_by_its_name_and_no_folder_is_told(library: Library)
     assert "Camera &lt;b&gt;.xml" in library.comparisons.path(base, new, "comparison.html").read_text("utf-8")
 
 
-def test_it_is_told_how_far_it_is(library: Library, program: Callable[[str], None], tmp_path: Path) -> None:
+def test_the_progress_is_shown(library: Library, program: Callable[[str], None], tmp_path: Path) -> None:
     base, new = both(library)
     go = tmp_path / "go"
     program(
@@ -228,7 +228,7 @@ def test_it_ends_when_a_recording_goes(
     assert gone(pids) and nothing_runs(library)
 
 
-def test_it_ends_with_the_library_and_is_begun_anew_when_asked_for(
+def test_it_ends_with_the_library_and_is_begun_anew_when_requested(
     tmp_path: Path, program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     python = sys.executable
@@ -272,13 +272,13 @@ def test_what_is_no_recording_is_not_found(library: Library, wrong: str) -> None
     assert list(library._store.comparisons.iterdir()) == []
 
 
-def test_one_that_is_not_ready_is_told(library: Library) -> None:
+def test_one_that_is_not_ready_is_reported(library: Library) -> None:
     base, waits = ready(library, library.add_file(BUNDLE)), library.add_file(EXPORTS).id
     with pytest.raises(NotFound, match="ane-e5rt-macos26 is not ready: waiting"):
         library.comparisons.ask(base, waits)
 
 
-def test_a_file_that_is_gone_or_changed_is_told(library: Library, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_or_changed_is_reported(library: Library, tmp_path: Path) -> None:
     local_export = tmp_path / "mine.xml"
     local_export.write_bytes(EXPORT)
     base, new = ready(library, library.add_file(local_export)), ready(library, library.add_file(BUNDLE))
@@ -310,7 +310,7 @@ def test_an_input_that_cannot_be_read_is_a_sentence_without_folders(library: Lib
     assert nothing_runs(library) and kept(library) == []
 
 
-def test_a_process_that_is_ended_from_outside_is_told_and_the_next_is_made(
+def test_a_process_that_is_ended_from_outside_is_reported_and_the_next_is_made(
     library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     python = sys.executable
@@ -326,7 +326,7 @@ def test_a_process_that_is_ended_from_outside_is_told_and_the_next_is_made(
     assert settled(library, base, new) == ComparisonStatus("ready")
 
 
-def test_what_was_not_foreseen_is_told_without_what_it_said(
+def test_an_unforeseen_error_is_reported_without_its_text(
     library: Library, program: Callable[[str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     base, new = both(library)
@@ -384,7 +384,7 @@ def test_what_hinders_the_process_is_a_sentence(
     assert json.loads(heard.getvalue()) == {"failed": message}
 
 
-def test_too_many_at_once_are_told_to_come_again(
+def test_too_many_at_once_are_refused_with_a_time_to_retry(
     library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_MAX_UNFINISHED", 1)

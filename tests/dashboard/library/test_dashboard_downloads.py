@@ -198,7 +198,7 @@ def test_nothing_is_handed_out_as_redacted_that_is_not() -> None:
 # Several at once ------------------------------------------------------------------------------------------
 
 
-def test_who_asks_twice_at_once_has_it_made_once(
+def test_two_requests_at_once_make_it_once(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
@@ -214,7 +214,7 @@ def test_who_asks_twice_at_once_has_it_made_once(
     assert (tmp_path / "started").read_text() == "x\n"
 
 
-def test_a_third_is_told_to_come_again(
+def test_a_third_is_refused_with_a_time_to_retry(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
@@ -319,7 +319,7 @@ def test_what_is_made_of_another_goes_on(
         assert future.result().read_text() == "it\n"
 
 
-def test_a_maker_that_wants_too_much_memory_is_told_of(tmp_path: Path) -> None:
+def test_a_maker_that_needs_too_much_memory_is_reported(tmp_path: Path) -> None:
     with opened(tmp_path / "library", replace(QUIET, download_memory_bytes=32 << 20)) as library:
         recording = ready(library, library.add_file(BUNDLE))
         with pytest.raises(DownloadFailed):
@@ -327,7 +327,9 @@ def test_a_maker_that_wants_too_much_memory_is_told_of(tmp_path: Path) -> None:
         assert left(library, recording) == ["results"]
 
 
-def test_as_many_are_made_at_once_as_the_settings_say(program: Callable[[str], None], tmp_path: Path) -> None:
+def test_as_many_are_made_at_once_as_the_settings_allow(
+    program: Callable[[str], None], tmp_path: Path
+) -> None:
     program(f'until [ -e {tmp_path}/go ]; do sleep 0.05; done; echo it > "$OUT"')
     with opened(tmp_path / "library", replace(QUIET, downloads=1)) as library, ThreadPoolExecutor(1) as pool:
         recording = ready(library, library.add_file(BUNDLE))
@@ -404,7 +406,7 @@ def test_what_changes_meanwhile_is_not_handed_out(
     assert not folder.exists() or left(library, recording) == ["results"]
 
 
-def test_a_full_disk_is_told_before_anything_is_begun(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_before_anything_is_begun(tmp_path: Path) -> None:
     with opened(tmp_path / "library", replace(QUIET, free_disk_bytes=1 << 62)) as library:
         recording = ready(library, library.add_file(BUNDLE))
         with pytest.raises(NoSpace):

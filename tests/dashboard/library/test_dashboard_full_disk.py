@@ -46,7 +46,7 @@ def test_an_upload_that_cannot_be_begun_leaves_nothing(
     ("owner", "name"),
     [(Path, "mkdir"), (os, "open"), (os, "write"), (os, "fsync"), (slices, "write_offset")],
 )
-def test_a_slice_that_finds_no_room_is_told_and_sent_again(
+def test_a_slice_that_finds_no_room_is_reported_and_sent_again(
     owner: Any, name: str, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = library.uploads.begin("x", len(CONTENT))

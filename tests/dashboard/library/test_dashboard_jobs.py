@@ -200,7 +200,7 @@ def test_no_worker_outlives_a_server_that_is_killed(workers: Workers, tmp_path: 
         assert settled(library, recording).state == "ready"
 
 
-def test_results_that_a_killed_server_did_not_hear_of_are_used(reading: Reading, tmp_path: Path) -> None:
+def test_results_unseen_by_a_killed_server_are_used(reading: Reading, tmp_path: Path) -> None:
     done = reading["local bundle"]
     with opened(tmp_path) as library:
         recording = library.add_file(BUNDLE)

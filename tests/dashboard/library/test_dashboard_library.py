@@ -75,7 +75,7 @@ def test_adding_a_file_that_failed_tries_again(library: Library, export: Path) -
     assert library.add_file(export) == recording
 
 
-def test_a_file_that_changed_or_vanished_says_so(library: Library, export: Path) -> None:
+def test_a_changed_or_vanished_file_is_reported(library: Library, export: Path) -> None:
     recording = library.add_file(export)
     as_if_read(library, recording)
     assert library.recording(recording.id).message == ""
@@ -141,7 +141,7 @@ def test_the_newest_stands_first(library: Library) -> None:
     assert [recording.name for recording in library.recordings()] == ["c", "a", "b"]
 
 
-def test_what_the_user_says_of_a_recording_is_kept(tmp_path: Path) -> None:
+def test_notes_about_a_recording_are_kept(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
         recording = upload(library, "x", XML)
         edited = library.edit(
@@ -285,7 +285,7 @@ def test_nothing_can_be_done_with_what_is_not_there(library: Library) -> None:
 # Its folder -----------------------------------------------------------------------------------------------
 
 
-def test_a_second_server_is_told_so(tmp_path: Path) -> None:
+def test_a_second_server_is_refused_with_the_reason(tmp_path: Path) -> None:
     with opened(tmp_path), pytest.raises(Conflict, match=rf"Another dashboard \(pid {os.getpid()}\) uses"):
         Library(tmp_path, QUIET)
     with opened(tmp_path) as library:
@@ -333,7 +333,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         Library(tmp_path / "file" / "library", QUIET)
 
 
-def test_a_full_disk_is_said_and_the_library_lives_on(library: Library) -> None:
+def test_a_full_disk_is_reported_and_the_library_lives_on(library: Library) -> None:
     recording = upload(library, "x", XML)
     with library._catalog._engine.connect() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
@@ -377,7 +377,7 @@ def test_others_of_the_machine_cannot_look_into_it(library: Library) -> None:
         ("dashboard.jobs.workers.read", ("sqlalchemy",)),
     ],
 )
-def test_the_library_knows_no_web_and_a_worker_no_catalog(module: str, heavy: tuple[str, ...]) -> None:
+def test_the_library_imports_no_web_and_a_worker_no_catalog(module: str, heavy: tuple[str, ...]) -> None:
     code = f"import sys, {module}; sys.exit(any(name in sys.modules for name in {heavy}))"
     assert subprocess.run([sys.executable, "-c", code], env=environment(), check=False).returncode == 0
 

@@ -63,7 +63,7 @@ def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: FakeXctra
 # What there is --------------------------------------------------------------------------------------------
 
 
-def test_the_machine_is_asked_once_and_in_the_background() -> None:
+def test_the_machine_is_examined_once_and_in_the_background() -> None:
     looks: list[int] = []
 
     def take() -> inventory.HostInventory:

@@ -51,7 +51,7 @@ def test_it_is_read_like_any_other(tmp_path: Path, xctrace: FakeXctrace) -> None
         assert BUNDLE_VERDICT.split(" (")[0] in settled(library, library.recording(number)).verdict
 
 
-def test_the_state_tells_how_it_goes_on(desk: Attempts, xctrace: FakeXctrace) -> None:
+def test_the_state_shows_the_next_step(desk: Attempts, xctrace: FakeXctrace) -> None:
     xctrace.configure(start_seconds=0.5, save_seconds=1.0)
     attempt = desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=60))
     assert state_of(desk, attempt).phase == "preparing"
@@ -98,7 +98,7 @@ def test_everything_can_be_recorded_with_a_template(desk: Attempts, xctrace: Fak
 # Ended in between -----------------------------------------------------------------------------------------
 
 
-def test_stopped_by_somebody(library: Library, desk: Attempts) -> None:
+def test_stopped_by_a_person(library: Library, desk: Attempts) -> None:
     attempt = desk.start(LONG)
     until(desk, attempt, "recording")
     desk.stop(attempt)
@@ -338,7 +338,7 @@ def test_who_insists_kills_and_not_before(desk: Attempts, xctrace: FakeXctrace) 
     )
 
 
-def test_a_server_that_ends_after_somebody_asked_to_stop_kills_nothing(
+def test_a_server_that_ends_after_a_request_to_stop_kills_nothing(
     tmp_path: Path, xctrace: FakeXctrace
 ) -> None:
     xctrace.configure(save_seconds=2.0)
@@ -355,9 +355,7 @@ def test_a_server_that_ends_after_somebody_asked_to_stop_kills_nothing(
         assert len(until_opened(desk_of(library, tmp_path), attempt)) == 1
 
 
-def test_what_failed_is_told_after_a_restart_until_somebody_has_read_it(
-    tmp_path: Path, xctrace: FakeXctrace
-) -> None:
+def test_a_failure_is_shown_after_a_restart_until_it_is_read(tmp_path: Path, xctrace: FakeXctrace) -> None:
     xctrace.configure(attach="refused")
     with opened(tmp_path / "library") as library:
         desk = desk_of(library, tmp_path)

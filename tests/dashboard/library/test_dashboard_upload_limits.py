@@ -32,7 +32,7 @@ def test_ten_gigabytes_are_refused_before_a_byte_is_sent(
     assert len(library.uploads.unfinished()) == 1
 
 
-def test_what_was_announced_and_is_not_sent_keeps_nobody_out(
+def test_announced_bytes_that_are_not_sent_shut_no_visitor_out(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Store, "free_bytes", lambda _store: 9_000_000_000)
@@ -126,7 +126,7 @@ def test_a_recording_is_known_by_its_first_bytes(library: Library, head: bytes) 
 @pytest.mark.parametrize(
     "content", [b"\xff\xd8\xff\xe0" * 300, b"hello", b"%PDF-1.7" + bytes(600), b"PK\x05\x06"]
 )
-def test_anything_else_is_refused_whatever_its_name_says(library: Library, content: bytes) -> None:
+def test_anything_else_is_refused_whatever_its_name(library: Library, content: bytes) -> None:
     number = library.uploads.begin("Foo.trace.zip", len(content))
     with pytest.raises(InputError, match=r"Foo\.trace\.zip: is no recording, whatever its name says"):
         send(library, number, content, 300)

@@ -75,7 +75,7 @@ def test_what_the_pages_need_is_there(reading: Reading) -> None:
         ("exports", EXPORTS_VERDICT),
     ],
 )
-def test_an_upload_is_read_whatever_its_names_say(reading: Reading, name: str, verdict: str) -> None:
+def test_an_upload_is_read_whatever_its_names(reading: Reading, name: str, verdict: str) -> None:
     recording = reading[name]
     assert (recording.state, recording.message) == ("ready", "")
     assert recording.verdict.startswith(verdict)
@@ -86,7 +86,7 @@ def test_an_upload_is_read_whatever_its_names_say(reading: Reading, name: str, v
     ("name", "message"),
     [("zip", ["drop/notes.txt"]), ("exports", ["d/truth.json"]), ("renamed", []), ("x.csv", [])],
 )
-def test_what_was_uploaded_beside_it_and_not_read_is_told(
+def test_what_was_uploaded_beside_it_and_not_read_is_reported(
     reading: Reading, name: str, message: list[str]
 ) -> None:
     issues = json.loads(reading.library.analysis_path(reading[name].id).read_bytes())["issues"]

@@ -89,7 +89,7 @@ def test_the_page_has_what_is_heaviest(cut: tuple[View, SampleColumns]) -> None:
     assert view.arrays[nodes["flags"]].tolist() == [0, 0, 0, 0, 2]
 
 
-def test_a_selection_is_told_to_its_leaves(cut: tuple[View, SampleColumns]) -> None:
+def test_a_selection_is_summed_down_to_its_leaves(cut: tuple[View, SampleColumns]) -> None:
     view, samples = cut
     weight_by_way = weights(view, sums_block(samples, SampleSelection(2 * MS, 6 * MS)))
     assert weight_by_way == {
@@ -98,7 +98,7 @@ def test_a_selection_is_told_to_its_leaves(cut: tuple[View, SampleColumns]) -> N
     }
 
 
-def test_the_whole_run_is_told_to_its_leaves(cut: tuple[View, SampleColumns]) -> None:
+def test_the_whole_run_is_summed_down_to_its_leaves(cut: tuple[View, SampleColumns]) -> None:
     view, samples = cut
     weight_by_way = weights(view, sums_block(samples, SampleSelection(-FAR, FAR)))
     assert weight_by_way == {
@@ -124,7 +124,7 @@ def test_without_cut_branches_nothing_is_added(cut: tuple[View, SampleColumns]) 
         (7, {("main", "run", "job 0", "leaf 0"): 1, ("main", "run", "job 5", "(less)"): 1}),
     ],
 )
-def test_of_too_many_branches_the_heaviest_are_told(
+def test_of_too_many_branches_the_heaviest_are_sent(
     most: int, message: dict[Way, float], cut: tuple[View, SampleColumns], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pruned branches end below their last node, and no weight is lost."""

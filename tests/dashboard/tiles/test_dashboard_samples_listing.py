@@ -100,7 +100,7 @@ def test_a_selection_s_samples(piece: int, tmp_path: Path, monkeypatch: pytest.M
     assert len(listed_rows) > 20
 
 
-def test_a_page_says_how_many_there_are(tmp_path: Path) -> None:
+def test_a_page_shows_the_number_of_rows(tmp_path: Path) -> None:
     samples = opened(tmp_path, many())
     answer = listed(samples, SampleSelection(0, 200 * MS), "", 10)
     time = samples["time"]

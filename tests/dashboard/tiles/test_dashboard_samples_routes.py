@@ -166,7 +166,7 @@ def test_a_stack_that_is_not_there(number: str, ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("what", ["tile?level=0&index=0&block=0", "sums", "samples", "stacks/0"])
-def test_recordings_that_have_nothing_to_show_say_so(what: str, ask: Ask, library: FakeLibrary) -> None:
+def test_recordings_without_contents_are_reported(what: str, ask: Ask, library: FakeLibrary) -> None:
     for recording, says in [
         ("0" * 32, "no such recording"),
         (BUSY, "not been read"),
@@ -181,7 +181,7 @@ def test_recordings_that_have_nothing_to_show_say_so(what: str, ask: Ask, librar
 @pytest.mark.parametrize(
     "harm", ["gone", "other format", "no header", "cut off", "not arrays", "a file is gone"]
 )
-def test_results_that_are_no_longer_whole_ask_to_be_read_again(
+def test_damaged_results_lead_to_the_advice_to_read_again(
     what: str, harm: str, ask: Ask, library: FakeLibrary
 ) -> None:
     folder = library.folder / "samples"
@@ -216,7 +216,7 @@ def test_results_of_another_reading_take_the_place_of_those_before(ask: Ask, lib
     assert tile.data != lanes_tile(ask.samples, 0, 0, 0, None)
 
 
-def test_nothing_is_answered_of_a_recording_once_it_is_gone(ask: Ask, library: FakeLibrary) -> None:
+def test_nothing_is_served_of_a_recording_once_it_is_gone(ask: Ask, library: FakeLibrary) -> None:
     assert ask("sums").status_code == 200
     library.purge(READY)
     assert ask("sums").status_code == 404
@@ -229,7 +229,7 @@ def read(library: Library) -> str:
 
 
 @pytest.mark.integration
-def test_what_a_worker_wrote_is_answered_until_it_is_deleted(tmp_path: Path) -> None:
+def test_results_of_a_worker_are_served_until_deleted(tmp_path: Path) -> None:
     with library_of(tmp_path / "library", Limits(workers=1, free_disk_bytes=0)) as library:
         client = create_app(Settings(tmp_path, port=8127), library).server.test_client()
         recording = read(library)

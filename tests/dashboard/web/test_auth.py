@@ -38,7 +38,7 @@ def body_of(answer: Any) -> str:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8127", "localhost:8127", "LOCALHOST:8127", "[::1]:8127"])
-def test_the_names_of_this_machine_are_answered(host: str, client: Client) -> None:
+def test_requests_to_the_names_of_this_machine_are_served(host: str, client: Client) -> None:
     assert client().get("/_dash-layout", headers={"Host": host}).status_code == 200
 
 
@@ -180,7 +180,7 @@ def test_our_own_api_wants_its_header_and_dash_does_not(client: Client) -> None:
 
 
 @pytest.mark.parametrize("path", EVERY_ROUTE)
-def test_without_the_token_nothing_is_told(path: str, client: Client) -> None:
+def test_without_the_token_nothing_is_revealed(path: str, client: Client) -> None:
     answer = client(token=TOKEN).get(path, headers=HOST)
     assert answer.status_code == 401
     assert "needs its token" in body_of(answer)

@@ -177,7 +177,7 @@ def test_a_recording_and_itself(web: Client) -> None:
     assert library.comparisons.asked == []
 
 
-def test_without_recordings_it_says_how_two_are_chosen(web: Client) -> None:
+def test_without_recordings_the_page_explains_how_two_are_chosen(web: Client) -> None:
     body = {
         "output": "page.children",
         "outputs": {"id": "page", "property": "children"},
@@ -217,7 +217,7 @@ def test_of_two_the_older_is_base() -> None:
     assert links(page) == {"Compare": f"/compare/{READY}/{NEW}"}
 
 
-def test_with_one_or_three_it_is_told_what_to_do() -> None:
+def test_with_one_or_three_the_page_gives_advice() -> None:
     assert library.comparison([]) is None
     single, three = library.comparison([BASE]), library.comparison([BASE, AFTER, recording(BUSY)])
     assert "“Before” is chosen. Choose one more to compare." in text_of(single)
@@ -270,7 +270,7 @@ def test_a_download_is_named_by_both_and_never_opened_here(
         f"/api/compare/../{NEW}/sections",
     ],
 )
-def test_what_is_not_there_is_told(place: str, web: Client) -> None:
+def test_missing_inputs_are_reported(place: str, web: Client) -> None:
     answer = web().get(place, headers=HOST)
     assert answer.status_code == 404
     assert "Traceback" not in answer.text

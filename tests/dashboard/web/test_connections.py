@@ -110,7 +110,7 @@ def status(port: int, cookie: str = COOKIE) -> int:
 
 
 @pytest.mark.parametrize("opening", [HALF, b""])
-def test_300_sockets_that_never_finish_shut_nobody_out(opening: bytes, application: Application) -> None:
+def test_300_sockets_that_never_finish_shut_no_visitor_out(opening: bytes, application: Application) -> None:
     with served(application, 100) as port, ExitStack() as slow:
         for _ in range(300):
             slow.enter_context(opened(port, opening))
@@ -160,7 +160,7 @@ def test_a_body_that_keeps_its_rate_may_take_longer(
     assert answer(client).endswith(b"\r\n\r\n30")
 
 
-def test_a_response_that_nobody_reads_is_ended(port: int) -> None:
+def test_an_unread_response_is_ended(port: int) -> None:
     client = opened(port, b"GET /long HTTP/1.1\r\nHost: x\r\nCookie: access=yes\r\n\r\n")
     time.sleep(0.6)
     assert len(answer(client)) < len(LONG)

@@ -149,7 +149,7 @@ def test_it_is_cancelled_and_begun_again(serve: Serve, tab: Any) -> None:
     tab.wait_for_selector("#timeline-base h3:has-text('fallback-midway')", timeout=PATIENCE_MS)
 
 
-def test_a_recording_deleted_while_it_is_compared_with_is_told(serve: Serve, tab: Any) -> None:
+def test_a_recording_deleted_while_it_is_compared_with_is_reported(serve: Serve, tab: Any) -> None:
     dashboard = serve(*BOTH)
     compared(tab, dashboard)
     place = tab.url
@@ -165,7 +165,7 @@ def test_a_recording_deleted_while_it_is_compared_with_is_told(serve: Serve, tab
     assert "Other engines" in tab.locator("#verdict").inner_text()
 
 
-def test_a_source_file_that_is_gone_is_told(serve: Serve, tab: Any, tmp_path: Path) -> None:
+def test_a_source_file_that_is_gone_is_reported(serve: Serve, tab: Any, tmp_path: Path) -> None:
     local_folder = tmp_path / "mine"
     shutil.copytree(SAMPLES / NEW, local_folder)
     opened(tab, serve(SAMPLES / BASE, local_folder).base, "#library .tick >> nth=1")
@@ -209,7 +209,7 @@ def test_nothing_on_it_stands_in_the_way_of_assistive_technology(
     assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
 
 
-def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_says_so(
+def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_has_a_remark(
     serve: Serve, tab: Any
 ) -> None:
     long, short = "ane-intervals-macos26", "text-addresses-ios16"

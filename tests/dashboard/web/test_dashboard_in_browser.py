@@ -69,7 +69,7 @@ def test_a_chosen_theme_holds_on_other_pages(fallback: Served, tab: Any) -> None
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 20, 24)"
 
 
-def test_the_distributions_are_drawn_when_asked_for(serve: Serve, tab: Any) -> None:
+def test_the_distributions_are_drawn_when_requested(serve: Serve, tab: Any) -> None:
     opened(tab, serve(SAMPLES / "counters-bnns-macos15").address)
     tab.get_by_role("button", name="Draw distributions").click()
     tab.locator("#figures .js-plotly-plot .main-svg").first.wait_for(timeout=PATIENCE_MS)
@@ -127,7 +127,7 @@ def test_the_list_follows_what_happens_elsewhere(idle: tuple[str, Library], tab:
     tab.get_by_text("<b>from elsewhere</b>").wait_for()
 
 
-def test_the_end_of_the_dashboard_is_told(running: Running, tab: Any) -> None:
+def test_the_end_of_the_dashboard_is_reported(running: Running, tab: Any) -> None:
     started = running(str(FALLBACK))
     opened(tab, started.address)
     tab.expected.append("ERR_CONNECTION")
@@ -156,7 +156,7 @@ def test_a_problem_is_forgotten_when_something_else_succeeds(idle: tuple[str, Li
     assert library.recording(stays.id).state == "cancelled"
 
 
-def test_a_view_that_does_not_come_is_told(fallback: Served, tab: Any) -> None:
+def test_a_view_that_does_not_come_is_reported(fallback: Served, tab: Any) -> None:
     opened(tab, fallback.address)
     tab.route("**/api/recordings/*/view", lambda route: route.abort())
     tab.reload()
@@ -254,7 +254,7 @@ def test_what_is_typed_and_focused_stays_while_the_list_changes(idle: tuple[str,
     tab.locator("#library tbody tr", has_text="half a sentence").wait_for()
 
 
-def test_an_empty_library_is_told_from_an_empty_search(idle: tuple[str, Library], tab: Any) -> None:
+def test_an_empty_library_differs_from_an_empty_search(idle: tuple[str, Library], tab: Any) -> None:
     opened(tab, idle[0], ".empty")
     tab.locator("#library-search").fill("nothing")
     tab.get_by_text("No recording matches the search.").wait_for()

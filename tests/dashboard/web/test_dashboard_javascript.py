@@ -16,7 +16,7 @@ MODULES = sorted((ROOT / "dashboard" / "assets").glob("*.js"))
 
 
 @pytest.mark.integration
-def test_the_modules_do_what_their_tests_say() -> None:
+def test_the_modules_pass_their_tests() -> None:
     node = shutil.which("node") or missing("node is not installed: the dashboard's JavaScript is not tested")
     command = [node, "--test", "--test-reporter=tap", *sorted(map(str, HERE.glob("*.test.mjs")))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -97,7 +97,7 @@ def test_the_whole_run_is_there_at_once(shown: Callable[..., Any], samples: list
     assert share(under_the_pointer(tab, "beta", 0.5), "OTHER") == pytest.approx(90, abs=2)
 
 
-def test_zoomed_in_samples_are_told_apart(shown: Callable[..., Any]) -> None:
+def test_zoomed_in_samples_are_distinguished(shown: Callable[..., Any]) -> None:
     tab = shown()
     tab.locator(".timeline-scroll").focus()
     for _ in range(22):
@@ -179,7 +179,7 @@ def test_the_flame_graph_inverts_what_is_selected(shown: Callable[..., Any], sam
     assert "BNNSFilterApply" in tab.locator("#stacks .live-only .deciding").first.inner_text()
 
 
-def test_without_an_answer_the_page_says_so_and_goes_on(shown: Callable[..., Any]) -> None:
+def test_without_a_response_the_page_shows_it_and_goes_on(shown: Callable[..., Any]) -> None:
     tab = shown()
     tab.route("**/api/recordings/*/tile?*", lambda route: route.abort())
     tab.route("**/api/recordings/*/sums?*", lambda route: route.abort())
@@ -242,7 +242,7 @@ def test_a_failure_is_mended_by_trying_again(shown: Callable[..., Any]) -> None:
     tab.expected.append("404")
 
 
-def test_a_dashboard_that_is_there_again_is_asked_again(shown: Callable[..., Any]) -> None:
+def test_a_restarted_dashboard_is_polled_again(shown: Callable[..., Any]) -> None:
     tab = shown()
     tab.route("**/api/alive", lambda route: route.abort())
     tab.route(
@@ -258,7 +258,7 @@ def test_a_dashboard_that_is_there_again_is_asked_again(shown: Callable[..., Any
     tab.expected += ["404", "ERR_FAILED"]
 
 
-def test_a_filter_that_is_too_long_is_told(shown: Callable[..., Any]) -> None:
+def test_a_filter_that_is_too_long_is_reported(shown: Callable[..., Any]) -> None:
     tab = shown()
     tab.get_by_label("Filter samples").fill("x" * 2_001)
     line = tab.locator("#toolbar .problem-line")

@@ -77,7 +77,7 @@ def test_from_the_form_to_the_opened_recording(running: Running, tab: Any, xctra
     assert tab.locator("#library tbody tr").count() == 1
 
 
-def test_a_dashboard_that_ends_says_what_it_is_saving(
+def test_a_dashboard_that_ends_names_the_recording_that_it_saves(
     running: Running, tab: Any, xctrace: FakeXctrace
 ) -> None:
     xctrace.configure(save_seconds=2)
@@ -98,12 +98,12 @@ def test_a_dashboard_that_ends_says_what_it_is_saving(
     raise AssertionError(xctrace.running())
 
 
-def test_others_may_record_where_that_was_asked_for(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
+def test_other_visitors_may_record_if_allowed(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     started = running("--allow-host", "mac.example.org", "--allow-recording")
     opened(tab, started.address.replace("/?", "/record?"), FORM)
 
 
-def test_its_end_opens_it_also_when_nobody_stops_it(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
+def test_its_end_opens_it_also_without_a_stop(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
     begin(tab, running().base, 0.3)
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
 
@@ -166,7 +166,7 @@ def test_what_runs_is_listed_anew(running: Running, tab: Any, xctrace: FakeXctra
     tab.get_by_text("Choose the process to record.").wait_for(timeout=PATIENCE_MS)
 
 
-def test_what_makes_no_recording_is_said_and_changes_nothing(
+def test_what_makes_no_recording_is_reported_and_changes_nothing(
     running: Running, tab: Any, xctrace: FakeXctrace
 ) -> None:
     opened(tab, f"{running().base}record", FORM)
@@ -281,7 +281,7 @@ def test_who_insists_is_warned_first(running: Running, tab: Any, xctrace: FakeXc
     tab.get_by_role("button", name="Copy", exact=True).wait_for()
 
 
-def test_without_xctrace_the_page_says_what_to_do(
+def test_without_xctrace_the_page_gives_advice(
     running: Running, browser: Any, tab: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -300,7 +300,9 @@ def test_without_xctrace_the_page_says_what_to_do(
     tab.locator("#upload .drop").wait_for(timeout=PATIENCE_MS)
 
 
-def test_where_others_can_reach_it_the_page_says_so(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
+def test_a_reachable_dashboard_has_a_warning_on_the_page(
+    running: Running, tab: Any, xctrace: FakeXctrace
+) -> None:
     started = running("--allow-host", "mac.example.org")
     opened(tab, started.address.replace("/?", "/record?"), "#page main pre")
     assert "starts no programs on its machine" in tab.locator("#page main").inner_text()

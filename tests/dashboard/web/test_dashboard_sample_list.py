@@ -171,7 +171,7 @@ def test_a_chosen_sample_is_marked_in_the_timeline_and_its_lane_comes_into_sight
     assert marked.count() == 0
 
 
-def test_a_refusal_is_told_and_can_be_tried_again(listed: Listed) -> None:
+def test_a_refusal_is_reported_and_can_be_tried_again(listed: Listed) -> None:
     refusing = {"status": 404, "json": {"error": "Read it again."}}
 
     def refuse(tab: Any) -> None:

@@ -63,7 +63,7 @@ def test_a_download_is_saved_and_never_runs_here(
     assert requests == [(READY, name, False)]
 
 
-def test_redacted_is_said_in_the_name(client: Client, requests: list[Any]) -> None:
+def test_the_name_contains_redacted(client: Client, requests: list[Any]) -> None:
     answer = get(client(), "html?redact=1")
     assert answer.headers["Content-Disposition"] == "attachment; filename=Camera.trace.redacted.html"
     get(client(), "html?redact=0")
@@ -77,7 +77,7 @@ def test_the_process_that_is_kept_is_in_the_name(client: Client, requests: list[
     assert requests == [(READY, "html of 751", True), (READY, "html", False)]
 
 
-def test_the_menu_asks_which_process_is_kept() -> None:
+def test_the_menu_offers_the_process_to_keep() -> None:
     parts = flat(menu(recording(), [(751, "Finder"), (42, "App\u202e")]))
     assert [part.href for part in parts if hasattr(part, "href") and "redact" in part.href] == []
     choice = next(part for part in parts if isinstance(part, html.Select))
@@ -154,7 +154,7 @@ def test_what_goes_wrong_is_a_page_with_a_sentence(
 @pytest.mark.parametrize(
     ("what", "recording_id"), [("html", "0" * 32), ("html", BUSY), ("exe", READY), ("..%2fhtml", READY)]
 )
-def test_what_is_not_there_is_told(what: str, recording_id: str, client: Client) -> None:
+def test_missing_inputs_are_reported(what: str, recording_id: str, client: Client) -> None:
     answer = get(client(recording(), recording(BUSY, state="reading")), what, recording_id)
     assert answer.status_code in {200, 404}  # Dash answers with its page to what is no address of ours
     assert "Content-Disposition" not in answer.headers

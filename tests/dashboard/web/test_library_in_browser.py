@@ -32,7 +32,7 @@ def progress(library: Library, recording: Any, share: float) -> None:
 # A question without an answer -----------------------------------------------------------------------------
 
 
-def test_the_list_goes_on_after_a_question_that_got_no_answer(idle: Idle, tab: Any) -> None:
+def test_the_list_goes_on_after_a_question_without_a_response(idle: Idle, tab: Any) -> None:
     base, library = idle
     opened(tab, base, ".empty")
     tab.route(BROKEN, lambda route: route.abort())
@@ -43,7 +43,7 @@ def test_the_list_goes_on_after_a_question_that_got_no_answer(idle: Idle, tab: A
     quiet(tab)
 
 
-def test_a_recording_s_page_goes_on_after_a_question_that_got_no_answer(idle: Idle, tab: Any) -> None:
+def test_a_recording_s_page_goes_on_after_a_question_without_a_response(idle: Idle, tab: Any) -> None:
     base, library = idle
     recording = library.add_file(FALLBACK)
     opened(tab, f"{base}recordings/{recording.id}", "text=Waiting for its turn")
@@ -157,7 +157,7 @@ def test_an_undo_that_comes_too_late_is_not_offered_again(idle: Idle, tab: Any) 
     tab.get_by_role("button", name="Undo: fallback").wait_for(state="detached")
 
 
-def test_what_was_pressed_in_vain_is_told(idle: Idle, tab: Any) -> None:
+def test_what_was_pressed_in_vain_is_reported(idle: Idle, tab: Any) -> None:
     base, library = idle
     recording = cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")
@@ -201,7 +201,7 @@ def test_what_was_typed_is_not_lost_unasked(idle: Idle, tab: Any) -> None:
     assert len(requests) == 2
 
 
-def test_a_name_of_blanks_is_told_and_a_deleted_recording_s_form_closes(idle: Idle, tab: Any) -> None:
+def test_a_name_of_blanks_is_reported_and_a_deleted_recording_s_form_closes(idle: Idle, tab: Any) -> None:
     base, library = idle
     recording = cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")

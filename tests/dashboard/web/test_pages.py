@@ -73,7 +73,7 @@ def test_the_page_of_a_ready_recording() -> None:
         ),
     ],
 )
-def test_while_it_is_read_the_page_says_how_far(
+def test_while_it_is_read_the_page_shows_the_progress(
     changed: dict[str, Any], message: str, acts: list[str]
 ) -> None:
     page = trace.busy_page(recording(**changed))
@@ -102,7 +102,7 @@ def test_without_windows_no_distributions_are_offered() -> None:
 
 
 @pytest.mark.parametrize("page", [trace.busy_page, trace.failed_page, trace.deleted_page, trace.ready_page])
-def test_no_page_tells_the_path(page: Any) -> None:
+def test_no_page_shows_the_path(page: Any) -> None:
     assert "/home/somebody" not in json.dumps(plain(page(recording(state="reading"))))
 
 
@@ -216,7 +216,7 @@ def test_the_deleted_can_be_had_back_and_not_opened() -> None:
         (True, True, "No recording matches"),
     ],
 )
-def test_without_a_recording_the_page_says_why(filtered: bool, deleted: bool, message: str) -> None:
+def test_without_a_recording_the_page_gives_the_reason(filtered: bool, deleted: bool, message: str) -> None:
     assert text_of(library.rows([], filtered=filtered, deleted=deleted)).startswith(message)
 
 
@@ -243,7 +243,9 @@ def test_tags_of_a_line(line: str, tags: tuple[str, ...]) -> None:
         ("Speech", tuple(map(str, range(31))), "A recording has at most 30 tags; these are 31."),
     ],
 )
-def test_what_cannot_be_kept_as_it_was_typed_is_told(name: str, tags: tuple[str, ...], message: str) -> None:
+def test_what_cannot_be_kept_as_it_was_typed_is_reported(
+    name: str, tags: tuple[str, ...], message: str
+) -> None:
     assert editor.problem_of(recording(), name, tags) == message
 
 
@@ -261,11 +263,11 @@ def test_a_recording_that_was_deleted_meanwhile_is_not_edited() -> None:
         ("?nonsense", library.LibraryQuery()),
     ],
 )
-def test_the_address_says_what_is_shown(query: str, query_: library.LibraryQuery) -> None:
+def test_the_address_holds_the_state_of_the_page(query: str, query_: library.LibraryQuery) -> None:
     assert library.parse_query(query) == query_
 
 
-def test_before_a_recording_is_gone_for_good_it_is_said_what_goes() -> None:
+def test_before_a_recording_is_gone_for_good_the_page_lists_what_goes() -> None:
     deleted = datetime(2026, 1, 1, tzinfo=UTC)
     table = library.rows(
         [

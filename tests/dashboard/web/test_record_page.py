@@ -182,7 +182,7 @@ def test_which_of_several_is_being_recorded() -> None:
     assert "Recording 2 of 3: cpuOnly" in text_of(record.under_way([Attempt("x", state)]))
 
 
-def test_who_asks_again_is_warned_before_anything_is_killed() -> None:
+def test_a_repeated_request_is_warned_before_anything_is_killed() -> None:
     (card,) = record.under_way([Attempt("x", replace(STATE, phase="saving", insist_until=1.0))])
     assert "killing it now can lose the recording" in text_of(card)
     assert "Kill xctrace" in text_of(card)
@@ -197,7 +197,7 @@ def test_a_failure_names_what_is_left_and_what_can_be_done() -> None:
     assert "No.\\u202e" in text_of(card)
 
 
-def test_without_xctrace_the_doctor_speaks_and_another_way_is_named() -> None:
+def test_without_xctrace_the_doctors_findings_and_another_way_are_shown() -> None:
     checks = (
         Check("xctrace", "problem", "not found", "Select one:\nsudo xcode-select"),
         Check("devices", "skipped", "xctrace does not work"),
@@ -212,7 +212,7 @@ def test_without_xctrace_the_doctor_speaks_and_another_way_is_named() -> None:
     assert acts(page) == ["look"]
 
 
-def test_where_the_doctor_finds_nothing_wrong_the_table_says_what_is() -> None:
+def test_where_the_doctor_finds_nothing_wrong_the_table_shows_the_finding() -> None:
     page = record.unavailable(HostInventory("No Mac.", (Check("python", "ok", "3.12"),)), "21:03:04")
     assert "recordingproblemNo Mac.pythonok3.12" in text_of(page)
     assert "Last looked at 21:03:04." in text_of(page)
@@ -233,7 +233,7 @@ def test_where_the_doctor_finds_nothing_wrong_the_table_says_what_is() -> None:
         ({"allowed_hosts": ("mac.example.org",), "remote_recording": True}, True),
     ],
 )
-def test_nobody_elsewhere_starts_programs_here(settings: dict[str, Any], allowed: bool) -> None:
+def test_visitors_from_elsewhere_start_no_programs_here(settings: dict[str, Any], allowed: bool) -> None:
     assert may_record(Settings(Path(), **settings)) is allowed
 
 

@@ -72,7 +72,7 @@ def test_no_number_of_this_machine_is_its_own_alone() -> None:
 
 
 @pytest.mark.integration
-def test_what_is_said_at_the_start(running: Running, tmp_path: Path) -> None:
+def test_the_message_of_the_start(running: Running, tmp_path: Path) -> None:
     started = running("--allow-host", "proxy.example", "--library", os.path.relpath(tmp_path / "here", ROOT))
     token = started.address.partition("?token=")[2]
     assert len(token) >= 32
@@ -80,7 +80,7 @@ def test_what_is_said_at_the_start(running: Running, tmp_path: Path) -> None:
     assert f"Its library is {tmp_path / 'here'}. Ctrl-C ends it." in started.log()
 
 
-def test_a_host_that_is_not_this_machine_s_is_told(tmp_path: Path) -> None:
+def test_a_host_that_is_not_this_machine_s_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot listen on 192\.0\.2\.1"):
         listening(Settings(tmp_path, host="192.0.2.1"))
 
@@ -113,7 +113,7 @@ def test_help_is_quick() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 
-def test_what_is_not_there_is_told_before_anything_starts(tmp_path: Path) -> None:
+def test_missing_inputs_are_reported_before_anything_starts(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["dashboard", "none.trace", "--library", str(tmp_path / "library")])
     assert (done.exit_code, done.stderr) == (2, "Error: none.trace does not exist.\n")
     assert not (tmp_path / "library").exists()
@@ -141,7 +141,7 @@ def test_an_end_by_ctrl_c_is_a_clean_one_however_many_signals_follow(running: Ru
 
 
 @pytest.mark.integration
-def test_a_second_one_on_the_same_library_is_told(running: Running, tmp_path: Path) -> None:
+def test_a_second_one_on_the_same_library_is_reported(running: Running, tmp_path: Path) -> None:
     started = running()
     done = CliRunner().invoke(main, ["dashboard", "--no-browser", "--library", str(started.library)])
     assert done.exit_code != 0

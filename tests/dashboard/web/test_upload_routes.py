@@ -50,7 +50,7 @@ def test_a_folder_is_begun_with_its_files(client: Client) -> None:
     assert tab.library.uploads.begun == [("x.trace", [("x.trace/a", 1), ("x.trace/b/c", 0)])]
 
 
-def test_a_slice_at_the_wrong_place_is_told_where_it_belongs(client: Client) -> None:
+def test_the_refusal_of_a_slice_at_the_wrong_place_names_the_right_one(client: Client) -> None:
     tab = client()
     put(tab, 0, b"abc")
     again = put(tab, 0, b"abc")
@@ -74,7 +74,7 @@ def test_an_offset_that_is_no_number_is_refused(offset: str, client: Client) -> 
         {"name": "x", "files": [{"path": 1, "size_bytes": 1}]},
     ],
 )  # fmt: skip
-def test_a_beginning_that_says_nothing_is_refused(body: Any, client: Client) -> None:
+def test_a_beginning_without_information_is_refused(body: Any, client: Client) -> None:
     tab = client()
     answer = tab.post("/api/uploads", headers=OURS, json=body)
     assert answer.status_code == 400

@@ -61,7 +61,7 @@ def test_a_real_bundle_is_dropped_as_a_folder(serve: Serve, tab: Any, tmp_path: 
     assert "GPU" in tab.locator("#verdict").inner_text()
 
 
-def test_what_is_no_recording_is_told_in_a_sentence(serve: Serve, tab: Any, tmp_path: Path) -> None:
+def test_other_files_are_refused_with_a_sentence(serve: Serve, tab: Any, tmp_path: Path) -> None:
     wrong = tmp_path / "letter.txt"
     wrong.write_text("Dear reader,\n")
     opened(tab, serve().base, "#upload .drop")
@@ -111,7 +111,7 @@ def stopped_at_the_second_slice(tab: Any, base: str, file: Path) -> None:
     tab.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
 
 
-def test_who_leaves_in_the_midst_of_an_upload_is_asked(idle: Any, tab: Any, tmp_path: Path) -> None:
+def test_leaving_in_the_midst_of_an_upload_needs_confirmation(idle: Any, tab: Any, tmp_path: Path) -> None:
     stopped_at_the_second_slice(tab, idle[0], large(tmp_path))
     requests: list[str] = []
     tab.once("dialog", lambda dialog: (requests.append(dialog.type), dialog.dismiss()))
@@ -261,7 +261,7 @@ def test_a_tab_goes_on_with_what_another_left(serve: Serve, tab: Any, tmp_path: 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are found in /proc")
-def test_a_worker_killed_in_its_work_is_told_on_the_page(serve: Serve, tab: Any, tmp_path: Path) -> None:
+def test_a_worker_killed_in_its_work_is_reported_on_the_page(serve: Serve, tab: Any, tmp_path: Path) -> None:
     dashboard = serve()
     opened(tab, dashboard.base, "#upload .drop")
     slow = tmp_path / "slow.xml"

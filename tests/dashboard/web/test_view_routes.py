@@ -42,7 +42,7 @@ def test_the_sections_as_trees(client: Client) -> None:
     "what", ["/api/recordings/{}/view", "/api/recordings/{}/sections", "/recordings/{}/download/json"]
 )
 @pytest.mark.parametrize("recording_id", ["0" * 32, "..", BUSY, "%2e%2e%2fx"])
-def test_what_is_not_there_is_told(what: str, recording_id: str, client: Client) -> None:
+def test_missing_inputs_are_reported(what: str, recording_id: str, client: Client) -> None:
     answer = client(recording(BUSY, state="reading")).get(what.format(recording_id), headers=HOST)
     if "%2f" in recording_id or recording_id == "..":  # no address of a recording: the page of everything
         assert answer.status_code in {200, 404}

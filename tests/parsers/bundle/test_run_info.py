@@ -56,7 +56,7 @@ def unfinished(*attachments: str, info: RunInfo = INFO, **settings: Any) -> File
     return files | dict.fromkeys(attachments, b"raw")
 
 
-def test_everything_that_a_document_tells() -> None:
+def test_all_contents_of_a_document() -> None:
     assert info_of(files_of()) == TraceInfo(
         name="recording.trace",
         kind="trace-bundle",
@@ -228,7 +228,7 @@ def test_a_bundle_of_another_kind() -> None:
         (RunInfo(os_version="18.1 (22B83)", platform="iOS", pid=4711), "18.1", "iOS"),
     ],
 )
-def test_without_a_document_the_parameters_tell_the_system(info: RunInfo, system: str, platform: str) -> None:
+def test_without_a_document_the_parameters_name_the_system(info: RunInfo, system: str, platform: str) -> None:
     actual = info_of(unfinished(info=info))
     assert (actual.os, actual.platform, actual.pid) == (system, platform, 4711)
     assert (actual.instruments, actual.template, actual.start, actual.process) == ("", "", "", "")

@@ -58,7 +58,7 @@ def test_the_kinds_of_cores() -> None:
     assert trace_of(source_of(bundle)).core_types == {0: "E", 1: "P", 2: "P"}
 
 
-def test_the_sample_knows_its_recording() -> None:
+def test_the_sample_names_its_recording() -> None:
     trace = trace_of(source_of(small_bundle()))
     assert (trace.info.kind, trace.info.process, trace.info.pid) == ("trace-bundle", "SampleApp", 4711)
     assert (len(trace.samples), trace.has_toc, trace.weight_unit) == (20, True, "ns")

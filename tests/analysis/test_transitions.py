@@ -90,7 +90,7 @@ def test_a_waiting_thread_stands_for_its_engine_where_no_table_measured_it() -> 
     assert order(samples, [ane(13, 18)]) == [("ANE", 5, "measured"), ("CPU", 2, "sampled")]
 
 
-def test_samples_of_an_engine_that_nobody_waits_for() -> None:
+def test_samples_of_an_engine_without_a_waiting_thread() -> None:
     samples: list[Sample] = [(11, "a", ANE), (12, "a", ANE_WAIT), (13, "a", BNNS), (14, "a", UI)]
     assert order(samples, []) == [("ANE", 2, "sampled"), ("CPU", 1, "sampled")]
 
@@ -133,7 +133,7 @@ def test_idle(samples: list[Sample], rows: list[Interval], expected: float) -> N
 
 
 @pytest.mark.parametrize("samples", [[(10, "a", UI, 4 * MS)], [(10, "a", ANE), (19, "a", ANE)]])
-def test_without_a_table_of_the_ane_or_the_gpu_nobody_knows_what_was_idle(samples: list[Sample]) -> None:
+def test_without_a_table_of_the_ane_or_the_gpu_idle_time_is_unknown(samples: list[Sample]) -> None:
     """In the second, 8 ms are inferred waiting for the Neural Engine."""
     analysis = analyze(trace_of(samples), windows=[manual(10, 20)])
     assert "idle_ns" not in times(analysis)

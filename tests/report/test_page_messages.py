@@ -35,7 +35,7 @@ def meet(first: dict[str, float], second: dict[str, float]) -> bool:
     )
 
 
-def test_a_filter_that_can_find_nothing_says_why(opened: Opened) -> None:
+def test_a_filter_that_can_find_nothing_gives_the_reason(opened: Opened) -> None:
     tab = opened()
     box, note = tab.get_by_label("Filter samples"), tab.locator("#filter-note")
     assert "phase:" in box.get_attribute("placeholder")
@@ -89,7 +89,7 @@ def test_without_windows_there_is_no_table_of_them(opened: Opened) -> None:
     assert tab.locator("#windows-live").locator("input, table").count() == 0
 
 
-def test_the_timeline_is_told_by_what_it_holds(opened: Opened) -> None:
+def test_the_timeline_is_described_by_its_contents(opened: Opened) -> None:
     label = opened().locator(".timeline-pane canvas[role=img]").get_attribute("aria-label")
     assert label == (
         "Timeline of 2 threads, 10 inference windows, 1 measured lane, 1 lane of signposts and 1 track;"
@@ -97,7 +97,7 @@ def test_the_timeline_is_told_by_what_it_holds(opened: Opened) -> None:
     )
 
 
-def test_on_a_narrow_screen_groups_counts_and_threads_are_told_apart(opened: Opened) -> None:
+def test_on_a_narrow_screen_groups_counts_and_threads_are_distinguished(opened: Opened) -> None:
     thread = "SampleApp (0x5a3a)"
     tab = settled(opened(small_view({"thread": thread}), viewport={"width": 420, "height": 800}))
     for selector in (".group > span:first-child", ".group > small", ".thread > span:first-child"):
