@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.errors import InputError, UsageError
-from tracekit.parsers.bundle.container import is_archive, is_bundle_folder, open_bundle_files
+from tracekit.parsers.bundle.container import is_archive, is_archive_head, is_bundle_folder, open_bundle_files
+from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.pack.format import MANIFEST
 from tracekit.parsers.pack.read import is_pack
 from tracekit.parsers.source import Progress, Source
@@ -28,23 +30,46 @@ EXPORT_ADVICE = (
     """ --xpath '/trace-toc/run/data/table[@schema="time-profile"]' --output time-profile.xml"""
 )
 
-_ZIP = b"PK\x03\x04"
 _EXPORTS = (".xml", ".xml.gz")
 _BUNDLE_ARCHIVES = tuple(f".trace.{end}" for end in ("zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"))
+_FOREIGN_ARCHIVES = {
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+    b"Rar!\x1a\x07": "RAR",
+    b"xar!": "xar",
+    b"AA01": "Apple Archive",
+}
+"""Archives that tracekit does not unpack, by their first bytes."""
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The arguments of ``open_source`` beside the input."""
+
+    progress: Progress | None
+    via: Via
+    schemas: Collection[str]
+    limits: Limits
 
 
 def open_source(
-    path: Input, progress: Progress | None = None, via: Via = "auto", schemas: Collection[str] = ()
+    path: Input,
+    progress: Progress | None = None,
+    via: Via = "auto",
+    schemas: Collection[str] = (),
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Source:
     """Open a bundle, a pack, an export, a folder of exports, or several exports; "-" is standard input.
 
     A bundle may be a folder, or a zip or tar of one. ``schemas`` are the tables that will be read: xctrace
-    exports them at once, others on demand. Raises ``InputError`` for anything else, with what to do instead,
-    and ``XctraceError`` when xctrace is required and fails.
+    exports them at once, others on demand. Raises ``LimitError`` for an input that exceeds ``limits``,
+    ``InputError`` for anything else that cannot be read, with what to do instead, and ``XctraceError`` when
+    xctrace is required and fails.
     """
     paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(part) for part in path]
+    options = _Options(progress, via, schemas, limits)
     try:
-        return _open(paths, progress, via, schemas)
+        return _open_one(paths[0], options) if len(paths) == 1 else _open_several(paths, options)
     except OSError as error:
         raise InputError(
             str(error.filename or paths[0]), f"cannot be read: {error.strerror or error}."
@@ -55,60 +80,101 @@ def open_source(
         raise InputError(paths[0], "is a symbolic link that leads back to itself.") from error
 
 
-def _open(paths: list[str], progress: Progress | None, via: Via, schemas: Collection[str]) -> Source:
+def _open_one(path: str, options: _Options) -> Source:
+    """Open the input with the first reader that recognises it; see ``_READERS``."""
+    if path != STDIN:
+        _require(path)
+    return next(reader for recognises, reader in _READERS if recognises(path))(path, options)
+
+
+def _open_several(paths: list[str], options: _Options) -> Source:
     if not paths:
         raise UsageError("No input was named. Name a .trace, an exported .xml, a folder of them, or -.")
-    bundle = _bundle_of(paths[0]) if len(paths) == 1 else ""
-    if bundle:
-        return _open_bundle(bundle, progress, via, schemas)
-    if via != "auto":
-        raise UsageError(f"{paths[0]} is not a .trace bundle: only a bundle can be read via {via}.")
-    if len(paths) == 1:
-        return _open_single(paths[0], progress)
+    _require_auto(paths[0], options)
     for name in paths:
+        if name == STDIN:
+            continue
         _require(name)
-        if name != STDIN and (_is_pack(name) or _is_bundle(Path(name))):
-            what = "pack" if _is_pack(name) else ".trace bundle"
+        if _is_pack(name) or _is_bundle(name):
+            kind = "pack" if _is_pack(name) else ".trace bundle"
             raise UsageError(
-                f"{name} is a {what}: name it alone, because it holds all tables of its recording."
+                f"{name} is a {kind}: name it alone, because it holds all tables of its recording."
             )
     common = os.path.commonpath([Path(name).absolute() for name in paths])
-    return XmlSource(_shown(common), [XmlFile(name, progress) for name in paths], parse_now=False)
+    return _exports(_shown(common), paths, options, parse_now=False)
 
 
-def _open_single(path: str, progress: Progress | None) -> Source:
-    if path == STDIN:
-        _refuse_packed_input()
-        return XmlSource("standard input", [XmlFile(path, progress)], parse_now=True)
+def _exports(name: str, paths: Sequence[str], options: _Options, *, parse_now: bool) -> XmlSource:
+    """Return the exports of one recording."""
+    require_at_most(name, len(paths), options.limits.documents, "documents")
+    limits = options.limits.shared_by(len(paths))
+    files = [XmlFile(path, options.progress, limits=limits) for path in paths]
+    return XmlSource(name, files, parse_now=parse_now, limits=options.limits)
+
+
+def _open_standard_input(path: str, options: _Options) -> Source:
+    _require_auto(path, options)
+    peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+    if peek is not None and is_archive_head(peek(1)):
+        raise InputError(
+            "standard input",
+            "is an archive, which cannot be read from a pipe.",
+            "Save it to a file and name that.",
+        )
+    return _exports("standard input", [path], options, parse_now=True)
+
+
+def _open_pack(path: str, options: _Options) -> Source:
+    from tracekit.parsers.pack.source import PackSource
+
+    _require_auto(path, options)
+    return PackSource(path, _shown(path), options.limits)
+
+
+def _open_folder(path: str, options: _Options) -> Source:
+    """Open the one bundle in a folder, or all its exports."""
     folder = Path(path)
-    if _is_pack(path):
-        from tracekit.parsers.pack.source import PackSource
-
-        return PackSource(path, _shown(path))
-    if not folder.is_dir():
-        if path.endswith(".trace"):
-            raise InputError(
-                path, "is a file and not an archive; a .trace is a folder, or a zip or tar of one."
-            )
-        return XmlSource(_shown(path), [XmlFile(path, progress)], parse_now=True)
+    named = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    recordings = [entry for entry in named if entry.name.endswith((".trace", *_BUNDLE_ARCHIVES))]
+    exports = [entry for entry in named if entry.name.endswith(_EXPORTS)]
+    if len(recordings) > 1 or (recordings and exports):
+        names = ", ".join(entry.name for entry in [*recordings, *exports][:5])
+        raise InputError(path, f"holds more than one recording ({names}).", "Name one of them.")
+    if recordings:
+        return _open_bundle(str(recordings[0]), options)
+    _require_auto(path, options)
     if (folder / MANIFEST).is_file():
         raise InputError(
             path,
             "is an unpacked pack (browsers unpack downloads).",
             "Name the .tracekit.zip itself.",
         )
-    exports = sorted(p for p in folder.iterdir() if p.name.endswith(_EXPORTS) and not p.name.startswith("."))
     if not exports:
         raise InputError(
             path, "is a folder without a .trace and without exports (*.xml or *.xml.gz).", EXPORT_ADVICE
         )
-    source = XmlSource(_shown(path), [XmlFile(str(export), progress) for export in exports], parse_now=False)
+    files = [str(export) for export in exports]
+    source = _exports(_shown(path), files, options, parse_now=False)
     if not source.toc():
         raise InputError(path, "holds XML files, but no xctrace export.", EXPORT_ADVICE)
     return source
 
 
-def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collection[str]) -> Source:
+def _refuse_archive(path: str, options: _Options) -> Source:  # noqa: ARG001 - a reader's arguments
+    name = next(name for magic, name in _FOREIGN_ARCHIVES.items() if _head(path).startswith(magic))
+    raise InputError(
+        path, f"is packed with {name}, which tracekit does not unpack.", "Unpack it and name what is in it."
+    )
+
+
+def _open_export(path: str, options: _Options) -> Source:
+    _require_auto(path, options)
+    if path.endswith(".trace"):
+        raise InputError(path, "is a file and not an archive; a .trace is a folder, or a zip or tar of one.")
+    return _exports(_shown(path), [path], options, parse_now=True)
+
+
+def _open_bundle(path: str, options: _Options) -> Source:
     # These are a third of all imports, with libraries of their own: loaded for bundles only.
     from tracekit.parsers.bundle.source import BundleSource
     from tracekit.parsers.fallback import FallbackSource
@@ -116,74 +182,76 @@ def _open_bundle(path: str, progress: Progress | None, via: Via, schemas: Collec
     from tracekit.xctrace.tool import find_xctrace, require_xctrace
 
     def exported(tool: Xctrace) -> Source:
-        return XctraceSource(tool, path, _shown(path), schemas, progress)
+        return XctraceSource(tool, path, _shown(path), options.schemas, options.progress, options.limits)
 
     def exported_if_possible() -> Source | None:
-        tool = find_xctrace() if via == "auto" and Path(path).is_dir() else None
+        tool = find_xctrace() if options.via == "auto" and Path(path).is_dir() else None
         return exported(tool) if tool else None
 
-    if via == "xctrace":
+    if options.via == "xctrace":
         tool = require_xctrace()
         if not Path(path).is_dir():
             raise UsageError(f"xctrace reads bundles as folders: unpack {path} and name the folder.")
         return exported(tool)
     try:
-        native = BundleSource(open_bundle_files(path, _shown(path)), path)
+        native = BundleSource(open_bundle_files(path, _shown(path), options.limits), path)
+    except LimitError:
+        raise
     except InputError:
         fallback_source = exported_if_possible()
         if fallback_source is None:
             raise
         return fallback_source
     fallback = FallbackSource(native, exported_if_possible, "xctrace")
-    for schema in native.unreadable.intersection(schemas):
+    for schema in native.unreadable.intersection(options.schemas):
         fallback.prefer_second(f"'{schema}' cannot be read natively")
     return fallback
-
-
-def _bundle_of(path: str) -> str:
-    """Return the bundle that a path names or, as a folder, holds; "" when it is something else."""
-    if path == STDIN:
-        return ""
-    _require(path)
-    place = Path(path)
-    if _is_pack(path):
-        return ""
-    if _is_bundle(place):
-        return path
-    if not place.is_dir():
-        return ""
-    named = sorted(entry for entry in place.iterdir() if not entry.name.startswith("."))
-    recordings = [entry for entry in named if entry.name.endswith((".trace", *_BUNDLE_ARCHIVES))]
-    exports = [entry for entry in named if entry.name.endswith(_EXPORTS)]
-    if len(recordings) > 1 or (recordings and exports):
-        names = ", ".join(entry.name for entry in [*recordings, *exports][:5])
-        raise InputError(path, f"holds more than one recording ({names}).", "Name one of them.")
-    return str(recordings[0]) if recordings else ""
-
-
-def _is_bundle(path: Path) -> bool:
-    return is_bundle_folder(path) if path.is_dir() else path.is_file() and is_archive(path)
-
-
-def _refuse_packed_input() -> None:
-    peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
-    if peek is not None and peek(4)[:4] == _ZIP:
-        raise InputError(
-            "standard input",
-            "is a zip archive, which cannot be read from a pipe.",
-            "Save it to a file and name that.",
-        )
 
 
 def _is_pack(path: str) -> bool:
     return Path(path).is_file() and is_pack(Path(path))
 
 
-def _shown(path: str) -> str:
-    """Return the name of the file or folder, printable whatever bytes it has."""
-    return os.fsencode(Path(path).resolve().name).decode("utf-8", "replace")
+def _is_bundle(path: str) -> bool:
+    place = Path(path)
+    return is_bundle_folder(place) if place.is_dir() else place.is_file() and is_archive(place)
+
+
+def _is_folder(path: str) -> bool:
+    return Path(path).is_dir()
+
+
+def _is_foreign_archive(path: str) -> bool:
+    return Path(path).is_file() and _head(path).startswith(tuple(_FOREIGN_ARCHIVES))
+
+
+def _head(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(max(map(len, _FOREIGN_ARCHIVES)))
+
+
+_READERS: tuple[tuple[Callable[[str], bool], Callable[[str, _Options], Source]], ...] = (
+    (STDIN.__eq__, _open_standard_input),
+    (_is_pack, _open_pack),
+    (_is_bundle, _open_bundle),
+    (_is_folder, _open_folder),
+    (_is_foreign_archive, _refuse_archive),
+    (lambda _: True, _open_export),
+)
+"""Each kind of input, by its content: the recogniser, and the reader. The first that fits reads it."""
 
 
 def _require(path: str) -> None:
-    if path != STDIN and not os.path.lexists(path):
+    if not os.path.lexists(path):
         raise InputError(path, "does not exist.", "Check the path.")
+
+
+def _require_auto(path: str, options: _Options) -> None:
+    """Raise for an input that is no bundle, and a reader of bundles that was asked for."""
+    if options.via != "auto":
+        raise UsageError(f"{path} is not a .trace bundle: only a bundle can be read via {options.via}.")
+
+
+def _shown(path: str) -> str:
+    """Return the name of the file or folder, printable whatever bytes it has."""
+    return os.fsencode(Path(path).resolve().name).decode("utf-8", "replace")

@@ -12,6 +12,7 @@ from tracekit.model.schemas import NON_SAMPLE_TABLES, SAMPLE_TABLES, STANDALONE_
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo, Trace
 from tracekit.parsers.in_memory import origin_of
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.non_samples import SLACK_NS, NonSampleRows, load_non_samples, with_new_threads
 from tracekit.parsers.tables.samples import Samples, load_samples
@@ -24,16 +25,18 @@ def open_trace(
     samples: str | None = None,
     progress: Progress | None = None,
     via: Via = "auto",
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
     """Read one run of a recording.
 
     ``path`` is a .trace bundle, an export, a folder of exports, several exports of one recording, or "-";
     ``via`` says how a bundle is read. ``run`` is the run's number (the first run when None). ``samples``
     names the schema to take samples from; by default the best available one, and none where the input has
-    only intervals, signposts or the like. Raises ``InputError`` when it holds nothing to analyze,
+    only intervals, signposts or the like. ``limits.times(4)`` is for an input that exceeds them and is
+    trusted. Raises ``InputError`` when the input holds nothing to analyze or exceeds the limits,
     ``UsageError`` for an unknown run, ``XctraceError`` when xctrace fails.
     """
-    source = open_source(path, progress, via, (*SAMPLE_TABLES, *NON_SAMPLE_TABLES))
+    source = open_source(path, progress, via, (*SAMPLE_TABLES, *NON_SAMPLE_TABLES), limits)
     return trace_of(source, run, samples)
 
 

@@ -53,7 +53,7 @@ def outcome(
 def described(parsed: Parsed, *, tables: bool) -> Any:
     """Return a document in plain values: its tables, the value store, and with ``tables`` the built tables."""
     if not isinstance(parsed, QueryResult):
-        return parsed.tag, len(parsed)
+        return "trace-toc", parsed.runs
     nodes = [(node.schema, node.run, node.index, node.cells.tolist()) for node in parsed.nodes]
     return (
         nodes,

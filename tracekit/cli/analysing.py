@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tracekit.cli.output import Progress, via_option
+from tracekit.cli.output import Progress, limits_option, via_option
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tracekit.analysis.windows.choose import WindowSource
     from tracekit.detect import Via
     from tracekit.model.trace import Trace
+    from tracekit.parsers.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class AnalysisOptions:
     samples: str | None
     markers: str | None
     via: Via
+    limits: Limits
 
 
 _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
@@ -75,6 +77,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         "--markers", type=click.Path(), metavar="FILE", help="Your own rules, tried before the built-in ones."
     ),
     via_option,
+    limits_option,
 )
 
 
@@ -111,7 +114,7 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
         if redact:
             trace = _redacted_trace(inputs, options, progress)
         else:
-            trace = open_trace(inputs, options.run, options.samples, progress, options.via)
+            trace = open_trace(inputs, options.run, options.samples, progress, options.via, options.limits)
     return analyze(
         trace,
         windows=given_windows if given else options.windows,
@@ -129,5 +132,5 @@ def _redacted_trace(inputs: tuple[str, ...], options: AnalysisOptions, progress:
     from tracekit.parsers.in_memory import read_into_memory
     from tracekit.redact.source import redacted
 
-    source = read_into_memory(open_source(inputs, progress, options.via, READ_TABLES))
+    source = read_into_memory(open_source(inputs, progress, options.via, READ_TABLES, options.limits))
     return trace_of(redacted(source, options.process), options.run, options.samples)

@@ -14,6 +14,7 @@ from typing import IO, Any, Self, TypeVar
 import click
 
 from tracekit.errors import UsageError
+from tracekit.parsers.limits import DEFAULT_LIMITS, RAISE_OPTION
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _QUIET_SECONDS = 1.0
@@ -41,6 +42,19 @@ def via_option(command: _Command) -> _Command:
         type=click.Choice(["auto", "native", "xctrace"]),
         default="auto",
         help="Reader of a .trace: native and, if that fails, xctrace (default: auto); or only one of them.",
+    )(command)
+
+
+def limits_option(command: _Command) -> _Command:
+    """Add ``--raise-limits``; the command gets ``limits``, which are ``Limits``."""
+    return click.option(
+        RAISE_OPTION,
+        "limits",
+        type=click.IntRange(1, 1000),
+        default=1,
+        metavar="N",
+        callback=lambda _context, _option, factor: DEFAULT_LIMITS.times(factor),
+        help="Multiply the limits on what an input may hold and unpack to by N: for files that you trust.",
     )(command)
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 import tracekit
-from tracekit.cli.output import HELP, Progress, check_output, via_option, write_output
+from tracekit.cli.output import HELP, Progress, check_output, limits_option, via_option, write_output
 from tracekit.errors import UsageError
 from tracekit.text import format_percent, format_size
 
 if TYPE_CHECKING:
     from tracekit.detect import Via
+    from tracekit.parsers.limits import Limits
 
 EXTENSION = ".tracekit.zip"
 _ENDINGS = (EXTENSION, ".gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tar.xz", ".trace", ".xml")
@@ -42,6 +43,7 @@ _ENDINGS = (EXTENSION, ".gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tar.xz", ".t
     "--private", is_flag=True, help="Keep prompts, answers and instructions. They are hidden by default."
 )
 @via_option
+@limits_option
 def pack_command(
     inputs: tuple[str, ...],
     output: str | None,
@@ -50,6 +52,7 @@ def pack_command(
     process: str | None,
     private: bool,
     via: Via,
+    limits: Limits,
 ) -> None:
     """Pack the tables that an analysis needs, from every run of a recording.
 
@@ -77,7 +80,7 @@ def pack_command(
     from tracekit.text import printable
 
     with Progress("Reading") as progress:
-        source = read_into_memory(open_source(inputs, progress, via, READ_TABLES))
+        source = read_into_memory(open_source(inputs, progress, via, READ_TABLES, limits))
     if not private:
         source, hidden = without_private_cells(source)
         if hidden:

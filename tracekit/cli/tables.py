@@ -12,6 +12,7 @@ from tracekit.cli.output import (
     Progress,
     check_output,
     guess_format,
+    limits_option,
     output_options,
     via_option,
     write_output,
@@ -21,6 +22,7 @@ from tracekit.errors import InputError, UsageError
 if TYPE_CHECKING:
     from tracekit.detect import Via
     from tracekit.model.tables import Table
+    from tracekit.parsers.limits import Limits
     from tracekit.parsers.source import Source
 
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
@@ -44,6 +46,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text
     "--private", is_flag=True, help="Show prompts, answers and instructions. They are hidden by default."
 )
 @via_option
+@limits_option
 @output_options
 def tables_command(
     inputs: tuple[str, ...],
@@ -54,6 +57,7 @@ def tables_command(
     format_: str | None,
     private: bool,
     via: Via,
+    limits: Limits,
     output: str,
     force: bool,
 ) -> None:
@@ -84,7 +88,7 @@ def tables_command(
     from tracekit.text import printable
 
     with Progress("Reading") as progress:
-        source = open_source(inputs, progress, via, [schema] if schema else [])
+        source = open_source(inputs, progress, via, [schema] if schema else [], limits)
         if schema is None:
             if chosen not in ("text", "json"):
                 raise UsageError(

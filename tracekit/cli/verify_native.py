@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.output import HELP, Progress, check_output, write_output
+from tracekit.cli.output import HELP, Progress, check_output, limits_option, write_output
 from tracekit.errors import UsageError, XctraceError
+
+if TYPE_CHECKING:
+    from tracekit.parsers.limits import Limits
 
 
 @click.command(
@@ -30,7 +34,10 @@ from tracekit.errors import UsageError, XctraceError
     help="Write the report to FILE (default: X.trace.verify.json in this folder; -: no report).",
 )
 @click.option("-f", "--force", is_flag=True, help="Overwrite the report.")
-def verify_native_command(bundle: str, exports: str | None, report_file: str | None, force: bool) -> None:
+@limits_option
+def verify_native_command(
+    bundle: str, exports: str | None, report_file: str | None, force: bool, limits: Limits
+) -> None:
     """Compare every table that xctrace exports with the native reading of it, cell by cell.
 
     On a Mac, xctrace exports each table; elsewhere, --exports names a folder of exports of the same
@@ -62,8 +69,12 @@ def verify_native_command(bundle: str, exports: str | None, report_file: str | N
             " recording with --exports DIR."
         )
     with Progress("Comparing") as progress:
-        native = open_source(bundle, via="native")
-        exported = open_source(exports, progress) if exports else open_source(bundle, progress, via="xctrace")
+        native = open_source(bundle, via="native", limits=limits)
+        exported = (
+            open_source(exports, progress, limits=limits)
+            if exports
+            else open_source(bundle, progress, via="xctrace", limits=limits)
+        )
         if origin_of(exported) == "trace-bundle":
             raise UsageError(f"{exports} is a bundle: --exports names exports that xctrace made of it.")
         matches = verify(native, exported)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from tracekit.errors import InputError, XctraceError
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.reader import Parsed
@@ -33,6 +34,7 @@ class XctraceSource:
         name: str,
         schemas: Collection[str] = (),
         progress: Progress | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         """Export the table of contents, and at once the tables of ``schemas``.
 
@@ -43,8 +45,9 @@ class XctraceSource:
         self._tool = tool
         self._bundle = bundle
         self._progress = progress
+        self._limits = limits
         with exported_chunks(tool, bundle, ["--toc"], progress) as chunks:
-            self._files = [XmlFile(name, documents=Documents(name).read(chunks))]
+            self._files = [XmlFile(name, documents=Documents(name, limits=limits).read(chunks))]
         self._exported: set[_TableKey] = set()
         self._refused: dict[_TableKey, tuple[str, InputError | XctraceError]] = {}
         self._source = self._reread()
@@ -105,7 +108,7 @@ class XctraceSource:
         Of several, those that were complete before the error are kept, too.
         """
         query = " | ".join(f'/trace-toc/run[@number="{run.info.run}"]/data/table[{t.index}]' for t in tables)
-        documents = Documents(self.name, {table.index: table.schema for table in tables})
+        documents = Documents(self.name, {table.index: table.schema for table in tables}, self._limits)
         try:
             with exported_chunks(self._tool, self._bundle, ["--xpath", query], self._progress) as chunks:
                 parsed = documents.read(chunks)
@@ -133,4 +136,4 @@ class XctraceSource:
         return XctraceError(f"xctrace lists it in {self._bundle} and exports nothing for it.")
 
     def _reread(self) -> XmlSource:
-        return XmlSource(self.name, self._files, parse_now=False)
+        return XmlSource(self.name, self._files, parse_now=False, limits=self._limits)

@@ -23,6 +23,7 @@ from dashboard.library.names import one_line
 from dashboard.library.reading_results import write_results
 from dashboard.library.store import UPLOADED_FILE, Store
 from tracekit.errors import InputError, TracekitError
+from tracekit.parsers.limits import RAISE_OPTION
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
@@ -101,6 +102,7 @@ def _ignored_files(folder: Path, inputs: list[Path]) -> list[Issue]:
 
 def _for_the_page(advice: str) -> str:
     """Return advice about command-line arguments, worded for people who add files to a page."""
+    advice = advice.replace(f"add {RAISE_OPTION}", f"analyze it on the command line with {RAISE_OPTION}")
     return re.sub(r"\b([Nn])ame (?=the |one )", lambda match: "add " if match[1] == "n" else "Add ", advice)
 
 

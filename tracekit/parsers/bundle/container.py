@@ -11,20 +11,25 @@ Paths that lead out of the bundle (symbolic links, ``..``, absolute names) are n
 
 from __future__ import annotations
 
-import gzip
 import io
+import lzma
 import os
 import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Self, TypeVar, cast
+from typing import BinaryIO, TypeVar, cast
 
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError
+from tracekit.parsers.bundle.tar import TarReader
+from tracekit.parsers.bundle.unpacking import BZIP2, GZIP, XZ
+from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
+from tracekit.parsers.zip_archive import BoundedZip, is_link
+from tracekit.text import clip, format_size
 
 _Entry = TypeVar("_Entry")
 
@@ -41,16 +46,17 @@ _UNUSED = (
     "Attachments/",
 )
 
-_MAX_NAMES = 200_000
-_TAR_RATIO = 16  # a bundle's files are compressed already: a tar of one hardly shrinks
-_TAR_SLACK_BYTES = 256 << 20
+_LISTED_LINKS = 3
+_LINK_WIDTH = 80
 _ENCRYPTED = 1  # a flag of zip entries
 _ZIP_MAGIC = b"PK\x03\x04"
 _TAR_MAGIC_OFFSET = 257
+HEAD_BYTES = 4096  # of a gzip, enough for the first 512 bytes in it
 _ARCHIVE_ERRORS = (
     zipfile.BadZipFile,
     tarfile.TarError,
     zlib.error,
+    lzma.LZMAError,
     EOFError,
     OSError,
     ValueError,
@@ -68,26 +74,30 @@ def is_bundle_folder(path: Path) -> bool:
 def is_archive(path: Path) -> bool:
     """Return whether a file is a zip or a tar (compressed or not), by its first bytes."""
     with path.open("rb") as file:
-        head = file.read(_TAR_MAGIC_OFFSET + 8)
-    if head[:2] == b"\x1f\x8b":
-        with suppress(OSError, EOFError, zlib.error), gzip.open(path) as packed:
-            head = packed.read(_TAR_MAGIC_OFFSET + 8)
+        return is_archive_head(file.read(HEAD_BYTES))
+
+
+def is_archive_head(head: bytes) -> bool:
+    """Return whether a file with these first bytes is a zip or a tar."""
+    if head.startswith(GZIP):
+        with suppress(OSError, EOFError, zlib.error):
+            head = zlib.decompressobj(31).decompress(head, _TAR_MAGIC_OFFSET + 8)
     is_tar = head[_TAR_MAGIC_OFFSET:].startswith(b"ustar")
-    return is_tar or head.startswith((_ZIP_MAGIC, b"BZh", b"\xfd7zXZ\x00"))
+    return is_tar or head.startswith((_ZIP_MAGIC, BZIP2, XZ))
 
 
-def open_bundle_files(path: str, display_name: str) -> BundleFiles:
+def open_bundle_files(path: str, display_name: str, limits: Limits = DEFAULT_LIMITS) -> BundleFiles:
     """Open a bundle's folder, or the one bundle inside an archive; messages use ``display_name``.
 
-    Raises ``InputError`` when it holds no bundle or several.
+    Raises ``InputError`` when it holds no bundle or several, or exceeds ``limits``.
     """
     if Path(path).is_dir():
-        return FolderFiles(path, display_name)
+        return FolderFiles(path, display_name, limits)
     try:
         with Path(path).open("rb") as file:
             # Not zipfile.is_zipfile, which looks at the end: a tar of a bundle may end with a zip in it.
             is_zip = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
-        return _ZipFiles(path, display_name) if is_zip else _open_tar(path, display_name)
+        return (_ZipFiles if is_zip else _TarFiles)(path, display_name, limits)
     except zipfile.BadZipFile as error:  # its directory, at the end, is missing
         raise InputError(path, "cannot be unpacked: it is cut off or damaged.", _MAKE_AGAIN) from error
     except _ARCHIVE_ERRORS as error:
@@ -97,22 +107,19 @@ def open_bundle_files(path: str, display_name: str) -> BundleFiles:
 class FolderFiles:
     """A bundle as a folder on the disk."""
 
-    def __init__(self, path: str, display_name: str) -> None:
+    def __init__(self, path: str, display_name: str, limits: Limits) -> None:
         self.name = display_name
         self._root = Path(path).resolve()
         self._sizes: dict[str, int] = {}
-        ignored = 0
+        links: list[str] = []
         unreadable: list[OSError] = []
         for folder, subfolders, files in os.walk(self._root, onerror=unreadable.append):
-            ignored += sum(1 for subfolder in subfolders if (Path(folder) / subfolder).is_symlink())
-            for file in files:
-                ignored += not self._add(folder, file)
-            if len(self._sizes) > _MAX_NAMES:
-                problem = f"holds more than {_MAX_NAMES} files, far more than a recording does."
-                raise InputError(path, problem)
+            links += [name for name in subfolders if (Path(folder) / name).is_symlink()]
+            links += [name for name in files if not self._add(folder, name)]
+            require_at_most(path, len(self._sizes) + len(links), limits.files, "files")
         if unreadable and not self._sizes:
             raise unreadable[0]
-        warnings = [f"{ignored} links or special files were not followed"] if ignored else []
+        warnings = _link_warnings(links)
         for error in unreadable:
             relative = Path(str(error.filename)).relative_to(self._root).as_posix()
             warnings.append(f"{relative} cannot be read ({error.strerror}); its content is missing here")
@@ -155,12 +162,16 @@ class FolderFiles:
 class _ZipFiles:
     """A bundle inside a zip archive, read member by member."""
 
-    def __init__(self, path: str, display_name: str) -> None:
-        self._zip = zipfile.ZipFile(path)
+    def __init__(self, path: str, display_name: str, limits: Limits) -> None:
+        self._zip = BoundedZip(path, limits.files)
         entries = {_plain_name(entry.filename): entry for entry in self._zip.infolist() if not entry.is_dir()}
-        prefix, self.warnings = _find_bundle(path, entries)
+        links = [name for name, entry in entries.items() if is_link(entry)]
+        for name in links:
+            del entries[name]
+        prefix, self.warnings = _find_bundle(path, entries, links)
         self.name = PurePosixPath(prefix).name or display_name
         self._entries = _inside(prefix, entries)
+        self._zip_bytes = Path(path).stat().st_size
 
     def names(self) -> Iterable[str]:
         """See ``BundleFiles``."""
@@ -168,7 +179,8 @@ class _ZipFiles:
 
     def size(self, name: str) -> int:
         """See ``BundleFiles``."""
-        return self._entries[name].compress_size if name in self._entries else -1
+        # The archive's own claim, which may be larger than the archive.
+        return min(self._entries[name].compress_size, self._zip_bytes) if name in self._entries else -1
 
     def open(self, name: str) -> BinaryIO:
         """See ``BundleFiles``."""
@@ -185,10 +197,28 @@ class _ZipFiles:
 class _TarFiles:
     """A bundle from a tar, its (compressed) files in memory: a tar can only be read from front to back."""
 
-    def __init__(self, name: str, contents: dict[str, bytes], warnings: tuple[str, ...]) -> None:
-        self.name = name
-        self.warnings = warnings
-        self._contents = contents
+    def __init__(self, path: str, display_name: str, limits: Limits) -> None:
+        contents: dict[str, bytes] = {}
+        links: list[str] = []
+        stored_bytes = Path(path).stat().st_size
+        held_bytes = max_held_bytes = limits.held_bytes(stored_bytes)
+        with Path(path).open("rb") as file:
+            archive = TarReader(file, path, stored_bytes, limits)
+            for member in archive:
+                name = _plain_name(member.name)
+                if not member.is_file:
+                    links += [] if member.is_folder else [name]
+                    continue
+                # The name of an unused file is still needed: it may mark the bundle, or an old recording.
+                needed_bytes = member.size_bytes if _may_be_read(name) else 0
+                held_bytes -= needed_bytes
+                if held_bytes < 0:
+                    size = format_size(max_held_bytes)
+                    raise LimitError(path, f"has files of more than {size}, which a tar keeps in memory,")
+                contents[name] = archive.read(needed_bytes)
+        prefix, self.warnings = _find_bundle(path, contents, links)
+        self.name = PurePosixPath(prefix).name or display_name
+        self._contents = _inside(prefix, contents)
 
     def names(self) -> Iterable[str]:
         """See ``BundleFiles``."""
@@ -205,35 +235,6 @@ class _TarFiles:
         return io.BytesIO(self._contents[name])
 
 
-class _StrictTarInfo(tarfile.TarInfo):
-    """Members of a tar that must be complete: tarfile accepts a tar without its closing blocks."""
-
-    @classmethod
-    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
-        try:
-            return super().fromtarfile(tarfile_)
-        except (tarfile.EmptyHeaderError, tarfile.TruncatedHeaderError) as error:  # type: ignore[attr-defined]
-            raise tarfile.ReadError("it is cut off") from error
-
-
-def _open_tar(path: str, display_name: str) -> BundleFiles:
-    max_bytes = _TAR_SLACK_BYTES + _TAR_RATIO * Path(path).stat().st_size
-    contents: dict[str, bytes] = {}
-    total = 0
-    with tarfile.open(path, "r|*", tarinfo=_StrictTarInfo) as archive:
-        for member in archive:
-            total += member.size  # skipped members count too: the stream decompresses them all the same
-            if total > max_bytes or len(contents) > _MAX_NAMES:
-                raise InputError(path, "unpacks to far more than a recording does; it was not read.")
-            if not member.isfile():
-                continue
-            # The name of an unused file is still needed: it may mark the bundle, or an old recording.
-            file = archive.extractfile(member) if _may_be_read(member.name) else None
-            contents[_plain_name(member.name)] = file.read() if file else b""
-    prefix, warnings = _find_bundle(path, contents)
-    return _TarFiles(PurePosixPath(prefix).name or display_name, _inside(prefix, contents), warnings)
-
-
 def _plain_name(name: str) -> str:
     """Return the name without the ``./`` that ``tar -c ./X.trace`` puts before every one."""
     return name.removeprefix("./")
@@ -244,8 +245,8 @@ def _may_be_read(name: str) -> bool:
     return not any(f"/{part}" in f"/{name}" for part in _UNUSED)
 
 
-def _find_bundle(path: str, names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the prefix of the one bundle among an archive's names, and warnings about ignored names."""
+def _find_bundle(path: str, names: Iterable[str], links: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the prefix of the one bundle among an archive's files, and warnings about ignored names."""
     prefixes: set[str] = set()
     outside = 0
     for name in names:
@@ -261,13 +262,23 @@ def _find_bundle(path: str, names: Iterable[str]) -> tuple[str, tuple[str, ...]]
     if not prefixes:
         has_exports = any(name.endswith((".xml", ".xml.gz")) for name in names)
         advice = "Unpack it and name the folder of exports." if has_exports else "Pack the whole X.trace."
-        raise InputError(path, "is an archive without a .trace bundle in it.", advice)
+        notes = "".join(f" ({warning})" for warning in _link_warnings(links))
+        raise InputError(path, f"is an archive without a .trace bundle in it{notes}.", advice)
     if len(prefixes) > 1:
         bundles = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
         problem = f"holds {len(prefixes)} bundles ({bundles})."
         raise InputError(path, problem, "Unpack it and name one of them.")
-    warning = f"{outside} names that lead out of the archive were ignored"
-    return prefixes.pop(), (warning,) if outside else ()
+    warnings = [f"{outside} names that lead out of the archive were ignored"] if outside else []
+    return prefixes.pop(), (*warnings, *_link_warnings(links))
+
+
+def _link_warnings(links: Collection[str]) -> list[str]:
+    """Return a warning that names the first links of a bundle, if it has any."""
+    if not links:
+        return []
+    listed = ", ".join(clip(name, _LINK_WIDTH) for name in sorted(links)[:_LISTED_LINKS])
+    more = f" and {len(links) - _LISTED_LINKS} more" if len(links) > _LISTED_LINKS else ""
+    return [f"links and special files are not followed: {listed}{more}"]
 
 
 def _inside(prefix: str, entries: dict[str, _Entry]) -> dict[str, _Entry]:

@@ -27,7 +27,6 @@ VERSION = 1
 SIZES = {"int64": 8, "uint64": 8, "int32": 4, "uint8": 1, "float64": 8}
 """The types of arrays, with the bytes of one value."""
 
-MAX_MEMBERS = 200_000
 MAX_MANIFEST_BYTES = 16 << 20
 MAX_ROWS = 2**31 - 1
 MAX_DEPTH = 32

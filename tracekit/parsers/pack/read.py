@@ -15,12 +15,12 @@ import pandas as pd
 
 from tracekit.model.columns import BINARIES, FRAMES, PROCESSES, THREADS, Columns, categorical, texts_at
 from tracekit.model.tables import Column, ColumnKind, CoreType, StackTable, Table
+from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits
 from tracekit.parsers.pack.format import (
     FORMAT,
     MANIFEST,
     MAX_DEPTH,
     MAX_MANIFEST_BYTES,
-    MAX_MEMBERS,
     MAX_ROWS,
     SIZES,
     VERSION,
@@ -30,6 +30,7 @@ from tracekit.parsers.pack.format import (
     max_text_bytes,
     parse_json,
 )
+from tracekit.parsers.zip_archive import BoundedZip
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int32]
@@ -61,25 +62,25 @@ def is_pack(path: Path) -> bool:
     if not head.startswith(_ZIP_MAGIC) or head[_ZIP_NAME_OFFSET:] == name:
         return head.startswith(_ZIP_MAGIC)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with BoundedZip(str(path), DEFAULT_LIMITS.files) as archive:
             return MANIFEST in archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return False  # a damaged zip is refused by the reader of bundles
+    except (LimitError, zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False  # the reader of bundles refuses a damaged zip, or one of too many files
 
 
 class PackMembers:
     """An opened pack: its manifest and its members. Everything raises ``DamagedPackError``."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, limits: Limits) -> None:
         self._size_bytes = Path(path).stat().st_size
         try:
-            self._zip = zipfile.ZipFile(path)
+            self._zip = BoundedZip(path, limits.pack_members)
         except _ZIP_ERRORS as error:
             raise DamagedPackError("", f"is cut off or damaged ({error})") from error
         entries = self._zip.infolist()
         self._entries = {entry.filename: entry for entry in entries}
-        if len(self._entries) < len(entries) or len(entries) > MAX_MEMBERS:
-            raise DamagedPackError("", "has members of the same name, or far too many")
+        if len(self._entries) < len(entries):
+            raise DamagedPackError("", "has members of the same name")
         self.manifest = self._manifest()
 
     def _manifest(self) -> ManifestObject:

@@ -10,6 +10,7 @@ from tracekit.errors import InputError
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, Severity, TraceInfo
 from tracekit.parsers.in_memory import TableKey, Unreadable, issues_of
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.pack.format import MANIFEST, MAX_ROWS, DamagedPackError, ManifestObject
 from tracekit.parsers.pack.read import PackMembers, TableDecoder
 
@@ -28,12 +29,12 @@ class PackSource:
     the error of that time; until it is requested, an issue reports it.
     """
 
-    def __init__(self, path: str, display_name: str) -> None:
+    def __init__(self, path: str, display_name: str, limits: Limits = DEFAULT_LIMITS) -> None:
         """Open a pack and name it ``display_name``. Raises ``InputError`` for a damaged or too new one."""
         self.name = display_name
         self._path = path
         try:
-            self._members = PackMembers(path)
+            self._members = PackMembers(path, limits)
             manifest = self._members.manifest
             self.origin = manifest.text("source")
             self.has_toc = manifest.flag("has_toc")

@@ -88,6 +88,7 @@ class AcceleratedReader:
         self._schemas: list[Schema] = []
         self._nodes: list[TableNode] = []
         self._bytes_since_row = 0
+        self._cells = 0
         self.ended = False
         self.unsupported = False
 
@@ -134,6 +135,23 @@ class AcceleratedReader:
         """The number of rows so far."""
         count: int = self._scan.all_rows
         return count
+
+    @property
+    def tables(self) -> int:
+        """The number of tables so far."""
+        return max(len(self._nodes), len(self._schemas))
+
+    @property
+    def columns(self) -> int:
+        """The number of columns of the widest table so far."""
+        return max((len(schema.columns) for schema in self._schemas), default=0)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells so far."""
+        width = len(self._open.schema.columns) if self._open is not None and self._open.schema else 0
+        open_rows: int = self._scan.rows
+        return self._cells + open_rows * width
 
     def _run(self, *, final: bool = False) -> None:
         """Read on while there is something whole to read."""
@@ -191,6 +209,7 @@ class AcceleratedReader:
             return False
         width = len(self._open.schema.columns)
         cells = np.frombuffer(self._scan.end_rows(), np.int32).reshape(-1, width)
+        self._cells += cells.size
         self._nodes.append(TableNode(self._open.schema, self._open.run, self._open.index, cells))
         self._open = None
         return True

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tracekit.errors import InputError
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.accelerator import AcceleratedReader, reader_in_use
 from tracekit.parsers.xml.index import DocumentIndex
@@ -18,19 +19,26 @@ _MAX_UNSUPPORTED = 8
 """How many documents of an input are read twice; after as many, lxml reads all others at once."""
 
 
-def read_documents(path: str, progress: Progress | None = None) -> list[Parsed]:
+def read_documents(
+    path: str, progress: Progress | None = None, limits: Limits = DEFAULT_LIMITS
+) -> list[Parsed]:
     """Read every document of a file ("-" is standard input); raises what ``Documents.read`` does."""
-    with open_bytes(path, progress) as chunks:
+    with open_bytes(path, progress, limits) as chunks:
         rewind = chunks.rewind if chunks.can_rewind else None
-        return Documents("standard input" if path == STDIN else path).read(chunks, rewind)
+        name = "standard input" if path == STDIN else path
+        return Documents(name, limits=limits).read(chunks, rewind)
 
 
 class Documents:
     """Export documents, parsed while their bytes arrive; see ``DocumentReader`` for ``listed``."""
 
-    def __init__(self, name: str, listed: Mapping[int, str] | None = None) -> None:
+    def __init__(
+        self, name: str, listed: Mapping[int, str] | None = None, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         self._name = name
         self._listed = listed
+        self._limits = limits
+        self._tables = self._cells = 0  # in the documents before the current one
         self._reader = DocumentReader(name, listed)
         self._index = DocumentIndex()
 
@@ -39,7 +47,8 @@ class Documents:
     ) -> list[Parsed]:
         """Read to the end and return every document; see ``DocumentStream`` for ``rewind``.
 
-        Raises ``InputError`` for anything that is not a complete export, and when the rows that were parsed
+        Raises ``LimitError`` for more than the limits allow, and ``InputError`` for anything that is not a
+        complete export, and when the rows that were parsed
         are not as many as the bytes show: no row is ever lost in silence. Such an error is always lxml's, so
         that it is the same with and without the accelerator.
         """
@@ -53,6 +62,7 @@ class Documents:
                     attempts = max(attempts - 1, 0)
                     document = self._parsed(stream)
                 documents.append(document)
+                require_at_most(self._name, len(documents), self._limits.documents, "documents")
         if not documents:
             raise NotAnExportError(self._name, "is empty.", "Export the table again.")
         return documents
@@ -66,11 +76,13 @@ class Documents:
                 data = stream.next()
                 if data:
                     reading.feed(data)
+                    self._require_few(reading)
                 else:
                     reading.close()
         if not reading.ended:
             stream.back_to_mark()
             return None
+        self._count(reading)
         stream.put_back(reading.unread())
         return reading.document()
 
@@ -80,7 +92,9 @@ class Documents:
         for piece in stream.document():
             self._index.feed(piece)
             self._reader.feed(piece)
+            self._require_few(self._reader)
         parsed = self._reader.close()
+        self._count(self._reader)
         # The index counts <row> in the bytes, and the parser counts rows of tables.
         if isinstance(parsed, QueryResult) and self._index.exact:
             parsed_rows = [len(node.cells) for node in parsed.nodes]
@@ -92,6 +106,16 @@ class Documents:
                     "The file is damaged. If it is not, this is a defect of tracekit: please report it.",
                 )
         return parsed
+
+    def _require_few(self, reading: DocumentReader | AcceleratedReader) -> None:
+        require_at_most(self._name, self._tables + reading.tables, self._limits.tables, "tables")
+        require_at_most(self._name, reading.columns, self._limits.columns, "columns in a table")
+        require_at_most(self._name, self._cells + reading.cells, self._limits.cells, "cells in its tables")
+
+    def _count(self, reading: DocumentReader | AcceleratedReader) -> None:
+        self._require_few(reading)
+        self._tables += reading.tables
+        self._cells += reading.cells
 
     def whole_tables(self) -> QueryResult:
         """Return the complete tables of a document that was cut off, or could not be read further."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.xml.stream import DocumentStream, open_bytes
 
 # '<' is escaped in text and attributes, so these byte strings are markup, unless `exact` is false.
@@ -78,13 +79,18 @@ def table_place(xpath: str) -> tuple[int, int]:
     return (int(place[1]), int(place[2])) if place else (1, 0)
 
 
-def index_file(path: str) -> list[DocumentIndex]:
-    """Return one index per document of the file."""
+def index_file(path: str, limits: Limits = DEFAULT_LIMITS) -> list[DocumentIndex]:
+    """Return one index per document of the file; raises ``LimitError`` for too many documents or tables."""
     indexes: list[DocumentIndex] = []
-    with open_bytes(path) as chunks:
+    tables = 0  # in the documents before the current one
+    with open_bytes(path, limits=limits) as chunks:
         stream = DocumentStream(chunks)
         while stream.skip_blank():
-            indexes.append(DocumentIndex())
+            index = DocumentIndex()
+            indexes.append(index)
+            require_at_most(path, len(indexes), limits.documents, "documents")
             for piece in stream.document():
-                indexes[-1].feed(piece)
+                index.feed(piece)
+                require_at_most(path, tables + len(index.tables), limits.tables, "tables")
+            tables += len(index.tables)
     return indexes

@@ -27,6 +27,7 @@ from lxml import etree
 from tracekit.errors import InputError
 from tracekit.parsers.xml.index import table_place
 from tracekit.parsers.xml.store_builder import CellError, StoreBuilder
+from tracekit.parsers.xml.toc import Contents, read_toc
 from tracekit.parsers.xml.value_store import ColumnDefinition, QueryResult, Schema, TableNode, as_array
 
 MAX_ELEMENT_BYTES = 16 << 20
@@ -50,8 +51,8 @@ _PARSER_OPTIONS: dict[str, Any] = {
     "remove_pis": True,
 }
 
-Parsed: TypeAlias = "QueryResult | etree._Element"
-"""A finished document: a query result, or the root element of a table of contents."""
+Parsed: TypeAlias = QueryResult | Contents
+"""A finished document: a query result, or a table of contents."""
 
 
 class NotAnExportError(InputError):
@@ -81,8 +82,9 @@ class DocumentReader:
         self._schemas: list[Schema] = []
         self._open: OpenNode | None = None
         self._nodes: list[TableNode] = []
-        self._toc: etree._Element | None = None
+        self._toc: Contents | None = None
         self._bytes_since_row = 0
+        self._cells = 0
 
     def feed(self, data: bytes) -> None:
         """Parse the next block; the first few are joined, so that errors can name the kind of input."""
@@ -95,6 +97,22 @@ class DocumentReader:
         elif len(self._head) < _HEAD_BYTES:
             self._head = (self._head + data[:_HEAD_BYTES]).lstrip()[:_HEAD_BYTES]
         self._parse(data)
+
+    @property
+    def tables(self) -> int:
+        """The number of tables so far, exported or listed, and of the runs of a table of contents."""
+        listed = sum(1 + len(run.tables) for run in self._toc.runs) if self._toc else 0
+        return max(len(self._nodes), len(self._schemas), listed)
+
+    @property
+    def columns(self) -> int:
+        """The number of columns of the widest table so far."""
+        return max((len(schema.columns) for schema in self._schemas), default=0)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells so far."""
+        return self._cells + (len(self._open.cells) if self._open else 0)
 
     def flush(self) -> None:
         """Parse the first blocks where these were few bytes."""
@@ -157,7 +175,7 @@ class DocumentReader:
             elif element.tag == "node":
                 self._end_node(element)
             elif element.tag == "trace-toc" and element.getparent() is None:
-                self._toc = element
+                self._toc = read_toc(element)
 
     def _start(self, element: etree._Element) -> None:
         if element.getparent() is None and element.getroottree().docinfo.internalDTD is not None:
@@ -207,6 +225,7 @@ class DocumentReader:
         if self._open is not None:
             if self._open.schema is None:
                 raise self._error("has a <node> without a <schema>.", "Export the table again.")
+            self._cells += len(self._open.cells)
             self._nodes.append(self._open.finish())
         self._open = None
         element.clear()

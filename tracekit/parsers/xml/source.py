@@ -6,17 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lxml import etree
-
 from tracekit.errors import InputError
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.documents import read_documents
 from tracekit.parsers.xml.index import DocumentIndex, IndexedTable, index_file
 from tracekit.parsers.xml.reader import NotAnExportError, Parsed
 from tracekit.parsers.xml.table import build_table
-from tracekit.parsers.xml.toc import read_toc
+from tracekit.parsers.xml.toc import Contents
 from tracekit.parsers.xml.value_store import QueryResult
 
 
@@ -27,9 +26,14 @@ class XmlFile:
     """
 
     def __init__(
-        self, path: str, progress: Progress | None = None, documents: Sequence[Parsed] | None = None
+        self,
+        path: str,
+        progress: Progress | None = None,
+        documents: Sequence[Parsed] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.path = path
+        self._limits = limits
         self._progress = progress
         self._documents = documents
         self._indexes: list[DocumentIndex] | None = None
@@ -37,13 +41,13 @@ class XmlFile:
     def documents(self) -> Sequence[Parsed]:
         """Return the parsed documents."""
         if self._documents is None:
-            self._documents = read_documents(self.path, self._progress)
+            self._documents = read_documents(self.path, self._progress, self._limits)
         return self._documents
 
     def index(self) -> list[DocumentIndex]:
         """Return each document's tables and row counts; from the bytes alone as long as nothing is parsed."""
         if self._indexes is None and self._documents is None:
-            indexes = index_file(self.path)
+            indexes = index_file(self.path, self._limits)
             # Anything but a plain, complete list of rows needs the parser, which may refuse it.
             if indexes and all(index.tables and index.exact and index.closed for index in indexes):
                 self._indexes = indexes
@@ -77,23 +81,30 @@ def _place(entry: _Entry) -> str:
 class XmlSource:
     """The exports of one recording. Implements ``parsers.source.Source``."""
 
-    def __init__(self, name: str, files: Sequence[XmlFile], *, parse_now: bool) -> None:
+    def __init__(
+        self, name: str, files: Sequence[XmlFile], *, parse_now: bool, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         """Index ``files``; ``parse_now`` reads everything at once, as standard input must be."""
         self.name = name
         self._issues: list[Issue] = []
         self._files = self._readable(files, parse_now)
+        self._require_few(limits)
         self._contents = self._tables_of_contents()
         self.has_toc = bool(self._contents)
-        self._entries = self._without_repeats(self._index())
+        self._entries: dict[int, list[_Entry]] = {}
+        for entry in self._without_repeats(self._index()):
+            self._entries.setdefault(entry.info.run, []).append(entry)
 
     def toc(self) -> tuple[RunInfo, ...]:
         """See ``Source.toc``."""
-        numbers = {run.info.run for run in self._contents} | {entry.info.run for entry in self._entries}
-        return tuple(self._run(number) for number in sorted(numbers))
+        contents = {run.info.run: run for run in self._contents}
+        return tuple(
+            self._run(number, contents.get(number)) for number in sorted({*contents, *self._entries})
+        )
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        entries = [e for e in self._entries if e.info.schema == schema and e.info.run == run]
+        entries = [entry for entry in self._entries.get(run, ()) if entry.info.schema == schema]
         for entry in sorted(entries, key=lambda e: e.info.index):
             parsed = entry.file.documents()[entry.document]
             assert isinstance(parsed, QueryResult)
@@ -121,14 +132,23 @@ class XmlSource:
                 readable.append(file)
         return readable
 
+    def _require_few(self, limits: Limits) -> None:
+        """Raise ``LimitError`` where the files together hold too much; each of them was limited alone."""
+        documents = tables = 0
+        for file in self._files:
+            documents += len(file.index())
+            tables += sum(len(index.tables) for index in file.index())
+            require_at_most(self.name, documents, limits.documents, "documents")
+            require_at_most(self.name, tables, limits.tables, "tables")
+
     def _tables_of_contents(self) -> list[RunInfo]:
         contents: dict[TraceInfo, RunInfo] = {}
         for file in self._files:
             for number, index in enumerate(file.index()):
                 if index.is_toc:
-                    root = file.documents()[number]
-                    assert isinstance(root, etree._Element)
-                    for run in read_toc(self.name, root):
+                    document = file.documents()[number]
+                    assert isinstance(document, Contents)
+                    for run in document.named(self.name):
                         contents.setdefault(run.info, run)
         numbers = [info.run for info in contents]
         if len(set(numbers)) < len(numbers):
@@ -203,9 +223,8 @@ class XmlSource:
             )
         return list(used_entries.values())
 
-    def _run(self, number: int) -> RunInfo:
-        contents = next((run for run in self._contents if run.info.run == number), None)
-        present = [entry.info for entry in self._entries if entry.info.run == number]
+    def _run(self, number: int, contents: RunInfo | None) -> RunInfo:
+        present = [entry.info for entry in self._entries.get(number, ())]
         if contents is None:
             info = TraceInfo(self.name, "xctrace-xml", number)
             return RunInfo(info, tuple(sorted(present, key=lambda table: table.index)))

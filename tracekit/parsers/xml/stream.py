@@ -21,14 +21,17 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from tracekit.errors import InputError
+from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits
 from tracekit.parsers.source import Progress
+from tracekit.text import format_size
 
 CHUNK_BYTES = 1 << 17
 STDIN = "-"
 
 _GZIP = b"\x1f\x8b"
 _SPOOL_MEMORY_BYTES = 1 << 20
-_MAX_BLANK_BYTES = 1 << 16
+_LONG_BLANK_BYTES = 1 << 16
+_MAX_BLANK_BYTES = 1 << 24  # more of it is a document, which its reader refuses
 
 # '<' is escaped in text and attributes, so these byte strings are always markup, whatever the document says.
 _BOUNDARY = re.compile(rb"</trace-query-result\s*>|</trace-toc\s*>|<\?xml[\s?]")
@@ -39,13 +42,15 @@ _BLANK = re.compile(rb"(?:\s|\xef\xbb\xbf)*")
 
 
 @contextmanager
-def open_bytes(path: str, progress: Progress | None = None) -> Iterator[FileBytes]:
+def open_bytes(
+    path: str, progress: Progress | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[FileBytes]:
     """Yield an iterator over the unpacked bytes of ``path`` ("-" is standard input) in chunks.
 
     Raises ``InputError`` when the file cannot be read, is not a regular file or pipe, or is a damaged gzip.
     """
     with _open_raw(path) as raw:
-        yield FileBytes(raw, path, progress)
+        yield FileBytes(raw, path, progress, limits)
 
 
 @contextmanager
@@ -68,9 +73,10 @@ def _open_raw(path: str) -> Iterator[BinaryIO]:
 class FileBytes:
     """Iterates over the unpacked bytes of an open file; a regular file can be rewound."""
 
-    def __init__(self, raw: BinaryIO, name: str, progress: Progress | None) -> None:
+    def __init__(self, raw: BinaryIO, name: str, progress: Progress | None, limits: Limits) -> None:
         self._raw = raw
         self._name = name
+        self._limits = limits
         self._progress = progress
         self._done_bytes = 0
         self._total_bytes = _size(raw)
@@ -109,7 +115,12 @@ class FileBytes:
     def _unpacked(self, counting: _CountingReader) -> Iterator[bytes]:
         try:
             with gzip.GzipFile(fileobj=io.BufferedReader(counting, CHUNK_BYTES), mode="rb") as unpacked:
+                unpacked_bytes = 0
                 while chunk := unpacked.read(CHUNK_BYTES):
+                    unpacked_bytes += len(chunk)
+                    # Of what was read so far, because the size of a pipe is unknown.
+                    if unpacked_bytes > (max_bytes := self._limits.unpacked_bytes(counting.done)):
+                        raise LimitError(self._name, f"unpacks to more than {format_size(max_bytes)}")
                     yield chunk
                     self._report(counting.done)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -308,11 +319,15 @@ class DocumentStream:
         Otherwise they stay, unless there are very many, so that errors count the lines before the document.
         """
         head = b""
-        first = 0
+        first = dropped_bytes = 0
         while len(head) - first < _DECLARATION_BYTES and (data := self.next()):
             head += data
             first = _blank_bytes(head)
-            if first == len(head) > _MAX_BLANK_BYTES:
+            if first == len(head) > _LONG_BLANK_BYTES:
+                if dropped_bytes > _MAX_BLANK_BYTES:
+                    self.put_back(head)
+                    return True
+                dropped_bytes += len(head)
                 head, first = b"", 0
         is_dropped = _DECLARATION.match(head, first) is not None or first == len(head)
         self.put_back(head[first:] if is_dropped else head)

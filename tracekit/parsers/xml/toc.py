@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 from lxml import etree
@@ -13,18 +14,29 @@ from tracekit.model.trace import RunInfo, TraceInfo
 _NOT_QUALIFYING = frozenset({"schema", "documentation"})
 
 
-def read_toc(name: str, root: etree._Element) -> tuple[RunInfo, ...]:
-    """Return the runs in document order; ``name`` is the input's name for ``TraceInfo``.
+@dataclass(frozen=True)
+class Contents:
+    """A table of contents; the recording has no name yet."""
+
+    runs: tuple[RunInfo, ...]
+
+    def named(self, name: str) -> list[RunInfo]:
+        """Return the runs of a recording of that name."""
+        return [replace(run, info=replace(run.info, name=name)) for run in self.runs]
+
+
+def read_toc(root: etree._Element) -> Contents:
+    """Return the runs in document order.
 
     Everything in a table of contents may be missing (a failed recording has no template name, an
     all-processes recording no target process); what is missing stays empty.
     """
-    return tuple(
-        _read_run(name, run, position) for position, run in enumerate(root.iterchildren("run"), start=1)
+    return Contents(
+        tuple(_read_run(run, position) for position, run in enumerate(root.iterchildren("run"), start=1))
     )
 
 
-def _read_run(name: str, run: etree._Element, position: int) -> RunInfo:
+def _read_run(run: etree._Element, position: int) -> RunInfo:
     number = _int(run.get("number", "")) or position
     tables = tuple(
         TableInfo(
@@ -35,12 +47,12 @@ def _read_run(name: str, run: etree._Element, position: int) -> RunInfo:
         )
         for index, table in enumerate(run.iterfind("data/table"), start=1)
     )
-    info = _read_info(name, run, number)
+    info = _read_info(run, number)
     pids = {_int(process.get("pid", "")) for process in run.iterfind("processes/process")} | {info.pid}
     return RunInfo(info, tables, frozenset(pid for pid in pids if pid is not None))
 
 
-def _read_info(name: str, run: etree._Element, number: int) -> TraceInfo:
+def _read_info(run: etree._Element, number: int) -> TraceInfo:
     def summary(tag: str) -> str:
         return (run.findtext(f"info/summary/{tag}") or "").strip()
 
@@ -49,7 +61,7 @@ def _read_info(name: str, run: etree._Element, number: int) -> TraceInfo:
         return element.get(attribute, "") if element is not None else ""
 
     return TraceInfo(
-        name=name,
+        name="",
         kind="xctrace-xml",
         run=number,
         device=target("device", "name"),

@@ -1,0 +1,75 @@
+"""Limits on what one input may make tracekit read: far above every recording, and reached early by a bomb.
+
+Sizes, counts and names in an input are claims of whoever made it, so each is compared with a limit before
+memory is spent on it. docs/limits.md lists the limits; ``RAISE_OPTION`` multiplies all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from tracekit.errors import InputError
+
+RAISE_OPTION = "--raise-limits"
+
+
+class LimitError(InputError):
+    """The input exceeds one of ``Limits``; nothing behind the limit was read."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(
+            source,
+            f"{problem} and was not read.",
+            f"If you trust the file, add {RAISE_OPTION} 4.",
+        )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one input."""
+
+    files: int = 20_000
+    """Files of a bundle, in a folder or an archive; recordings have some hundreds."""
+    pack_members: int = 100_000
+    """Members of a pack, one to three for each column of a table."""
+    tables: int = 10_000
+    """Tables in the exports of a recording, and runs and tables in its tables of contents; some hundreds."""
+    documents: int = 1_000
+    """Documents in the exports of a recording, one after another in one file or in several files."""
+    columns: int = 512
+    """Columns of a table; the widest one known has 60."""
+    header_bytes: int = 16 << 20
+    """Long names and attributes of all files in a tar."""
+    cells: int = 100_000_000
+    """Cells in the tables of one file of exports."""
+    unpacked_ratio: int = 20
+    unpacked_slack_bytes: int = 256 << 20
+    """What a compressed file may unpack to: the slack plus so many times its size. Exports shrink 17:1."""
+    held_ratio: int = 4
+    held_slack_bytes: int = 512 << 20
+    """What may be kept in memory of a tar; the files of a bundle are compressed already."""
+
+    def times(self, factor: int) -> Limits:
+        """Return these limits, each multiplied."""
+        return Limits(**{field.name: getattr(self, field.name) * factor for field in fields(self)})
+
+    def shared_by(self, files: int) -> Limits:
+        """Return the limits of one of so many files, which have the slack together."""
+        return replace(self, unpacked_slack_bytes=self.unpacked_slack_bytes // max(files, 1))
+
+    def unpacked_bytes(self, stored_bytes: int) -> int:
+        """Return the most bytes that a compressed file of that size may unpack to."""
+        return self.unpacked_slack_bytes + self.unpacked_ratio * stored_bytes
+
+    def held_bytes(self, stored_bytes: int) -> int:
+        """Return the most bytes of a tar of that size that may be in memory."""
+        return self.held_slack_bytes + self.held_ratio * stored_bytes
+
+
+def require_at_most(source: str, count: int, maximum: int, noun: str) -> None:
+    """Raise ``LimitError`` for more than ``maximum`` of something, a plural noun."""
+    if count > maximum:
+        raise LimitError(source, f"holds more than {maximum:,} {noun}")
+
+
+DEFAULT_LIMITS = Limits()
