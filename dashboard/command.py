@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
+from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
-from tracekit.text import printable
+from tracekit.text import printable, printable_lines
 
 
 @click.command(
@@ -76,7 +77,9 @@ def dashboard_command(
     from dashboard.server import address, listening, other_addresses, serve
     from dashboard.settings import Settings, default_folder
 
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(PrintableFormatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler])
     folder = Path(library_folder).expanduser().resolve() if library_folder else default_folder()
     library = Library(folder)
     try:
@@ -89,12 +92,12 @@ def dashboard_command(
         start_address = address(settings, start)
 
         def ready() -> None:
-            click.echo(f"The dashboard is at {start_address}", err=True)
+            write_message(f"The dashboard is at {start_address}")
             for other_address in other_addresses(settings, start):
-                click.echo(f"                 and at {other_address}", err=True)
+                write_message(f"                 and at {other_address}")
             for name in settings.allowed_hosts:
-                click.echo(f"By {printable(name)}, open {start}?token={settings.token} there once.", err=True)
-            click.echo(f"Its library is {printable(str(folder))}. Ctrl-C ends it.", err=True)
+                write_message(f"By {name}, open {start}?token={settings.token} there once.")
+            write_message(f"Its library is {folder}. Ctrl-C ends it.")
             if not no_browser:
                 webbrowser.open(start_address)
 
@@ -104,11 +107,9 @@ def dashboard_command(
     finally:
         library.close()
     for target in being_saved(library.recorded):
-        message = (
-            f"The recording of {printable(target)} is being saved. The next start of the dashboard adds it."
-        )
-        click.echo(message, err=True)
-    click.echo("The dashboard has ended.", err=True)
+        message = f"The recording of {target} is being saved. The next start of the dashboard adds it."
+        write_message(message)
+    write_message("The dashboard has ended.")
 
 
 def _existing(name: str) -> Path:
@@ -116,3 +117,16 @@ def _existing(name: str) -> Path:
     if not path.exists():
         raise UsageError(f"{name} does not exist.")
     return path.resolve()
+
+
+class PrintableFormatter(logging.Formatter):
+    """Formats log records for a terminal: requests and paths in them are other people's text."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's
+        """Return the message as one line. See ``logging.Formatter``."""
+        record.message = printable(record.message)
+        return super().formatMessage(record)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See ``logging.Formatter``."""
+        return printable_lines(super().format(record))

@@ -1,10 +1,13 @@
 """Numbers, quantities and lines as text: the one place that decides how a value is written.
 
-Nothing from a trace reaches a terminal unescaped: see ``printable``.
+Nothing from a trace reaches a terminal unescaped, and no spreadsheet takes it for a formula: ``printable``,
+``printable_lines`` (messages), ``escape_json`` and ``spreadsheet_cell``.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -14,6 +17,11 @@ UNAVAILABLE = "–"
 
 _PARAGRAPH_WIDTH = 100
 _HIDDEN_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_NOT_JSON_SYNTAX = re.compile("[^\n -~]+")
+_FORMULA_SIGNS = "=+-@\N{MINUS SIGN}"
+_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*([eE][+-]?[0-9]+)?")
+_CELL_BEGIN = re.compile(r"(?:^|(?<=;))(\s*)(\S)")
+"""The first visible character of a cell. Where commas are decimal, a spreadsheet also divides at ``;``."""
 
 
 def printable(text: str) -> str:
@@ -23,12 +31,63 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        _escape(character)
-        if unicodedata.category(character) in _HIDDEN_CATEGORIES or _is_noncharacter(character)
-        else character
-        for character in text
+    return "".join(_escape(character) if _is_hidden(character) else character for character in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return ``text`` with each of its lines printable."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def escape_json(document: str) -> str:
+    """Return a JSON document of the same value whose strings show on a terminal as they are (``\\u202e``)."""
+    if document.isascii() and "\x7f" not in document:
+        return document
+    return _NOT_JSON_SYNTAX.sub(lambda match: _escape_json_text(match[0]), document)
+
+
+def _escape_json_text(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(_escape_utf16(character) if _is_hidden(character) else character for character in text)
+
+
+def _escape_utf16(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+def spreadsheet_cell(text: str) -> str:
+    """Return ``text`` for a cell of a CSV: printable, and with ``'`` before what begins like a formula.
+
+    Full-width and other forms of the signs count, as spreadsheets of East Asian locales take them; a plain
+    number stays a number.
+    """
+    if _NUMBER.fullmatch(text):
+        return text
+    return _CELL_BEGIN.sub(_without_formula, printable(text))
+
+
+def _without_formula(match: re.Match[str]) -> str:
+    sign = unicodedata.normalize("NFKC", match[2])[0]
+    return f"'{match[0]}" if sign in _FORMULA_SIGNS else match[0]
+
+
+def shell_command(words: Sequence[str]) -> str:
+    """Return a command to paste into bash or zsh; a word with hidden characters is written ``$'\\x1b'``."""
+    return " ".join(shlex.quote(word) if word.isprintable() else _ansi_c_quote(word) for word in words)
+
+
+def _ansi_c_quote(word: str) -> str:
+    shown = "".join(
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}"
+        for byte in word.encode("utf-8", "surrogateescape")
     )
+    return f"$'{shown}'"
+
+
+def _is_hidden(character: str) -> bool:
+    return unicodedata.category(character) in _HIDDEN_CATEGORIES or _is_noncharacter(character)
 
 
 def _is_noncharacter(character: str) -> bool:

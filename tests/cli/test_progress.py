@@ -27,7 +27,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, seconds: list[fl
 
 def test_a_long_input_shows_its_share_and_clears_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown(monkeypatch, Terminal(), [0.1, 1.5, 1.6, 3.0])
-    assert text == "\rReading: 25 % \rReading: 75 % \r\x1b[K"
+    assert text == "\r\x1b[KReading: 25 % \r\x1b[KReading: 75 % \r\x1b[K"
 
 
 def test_a_short_input_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,4 +45,4 @@ def test_a_pipe_has_no_end_and_shows_megabytes(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("sys.stderr", stream)
     with output.Progress("Reading") as progress:
         progress(34_000_000, None)
-    assert stream.getvalue().startswith("\rReading: 34 MB ")
+    assert stream.getvalue().startswith("\r\x1b[KReading: 34 MB ")

@@ -114,7 +114,12 @@ def test_csv_spells_control_characters_out_and_parquet_keeps_them() -> None:
     assert parquet(awkward()["hostile"])["thread"][0] == HOSTILE
 
 
-@pytest.mark.parametrize("text", ["=cmd()", "+1", "-[NSView drawRect:]", "@SUM(A1)", "\t=1"])
+def test_raw_csv_is_exact() -> None:
+    text = written(write_csv, awkward()["hostile"], raw=True).decode()
+    assert next(csv.DictReader(io.StringIO(text, newline="")))["thread"] == HOSTILE
+
+
+@pytest.mark.parametrize("text", ["=cmd()", "+1+1", "-[NSView drawRect:]", "@SUM(A1)", " =1"])
 def test_a_spreadsheet_sees_no_formula(text: str) -> None:
     analysis = analyze(with_names(trace_of([(0.0, "main", ANE)]), text), windows=[window(0, 1, text)])
     for table in TABLES:

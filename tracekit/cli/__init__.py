@@ -15,8 +15,8 @@ import click
 
 import tracekit
 from tracekit.cli.output import HELP
+from tracekit.cli.standard_error import printable_usage, write_message, write_traceback
 from tracekit.errors import InputError, TracekitError
-from tracekit.text import printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -97,25 +97,30 @@ class _Commands(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        _collect_seldom()  # only where tracekit is the program, not where it is imported
+        # Only where tracekit is the program, not where it is imported.
+        _collect_seldom()
+        sys.excepthook = write_traceback
         return super().__call__(*args, **kwargs)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with printable_usage():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         # SIGTERM becomes an ordinary exit, so that temporary files beside an output are removed.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
-            return super().invoke(ctx)
+            with printable_usage():
+                return super().invoke(ctx)
         except TracekitError as error:
-            click.echo(f"Error: {printable(str(error))}", err=True)
-            for line in error.lines:
-                click.echo(f"  {printable(line)}", err=True)
+            write_message(f"Error: {error}", *(f"  {line}" for line in error.lines))
             ctx.exit(error.exit_code)
         except MemoryError:
-            click.echo("Error: not enough memory for this input.", err=True)
+            write_message("Error: not enough memory for this input.")
             ctx.exit(InputError.exit_code)
         except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
+            write_message("Interrupted.")
             ctx.exit(128 + signal.SIGINT)
         except BrokenPipeError:
             # The reader of the output closed it early. The rest in the buffer must not fail again at exit.

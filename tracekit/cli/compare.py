@@ -8,6 +8,7 @@ import click
 
 from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
+from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 
 _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
@@ -107,10 +108,10 @@ def compare_command(
     if results and output != "-":
         for caution in comparison.cautions:
             if caution.code == REPEATED:
-                click.echo(f"caution: {caution_text(caution)}", err=True)
+                write_message(f"caution: {caution_text(caution)}")
     for check in results:
         if output != "-" and check.outcome != "passed":
-            click.echo(f"{check.outcome}: {check.change.text}", err=True)
+            write_message(f"{check.outcome}: {check.change.text}")
     _exit(exit_code(check.outcome for check in results))
 
 

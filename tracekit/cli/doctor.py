@@ -12,7 +12,7 @@ import click
 import tracekit
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.errors import XctraceError
-from tracekit.text import printable
+from tracekit.text import escape_json, printable
 
 if TYPE_CHECKING:
     from tracekit.record.doctor import Check, CheckState
@@ -68,7 +68,7 @@ def _to_json(checks: Sequence[Check]) -> str:
         "tracekit": tracekit.__version__,
         "checks": [check.to_json() for check in checks],
     }
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return escape_json(json.dumps(document, ensure_ascii=False, indent=2)) + "\n"
 
 
 def _to_text(checks: Sequence[Check]) -> str:

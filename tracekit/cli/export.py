@@ -13,28 +13,29 @@ from typing import IO, Any
 import click
 
 from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
-from tracekit.cli.output import HELP, check_output, open_output, output_options
+from tracekit.cli.output import HELP, check_output, check_raw, open_output, output_options
+from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 
 
 @dataclass(frozen=True)
 class _Format:
-    """Writer of a format: its function, the option that it takes, the extensions of its files."""
+    """Writer of a format: its function, the options that it takes, the extensions of its files."""
 
     writer: str
-    option: str = ""
+    options: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
     is_text: bool = False
 
 
 _FORMATS = {
-    "folded": _Format("folded.write_folded", "root", (".folded", ".collapsed"), True),
-    "speedscope": _Format("speedscope.write_speedscope", "root", (".speedscope.json",), True),
-    "pprof": _Format("pprof.write_pprof", "", (".pb.gz", ".pprof")),
-    "perfetto": _Format("perfetto.write_perfetto", "", (".pftrace", ".perfetto-trace")),
-    "firefox": _Format("firefox.write_firefox", "", (".profile.json",), True),
-    "csv": _Format("flat_tables.write_csv", "table", (".csv",), True),
-    "parquet": _Format("flat_tables.write_parquet", "table", (".parquet",)),
+    "folded": _Format("folded.write_folded", ("root",), (".folded", ".collapsed"), True),
+    "speedscope": _Format("speedscope.write_speedscope", ("root",), (".speedscope.json",), True),
+    "pprof": _Format("pprof.write_pprof", (), (".pb.gz", ".pprof")),
+    "perfetto": _Format("perfetto.write_perfetto", (), (".pftrace", ".perfetto-trace")),
+    "firefox": _Format("firefox.write_firefox", (), (".profile.json",), True),
+    "csv": _Format("flat_tables.write_csv", ("table", "raw"), (".csv",), True),
+    "parquet": _Format("flat_tables.write_parquet", ("table",), (".parquet",)),
 }
 _EXTRAS = ("pprof", "perfetto")
 """Formats whose library is an extra of that name."""
@@ -60,6 +61,9 @@ _TABLES = ("samples", "windows", "attribution", "intervals", "segments")
 @click.option(
     "--table", type=click.Choice(_TABLES), help="csv, parquet: the table to write (default: samples)."
 )
+@click.option(
+    "--raw", is_flag=True, help="csv: exact text, which a spreadsheet can take for formulas (default: safe)."
+)
 @analysis_options
 @output_options
 def export_command(
@@ -67,6 +71,7 @@ def export_command(
     format_: str | None,
     root: str | None,
     table: str | None,
+    raw: bool,
     options: AnalysisOptions,
     output: str,
     force: bool,
@@ -95,13 +100,15 @@ def export_command(
     name = format_ or _by_extension(output)
     chosen = _FORMATS[name]
     _check_terminal(name, output)
-    format_options = _options(name, {"root": root, "table": table})
+    if raw:
+        check_raw(name, output)
+    format_options = _options(name, {"root": root, "table": table, "raw": raw or None})
     write = _writer(name)
     analysis = analyse(inputs, options)
     with open_output(output) as file, _packed(file, chosen.is_text and output.lower().endswith(".gz")) as out:
         write(analysis, out, **format_options)
     if not len(analysis.trace.samples) and table in (None, "samples"):
-        click.echo("Warning: the recording has no samples, so there are none in the file.", err=True)
+        write_message("Warning: the recording has no samples, so there are none in the file.")
 
 
 def _by_extension(output: str) -> str:
@@ -124,11 +131,11 @@ def _check_terminal(name: str, output: str) -> None:
         raise UsageError(f"{name} is a binary format: write it to a file with -o FILE{ending}.")
 
 
-def _options(name: str, given: dict[str, str | None]) -> dict[str, Any]:
+def _options(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the writer's own options. Raises ``UsageError`` for one that the format does not take."""
     for option, value in given.items():
-        if value is not None and option != _FORMATS[name].option:
-            takers = " and ".join(format_name for format_name, of in _FORMATS.items() if of.option == option)
+        if value is not None and option not in _FORMATS[name].options:
+            takers = " and ".join(taker for taker, known in _FORMATS.items() if option in known.options)
             raise UsageError(f"--{option} is for {takers}, not for {name}.")
     chosen = {option: value for option, value in given.items() if value is not None}
     if "root" not in chosen:

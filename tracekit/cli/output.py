@@ -13,6 +13,7 @@ from typing import IO, Any, Self, TypeVar
 
 import click
 
+from tracekit.cli.standard_error import clear_progress, write_message, write_progress
 from tracekit.errors import UsageError
 from tracekit.parsers.limits import DEFAULT_LIMITS, RAISE_OPTION
 
@@ -94,6 +95,14 @@ def check_output(output: str, force: bool) -> None:
             )
 
 
+def check_raw(file_format: str, output: str) -> None:
+    """Raise ``UsageError`` where ``--raw`` has no effect, or where its text would drive a terminal."""
+    if file_format != "csv":
+        raise UsageError(f"--raw is for CSV, not for {file_format}.")
+    if output == "-" and sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError("--raw writes control characters as they are: name a file with -o FILE.csv.")
+
+
 def _given() -> Iterator[str]:
     """Yield the arguments of the running command besides its outputs; some are paths of its inputs."""
     context = click.get_current_context(silent=True)
@@ -153,7 +162,7 @@ def open_output(output: str) -> Iterator[IO[bytes]]:
     except OSError as error:
         name = "Standard output" if output == "-" else output
         raise UsageError(f"{name} cannot be written: {error.strerror or error}.") from error
-    click.echo(f"Wrote {output}", err=True)
+    write_message(f"Wrote {output}")
 
 
 @contextmanager
@@ -186,8 +195,8 @@ def _umask() -> int:
 class Progress:
     """Shows how much of a long input has been read, on a terminal's stderr only; a context manager."""
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, subject: str) -> None:
+        self._subject = subject
         self._started = self._shown = time.monotonic()
         self._visible = False
 
@@ -206,8 +215,8 @@ class Progress:
             return
         self._shown, self._visible = now, True
         share = f"{100 * done // total} %" if total else f"{done / 1e6:.0f} MB"
-        click.echo(f"\r{self._what}: {share} ", nl=False, err=True)
+        write_progress(f"{self._subject}: {share} ")
 
     def __exit__(self, *exception: object) -> None:
         if self._visible:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            clear_progress()

@@ -11,6 +11,7 @@ import click
 
 import tracekit
 from tracekit.cli.output import HELP, Progress, check_output, limits_option, via_option, write_output
+from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 from tracekit.text import format_percent, format_size
 
@@ -77,20 +78,18 @@ def pack_command(
     from tracekit.parsers.in_memory import read_into_memory
     from tracekit.parsers.pack.write import write_pack
     from tracekit.redact.source import redacted, without_private_cells
-    from tracekit.text import printable
 
     with Progress("Reading") as progress:
         source = read_into_memory(open_source(inputs, progress, via, READ_TABLES, limits))
     if not private:
         source, hidden = without_private_cells(source)
         if hidden:
-            names = printable(", ".join(hidden))
-            click.echo(f"note: private columns are hidden: {names}. Keep them with --private.", err=True)
+            write_message(f"note: private columns are hidden: {', '.join(hidden)}. Keep them with --private.")
     if redact:
         source = redacted(source, process)
     data = write_pack(source, tracekit.__version__)
     write_output(data, target, force)
-    click.echo(f"The pack has {format_size(len(data))}{_share(len(data), inputs)}.", err=True)
+    write_message(f"The pack has {format_size(len(data))}{_share(len(data), inputs)}.")
 
 
 def _default_output(inputs: tuple[str, ...]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -16,8 +15,9 @@ import tracekit
 from tracekit.cli.durations import seconds, size_bytes
 from tracekit.cli.output import HELP, Progress, check_output, guess_format, via_option, write_output
 from tracekit.cli.report import FORMATS, written
+from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError, XctraceError
-from tracekit.text import printable
+from tracekit.text import printable, shell_command
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
@@ -166,7 +166,7 @@ def record_command(
         guess_format(None, report, FORMATS)
         check_output(report, request_options["force"])
 
-    from tracekit.cli.record_terminal import message_if_slow, plan_text, write_message
+    from tracekit.cli.record_terminal import message_if_slow, plan_text
     from tracekit.record.request import plan_recordings
     from tracekit.record.series import RecordingSeries
     from tracekit.xctrace.host import Mac
@@ -181,7 +181,7 @@ def record_command(
         planned = plan_recordings(request, tool, version, Mac())
     plan = planned[0].settings.plan
     if show_plan:
-        click.echo(plan_text(plan), nl=False)
+        write_output(plan_text(plan), "-", force=False)
     if dry_run:
         _print_commands(tool, planned)
     if show_plan or dry_run:
@@ -210,9 +210,9 @@ def _print_commands(tool: Xctrace, planned: Sequence[PlannedRecording]) -> None:
 
     for recording in planned:
         output = choose_output_path(recording.final, append=recording.settings.append)
-        if output.is_copy:
-            click.echo(shlex.join(copy_command(output)))
-        click.echo(shlex.join(xctrace_command(tool, output.working, recording.settings)))
+        commands = [copy_command(output)] if output.is_copy else []
+        commands.append(xctrace_command(tool, output.working, recording.settings))
+        write_output("".join(f"{shell_command(command)}\n" for command in commands), "-", force=False)
 
 
 class _RecordAndAnalyze:
@@ -252,8 +252,6 @@ class _RecordAndAnalyze:
 
     def _record_several(self, count: int) -> tuple[dict[str, Analysis], list[XctraceError]]:
         """Record one after the other; a failed one does not prevent the next."""
-        from tracekit.cli.record_terminal import write_message
-
         analyses: dict[str, Analysis] = {}
         failures: list[XctraceError] = []
         for number, recording in enumerate(self._series, 1):
@@ -263,7 +261,7 @@ class _RecordAndAnalyze:
                 analysis = self._record_one(recording, alone=False)
             except XctraceError as error:
                 failures.append(error)
-                write_message("\n  ".join([f"Error: {error}", *error.lines]))
+                write_message(f"Error: {error}", *(f"  {line}" for line in error.lines))
                 analysis = None
             if analysis is not None:
                 analyses[recording.compute_units or str(number)] = analysis
@@ -272,7 +270,6 @@ class _RecordAndAnalyze:
         return analyses, failures
 
     def _record_one(self, planned: PlannedRecording, alone: bool) -> Analysis | None:
-        from tracekit.cli.record_terminal import write_message
         from tracekit.record.messages import recording_error, saved_message
         from tracekit.report import wording
         from tracekit.report.analysis.text import to_text
@@ -280,7 +277,7 @@ class _RecordAndAnalyze:
         recording = self._record(planned)
         if not recording.result.is_analyzable:
             raise recording_error(recording, self._tool)
-        write_message(saved_message(recording))
+        write_message(*saved_message(recording).split("\n"))
         # After a kill or the end of the terminal, the recording is saved; there is no time for more.
         if self._series.signal in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
             sys.exit(128 + self._series.signal)
@@ -296,7 +293,7 @@ class _RecordAndAnalyze:
         return analysis
 
     def _record(self, planned: PlannedRecording) -> RecordingAttempt:
-        from tracekit.cli.record_terminal import TerminalProgress, write_message
+        from tracekit.cli.record_terminal import TerminalProgress
 
         settings = planned.settings
         progress = TerminalProgress(settings, planned.final, self._request.until_stopped)

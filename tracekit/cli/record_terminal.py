@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-import click
-
+from tracekit.cli.standard_error import clear_progress, write_message, write_progress
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import StopReason
 from tracekit.record.session import RecordSettings
@@ -22,15 +21,6 @@ _SAVING = {
     "overdue": "xctrace did not stop at its time limit: stopping it and saving",
 }
 _PATIENCE_SECONDS = 2.0
-
-
-def write_message(text: str) -> None:
-    """Write a message to standard error, without characters that could drive a terminal.
-
-    A closed terminal or pipe is no reason to lose a recording.
-    """
-    with suppress(OSError):
-        click.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
 
 @contextmanager
@@ -77,10 +67,7 @@ class TerminalProgress:
         if self._is_terminal:
             step = "Saving" if saving else "Recording"
             limit = "" if saving else f" of {_duration(self._limit)}"
-            with suppress(OSError):
-                click.echo(
-                    f"\r\x1b[K{step}: {seconds:.0f} s{limit}, {format_size(size_bytes)}", nl=False, err=True
-                )
+            write_progress(f"{step}: {seconds:.0f} s{limit}, {format_size(size_bytes)}")
             self._line_shown = True
 
     def on_stop_while_saving(self, seconds: float) -> None:
@@ -94,8 +81,7 @@ class TerminalProgress:
     def clear(self) -> None:
         """Remove the progress line."""
         if self._line_shown:
-            with suppress(OSError):
-                click.echo("\r\x1b[K", nl=False, err=True)
+            clear_progress()
             self._line_shown = False
 
 

@@ -11,12 +11,14 @@ from tracekit.cli.output import (
     HELP,
     Progress,
     check_output,
+    check_raw,
     guess_format,
     limits_option,
     output_options,
     via_option,
     write_output,
 )
+from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +45,9 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text
     help="Default: by the extension of the output file, else text.",
 )
 @click.option(
+    "--raw", is_flag=True, help="CSV: exact text, which a spreadsheet can take for formulas (default: safe)."
+)
+@click.option(
     "--private", is_flag=True, help="Show prompts, answers and instructions. They are hidden by default."
 )
 @via_option
@@ -55,13 +60,17 @@ def tables_command(
     limit: int | None,
     run: int | None,
     format_: str | None,
+    raw: bool,
     private: bool,
     via: Via,
     limits: Limits,
     output: str,
     force: bool,
 ) -> None:
-    """List the tables of a recording, or print one of them with every value exact.
+    """List the tables of a recording, or print one of them.
+
+    JSON and Parquet hold every value exactly. CSV is safe to open in a spreadsheet: control characters are
+    escaped, and text that begins like a formula gets a leading '. --raw leaves text as it was recorded.
 
     INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
     .xml.gz), a folder of exports of one recording, several such files, or - for standard input. Tables of any
@@ -80,12 +89,13 @@ def tables_command(
     if schema is None and (columns is not None or limit is not None or private):
         raise UsageError("--columns, --limit and --private need --schema.")
     chosen = guess_format(format_, output, _FORMATS)
+    if raw:
+        check_raw(chosen, output)
     if chosen == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("Parquet is a binary format: write it to a file with -o FILE.parquet.")
 
     from tracekit.detect import open_source
     from tracekit.report.tables.listing import list_json, list_text
-    from tracekit.text import printable
 
     with Progress("Reading") as progress:
         source = open_source(inputs, progress, via, [schema] if schema else [], limits)
@@ -101,11 +111,11 @@ def tables_command(
         else:
             names = [name.strip() for name in columns.split(",")] if columns else []
             table = _read_table(source, schema, run)
-            result = _render(table, names, limit, chosen, private)
+            result = _render(table, names, limit, chosen, private, raw)
             # The rows go to standard output alone, so that they stay a valid CSV or JSON file.
             for issue in source.issues(table.run):
                 if issue.severity != "info":
-                    click.echo(f"{issue.severity}: {printable(issue.message)}", err=True)
+                    write_message(f"{issue.severity}: {issue.message}")
     write_output(result, output, force)
 
 
@@ -142,12 +152,13 @@ def _read_table(source: Source, schema: str, run: int | None) -> Table:
     raise UsageError(f"{source.name} has no table '{schema}' in run {number}; {contents}.")
 
 
-def _render(table: Table, names: list[str], limit: int | None, chosen: str, private: bool) -> str | bytes:
+def _render(
+    table: Table, names: list[str], limit: int | None, chosen: str, private: bool, raw: bool
+) -> str | bytes:
     from dataclasses import replace
 
     from tracekit.redact.private_cells import hide_private
     from tracekit.report.tables.formats import choose_columns, to_csv, to_json, to_parquet, to_text
-    from tracekit.text import printable
 
     if limit is not None:
         table = replace(table, rows=table.rows.head(limit))
@@ -156,12 +167,9 @@ def _render(table: Table, names: list[str], limit: int | None, chosen: str, priv
         table, hidden = hide_private(table)
     columns = choose_columns(table, names)
     if shown := [column.mnemonic for column in columns if column.mnemonic in hidden]:
-        click.echo(
-            f"note: private columns are hidden: {printable(', '.join(shown))}. Show them with --private.",
-            err=True,
-        )
+        write_message(f"note: private columns are hidden: {', '.join(shown)}. Show them with --private.")
     if chosen == "parquet":
         return to_parquet(table, columns)
     if chosen == "json":
         return to_json(table, columns)
-    return to_csv(table, columns) if chosen == "csv" else to_text(table, columns)
+    return to_csv(table, columns, raw) if chosen == "csv" else to_text(table, columns)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tracekit.cli.output import HELP, Progress, check_output, limits_option, write_output
+from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError, XctraceError
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def verify_native_command(
         if origin_of(exported) == "trace-bundle":
             raise UsageError(f"{exports} is a bundle: --exports names exports that xctrace made of it.")
         matches = verify(native, exported)
-    click.echo(matrix(matches), nl=False)
+    write_output(matrix(matches), "-", force=False)
     if target != "-":
         write_output(report(matches, native.toc()), target, force)
-        click.echo(f"The report is {target}. It has no names, paths or values of the recording.", err=True)
+        write_message(f"The report is {target}. It has no names, paths or values of the recording.")
     if not matches or any(match.status not in ("equal", "other order") for match in matches):
         raise SystemExit(1)

@@ -14,17 +14,16 @@ from tracekit.export.export_view import MAX_NAME, window_of_samples
 from tracekit.model.columns import NULLABLE, IntArray, categorical, with_missing
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.report import wording
-from tracekit.text import clip, printable
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+from tracekit.text import clip, spreadsheet_cell
 
 
-def write_csv(analysis: Analysis, out: IO[bytes], table: str = "samples") -> None:
+def write_csv(analysis: Analysis, out: IO[bytes], table: str = "samples", raw: bool = False) -> None:
     """Write a table as CSV with a header; missing is an empty field.
 
-    Control characters are escaped, and text that a spreadsheet would take for a formula begins with ``'``.
+    Text is safe for terminals and spreadsheets (``spreadsheet_cell``); with ``raw`` it is exact.
     """
-    _texts(TABLES[table](analysis), _for_spreadsheets).to_csv(out, index=False, lineterminator="\n")
+    rewrite = _storable if raw else _for_spreadsheets
+    _texts(TABLES[table](analysis), rewrite).to_csv(out, index=False, lineterminator="\n")
 
 
 def write_parquet(analysis: Analysis, out: IO[bytes], table: str = "samples") -> None:
@@ -123,8 +122,7 @@ def _text(column: pd.Series[Any], rewrite: Callable[[str], str]) -> pd.Series[An
 
 
 def _for_spreadsheets(text: str) -> str:
-    shown = clip(printable(text[: MAX_NAME + 1]), MAX_NAME)
-    return f"'{shown}" if text.startswith(_FORMULA) else shown
+    return clip(spreadsheet_cell(text[: MAX_NAME + 1]), MAX_NAME)
 
 
 def _storable(text: str) -> str:

@@ -9,7 +9,7 @@ from tracekit.record.output_path import journal_path
 from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
 from tracekit.record.result import ResultState, recovery_command
 from tracekit.record.session import RecordingAttempt
-from tracekit.text import format_size
+from tracekit.text import format_size, printable
 from tracekit.xctrace.tool import Xctrace
 
 _MAX_NOTES = 5
@@ -32,7 +32,7 @@ def saved_message(recording: RecordingAttempt) -> str:
     if recording.result.state == "empty":
         cause = recording.result.failure or "The target may have been idle, or have ended at once."
         lines.append(f"It has no samples. {cause}")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def recording_error(recording: RecordingAttempt, tool: Xctrace) -> XctraceError:

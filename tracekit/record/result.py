@@ -6,7 +6,6 @@ xctrace returns 54 or its target's status with a good recording saved, and 0 wit
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -19,6 +18,7 @@ from tracekit.parsers.bundle.source import BundleSource
 from tracekit.record.failures import Failure, known_failure, run_issues, saved_path
 from tracekit.record.output_path import unused_path
 from tracekit.record.recorder import XctraceRun
+from tracekit.text import shell_command
 from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.tool import Xctrace
 
@@ -100,4 +100,4 @@ def recovery_command(bundle: Path, tool: Xctrace) -> str:
     output = unused_path(bundle, "recovered")
     command = [tool.path, "import", "--input", str(raw_files[0])]
     command += ["--template", "Time Profiler", "--output", str(output)]
-    return shlex.join(command)
+    return shell_command(command)

@@ -10,7 +10,7 @@ from typing import Any
 
 import tracekit
 from tracekit.model.trace import RunInfo
-from tracekit.text import align, printable
+from tracekit.text import align, escape_json, printable
 from tracekit.verify.table_match import ColumnMatch, Status, TableMatch
 
 _SHOWN: tuple[Status, ...] = ("equal", "other order", "different", "missing", "unreadable")
@@ -57,7 +57,7 @@ def report(matches: Sequence[TableMatch], runs: Sequence[RunInfo]) -> str:
         "tables": [asdict(match) for match in matches],
         "summary": sentence(matches),
     }
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return escape_json(json.dumps(document, ensure_ascii=False, indent=1)) + "\n"
 
 
 def _count(rows: int | None) -> str:

@@ -22,14 +22,14 @@ from tracekit.analysis.windows.window import numbered_windows
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES
 from tracekit.report import wording
-from tracekit.text import format_thread
+from tracekit.text import escape_json, format_thread
 
 SCHEMA = "tracekit-analysis/1"
 
 
 def to_json(analysis: Analysis) -> str:
     """Return the document as indented JSON text with a final newline."""
-    return json.dumps(to_dict(analysis), ensure_ascii=False, indent=2) + "\n"
+    return escape_json(json.dumps(to_dict(analysis), ensure_ascii=False, indent=2)) + "\n"
 
 
 def to_dict(analysis: Analysis) -> dict[str, Any]:

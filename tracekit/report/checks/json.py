@@ -12,6 +12,7 @@ import tracekit
 from tracekit.checks.results import CheckResult, MetricValue, exit_code
 from tracekit.model.trace import Issue
 from tracekit.report.checks.wording import reason, sentence
+from tracekit.text import escape_json
 
 SCHEMA = "tracekit-check/1"
 
@@ -27,7 +28,7 @@ def to_json(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] =
         "results": [_result(result) for result in results],
         "issues": [asdict(issue) for issue in issues],
     }
-    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return escape_json(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
 
 
 def _result(result: CheckResult) -> dict[str, Any]:

@@ -13,13 +13,15 @@ from tracekit.comparison.result import Comparison, Difference, Group, RunDescrip
 from tracekit.report import wording
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.wording import sentence
+from tracekit.text import escape_json
 
 SCHEMA = "tracekit-compare/1"
 
 
 def to_json(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
     """Return the document as indented JSON text with a final newline."""
-    return json.dumps(to_dict(comparison, changes), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    document = to_dict(comparison, changes)
+    return escape_json(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
 
 
 def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dict[str, Any]:

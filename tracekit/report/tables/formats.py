@@ -1,7 +1,7 @@
 """A generic ``Table`` as text, CSV, JSON or Parquet.
 
 In text and CSV a thread, process, stack or composite cell is one readable string; in JSON and Parquet a
-thread, process or stack keeps its parts.
+thread, process or stack keeps its parts, and every value is exact.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from tracekit.errors import UsageError
 from tracekit.model.columns import NULLABLE
 from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import Column, Table
-from tracekit.text import align, clip, printable
+from tracekit.text import align, clip, escape_json, printable, spreadsheet_cell
 
 Value: TypeAlias = Any
 _TEXT_WIDTH = 60
 _MAX_INT64 = 2**63 - 1
+_NUMBER_KINDS = ("int", "float", "ints")
 _ENTITY_KINDS = ("thread", "process", "stack")
 """Columns that hold row numbers of the table's threads, processes or stacks; -1 is null."""
 
@@ -40,13 +41,25 @@ def choose_columns(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
     return tuple(columns[name] for name in names) if names else table.columns
 
 
-def to_csv(table: Table, columns: Sequence[Column]) -> str:
-    """Return the table as CSV with a header; null is an empty field."""
+def to_csv(table: Table, columns: Sequence[Column], raw: bool = False) -> str:
+    """Return the table as CSV with a header; null is an empty field.
+
+    Text is safe for terminals and spreadsheets (``spreadsheet_cell``); with ``raw`` it is exact.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.mnemonic for column in columns])
-    writer.writerows(zip(*(_strings(table, column) for column in columns), strict=True))
+    writer.writerow([column.mnemonic if raw else spreadsheet_cell(column.mnemonic) for column in columns])
+    cells = (_strings(table, column) if raw else _safe_strings(table, column) for column in columns)
+    writer.writerows(zip(*cells, strict=True))
     return out.getvalue()
+
+
+def _safe_strings(table: Table, column: Column) -> list[str]:
+    strings = _strings(table, column)
+    if column.kind in _NUMBER_KINDS:
+        return strings
+    cells = {text: spreadsheet_cell(text) for text in set(strings)}
+    return [cells[text] for text in strings]
 
 
 def to_text(table: Table, columns: Sequence[Column]) -> str:
@@ -72,7 +85,7 @@ def to_json(table: Table, columns: Sequence[Column]) -> str:
     out = io.StringIO()
     for piece in json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(document):
         out.write(piece)
-    return out.getvalue() + "\n"
+    return escape_json(out.getvalue()) + "\n"
 
 
 def to_parquet(table: Table, columns: Sequence[Column]) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.text import align, clip, printable
+from tracekit.text import align, clip, escape_json, printable
 
 _ATTRIBUTES_WIDTH = 70
 
@@ -61,4 +61,4 @@ def list_json(name: str, runs: Sequence[RunInfo], issues: Iterable[Issue]) -> st
         "runs": [{**asdict(run.info), "tables": [asdict(table) for table in run.tables]} for run in runs],
         "issues": [asdict(issue) for issue in issues],
     }
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return escape_json(json.dumps(document, ensure_ascii=False, indent=1)) + "\n"
