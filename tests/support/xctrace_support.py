@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import lxml
 from fake_xctrace.machine import birth, read_settings, write_settings
 
 PROGRAMS = ("xctrace", "xcrun", "xcode-select", "ps", "mdfind")
@@ -73,7 +74,7 @@ def install(folder: Path, **settings: object) -> FakeXctrace:
     for name in PROGRAMS:
         program = folder / name
         program.write_text(
-            _SCRIPT.format(python=sys.executable, tests=_TESTS, name=name, folder=str(folder.resolve())),
+            _SCRIPT.format(python=sys.executable, paths=_PATHS, name=name, folder=str(folder.resolve())),
             "utf-8",
         )
         program.chmod(0o755)
@@ -82,11 +83,11 @@ def install(folder: Path, **settings: object) -> FakeXctrace:
     return fake
 
 
-_TESTS = str(Path(__file__).resolve().parents[1])
-# Started thousands of times: -S spares the start of what site-packages hooks into every Python, such as coverage.
+_PATHS = [str(Path(__file__).resolve().parents[1]), str(Path(lxml.__file__).parents[1])]
+# Started thousands of times: -S spares what site-packages hooks into the start of every Python, such as coverage.
 _SCRIPT = """#!{python} -IS
 import sys
-sys.path.insert(0, {tests!r})
+sys.path += {paths!r}
 from fake_xctrace.program import main
 sys.exit(main({name!r}, {folder!r}))
 """
