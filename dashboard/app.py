@@ -16,6 +16,7 @@ from dashboard.callbacks import compare as compare_callbacks
 from dashboard.callbacks import library as library_callbacks
 from dashboard.callbacks import record as record_callbacks
 from dashboard.callbacks import trace as trace_callbacks
+from dashboard.callbacks.values import check_values
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
 from dashboard.modules import ENTRY, preloads
@@ -72,6 +73,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     trace_callbacks.register(app, library)
     compare_callbacks.register(app, library)
     record_callbacks.register(app, settings, library)
+    check_values(app)
     error_responses.register(app.server)
     views.register(app.server, library)
     samples.register(app.server, library)
@@ -99,6 +101,7 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
         return not_found("There is nothing at this address.")
 
     server: Flask = app.server
+    server.url_map.merge_slashes = False  # which would redirect //x, the address of another site
 
     @server.after_request
     def mark_missing_pages(response: Response) -> Response:

@@ -8,13 +8,13 @@ import ipaddress
 import re
 import socket
 from collections.abc import Sequence
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from flask import Flask, Request, Response, redirect, request
 from werkzeug.http import parse_cookie
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.error_responses import error_response
+from dashboard.error_responses import MALFORMED, NOTHING_HERE, error_response
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 
@@ -23,6 +23,9 @@ OWN_HEADER = "X-Tracekit"
 _OWN_API = "/api/"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
+_OWN_PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
+"""A place on this site, as redirects name it. Browsers take ``//x`` and ``/\\x`` for other sites, and drop
+control characters before they look."""
 _LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -37,14 +40,20 @@ def protect(server: Flask, settings: Settings, script_hashes: Sequence[str]) -> 
 
     @server.before_request
     def check() -> AnyResponse | None:
-        return (
-            _refuse_host(request, hosts, settings)
-            or _refuse_write(request)
-            or _require_token(request, settings)
-        )
+        try:
+            return (
+                _refuse_host(request, hosts, settings)
+                or _refuse_write(request)
+                or _refuse_path(request)
+                or _require_token(request, settings)
+            )
+        except ValueError:  # a header that cannot be parsed, such as Origin: http://[
+            return error_response(400, MALFORMED)
 
     @server.after_request
     def complete(response: Response) -> Response:
+        if not _OWN_PLACE.fullmatch(response.headers.get("Location", "/")):
+            response = error_response(404, NOTHING_HERE)
         response.headers.setdefault("Content-Security-Policy", policy)
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
@@ -174,6 +183,11 @@ def has_access(cookies: str, settings: Settings) -> bool:
     return _are_equal(cookie, _cookie_value(settings.token))
 
 
+def _refuse_path(incoming: Request) -> AnyResponse | None:
+    """Refuse control characters, which no address of the dashboard has."""
+    return None if incoming.path.isprintable() else error_response(404, NOTHING_HERE)
+
+
 def _require_token(incoming: Request, settings: Settings) -> AnyResponse | None:
     if not settings.token:
         return None
@@ -199,7 +213,7 @@ def _require_token(incoming: Request, settings: Settings) -> AnyResponse | None:
 
 def _local_path(path: str) -> str:
     """Return a path on this site: ``//example.com`` would lead to another one."""
-    return "/" + path.replace("\\", "/").lstrip("/")
+    return "/" + quote(path.lstrip("/\\"))
 
 
 def _are_equal(candidate: str, expected: str) -> bool:

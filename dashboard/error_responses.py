@@ -30,9 +30,16 @@ _STYLE = Html(
     ":root{color-scheme:light dark}"
     "body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:34rem;padding:0 1rem}"
 )
+MALFORMED = "The dashboard does not understand this request."
+NOTHING_HERE = "There is nothing at this address."
+_DASH_REFUSALS = {
+    "/_dash-component-suites/<string:package_name>/<path:fingerprinted_path>": 404,
+    "/_dash-update-component": 400,
+}
+_MAX_LOGGED = 200
 _SENTENCES = {
-    400: "The dashboard does not understand this request.",
-    404: "There is nothing at this address.",
+    400: MALFORMED,
+    404: NOTHING_HERE,
     405: "This address cannot be used in this way.",
     413: "This is larger than the dashboard accepts.",
 }
@@ -70,8 +77,17 @@ def register(server: Flask) -> None:
         status = error.code or 500
         return error_response(status, _SENTENCES.get(status, f"{error.name}."))
 
+    @server.errorhandler(RecursionError)
+    def too_deep(_error: RecursionError) -> Response:
+        return error_response(400, _SENTENCES[400])  # nothing is nested so deeply but JSON of a request
+
     @server.errorhandler(Exception)
     def unexpected_error(error: Exception) -> Response:
+        if status := _DASH_REFUSALS.get(request.endpoint or ""):
+            # Dash checks nothing. Our callbacks report their own exceptions.
+            what = printable(f"{type(error).__name__}: {error}")[:_MAX_LOGGED]
+            _log.warning("%s %s was not understood (%s)", request.method, printable(request.path), what)
+            return error_response(status, _SENTENCES[status])
         _log.error("%s %s failed", request.method, request.path, exc_info=error)
         return error_response(500, UNEXPECTED)
 

@@ -30,7 +30,10 @@ def register(app: dash.Dash, library: Library) -> None:
         running=polls.running("compare"),
     )
     def follow(_ticks: int | None, path: str) -> Node:
-        return page(library, *path.strip("/").split("/")[1:3])
+        match path.strip("/").split("/"):
+            case ["compare", base, new]:
+                return page(library, base, new)
+        return not_found("There is no comparison at this address.")
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
@@ -42,8 +45,9 @@ def register(app: dash.Dash, library: Library) -> None:
             return dash.no_update
         clear_problem()
         button = ctx.triggered_id
-        action = {"cancel": library.comparisons.cancel, "again": library.comparisons.again}[button["act"]]
-        action(button["base"], button["new"])
+        actions = {"cancel": library.comparisons.cancel, "again": library.comparisons.again}
+        if action := actions.get(button["act"]):
+            action(button["base"], button["new"])
         return page(library, button["base"], button["new"])
 
 

@@ -143,11 +143,11 @@ def _act(app: dash.Dash, library: Library) -> None:
         State("library-edited", "data"),
         prevent_initial_call=True,
     )
-    def on_action(button: dict[str, Any], edited: str) -> Any:
+    def on_action(button: dict[str, str] | None, edited: str) -> Any:
         if not button:
             return _NO_UPDATE, _NO_UPDATE, _NO_UPDATE
         clear_problem()
-        action, recording = button["act"], button["recording"]
+        action, recording = button.get("act", ""), button.get("recording", "")
         try:
             notice = _perform(library, action, recording)
         except TracekitError as error:
@@ -185,7 +185,7 @@ def _choose(app: dash.Dash, library: Library) -> None:
         Input("library-chosen", "data"),
         Input("library-shown", "data"),
     )
-    def offer(chosen: list[str], _shown: str) -> Node:
+    def offer(chosen: list[str], _shown: str | None) -> Node:
         return pages.comparison(ready(library, chosen))
 
     @app.callback(

@@ -104,8 +104,8 @@ def _fill_form(app: dash.Dash, probe: HostProbe) -> None:
     @app.callback(
         Output({"unit": MATCH}, "aria-pressed"), Input({"unit": MATCH}, "n_clicks"), prevent_initial_call=True
     )
-    def choose_unit(clicks: int) -> str:
-        return str(clicks % 2 == 1).lower()
+    def choose_unit(clicks: int | None) -> str:
+        return str((clicks or 0) % 2 == 1).lower()
 
 
 def _follow(app: dash.Dash, attempts: Attempts) -> None:
@@ -175,7 +175,7 @@ def _start(app: dash.Dash, attempts: Attempts) -> None:
             return dash.no_update, dash.no_update
         clear_problem()
         chosen = [
-            unit["unit"] for unit, is_pressed in zip(units, pressed, strict=True) if is_pressed == "true"
+            unit["unit"] for unit, is_pressed in zip(units, pressed, strict=False) if is_pressed == "true"
         ]
         request = request_of(device, kind, process, name, app_name, instruments, seconds, chosen)
         return "begun", attempts.start(request)

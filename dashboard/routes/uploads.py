@@ -23,6 +23,7 @@ from tracekit.errors import UsageError
 
 OFFSET = "Upload-Offset"
 SLICE_BYTES = 8 << 20
+_MOST_BYTES = 1 << 63
 
 
 def register(server: Flask, library: Library) -> None:
@@ -94,8 +95,8 @@ def _text(body: dict[str, Any], key: str) -> str:
 
 def _count(body: dict[str, Any], key: str) -> int:
     value = body.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise UsageError(f"{key} must be a whole number, zero or more.")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MOST_BYTES:
+        raise UsageError(f"{key} must be a whole number, zero or more, below 2^63.")
     return value
 
 
