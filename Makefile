@@ -36,8 +36,8 @@ demo: $(READY) ## analyse the sample recordings and say where the results are
 		done; \
 	done
 
-# make test COVERAGE=1 extras COVERAGE=1 coverage: the lines and branches that the tests reach
-PYTEST := $(BIN)/$(if $(COVERAGE),coverage run,python) -m pytest -n auto --dist loadfile
+# make test coverage COVERAGE=1: the lines and branches that the tests reach in their own processes
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile $(if $(COVERAGE),--cov --cov-report=)
 EXTRA := browser or consumers or fuzz
 
 quick: $(READY) ## run the unit tests: no other process, no browser, under a minute
@@ -50,7 +50,6 @@ extras: $(READY) ## run the tests that drive Chromium, read exports with their p
 	$(PYTEST) -m "$(EXTRA)"
 
 coverage: $(READY) ## line and branch coverage of the tests run with COVERAGE=1; fail below the floors
-	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='tracekit/*' --fail-under=92
 	$(BIN)/coverage report --include='dashboard/*' --fail-under=85
 

@@ -14,9 +14,14 @@ from documents_support import SHARED
 from hypothesis import settings
 
 # Where CI runs, the same cases every time; elsewhere new ones, so that time finds what chance missed.
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
-settings.register_profile("here", deadline=None, max_examples=50)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+# TRACEKIT_EXAMPLES=1000 searches longer.
+settings.register_profile(
+    "tracekit",
+    derandomize=bool(os.environ.get("CI")),
+    deadline=None,
+    max_examples=int(os.environ.get("TRACEKIT_EXAMPLES", "20")),
+)
+settings.load_profile("tracekit")
 
 
 WORKER_FIXTURES = {"reading"}

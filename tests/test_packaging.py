@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,10 @@ BUILD_WHEEL = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolati
 BUILD_SDIST = ("-c", "from setuptools import build_meta; build_meta.build_sdist('out')")
 
 
-def build(tree: Path, command: tuple[str, ...], **environment: str) -> Path:
-    """Return the file that is built in a copy of the tree, offline, with the development environment's tools."""
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project without anything that was compiled."""
+    tree = tmp_path_factory.mktemp("tree")
     for name in TREE:
         source = ROOT / name
         if source.is_dir():
@@ -39,16 +42,27 @@ def build(tree: Path, command: tuple[str, ...], **environment: str) -> Path:
             shutil.copytree(source, tree / name, ignore=ignored)
         else:
             shutil.copy(source, tree)
+    return tree
+
+
+def build(tree: Path, command: tuple[str, ...], **environment: str) -> Path:
+    """Return the file that is built in the tree, offline, with the development environment's tools.
+
+    What an earlier build compiled is removed, but not the C sources that Cython wrote: they would be the same.
+    """
+    for name in ("build", "out"):
+        shutil.rmtree(tree / name, ignore_errors=True)
     (tree / "out").mkdir()
-    variables = os.environ | environment
+    variables = os.environ | {"CFLAGS": "-O0"} | environment  # nothing here runs the compiled code
     subprocess.run([sys.executable, *command], cwd=tree, check=True, capture_output=True, env=variables)
     (built,) = (tree / "out").iterdir()
     return built
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    return zipfile.ZipFile(build(tmp_path_factory.mktemp("tree"), BUILD_WHEEL))
+def wheel(tree: Path) -> Iterator[zipfile.ZipFile]:
+    with zipfile.ZipFile(build(tree, BUILD_WHEEL)) as archive:
+        yield archive
 
 
 def test_the_packages_and_their_data(wheel: zipfile.ZipFile) -> None:
@@ -81,8 +95,8 @@ def test_the_compiled_scanner(wheel: zipfile.ZipFile) -> None:
     )
 
 
-def test_without_a_compiler_there_is_a_wheel_all_the_same(tmp_path: Path) -> None:
-    built = build(tmp_path, BUILD_WHEEL, CC="false", CXX="false")
+def test_without_a_compiler_there_is_a_wheel_all_the_same(tree: Path, tmp_path: Path) -> None:
+    built = build(tree, BUILD_WHEEL, CC="false", CXX="false")
     folder = tmp_path / "installed"
     zipfile.ZipFile(built).extractall(folder)
     assert not list(folder.rglob("*.so"))
@@ -99,8 +113,8 @@ def test_without_a_compiler_there_is_a_wheel_all_the_same(tmp_path: Path) -> Non
     assert printed == "lxml\n"
 
 
-def test_the_source_distribution_can_be_compiled(tmp_path: Path) -> None:
-    with tarfile.open(build(tmp_path, BUILD_SDIST)) as archive:
+def test_the_source_distribution_can_be_compiled(tree: Path) -> None:
+    with tarfile.open(build(tree, BUILD_SDIST)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     sources = {
         str(path.relative_to(ROOT)) for path in (ROOT / "tracekit" / "parsers" / "xml").rglob("*.[ph]*")

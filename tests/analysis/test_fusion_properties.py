@@ -26,7 +26,7 @@ from evidence_support import (
     prediction,
     with_evidence,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sample, trace_of
@@ -38,7 +38,6 @@ from tracekit.report import wording
 from tracekit.report.analysis.json import to_dict
 from tracekit.report.analysis.text import to_text
 
-few = settings(max_examples=40, deadline=None)
 SCHEMA = Draft202012Validator(
     json.loads(
         (Path(__file__).parents[2] / "docs/tracekit-analysis-1.schema.json").read_text(encoding="utf-8")
@@ -195,7 +194,6 @@ def halves(spans: list[tuple[float, float]], window: tuple[int, int]) -> float:
 # Properties -------------------------------------------------------------------------------------------------
 
 
-@few
 @given(CASES, CUTS)
 def test_busy_equals_a_slow_count(case: Case, cuts: list[int]) -> None:
     analysis = analyze(case.trace(), windows=windows_at(cuts))
@@ -220,7 +218,6 @@ def test_busy_equals_a_slow_count(case: Case, cuts: list[int]) -> None:
     assert +actual == +expected
 
 
-@few
 @given(CASES, CUTS)
 def test_waiting_equals_a_slow_count(case: Case, cuts: list[int]) -> None:
     analysis = analyze(case.trace(), windows=windows_at(cuts))
@@ -233,7 +230,6 @@ def test_waiting_equals_a_slow_count(case: Case, cuts: list[int]) -> None:
         assert rows["waiting_basis"].tolist() in ([], [basis])
 
 
-@few
 @given(CASES, CUTS)
 def test_nothing_is_negative_and_no_engine_is_busy_for_longer_than_its_window(
     case: Case, cuts: list[int]
@@ -264,7 +260,6 @@ def check_bounds(analysis: Analysis) -> None:
         previous = (window, row["start_ns"])
 
 
-@few
 @given(CASES, CUTS)
 def test_splitting_a_window_and_adding_gives_the_same(case: Case, cuts: list[int]) -> None:
     trace = case.trace()
@@ -277,7 +272,6 @@ def test_splitting_a_window_and_adding_gives_the_same(case: Case, cuts: list[int
         assert parts.sum() == all_of_it.sum()
 
 
-@few
 @given(CASES, CUTS)
 def test_windows_and_what_is_outside_add_up_to_the_whole(case: Case, cuts: list[int]) -> None:
     trace = case.trace()
@@ -287,7 +281,6 @@ def test_windows_and_what_is_outside_add_up_to_the_whole(case: Case, cuts: list[
     assert amounts(inside(everything)) == amounts(given_ones.totals)
 
 
-@few
 @given(CASES, st.sampled_from(["auto", "ane", "stacks", "given"]), st.integers(1, 10**6))
 def test_shifting_the_clock_changes_nothing_but_times(case: Case, source: str, shift: int) -> None:
     case = replace(case, intervals=[*case.intervals, ane(1, 3, "A_main__Op0_AneInference")])
@@ -307,7 +300,6 @@ def test_shifting_the_clock_changes_nothing_but_times(case: Case, source: str, s
     assert unmoved.verdicts == shifted.verdicts
 
 
-@few
 @given(CASES, st.randoms(use_true_random=False), st.sampled_from(["given", "coreml", "ane", "stacks"]))
 def test_the_order_and_repetition_of_rows_changes_nothing(case: Case, random: Random, source: str) -> None:
     calls = [prediction(2, 9, "A"), prediction(12, 30, "B")]
@@ -329,7 +321,6 @@ def test_the_order_and_repetition_of_rows_changes_nothing(case: Case, random: Ra
     assert once.summary == repeated.summary
 
 
-@few
 @given(CASES, st.sampled_from(["auto", "stacks", "run", "signpost"]))
 def test_calls_are_within_bounds_and_have_sentences(case: Case, source: str) -> None:
     signposts = ["s/c/*"] if source == "signpost" else []
@@ -345,7 +336,6 @@ def test_calls_are_within_bounds_and_have_sentences(case: Case, source: str) -> 
         assert "-" not in wording.verdict_sentence(verdict).partition("(")[0]
 
 
-@few
 @given(CASES, CUTS, st.integers(1, 4))
 def test_windows_given_twice_count_twice(case: Case, cuts: list[int], times: int) -> None:
     trace = case.trace()
@@ -360,7 +350,6 @@ def test_windows_given_twice_count_twice(case: Case, cuts: list[int], times: int
 EDGE_NS = [0, 1, 5 * MS, 2**53 + 1, 2**62 - 1, 2**62]
 
 
-@few
 @given(
     st.lists(
         st.tuples(st.sampled_from(list(ROWS)), st.sampled_from(EDGE_NS), st.sampled_from(EDGE_NS)), max_size=6

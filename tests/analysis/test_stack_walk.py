@@ -43,7 +43,7 @@ def test_a_stacks_verdict_does_not_depend_on_its_neighbours(stacks):
             assert getattr(together, name)[row] == getattr(alone, name)[0], name
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(stacks_of_known_frames)
 def test_the_walk_equals_the_slow_one_on_known_frames(stack):
     assert_equals_slow_walk(stack, MARKERS)
@@ -66,7 +66,7 @@ RULES = st.lists(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(RULES, st.lists(st.sampled_from([*"abcdefghi", "0x1"]), max_size=8))
 def test_the_walk_equals_the_slow_one_on_random_rules(rules, symbols):
     assert_equals_slow_walk([f"App | {symbol}" for symbol in symbols], RuleSet(tuple(rules)))

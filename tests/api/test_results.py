@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,7 @@ FALLBACK = "fallback-midway-ios27"
 ENGINE_COLUMNS = ("ANE_busy_ns", "GPU_busy_ns", "CPU_busy_ns", "ANE_waiting_ns", "ANE_sampled_ns")
 
 
+@cache
 def analysis_of(name: str) -> Analysis:
     return tracekit.analyze(tracekit.open_trace(SAMPLES / name))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from documents_support import python_calls
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from table_support import issue_counts, records, rows_of, tables_of
 
@@ -301,7 +301,6 @@ ANY_NUMBER = st.one_of(
 
 
 @pytest.mark.integration
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(ANY_NUMBER, ANY_NUMBER), max_size=12))
 def test_every_row_comes_out_or_is_counted(rows: list[tuple[int | None, int | None]]) -> None:
     text = rows_of("ane-hw-intervals", ANE, *(ane_row(start, duration) for start, duration in rows))

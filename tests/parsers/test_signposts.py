@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from documents_support import python_calls
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from table_support import issue_counts, records, rows_of, tables_of
 
@@ -237,7 +237,6 @@ KEYS = st.tuples(st.sampled_from(["Begin", "End", "Event"]), st.integers(0, 2), 
 
 
 @pytest.mark.integration
-@settings(max_examples=80, deadline=None)
 @given(st.lists(KEYS, max_size=40))
 def test_pairs_are_those_of_a_stack_per_key(marks: list[tuple[str, int, str]]) -> None:
     """The rule in its plain words: an End closes the latest open Begin of its key."""

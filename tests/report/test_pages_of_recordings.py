@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e=cmd()|\x00\x1b[2J"
 
 
+@cache
 def analysis_of(name: str) -> Analysis:
     return tracekit.analyze(tracekit.open_trace(SAMPLES / name))
 

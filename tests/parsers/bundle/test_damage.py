@@ -58,7 +58,7 @@ def damages(name: str) -> dict[str, Files]:
     content = zlib.decompress(stored) if is_packed(name) else stored
     chance = random.Random(name)
     flipped = {
-        f"bit {bit}": flip(content, bit) for bit in chance.sample(range(8 * min(len(content), 4500)), 8)
+        f"bit {bit}": flip(content, bit) for bit in chance.sample(range(8 * min(len(content), 4500)), 4)
     }
     contents = {
         "empty": b"",
