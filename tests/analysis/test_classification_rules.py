@@ -328,5 +328,7 @@ def test_a_file_that_is_not_text(tmp_path):
 
 
 def test_a_huge_file(tmp_path):
-    with pytest.raises(InputError, match="larger than 1 MB"):
-        load_rules(write(tmp_path, "#" * 1_100_000))
+    with pytest.raises(InputError, match="larger than 200 kB"):
+        load_rules(write(tmp_path, "#" * 200_001))
+    with pytest.raises(InputError, match="is not valid TOML: Exceeds the limit"):
+        load_rules(write(tmp_path, "a = " + "9" * 5_000))

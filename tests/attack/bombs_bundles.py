@@ -165,7 +165,7 @@ def wide() -> bytes:
 
 def schema_columns(count: int) -> Callable[[], Files]:
     column = b'<column mnemonic="c"><engineeringType>XRUInt64TypeID</engineeringType></column>'
-    return replaced(**{"schema__xml": b'<schema name="t">' + column * count + b"</schema>"})
+    return replaced(schema__xml=b'<schema name="t">' + column * count + b"</schema>")
 
 
 def unique_stacks() -> Files:

@@ -156,11 +156,8 @@ def changed_value(dice: Dice, value: Any, leaf: Callable[[Dice], Any] = scalar) 
             container[key] = leaf(dice)
         elif action < 0.75:
             del container[key]
-        elif (
-            isinstance(other, dict)
-            and other_key in other
-            or isinstance(other, list)
-            and other_key < len(other)
+        elif (isinstance(other, dict) and other_key in other) or (
+            isinstance(other, list) and other_key < len(other)
         ):
             container[key] = copy.deepcopy(other[other_key])
     return value

@@ -87,7 +87,7 @@ class _Attempts:
         try:
             _limit()
             os._exit(self._work(first, end, folder))
-        except BaseException:  # noqa: BLE001 - a forked child must not return
+        except BaseException:
             traceback.print_exc()
             os._exit(2)
 
@@ -105,7 +105,7 @@ class _Attempts:
                 read += 1
             except TracekitError:
                 refused += 1
-            except Exception:  # noqa: BLE001 - the search is for any
+            except Exception:
                 self._found(case, _last_frames())
                 refused += 1
             finally:

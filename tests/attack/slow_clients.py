@@ -198,7 +198,7 @@ def main(arguments: list[str]) -> int:
             server.terminate()
             log = server.communicate(timeout=30)[1]
         results["tracebacks_in_log"] = log.count("Traceback")
-    print(json.dumps(results, indent=1))  # noqa: T201
+    print(json.dumps(results, indent=1))
     is_held = not results["failures"] and not results["tracebacks_in_log"]
     return 0 if is_held and visitor_limit_is_kept(results, options.limit_ms) else 1
 

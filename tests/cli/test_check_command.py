@@ -259,6 +259,8 @@ def test_the_nearest_file_upward_is_used(tmp_path: Path, monkeypatch: pytest.Mon
         ("[check]\nrequire = [8]", "'check.require' is not a list of strings."),
         ("check = 3", "'check' is not a table."),
         ("[check", "is not valid TOML: "),
+        (f"[check]\nrequire = {'9' * 5_000}", "is not valid TOML: Exceeds the limit"),
+        (f"{'a.' * 100_001}b = 1", "is larger than 200 kB."),
         ("[check]\nrequire = ['p90 <= 8']", "tracekit.toml: require[0]: a time with a unit is expected"),
         (
             "[check]\nforbid = ['GPU', 'CPU excute']",

@@ -15,7 +15,9 @@ from tracekit.model.trace import Trace
 
 UNASSIGNED = -1
 """The ``window_id`` of what lies in no window."""
-_MOST_PAIRS = 200_000_000
+_MOST_PAIRS = 20_000_000
+_MOST_PAIRS_PER_SAMPLE = 4
+"""The larger bound holds for overlapping windows; each pair takes 60 bytes while it is counted."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def _pairs(times: IntArray, windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
     starts = np.searchsorted(times, windows["start_ns"].to_numpy())
     counts = np.searchsorted(times, windows["end_ns"].to_numpy()) - starts
     total = int(counts.sum())
-    if total > _MOST_PAIRS:
+    if total > max(_MOST_PAIRS, _MOST_PAIRS_PER_SAMPLE * len(times)):
         raise UsageError(
             f"{len(windows)} windows overlap so much that they count {total:,} samples between them."
             " Give fewer windows, or choose with --process and --thread."
