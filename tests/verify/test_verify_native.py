@@ -196,6 +196,13 @@ def test_a_bundle_is_no_export_of_itself(exports: Path) -> None:
     assert "is a bundle: --exports names exports that xctrace made of it" in result.stderr
 
 
+def test_exports_are_no_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    result = run(str(BUNDLE.parents[1] / "gpu-mpsgraph-macos15"), "--report", "-")
+    assert result.exit_code == 2
+    assert "is not a .trace bundle: only a bundle can be read" in result.stderr
+
+
 def test_without_xctrace_and_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     result = run(str(BUNDLE), "--report", "-")

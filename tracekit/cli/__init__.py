@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +17,7 @@ import click
 import tracekit
 from tracekit.cli.output import HELP
 from tracekit.cli.standard_error import printable_usage, write_message, write_traceback
-from tracekit.errors import InputError, TracekitError
+from tracekit.errors import InputError, TracekitError, UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -126,6 +127,20 @@ class _Commands(click.Group):
             # The reader of the output closed it early. The rest in the buffer must not fail again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_BROKEN_PIPE)
+        except OSError as error:
+            message, exit_code = _file_problem(error)
+            write_message(f"Error: {message}")
+            ctx.exit(exit_code)
+
+
+def _file_problem(error: OSError) -> tuple[str, int]:
+    """Return the message and the exit code for a file or folder that went away, or a disk that failed."""
+    try:
+        Path.cwd()
+    except OSError:
+        return "The current folder was deleted. Change to another folder.", UsageError.exit_code
+    name = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    return f"{name}{error.strerror or error}.", InputError.exit_code
 
 
 @click.group(cls=_Commands, context_settings={**HELP, "max_content_width": 100})

@@ -86,8 +86,11 @@ def check_output(output: str, force: bool) -> None:
         raise UsageError(f"{output} is a folder. Name a file.")
     if os.path.lexists(path) and not _is_special(path) and not force:
         raise UsageError(f"{output} exists and will not be overwritten without --force.")
-    if not os.path.isdir(path.absolute().parent):  # noqa: PTH112
-        raise UsageError(f"{output} cannot be written: its folder does not exist.")
+    folder = path.absolute().parent
+    if not os.path.isdir(folder):  # noqa: PTH112
+        raise UsageError(f"{output} cannot be written: its folder does not exist. Create it first.")
+    if not _is_special(path) and not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{output} cannot be written: its folder is not writable. Name a file elsewhere.")
     for given in _given():
         if _would_harm(path, Path(given)):
             raise UsageError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,8 +54,6 @@ def verify_native_command(
     target = report_file or f"{Path(bundle).resolve().name}.verify.json"
     if target != "-":
         check_output(target, force)
-        if not os.access(Path(target).absolute().parent, os.W_OK):
-            raise UsageError(f"{target} cannot be written in this folder: name another path with --report.")
 
     from tracekit.detect import open_source
     from tracekit.parsers.in_memory import origin_of
@@ -64,13 +61,13 @@ def verify_native_command(
     from tracekit.verify.verification_report import matrix, report
     from tracekit.xctrace.tool import find_xctrace
 
-    if not exports and find_xctrace() is None:
-        raise XctraceError(
-            "xctrace was not found: it is part of Xcode, on a Mac. Elsewhere, name exports of the same"
-            " recording with --exports DIR."
-        )
     with Progress("Comparing") as progress:
         native = open_source(bundle, via="native", limits=limits)
+        if not exports and find_xctrace() is None:
+            raise XctraceError(
+                "xctrace was not found: it is part of Xcode, on a Mac. Elsewhere, name exports of the same"
+                " recording with --exports DIR."
+            )
         exported = (
             open_source(exports, progress, limits=limits)
             if exports
