@@ -1,4 +1,4 @@
-"""IntervalSet are sets of nanoseconds: every operation equals the same on sets of integers."""
+"""Interval sets are sets of nanoseconds: every operation equals the same on sets of integers."""
 
 from __future__ import annotations
 

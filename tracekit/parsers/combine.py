@@ -63,6 +63,10 @@ def concat_tables(tables: Sequence[Table]) -> Table:
     threads, thread_rows = concat_distinct([table.threads for table in tables])
     processes, process_rows = concat_distinct([table.processes for table in tables])
     stacks, stack_rows = concat_stacks([table.stacks for table in tables])
+    # Each table numbers its own entities. The joined ones are distinct by value, and each table's ids are
+    # replaced:
+    #   table 0   threads  T1 T2      rows → 0 1
+    #   table 1   threads  T2 T3      rows → 1 2       joined T1 T2 T3
     maps = {"thread": thread_rows, "process": process_rows, "stack": stack_rows}
     pieces = []
     for number, table in enumerate(tables):
@@ -141,6 +145,7 @@ def concat_stacks(tables: Sequence[StackTable]) -> tuple[StackTable, list[Rows]]
         ]
     )
     counts = np.concatenate([np.diff(table.offsets) for table in tables])
+    # Frames are renumbered first, so that equal stacks of different tables become equal runs of frame ids.
     new_ids = [rows[table.frame_ids] for table, rows in zip(tables, frame_rows, strict=True)]
     stacks, ids = unique_stacks(counts, np.concatenate(new_ids).astype(np.int32), frames, binaries)
     ends = np.cumsum([len(table) for table in tables])[:-1]

@@ -130,6 +130,7 @@ class _FrameDescriber:
     def _describe(self, stack_id: int) -> DecidingFrame:
         deciding = int(self._classification.rule[stack_id])
         position = int(self._classification.deciding[stack_id])
+        # Leaf first, so a larger position is a caller of the deciding frame.
         for caller in range(position, len(self._stacks.stack(stack_id))):
             binary, symbol = self._frame(stack_id, caller)
             if not has_symbol(symbol):

@@ -197,6 +197,7 @@ class StackWalk:
         self._starts, self._ends = offsets[:-1], offsets[1:]
         self._frame_ids, self._frames = frame_ids, frames
         self._flags = frames.flags[frame_ids]
+        # The appended entry answers for rule -1, "no rule", which indexes the last entry.
         none = [-1]
         self._engine_of = np.array([ENGINE_CODE[rule.engine] for rule in rules] + none, np.int8)
         self._otherwise_of = np.array(
@@ -206,6 +207,8 @@ class StackWalk:
 
     def result(self) -> Classification:
         """Return the classification of all stacks."""
+        # The order matters: whether a presumed frame is accepted decides what counts as ML for the frames
+        # that it calls, and those decide the classes from which the deciding frame is taken.
         self._accept_presumed()
         self._accept_called_by_ml()
         deciding = self._deciding()
@@ -229,6 +232,8 @@ class StackWalk:
     def _accept_presumed(self) -> None:
         """Accept presumed frames, except where drawing or image processing calls them."""
         presumed = self._where(_Flag.PRESUMED)
+        # A presumed frame stands for ML unless the nearest evidence among its callers is against it; without
+        # evidence it stands.
         caller = self._caller(presumed, _Flag.AGAINST_ML | _Flag.FOR_ML)
         accepted = presumed[caller & _Flag.AGAINST_ML == 0]
         # Presumed frames themselves do not count as callers here, so their order does not matter.
@@ -273,6 +278,8 @@ class StackWalk:
 
         Recordings without symbols may still name every leaf, but not its callers.
         """
+        # Running sums give the number of bare addresses of each stack as one difference: sum at its end less
+        # sum at its start.
         unresolved = np.append(0, np.cumsum(self._flags & _Flag.UNRESOLVED != 0))
         mostly_unresolved = (
             2 * (unresolved[self._ends] - unresolved[self._starts]) > self._ends - self._starts
@@ -283,6 +290,7 @@ class StackWalk:
     def _phases(self, deciding: IntArray, engine: Codes, rule: RuleIndices) -> tuple[Codes, RuleIndices]:
         """Return every stack's phase, and the load or compile rule that set it."""
         phase = self._phase_of[rule]
+        # A frame that dispatches or executes while the leaf sleeps in the kernel is waiting for the result.
         can_wait = is_phase(phase, Phase.DISPATCH, Phase.EXECUTE, None)
         phase = np.where(can_wait & self._asleep(), PHASE_CODE[Phase.WAIT], phase)
 

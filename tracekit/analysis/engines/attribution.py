@@ -57,6 +57,7 @@ class SharesByWindow(Mapping[int, list[Share]]):
             else _numbers(attribution[name].array)
             for name in Share._fields
         ]
+        # Rows are sorted by window, so each window is a slice between two neighbouring edges.
         windows, firsts = np.unique(attribution["window_id"].to_numpy(np.int64), return_index=True)
         edges = [*firsts.tolist(), len(attribution)]
         self._rows = dict(zip(windows.tolist(), pairwise(edges), strict=True))
@@ -108,6 +109,9 @@ def attribute(
     ``window_id`` -1 holds what lies in no window. For windows that do not overlap, the rows add up to the
     whole recording, exactly: samples, weight, busy and waiting time.
     """
+    # Three sparse tables with the same kind of key: samples, busy time, waiting time. Their keys are united,
+    # and each column is scattered to its rows of the union:
+    #   keys      3 5 8        sampled 3 8 → 4 _ 7      worked 5 → _ 20 _      (_ is missing, not zero)
     sampled, samples, own_weight = _sample_totals(trace, labels, members)
     worked, busy = _amounts(windows, _busy(windows, measured), measured.engines)
     waited, waits = _amounts(windows, _waits(windows, waiting, measured), frozenset())
@@ -187,8 +191,12 @@ def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
             spans = measured.spans(measured.scope(*scope), key)
             amounts[rows] = spans.within(starts[rows], ends[rows])
             counted.append(spans & IntervalSet.of(starts[rows], ends[rows]))
+        # Overlapping windows count the same work each; outside of all windows lies what no window counted, so
+        # it is the total less the union of the counted pieces, not less the sum of the amounts.
         amounts[-1] = measured.everything(key).total_ns - (measured.everything(key) & union(counted)).total_ns
         yield Amounts(*key, amounts)
+    # A table with rows, none of them an execution, measured that the engine executed nothing: a zero for each
+    # window.
     executing = {engine for engine, phase in measured.keys if phase is Phase.EXECUTE}
     for engine in sorted(measured.engines - executing):
         if engine.serves_inference:

@@ -78,6 +78,8 @@ class Measured:
         has_unmarked = len(self.everything((Engine.GRAPHICS, None))) > 0
         rows = {
             Engine.ANE: frame["source"].isin(ANE_TABLES),
+            # Where all GPU work of the target lacks the mark, none of it may be inference and all of it may:
+            # then the table is no measurement of inference, and a zero would be a claim.
             Engine.GPU: on_gpu if marked.any() or not has_unmarked else marked,
             Engine.GRAPHICS: frame["source"] == GPU_INTERVALS,
         }
@@ -99,6 +101,7 @@ class Measured:
 
     def scope(self, pid: int, model: str) -> Scope:
         """Return the scope of a window: without a process of its own, it is the target's."""
+        # A model that the tables do not name cannot restrict the work: its window counts every model's.
         pids = frozenset([pid]) if pid >= 0 else self._pids
         return Scope(pids, model if model in self.owner.models else "")
 
@@ -114,6 +117,7 @@ class Measured:
                 intervals
                 for (lane_key, pid, model), intervals in self._lanes.items()
                 if lane_key == key
+                # A lane without a process or a model may be of any: it counts where nothing excludes it.
                 and (not scope.pids or pid < 0 or pid in scope.pids)
                 and (not scope.model or model in ("", scope.model))
             ]

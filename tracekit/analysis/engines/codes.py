@@ -71,12 +71,14 @@ def rows_by(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...],
 def firsts(codes: IntArray, count: int) -> IntArray:
     """Return the position where each of the codes ``0 … count - 1`` occurs first; all of them must occur."""
     first = np.zeros(count, np.int64)
+    # Written back to front, so that the earliest position is the last to be written.
     first[codes[::-1]] = np.arange(len(codes))[::-1]  # of repeated targets, the last assignment stays
     return first
 
 
 def sums(codes: IntArray, amounts: IntArray, count: int) -> IntArray:
     """Return the exact sum of the amounts of each of the codes ``0 … count - 1``."""
+    # ``bincount`` adds doubles, which are exact only while every partial sum has at most 53 bits.
     if np.abs(amounts).sum(dtype=np.float64) < _EXACT:
         return np.bincount(codes, amounts, minlength=count).astype(np.int64)
     total = np.zeros(count, np.int64)

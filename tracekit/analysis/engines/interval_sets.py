@@ -23,17 +23,14 @@ class IntervalSet:
 
     @classmethod
     def of(cls, starts: IntArray, ends: IntArray) -> IntervalSet:
-        """Return the union of any intervals; those without a length are dropped.
-
-        Sorted by start, an interval opens a new one of the union where it begins after everything before it
-        has ended::
-
-            starts       0  2  3     9          reach is the running maximum of ends
-            ends         5  4  7     11
-            reach        5  5  7     11
-            opens        T  F  F     T          2 and 3 are ≤ the reach before them
-        """
+        """Return the union of any intervals; those without a length are dropped."""
         has_length = ends > starts
+        # Sorted by start, an interval opens a new one of the union where it begins after everything before it
+        # has ended:
+        #   starts   0  2  3  9     reach is the running maximum of ends
+        #   ends     5  4  7 11
+        #   reach    5  5  7 11
+        #   opens    T  F  F  T     2 and 3 are ≤ the reach before them
         order = np.argsort(starts[has_length], kind="stable")
         sorted_starts, sorted_ends = starts[has_length][order], ends[has_length][order]
         if not len(sorted_starts):
@@ -64,12 +61,14 @@ class IntervalSet:
         return int(self._time_before[-1])
 
     def until(self, times: IntArray) -> IntArray:
-        """Return how much time the intervals cover before each moment.
-
-        It is the time of all intervals that began by then, less what the last of them still has to go.
-        """
+        """Return how much time the intervals cover before each moment."""
         if not len(self.starts):
             return np.zeros(len(times), np.int64)
+        # All intervals that began by then count in full, and the last of them loses what lies after the
+        # moment:
+        #          ──a──     ──b──┊──
+        #                         time     until = a + b − (end of b − time)
+        # Only the last can reach past the moment, because the intervals are disjoint.
         begun = np.searchsorted(self.starts, times, "right")
         last = np.maximum(begun - 1, 0)
         remaining = np.where(begun > 0, np.maximum(self.ends[last] - times, 0), 0)
@@ -114,6 +113,7 @@ class IntervalSet:
         if not len(self) or not len(other):
             return self
         low, high = self.starts[0], self.ends[-1]
+        # The complement of ``other`` between the outer bounds: each gap runs from an end to the next start.
         gaps = IntervalSet.of(np.append(min(low, other.starts[0]), other.ends), np.append(other.starts, high))
         return self & gaps
 
@@ -134,6 +134,7 @@ def union(sets: Sequence[IntervalSet]) -> IntervalSet:
 
 def covered_twice(sets: Sequence[IntervalSet]) -> IntervalSet:
     """Return the time that at least two of the sets cover."""
+    # A pair for every two sets: there are as many sets as engines, so the square of their number is small.
     pairs = [first & second for index, first in enumerate(sets) for second in sets[index + 1 :]]
     return union(pairs)
 
@@ -142,6 +143,7 @@ def union_by_group(group: IntArray, starts: IntArray, ends: IntArray) -> tuple[I
     """Return the union of intervals within each group, as (group, start, end) sorted by group and start."""
     has_length = ends > starts
     group, starts, ends = group[has_length], starts[has_length], ends[has_length]
+    # As in ``IntervalSet.of``, and a change of the group opens an interval as well.
     order = np.lexsort((starts, group))
     group, starts, ends = group[order], starts[order], ends[order]
     if not len(group):
@@ -154,16 +156,12 @@ def union_by_group(group: IntArray, starts: IntArray, ends: IntArray) -> tuple[I
 
 
 def _reach_by_group(group: IntArray, ends: IntArray) -> IntArray:
-    """Return the largest end so far in each group, of groups numbered in ascending order.
-
-    One running maximum over all groups would carry a large end into the next group. So each group is lifted
-    above all ends of the group before it, and lowered again afterwards::
-
-        group   0  0  1  1          ends (of 0 … 9)    5  3  2  4
-        lifted  5  3 12 14          running maximum    5  5 12 14          lowered  5  5  2  4
-
-    Where lifted times do not fit 64 bits, the ranks of the ends are lifted instead.
-    """
+    """Return the largest end so far in each group, of groups numbered in ascending order."""
+    # One running maximum over all groups would carry a large end into the next group. So each group is lifted
+    # above all ends of the group before it, and lowered again afterwards:
+    #   group   0  0  1  1     ends (of 0 … 9)   5  3  2  4
+    #   lifted  5  3 12 14     running maximum   5  5 12 14     lowered  5  5  2  4
+    # Where lifted times do not fit 64 bits, the ranks of the ends are lifted instead.
     low, high = int(ends.min()), int(ends.max())
     if (int(group[-1]) + 1) * (high - low + 1) < 2**62:
         lift = group * (high - low + 1)

@@ -33,6 +33,8 @@ class Membership:
 
     def with_outside(self, count: int) -> tuple[IntArray, IntArray]:
         """Return (sample, window) pairs, those of the ``count`` samples that no window counts at the end."""
+        # Overlapping windows may count a sample several times, so the complement is taken over samples, not
+        # pairs.
         outside = np.ones(count, bool)
         outside[self.sample] = False
         unassigned = np.flatnonzero(outside)
@@ -64,6 +66,8 @@ def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) ->
     if not calls.any():
         keep = np.flatnonzero((owner < 0) | (thread == owner))
         return Membership(sample[keep], window[keep])
+    # From here on, arrays are per (sample, window) pair; ``[window]`` and ``[sample]`` spread what is known
+    # per window or per sample over the pairs.
     is_call = calls[window]
     from_stacks = (source == "stacks").to_numpy(bool)[window]
     pid = windows["pid"].to_numpy()[window]
@@ -72,6 +76,7 @@ def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) ->
     is_own_thread = np.where(is_call, (thread == owner) & same_process, (owner < 0) | (thread == owner))
     called = np.zeros(len(trace.samples), bool)
     called[sample[is_own_thread & is_call]] = True
+    # A thread inside its own call works for that call, so its samples join no other one.
     at_work = labels.is_worker | ((labels.is_ml | labels.in_call) & ~called)
     joined = (
         is_call
@@ -81,6 +86,8 @@ def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) ->
     )
 
     pairs = np.flatnonzero(joined)
+    # Two windows of one thread are one claimant. A window without a thread claims for itself: its number goes
+    # below -1, where no thread's number is.
     claimant = np.where(owner[pairs] < 0, -2 - window[pairs], owner[pairs])
     ambiguous = _claimed_by_several(sample[pairs], claimant, len(trace.samples))
     keep = is_own_thread | (joined & ~ambiguous[sample])
@@ -89,6 +96,10 @@ def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) ->
 
 def _pairs(times: IntArray, windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
     """Return every (sample, window) such that the sample lies in the window's time."""
+    # Samples are sorted by time, so each window's samples are one range. The ranges one after another,
+    # without a loop over the windows (starts 4 9, counts 2 3 → samples 4 5 9 10 11):
+    #   repeat(starts − counts before)   4 4 7 7 7
+    #   + arange                         0 1 2 3 4
     starts = np.searchsorted(times, windows["start_ns"].to_numpy())
     counts = np.searchsorted(times, windows["end_ns"].to_numpy()) - starts
     total = int(counts.sum())
@@ -107,6 +118,7 @@ def _claimed_by_several(sample: IntArray, claimant: IntArray, count: int) -> Boo
     """Mark the samples that have two claimants or more."""
     if not len(sample):
         return np.zeros(count, bool)
+    # Several claimants are different numbers, so the smallest differs from the largest; no set per sample.
     low = np.full(count, np.iinfo(np.int64).max)
     high = np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(low, sample, claimant)

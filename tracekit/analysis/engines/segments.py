@@ -21,7 +21,7 @@ from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, SERVING, Basis, Engine, Phase
 
 Edges: TypeAlias = tuple[IntArray, IntArray, IntArray]
-"""IntervalSet cut to windows: the window's row, start, end."""
+"""Intervals cut to windows: the window's row, start, end."""
 
 SEGMENTS = Columns(
     {
@@ -50,7 +50,7 @@ TIMES = Columns(
 
 @dataclass(frozen=True)
 class _Pieces:
-    """IntervalSet cut to windows: parallel arrays."""
+    """Intervals cut to windows: parallel arrays."""
 
     window: IntArray
     starts: IntArray
@@ -60,7 +60,7 @@ class _Pieces:
 
 
 class Timeline:
-    """The spans of one analysis, window by window."""
+    """The engines of one analysis, window by window."""
 
     def __init__(
         self,
@@ -84,6 +84,7 @@ class Timeline:
         window = np.concatenate([piece.window for piece in pieces] or [np.zeros(0, np.int64)])
         starts = np.concatenate([piece.starts for piece in pieces] or [np.zeros(0, np.int64)])
         ends = np.concatenate([piece.ends for piece in pieces] or [np.zeros(0, np.int64)])
+        # Engine and basis as one small number, so that a change of either is one comparison.
         codes = [ENGINE_CODE[piece.engine] * len(BASES) + BASES.index(piece.basis) for piece in pieces]
         code = np.repeat(
             np.array(codes, np.int8), np.array([len(piece.window) for piece in pieces], np.int64)
@@ -91,6 +92,10 @@ class Timeline:
         if len(pieces) > 1:  # each is in order
             order = np.lexsort((ends, starts, window))
             window, starts, ends, code = window[order], starts[order], ends[order], code[order]
+        # Neighbouring pieces of one engine and basis in one window become a segment. ``first`` are the rows
+        # at which a segment begins, and ``reduceat`` folds the rows from each of them to the next:
+        #   code    A A C A A      first  0 2 3      segments  A C A
+        # The end is a maximum, since a piece may end before one that began earlier.
         changes = (window[1:] != window[:-1]) | (code[1:] != code[:-1])
         first = np.flatnonzero(np.append(True, changes)[: len(window)])
         engine, basis = np.divmod(code[first], len(BASES))
@@ -115,6 +120,8 @@ class Timeline:
 
         Core ML reports the CPU's part only sometimes: windows without it take the samples.
         """
+        # Measured pieces come first and mark their windows; samples then fill only windows without a mark, so
+        # that no window has an engine from two sources.
         seen = np.zeros(len(self._windows), bool)
         if engine in self._measured.reported:
             for rows, spans in self._by_scope(engine):
@@ -149,6 +156,7 @@ class Timeline:
         matches = is_engine(self._labels.engine, *engines) & is_phase(self._labels.phase, *phases)
         if self._trace.weight_unit != "ns":
             matches[:] = False
+        # A sample stands for the time from its moment on; weights in cycles or events have no length in time.
         keep = np.flatnonzero(matches[self._members.sample])
         sample, window = self._members.sample[keep], self._members.window[keep]
         starts = self._trace.samples["time_ns"].to_numpy(np.int64)[sample]
@@ -207,6 +215,7 @@ class Timeline:
             scope = self._measured.scope(*window_scope)
             spans = union([self._measured.spans(scope, key) for key in keys]) if keys else EMPTY
             amounts[rows] = spans.within(self._starts[rows], self._ends[rows])
+        # Per window either all of it is measured or all of it sampled: the two are never added.
         basis = np.where(amounts > 0, BASES.index(Basis.MEASURED), BASES.index(Basis.SAMPLED))
         sampled = _length_by_window([self._sampled(ENGINES, _PREPARING)], len(self._windows))
         return np.where(amounts > 0, amounts, sampled), basis
@@ -222,6 +231,7 @@ def _length_by_window(pieces: Sequence[Edges], count: int) -> IntArray:
 
 
 def _joined(pieces: Sequence[Edges]) -> Edges:
+    # ``zip`` turns the list of triples into three lists; the empty triple keeps that true without any piece.
     nothing = np.zeros(0, np.int64)
     window, starts, ends = (np.concatenate(part) for part in zip((nothing,) * 3, *pieces, strict=True))
     return window, starts, ends

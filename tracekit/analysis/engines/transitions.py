@@ -32,7 +32,7 @@ class Transition(NamedTuple):
 
 
 class Transitions:
-    """A ``timeline.SEGMENTS`` frame by window; windows are numbered from 0."""
+    """A ``segments.SEGMENTS`` frame by window; windows are numbered from 0."""
 
     def __init__(self, segments: pd.DataFrame, windows: int) -> None:
         self._count = windows
@@ -88,7 +88,10 @@ class Transitions:
         rows = np.flatnonzero(np.isin(self._engine, [ENGINE_CODE[engine], ENGINE_CODE[lead]]))
         window, is_engine = self._window[rows], self._engine[rows] == ENGINE_CODE[engine]
         opens, changes = np.diff(window, prepend=-1) > 0, np.diff(is_engine, prepend=False)
+        # ``changes`` also compares the last row of a window with the first of the next; ``opens`` marks that
+        # row anyway.
         begins = opens | changes
+        # A stretch that begins before the row above it has ended: both engines worked at once.
         meets = begins & ~opens & (self._starts[rows] < np.roll(self._ends[rows], 1))
 
         def count(marked: BoolArray) -> IntArray:
@@ -96,6 +99,8 @@ class Transitions:
 
         stretches, lead_stretches = count(begins & is_engine), count(begins & ~is_engine)
         is_single = stretches == 1
+        # The last row of a window is the one before an opening; of the last window, the roll brings the first
+        # opening round.
         closes = np.roll(opens, -1)
         cases: dict[Position, BoolArray] = {  # the first that holds
             "": (stretches == 0) | (lead_stretches == 0),

@@ -2,7 +2,7 @@
 
 It is known in one of three ways: the best that a recording has for an engine, and never two in one number:
 
-* measured: rows of ``thread-state`` say that the thread was blocked, or Core ML's rows that a request was
+* measured: rows of ``thread-state`` show that the thread was blocked, or Core ML's rows that a request was
   under way;
 * sampled: the recorder sampled blocked threads too (``record-waiting-threads``);
 * inferred: the thread was sampled submitting work or waiting, and next sampled only later.
@@ -41,7 +41,7 @@ class _Lane:
 
 
 class Waiting:
-    """IntervalSet of waiting by engine and thread, and how they are known."""
+    """Intervals of waiting by engine and thread, and the basis of each engine's waiting."""
 
     def __init__(self, trace: Trace, labels: SampleLabels) -> None:
         self._trace = trace
@@ -53,6 +53,8 @@ class Waiting:
             Basis.SAMPLED: self._blocked_samples(),
             Basis.INFERRED: self._gaps(),
         }
+        # The first basis that has any waiting of the engine wins for the engine as a whole. Adding a weaker
+        # basis for threads that the stronger one lacks would mix two in one number.
         for engine in AWAITED:
             for basis, lanes in lanes_by_basis.items():
                 of_engine = {
@@ -95,6 +97,7 @@ class Waiting:
         gaps = [(nothing, nothing)]
         for rows, following in self._followed():
             hole = times[following] - times[rows]
+            # Longer than 1.5 periods: at least one sample is missing, beyond the jitter of the timer.
             waits = np.flatnonzero((2 * hole > 3 * period) & (hole <= max(LONG_HOLE_NS, 5 * period)))
             gaps.append((rows[waits], following[waits]))
         rows, following = (np.concatenate(part) for part in zip(*gaps, strict=True))
@@ -116,6 +119,8 @@ class Waiting:
             yield rows[same], following[same]
 
     def _blocked_samples(self) -> dict[_Lane, IntervalSet]:
+        # States are categories: the test is made once per category, and code -1 (no state) takes the appended
+        # False.
         state = self._trace.samples["state"].cat
         is_blocked = np.append(state.categories.isin(_BLOCKED), False)
         blocked = is_blocked[state.codes.to_numpy()]
@@ -135,6 +140,7 @@ class Waiting:
         if not len(states) or not len(self._trace.samples):
             return {}
         # Samples sorted by (thread, time): the sample before a state is found by a binary search.
+        # Row -1 of a sample's thread takes the appended -1, which no thread has.
         tids = np.append(self._trace.threads["tid"].to_numpy(np.int64), -1)
         tid = tids[self._trace.samples["thread_id"].to_numpy()]
         times = self._trace.samples["time_ns"].to_numpy(np.int64)
@@ -189,6 +195,8 @@ def _last_before(keys: IntArray, times: IntArray, query_keys: IntArray, before: 
     Both parts become one number: key × span + rank of the time, where all times share one ranking. Ranks fit
     where nanoseconds times the number of keys would not.
     """
+    #   keys 0 0 1, times 10 30 20        ranked   0·4+0   0·4+2   1·4+1
+    #   query (0, 25) with ranks of 10 20 25 30 …   the rank of 25 decides within key 0, and key 1 lies above
     every = np.unique(np.concatenate([times, before]))
     span = np.int64(len(every) + 1)
     ranked = keys * span + np.searchsorted(every, times)

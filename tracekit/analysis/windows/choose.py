@@ -76,6 +76,9 @@ def choose_windows(
     inferred = windows_from_stacks(trace, labels)
     if requested in _FROM_TABLES:
         return _from_table(trace, labels, requested, inferred, pids)
+    # From exact to inferred: Core ML's own rows bound each call, Foundation Models' rows each request, ANE
+    # intervals only the engine's part of a call. Stacks come last, because they cannot separate back-to-back
+    # calls.
     if requested == "auto":
         for source, (find, _) in _FROM_TABLES.items():
             if source == "ane" and not ane_is_target:
@@ -132,6 +135,8 @@ def _with_calls(
 def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
     """Return the calls that overlap no window that may be of their process and thread."""
     touched = np.zeros(len(calls), bool)
+    # Calls are grouped by owner, so that the windows that may be of an owner are united once and not per
+    # call.
     owners = np.array([(call.pid, call.thread_id) for call in calls], np.int64).reshape(-1, 2)
     starts, ends = _edges(calls)
     for pid, thread in np.unique(owners, axis=0).tolist():
@@ -153,6 +158,7 @@ def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) 
     covered = IntervalSet.of(*_edges(windows))
     times = trace.samples["time_ns"].to_numpy(np.int64)
     elsewhere = is_phase(labels.phase, *INFERENCE) & is_engine(labels.engine, Engine.CPU, Engine.GPU)
+    # A moment is a window of one nanosecond: covered or not.
     outside = int((elsewhere & (covered.within(times, times + 1) == 0)).sum())
     diagnostics = [Diagnostic("info", "windows-from-ane")]
     if outside:

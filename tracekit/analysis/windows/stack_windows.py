@@ -108,6 +108,7 @@ class _StackReader:
     def windows(self) -> list[Window]:
         labels = self._labels
         windows = []
+        # Loops run over processes, callers and runs; everything per sample is an array operation.
         for pid in np.unique(labels.pid[labels.in_call | labels.is_worker]).tolist():
             workers = np.flatnonzero(labels.is_worker & (labels.pid == pid))
             callers = np.unique(self._threads[labels.in_call & (labels.pid == pid)])
@@ -132,6 +133,8 @@ class _StackReader:
         joined = inside[1:] & inside[:-1] & (entry[1:] == entry[:-1])
         hole = np.diff(times)
         is_short = hole <= self._longest_hole[samples][:-1]
+        # Only holes too long for the caller itself, and not longer than any wait, are worth a look at the
+        # workers.
         for gap in np.flatnonzero(joined & ~is_short & (hole <= self._long)).tolist():
             is_short[gap] = self._filled(samples[gap], samples[gap + 1], workers)
         self._note_bridged(hole[joined & is_short])
@@ -149,6 +152,8 @@ class _StackReader:
 
     def _filled(self, before: int, after: int, workers: IntArray) -> bool:
         """Return whether worker samples leave no unexplained hole between two samples of the caller."""
+        # Positions of samples are in time order, so the workers between two samples are a slice:
+        #   before ─── w ── w ───── w ── after     each step short enough for the sample before it
         low, high = np.searchsorted(workers, [before, after])
         chain = np.concatenate([[before], workers[low:high], [after]])
         return len(chain) > 2 and bool((np.diff(self._times[chain]) <= self._longest_hole[chain[:-1]]).all())
@@ -178,6 +183,8 @@ class _StackReader:
 
     def _attach(self, cluster: _Run, callers: Sequence[_Caller]) -> bool:
         """Extend the run next to the cluster over it; return False where there is none, or several."""
+        # A cluster may lie beside runs of several callers. Which of them it served is then unknown, and a
+        # guess would move its time into the wrong call: it stays a window of its own.
         after = [
             run for caller in callers for run in caller.until(cluster.first_ns) if self._follows(cluster, run)
         ]
@@ -188,6 +195,8 @@ class _StackReader:
         if len(candidates) != 1:
             return False
         run = candidates[0]
+        # The run grows up to, and not over, its thread's next sample outside the call (``before_ns``,
+        # ``after_ns``).
         if after:
             run.last_ns, run.last_sample = min(cluster.last_ns, run.before_ns - 1), cluster.last_sample
         else:

@@ -79,6 +79,8 @@ def attach_counters(
     key = row_keys([np.concatenate(pair) for pair in zip(samples, places, strict=True)])
     sample_keys, firsts = np.unique(key[:rows], return_index=True)
     deltas = counters.to_numpy(np.int64)
+    # ``add.at`` and not assignment: several raw rows may have the key of one sample, and each of their counts
+    # is real.
     totals = np.zeros((rows, len(counters.columns)), np.int64)
     fits = np.isin(key[rows:], sample_keys) & (places[1] >= 0)
     np.add.at(totals, firsts[np.searchsorted(sample_keys, key[rows:][fits])], deltas[fits])
@@ -112,6 +114,7 @@ def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, n
     width = max((len(cell) for cell in cells if cell is not None), default=0)
     complete = np.array([cell is not None and len(cell) == width for cell in cells], bool)
     zeros = (0,) * width
+    # Each list is filled with zeros to the width of the longest, so that the rows form a matrix.
     matrix = [(*(cell or ()), *zeros)[:width] for cell in cells]
     values = np.array(matrix, dtype=np.int64).reshape(len(cells), width)
     values = _once(table, values, issues)

@@ -161,6 +161,8 @@ class _Builder:
         )
         self._findings.add("info", "mps-on-ane", text, int(handed.sum()))
         phase = np.where(handed, PHASE_CODE[None], PHASE_CODE[Phase.EXECUTE])
+        # Ids are 64-bit addresses, of which the model keeps the bits: modulo 2^64, -1 (no id) keeps all bits
+        # set.
         buffers = np.array([command_buffer(word) % 2**64 for word in label.words], np.uint64)
         return _frame(
             spans,
@@ -184,6 +186,8 @@ class _Builder:
         label = texts_of(table, "event-label").or_else(texts_of(table, "encoder-label"))
         label = label.or_else(texts_of(table, "cmdbuffer-label"))
         buffers = words_of(table, "cmdbuffer-id").astype(np.int64)
+        # Two independent marks, and either is enough: names of ML libraries in labels, or the buffer's id in
+        # MPS rows.
         is_ml = label.each(has_ml_mark, np.bool_) | np.isin(buffers, ml_buffers)
         phase = np.where(is_ml, PHASE_CODE[ml_phase], PHASE_CODE[None])
         return _frame(
@@ -375,6 +379,8 @@ def _distinct(arrays: Sequence[IntArray]) -> IntArray:
 
 
 def _equal(left: Texts, right: Texts) -> Mask:
+    # Both columns are coded by one numbering, so that equal codes are equal words, and words are compared
+    # once.
     code_of = {word: code for code, word in enumerate(dict.fromkeys((*left.words, *right.words)))}
     equal: Mask = left.each(code_of.__getitem__, np.int64) == right.each(code_of.__getitem__, np.int64)
     return equal
@@ -382,6 +388,9 @@ def _equal(left: Texts, right: Texts) -> Mask:
 
 def _same_spans(spans: RowTimes, frames: Sequence[pd.DataFrame]) -> Mask:
     """Mark the spans that equal an interval of execution on the Neural Engine to the nanosecond."""
+    # Start and end of spans and intervals are keyed together; a span repeats an interval if it has one of its
+    # keys:
+    #   keys = [spans … | intervals …]     only execution counts: loading an ANE program is not running it
     executed = [frame[(frame["phase"] == Phase.EXECUTE).to_numpy(bool)] for frame in frames]
     starts = [spans.start_ns, *(frame["start_ns"].to_numpy(np.int64) for frame in executed)]
     ends = [spans.end_ns, *(frame["end_ns"].to_numpy(np.int64) for frame in executed)]

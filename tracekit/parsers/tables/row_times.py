@@ -45,6 +45,7 @@ def read_times(table: Table, findings: IssueCounter) -> RowTimes:
     names = {column.mnemonic for column in table.columns}
     by_type = tuple(c.mnemonic for c in table.columns if c.engineering_type in _TIME_TYPES)
     start, has_start = numbers_of(table, *_START, *by_type)
+    # Times beyond 2^62 ns leave no room to add a duration within 64 bits, and no recording lasts 146 years.
     has_start = has_start & (start < OPEN_NS) & (start > -OPEN_NS)
     text = f"{{n}} rows of '{schema}' have no start and were left out"
     findings.add("warning", "interval-without-start", text, int((~has_start).sum()))

@@ -83,6 +83,7 @@ def _events(tables: Sequence[Table], findings: IssueCounter) -> pd.DataFrame:
         tid = entity_numbers(table, "thread", "tid", "thread")
         scope = texts_of(table, "scope")
         frame = _frame(spans, kind, tid, texts_of(table, "message"))
+        # One constant for "anywhere" makes rows of any process or thread agree in that part of the key.
         anywhere, in_thread = (scope.each(word.__eq__, np.bool_) for word in ("System", "Thread"))
         in_pid = np.where(anywhere, _ANYWHERE, frame["pid"].to_numpy(np.int64))
         in_tid = np.where(in_thread, tid, _ANYWHERE)
@@ -110,6 +111,8 @@ def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
     ends = events["end_ns"].to_numpy(np.int64).copy()
     marks = np.flatnonzero((kind == _BEGIN) | (kind == _END))
     if len(marks):
+        # Events are not brackets: only Begin and End take part, so that an event of the same name parts no
+        # pair.
         key = row_keys([_codes(events, name)[marks] for name in (*_NAMED, "in_pid", "in_tid")])
         begin, end = (marks[positions] for positions in _brackets(key, kind[marks] == _BEGIN))
         ends[begin] = events["start_ns"].to_numpy(np.int64)[end]
@@ -130,16 +133,15 @@ def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
 def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     """Return the positions of matching brackets within each key; rows are in order of time.
 
-    A closing bracket without an open one is skipped. The matching runs without a loop: ``height`` counts the
-    brackets that are open after each row, ``ground`` is the lowest height so far (below 0 after skipped
-    brackets), and ``level`` is the nesting of a bracket above the ground. Within a key and a level, brackets
-    that match are neighbors::
-
-        rows    (  (  )  (  )  )  )  (        the last two have no partner
-        height  1  2  1  2  1  0 -1  0
-        ground  0  0  0  0  0  0 -1 -1
-        level   1  2  2  2  2  1  1  1
+    A closing bracket without an open one is skipped.
     """
+    # The matching runs without a loop: ``height`` counts the brackets that are open after each row,
+    # ``ground`` is the lowest height so far (below 0 after skipped brackets), and ``level`` is the nesting of a bracket
+    # above the ground. Within a key and a level, brackets that match are neighbors:
+    #   rows    (  (  )  (  )  )  )  (        the last two have no partner
+    #   height  1  2  1  2  1  0 -1  0
+    #   ground  0  0  0  0  0  0 -1 -1
+    #   level   1  2  2  2  2  1  1  1
     order = np.argsort(key, kind="stable")
     group, opening = key[order], opens[order]
     step = np.where(opening, 1, -1)
@@ -152,8 +154,12 @@ def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     lowest = np.minimum.accumulate(height + lift) - lift
     ground = np.minimum(lowest, 0)
     level = np.where(opening, height - ground, height - ground + 1)
+    # An End has a partner if it does not go below the ground before it; at the first row of a key the ground
+    # is 0.
     matched = opening | (height > np.where(first, 0, np.append(0, ground[:-1])) - 1)
     inner = np.flatnonzero(matched)
+    # ``lexsort`` is stable: within a key and a level, rows stay in order of time, so Begin and its End are
+    # neighbors.
     by_level = inner[np.lexsort((level[inner], group[inner]))]
     side_by_side = (
         opening[by_level[:-1]]
@@ -225,5 +231,6 @@ def _frame(spans: RowTimes, kind: IntArray, tid: IntArray, message: Texts) -> pd
 
 def _identifiers(table: Table) -> npt.NDArray[np.uint64]:
     """Return the identifiers; a signpost without one has 0, the value of ``OS_SIGNPOST_ID_NULL``."""
+    # All bits set is a missing cell, and ``OS_SIGNPOST_ID_INVALID`` of Apple's os/signpost.h.
     words = words_of(table, "identifier")
     return np.where(words == np.uint64(2**64 - 1), np.uint64(0), words)

@@ -68,6 +68,9 @@ def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.ND
         by_address, texts, address_owner, address_row = _address_rows(store, inner, owner, child, is_fragment)
         owners = np.concatenate([owner[is_frame], address_owner])
         rows = np.concatenate([rows, address_row + np.int32(len(frames["name"]))])
+        # A stable sort by owner interleaves both kinds again, and keeps the order of frames within a
+        # backtrace:
+        #   owners  0 0 2 | 1 3      rows  a b c | d e      →   a b d c e
         rows = rows[np.argsort(owners, kind="stable")].astype(np.int32)
         counts = np.bincount(owners, minlength=len(slots))
         frames = {name: np.concatenate([frames[name], by_address[name]]) for name in frames}
@@ -80,6 +83,7 @@ def _inner_backtraces(store: ValueStore, slots: IntArray) -> IntArray:
     """Replace each tagged-backtrace of shape C by the backtrace inside it."""
     if min(store.tag_code("backtrace"), store.tag_code("tagged-backtrace")) < 0:
         return slots
+    #   <tagged-backtrace><backtrace>…</backtrace></tagged-backtrace>     outer slot → inner slot
     inner = slots.copy()
     owner, child = store.children_of(slots)
     nested = (store.tag[child] == store.tag_code("backtrace")) & (
@@ -111,6 +115,7 @@ def _frame_rows(
     ``is_used`` marks the frames of the store that are in ``child_frames``.
     """
     every = {name: getattr(store.frames, name) for name in _FRAME_COLUMNS}
+    # Frames outside of these backtraces (of other columns, or of text symbols) must not become rows.
     used = None if is_used.all() else np.flatnonzero(is_used)
     if used is not None:
         every = {name: column[used] for name, column in every.items()}
@@ -215,6 +220,7 @@ def _frame_table(
     store: ValueStore, frames: dict[str, Any], texts: list[str], binary_rows: Rows
 ) -> pd.DataFrame:
     binary_of = store.row_of_slot(store.binaries.slot, binary_rows)
+    # Slot 0 is the sentinel: a frame without a binary refers to it.
     binary_of[0] = -1
     return FRAMES.check(
         pd.DataFrame(

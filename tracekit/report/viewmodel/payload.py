@@ -37,16 +37,15 @@ class Arrays:
         self._names: dict[tuple[str, bytes], str] = {}
 
     def add(self, values: npt.NDArray[Any], dtype: str, *, rising: bool = False) -> str:
-        """Store an array as a numpy dtype such as "u2", and return its name.
-
-        Two encodings make large arrays compress better. "delta": ``rising`` whole numbers, such as the times
-        of samples, become their differences. "planes": all lowest bytes come first, then all second ones, and
-        so on, because neighbouring values mostly share their upper bytes:
-
-            01 00 02 00 03 00  →  01 02 03 00 00 00
-        """
+        """Store an array as a numpy dtype such as "u2", and return its name."""
+        # Two encodings make large arrays compress better. "delta": ``rising`` whole numbers, such as the
+        # times of samples, become their differences. "planes": all lowest bytes come first, then all second ones,
+        # and so on, because neighbouring values mostly share their upper bytes:
+        #   01 00 02 00 03 00  →  01 02 03 00 00 00
         encodings = []
         if rising and values.nbytes >= _LARGE_BYTES:
+            # Only where every step is a whole number that 32 bits hold: the page adds the steps up again,
+            # exactly.
             steps = np.diff(values, prepend=0)
             if len(steps) and steps.min() >= 0 and steps.max() < 1 << 32 and (steps == np.floor(steps)).all():
                 values, dtype = steps, "u4"
@@ -69,6 +68,7 @@ class Arrays:
         padding = -len(data) % _ALIGN
         self._parts.append(data + bytes(padding))
         self._size += len(data) + padding
+        # Large arrays are unlikely to be equal, and as keys they would be in memory twice.
         if len(data) < _LARGE_BYTES:
             self._names[key] = name
         return name

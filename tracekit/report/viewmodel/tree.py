@@ -65,6 +65,8 @@ def build_tree(stacks: StackTable) -> CallTree:
         deep_enough = np.flatnonzero(counts > depth)
         # Frames are stored leaf first, so the root is the last of a stack.
         row = function[stacks.frame_ids[stacks.offsets[deep_enough + 1] - 1 - depth]]
+        # A pair (node, function) is one number; ``unique`` numbers the pairs of a round in order of their
+        # parents, which ``_levels`` relies on.
         key = (reached[deep_enough] + 1) * len(symbols) + row
         distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
         parents.append(reached[deep_enough][first])
@@ -94,6 +96,7 @@ def totals(tree: CallTree, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.f
     ``tree`` must be a whole one.
     """
     filled = tree.leaf >= 0
+    # At first each node has the weight of the stacks that end there (its own).
     total = np.bincount(tree.leaf[filled], weights[filled], len(tree)).astype(np.float64)
     # From the deepest level up, each level hands its finished totals to its parents.
     for start, end in reversed(_levels(tree)):
@@ -126,6 +129,7 @@ def prune(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> CallTr
     cut = filled & ~np.append(remains, True)[tree.leaf]
     rest_parents = np.unique(nearest[tree.leaf[cut]])
     leaf = np.where(filled, nearest[tree.leaf], ROOT)
+    # The nodes for cut-off ones follow the remaining ones, one per parent that lost descendants.
     leaf[cut] = most + np.searchsorted(rest_parents, nearest[tree.leaf[cut]])
     old_parent = tree.parent[remains]
     parent = np.where(old_parent >= 0, number[old_parent], ROOT)
