@@ -88,6 +88,8 @@ class Comparisons:
             if self._is_kept(base, new, revisions):
                 return ComparisonStatus("ready")
             entry = self._entries.get((base, new))
+            # An entry that has failed stays, so that the page shows why, until a recording is read again:
+            # then it is outdated.
             if entry is None or (entry.is_over and entry.revisions != revisions):
                 entry = self._begin((base, new), revisions)
             return entry.status
@@ -178,6 +180,8 @@ class Comparisons:
             if entry.status is _CANCELLED:
                 return
             entry.status = ComparisonStatus("failed" if failure else "ready", message=failure)
+            # Ready comparisons need no entry, because their files are the state; a newer entry of the same
+            # pair is not this job's.
             if not failure and self._entries.get(job.key) is entry:
                 del self._entries[job.key]
 
@@ -199,6 +203,8 @@ class Comparisons:
             self._run(job, entry, pair, work)
             if entry.status is _CANCELLED:
                 return
+            # The result is published by one renaming, after the last look at what it was made from: no reader
+            # sees half of it, or one of an outdated reading.
             if self._revisions(*job.key) != entry.revisions:
                 raise Conflict("A recording was read again meanwhile. Compare them again.")
             for recording_id in job.key:

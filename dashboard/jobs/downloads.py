@@ -99,6 +99,8 @@ class Downloads:
         with self._lock:
             if output.is_file():
                 return output
+            # All who request the same file meanwhile join one job. Each of them occupies a thread of the
+            # server, so their number is bounded like that of the jobs.
             job = self._queue.find((recording_id, output))
             joins = job is not None
             if job is None:
@@ -155,6 +157,8 @@ class Downloads:
             self._run([*file_format.command, *options, "-o", str(draft), *inputs], job, recording, work)
             with draft.open("rb") as file:
                 os.fsync(file.fileno())
+            # Made beside the results and moved there at the end, if they are still those from which it was
+            # made.
             if _revision(self._library.analysis_path(recording_id)) != revision:
                 raise Conflict(f"{recording.name} was read again meanwhile. Request the download again.")
             self._unchanged(recording_id)

@@ -50,8 +50,12 @@ class WorkerProcess:
             environment["TMPDIR"] = str(temporary)
         self._kills_group = kills_group
         self._ended = False
+        # ``_ended`` and signals share a lock: once ``wait`` has returned, the pid may belong to another
+        # process, which must get no signal.
         self._lock = threading.Lock()
         self._killer: threading.Timer | None = None
+        # The log is a file and not a pipe: a worker that writes without end, with no one to read, would
+        # otherwise block.
         with log.open("wb") as errors:
             self._process = subprocess.Popen(  # noqa: S603 - our own program; no shell reads it
                 [sys.executable, "-P", "-m", module, *arguments],
@@ -86,6 +90,8 @@ class WorkerProcess:
         """Yield the JSON objects that the worker prints, one per line, until it closes its output."""
         if self._process.stdout is None:
             return
+        # A longer line arrives in pieces, none of which is JSON: it is skipped, and no memory is needed for
+        # it.
         while line := self._process.stdout.readline(_MAX_LINE_BYTES):
             with suppress(ValueError):
                 message = json.loads(line)
@@ -113,6 +119,8 @@ class WorkerProcess:
         with self._lock:
             if self._ended or self._killer is not None:
                 return
+            # SIGTERM first, so that the worker can end what it started; the group is killed if it does not in
+            # time.
             self._killer = threading.Timer(_GRACE_SECONDS, self._kill)
             self._killer.daemon = True
             self._killer.start()

@@ -36,6 +36,10 @@ class ProcessResult:
 
 
 @dataclass(eq=False)
+# The life of a job; ``cancelled`` may be set at any point of it:
+#   submit ──► waiting ──► running ──► done      done.set_result, or the exception that ``work`` raised
+#                 └─ cancel ─► done              JobCancelled: ``work`` is never called
+# A running job that is cancelled ends as its process does; ``work`` decides what that means.
 class Job(Generic[Key]):
     """Work under a key; ``done`` completes when nothing of it runs any more."""
 
@@ -56,6 +60,8 @@ class Job(Generic[Key]):
         """Wait for the end of a process; it is stopped after ``seconds`` or when the job is cancelled."""
         with self._lock:
             self._process = process
+            # Setting the process and the test are one step under the lock: a cancel comes before it or finds
+            # the process.
             if self.cancelled:  # while the process was being started
                 process.stop()
         clock = threading.Timer(seconds, self._expire)
@@ -157,6 +163,8 @@ class JobQueue(Generic[Key]):
             job.done.set_exception(JobCancelled())
         for job in running:
             job.cancel()
+        # Outside the lock: ``_serve`` needs it to end a job, and waiting for that while holding it would last
+        # forever.
         wait([job.done for job in running])
 
     def close(self) -> None:
@@ -197,6 +205,8 @@ class JobQueue(Generic[Key]):
     def _claimed(self) -> tuple[Job[Key] | None, float | None]:
         """Return the next job, or None and the seconds after which to look again without being woken."""
         if self._claim is None:
+            # The oldest job whose key is free: a second job of a running key waits, and does not hold up
+            # those behind it.
             index = next((n for n, job in enumerate(self._waiting) if job.key not in self._running), None)
             if index is None:
                 return None, None

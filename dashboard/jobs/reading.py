@@ -31,6 +31,11 @@ class ReadingJobs:
         self._store, self._catalog, self._limits = store, catalog, limits
         self._queue: JobQueue[str] = JobQueue("reading", limits.workers, self._claim)
 
+    # The states of a recording. They live in the catalog, so that each survives a killed server:
+    #   waiting ──claim──► reading ──results complete──► ready
+    #      ▲                  ├── failure, cancel ──────► failed, cancelled ──┐
+    #      └──── restart ─────┘                                               │
+    #      └──────────────────────── try again ───────────────────────────────┘
     def start(self) -> None:
         """Resume the recordings that a previous server was reading, and read from now on."""
         for recording in self._catalog.in_state("reading"):
@@ -42,6 +47,8 @@ class ReadingJobs:
         self._queue.start()
 
     def _requeue(self, recording: Recording) -> None:
+        # A recording whose reading ends the server (memory, for example) would end each new server as well:
+        # so the starts are counted, and after some of them it counts as failed.
         if self._catalog.starts(recording.id) < self._limits.job_starts:
             self._catalog.change(recording.id, state="waiting", stage="", progress=None)
             return
@@ -106,6 +113,7 @@ class ReadingJobs:
             )
         finally:
             self._store.discard(folder / work)
+        # Complete results decide, and not the exit code: a worker may be killed after its last step.
         self._finish(job, result.failure or _unexpected_end(recording.name, result.code))
 
     def _note_progress(self, recording_id: str, message: dict[str, Any]) -> None:
@@ -124,6 +132,8 @@ class ReadingJobs:
         if self._adopt_results(job.key):
             return
         cleared: dict[str, Any] = {"stage": "", "progress": None}
+        # The worker was stopped because the server ends: no failure of the recording. It waits, with its
+        # starts forgiven.
         if self._queue.closing:
             self._catalog.change(job.key, states=("reading",), state="waiting", starts=0, **cleared)
             return

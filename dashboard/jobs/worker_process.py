@@ -72,6 +72,8 @@ class Channel:
     @classmethod
     def on_standard_output(cls) -> Channel:
         """Return a channel on standard output, and send what libraries print to the log instead."""
+        # A copy of descriptor 1 carries the messages; descriptor 1 itself becomes descriptor 2, the log, for
+        # everything that prints.
         channel = cls(os.fdopen(os.dup(1), "w", encoding="utf-8"))
         os.dup2(2, 1)
         return channel
@@ -84,6 +86,7 @@ class Channel:
 
     def __call__(self, done: int, _total: int | None) -> None:
         """Report progress, see ``parsers.source.Progress``; each file of several begins at 0 again."""
+        # Progress counts within one file; a smaller number than before means that the next file has begun.
         if done < self._last:
             self._earlier_bytes += self._last
         self._last = done
@@ -104,6 +107,8 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 def _watch() -> None:
+    # Nothing is expected on the input but its end, which comes when the server closes it or dies in whatever
+    # way: the kernel closes the pipes of a killed process, too.
     while os.read(0, 1 << 12):
         pass
     _SERVER_ENDED.set()

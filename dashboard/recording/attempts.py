@@ -62,6 +62,13 @@ class Attempts:
         self._opened: dict[str, tuple[str, ...]] = {}
         self._closing = threading.Event()
 
+    # The phases of an attempt. The worker writes them to its folder, and any server reads them:
+    #   preparing ─► recording ─► saving ─► done       the recordings are added to the library
+    #        │           │           ├────► failed     what was made is added, the reason is shown
+    #        │           │           └────► discarded  the folder is removed
+    #        └───────────┴─ killed ───────► lost
+    # "lost" is read from the lock that the worker no longer holds. Complete bundles may still appear then,
+    # because xctrace goes on saving.
     def resume(self) -> None:
         """Resume the attempts of an earlier server: add finished recordings, follow those being saved."""
         for attempt in self.all():
@@ -194,6 +201,8 @@ class Attempts:
     def _is_alive(self, folder: Path) -> bool:
         process = self._processes.get(folder.name)
         if process is not None:
+            # A worker of an earlier server is no child of this one: that it holds its lock is the only proof
+            # that it lives.
             return process.is_running()
         if not (folder / LOCK).exists():
             return False
@@ -235,6 +244,8 @@ class Attempts:
         if not made and state.phase != "done":
             return
         try:
+            # Adding a file twice finds the recording that is there already, so a step that failed can be made
+            # again.
             added = tuple(self._add(folder, recording) for recording in made)
         except TracekitError as error:
             write_state(

@@ -66,6 +66,7 @@ class HostProbe:
     def inventory(self, refresh: bool = False) -> HostInventory | None:
         """Return the last inventory, None if there is none yet; return at once."""
         with self._mutex:
+            # Pages poll for it: None means "being taken", and the thread that takes it is started once.
             if refresh or time.monotonic() - self._taken_at > _FRESH_SECONDS:
                 self._inventory = None  # devices come and go
             if self._inventory is None and not self._is_taking:

@@ -52,6 +52,7 @@ class State:
 
 def write_state(folder: Path, state: State) -> bool:
     """Replace the state, and return False if the disk is full, which must not end a recording."""
+    # Written beside and renamed, so that a reader sees a whole state, the old one or the new one.
     new = folder / _NEW
     try:
         new.write_text(json.dumps(asdict(state)), "utf-8", "replace")

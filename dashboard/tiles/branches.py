@@ -46,6 +46,7 @@ def branches_of(samples: SampleColumns, weight: Floats, number: Ints) -> Branche
         none = np.zeros(0, np.int64)
         return Branches(none, none, none, node)
     parent = samples["tree_parent"][page:].astype(np.int64) - page  # negative: a node of the page
+    # From here on nodes are numbered from the first one that the page lacks; those of the page are negative.
     places = leaf[behind] - page
     levels = [(start - page, end - page) for start, end in pairwise(samples.levels)]
     sent = _heaviest(_totals(parent, levels, places, weight[behind]), MOST_NODES)
@@ -54,6 +55,8 @@ def branches_of(samples: SampleColumns, weight: Floats, number: Ints) -> Branche
     node[behind] = last[places]
     ends, which = _ends(samples, node[behind[is_cut]], page + int(sent.sum()))
     node[behind[is_cut]] = which
+    # The response has the chosen nodes in their order, then one cut-off node below each that lost
+    # descendants.
     chosen = np.flatnonzero(sent)
     of_less = int(samples["tree_function"][page - 1])  # the page's last node is of this kind
     less = np.full(len(ends), of_less, np.int64)
@@ -83,6 +86,7 @@ def _heaviest(total: Floats, most: int) -> Bools:
     sent: Bools = total > 0
     if int(sent.sum()) <= most:
         return sent
+    # The weight of the last node that fits; of nodes of exactly that weight, the first ones fill the rest.
     least = np.partition(total, len(total) - most)[len(total) - most]
     sent = total > least
     sent[np.flatnonzero(total == least)[: most - int(sent.sum())]] = True
@@ -92,6 +96,8 @@ def _heaviest(total: Floats, most: int) -> Bools:
 def _last_kept(parent: Ints, levels: list[tuple[int, int]], sent: Bools, page: int) -> Ints:
     """Return the last sent node on the path to each node, as the response numbers it; -1 for none."""
     last: Ints = page + np.cumsum(sent) - 1
+    # Level by level from the top: a node that is not sent takes the number of its parent, which is final by
+    # then.
     for start, end in levels:
         left = start + np.flatnonzero(~sent[start:end])
         last[left] = _numbers(parent[left], last, page)

@@ -42,6 +42,7 @@ class SampleCache(Generic[Value]):
                 return self._values[key]
         value = make()  # outside the lock, so that other keys are served; at worst two threads make the same
         with self._lock:
+            # The first value stays, so that two threads that made it share one copy from now on.
             self._values.setdefault(key, value)
         return value
 

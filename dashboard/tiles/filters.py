@@ -59,6 +59,12 @@ def row_mask(samples: SampleColumns, terms: Sequence[Term]) -> Bools | None:
     """
     if not terms:
         return None
+    # Work by size: texts (thousands) decide calls and lanes; rows (millions) look up their call, lane by
+    # lane:
+    #   term         calls   1 0 1 1      lane  0     fits = calls | lane
+    #   rows of lane: call   2 0 0 3      →     1 1 1 1 …     mask[rows] = fits[call]
+    # Windows depend on time and on nothing else, and each group is sorted by time: they cut its rows into
+    # runs.
     of_time = [term for term in terms if term.key == "window"]
     call_terms = [(_MATCHERS[term.key](samples, term.values), term) for term in terms if term.key != "window"]
     windows = [(_window_edges(samples, term.values), term) for term in of_time]
@@ -67,6 +73,7 @@ def row_mask(samples: SampleColumns, terms: Sequence[Term]) -> Bools | None:
     for lane, groups in enumerate(samples.groups_of_lanes):
         fits = np.ones(len(samples["call_stack"]), np.bool_)
         for (calls, lanes), term in call_terms:
+            # ``!= is_negated`` turns the match round where the term is negated.
             fits &= (calls | lanes[lane]) != term.is_negated
         if not fits.any():
             continue

@@ -100,6 +100,7 @@ class SampleColumns:
 
     def rows(self, group: SampleGroup, start_ns: int, end_ns: int) -> tuple[int, int]:
         """Return the first and the end of the group's rows whose time lies in [start, end)."""
+        # Within a group, rows are sorted by time: two binary searches, whatever the size.
         first, end = np.searchsorted(self["time"][group.first : group.end], [start_ns, end_ns])
         return group.first + int(first), group.first + max(int(first), int(end))
 

@@ -48,10 +48,15 @@ def _rows_after(
     per_group = []
     for group, first, end in selection.ranges(samples):
         start = first
+        # The cursor is (time, row). In each group, rows before that time are skipped, and of those at that
+        # time the ones up to the row: groups are sorted by time, and rows of equal time are in order of their
+        # numbers.
         if after is not None:
             same, later = samples.rows(group, after[0], after[0] + 1)
             start = max(first, same, min(later, after[1] + 1))
         per_group.append(_first_rows(selection, start, end, count))
+    # Any of the first ``count`` rows is among the first ``count`` of its group, so no group needs to give
+    # more.
     rows: Ints = np.concatenate([np.zeros(0, np.int64), *per_group])
     return rows[np.lexsort((rows, samples["time"][rows]))][:count]
 
@@ -94,6 +99,7 @@ def stack_document(samples: SampleColumns, stack: int) -> dict[str, Any]:
         raise NotFound("There is no such stack in this recording.")
     size = int(samples["stack_offset"][stack + 1] - samples["stack_offset"][stack])
     deciding, rule = int(samples["stack_deciding"][stack]), int(samples["stack_rule"][stack])
+    # The deciding frame in the middle, but never less than a full part where the stack has one.
     above = max(0, min(deciding - _MOST_FRAMES // 2, size - _MOST_FRAMES))
     frames = _frames(samples, stack, above, _MOST_FRAMES)
     return {

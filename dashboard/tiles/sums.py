@@ -19,6 +19,8 @@ def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
     """Return the sums as a block; ``selected`` and ``total`` are numbers of samples."""
     count = len(samples["call_stack"])
     weight, number = np.zeros(count), np.zeros(count, np.int64)
+    # Rows are added up per call (stack, engine, phase), of which there are far fewer; nodes are looked up
+    # once per call.
     for call, weights in selection.pieces(samples, samples["call"], samples["weight"]):
         weight += np.bincount(call, weights, count)
         number += np.bincount(call, minlength=count)

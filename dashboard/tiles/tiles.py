@@ -35,12 +35,16 @@ def _whole(samples: SampleColumns, group: SampleGroup, edges: Ints) -> Ints:
     """Return the covered time per bin by two sums up to each edge, however many samples lie between.
 
     Until an edge, each sample that began covers (edge - start), minus (edge - end) if it has ended."""
+    # ``before`` takes the running sums from any row on, so a group needs none of its own: they are a slice of
+    # the whole's.
     rows, sums = slice(group.first, group.end), slice(group.first, group.end + 1)
     begun = before(samples["time"][rows], samples["time_sum"][sums], edges)
     return np.diff(begun - before(samples["end"][rows], samples["end_sum"][sums], edges))
 
 
 def _masked(samples: SampleColumns, group: SampleGroup, edges: Ints, mask: Bools) -> Ints:
+    # A sample that began before the tile reaches into it only if it is long enough: none is longer than the
+    # longest.
     first, end = samples.rows(group, int(edges[0]) - group.longest_ns, int(edges[-1]))
     selected = mask[first:end]
     start = samples["time"][first:end][selected]

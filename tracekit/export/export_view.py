@@ -105,6 +105,7 @@ class ExportView:
             for name, values in self.columns().items()
         }
         frame = pd.DataFrame({**columns, "weight": self.trace.weights})
+        # Grouped in int64 and not in floats: exports must add up to the recording's weight exactly.
         alike = frame.groupby(list(columns), as_index=False)["weight"].agg(["size", "sum"])
         keys = {name: alike[name].to_numpy(np.int64) for name in columns}
         return Groups(

@@ -80,6 +80,8 @@ class _Profile:
             for span in spans:
                 marker = replace(span, details={**span.details, "track": track})
                 self._place("Signpost", marker, elsewhere, "Signposts")
+        # Markers of a track without a thread need one: each track becomes a thread of the process
+        # "Recording".
         for name, spans in self._values().items():
             elsewhere.setdefault(name, []).extend(("TrackValue", span) for span in spans)
         threads_with_samples = self._threads(stacks)
@@ -202,6 +204,7 @@ class _Profile:
             starts = values["time_ns"].tolist()
             spans = [
                 Span(start, end, clean(str(name)), "", -1, {"value": f"{value:g}", "unit": clean(str(unit))})
+                # A value is valid until the next one; the last has no end and becomes an instant.
                 for start, end, value in zip(
                     starts, [*starts[1:], starts[-1]], values["value"].tolist(), strict=True
                 )

@@ -74,6 +74,8 @@ class _Writer:
         stacks = self._view.trace.stacks
         names: dict[str, int] = {}
         files: dict[str, int] = {}
+        # Interning ids must not be 0. Mapping 1 is "no binary", so the mapping of binary b is b + 2, and
+        # binary_id -1 finds 1.
         data.mappings.add(iid=1)  # of frames without a binary
         for iid, binary in enumerate(stacks.binaries.to_dict("records")):
             data.mapping_paths.add(iid=iid + 1, str=clean(binary["path"] or binary["name"]).encode())
@@ -82,6 +84,7 @@ class _Writer:
             data.mappings.add(
                 iid=iid + 2, build_id=iid + 1, start=load, end=2**64 - 1, path_string_ids=[iid + 1]
             )
+        # The appended 0 is the load address for binary_id -1: such frames keep their absolute address.
         loads = np.append(stacks.binaries["load_address"].to_numpy(np.uint64), np.uint64(0)).tolist()
         for iid, row in enumerate(self._view.rows):
             frame = data.frames.add(
@@ -137,6 +140,9 @@ class _Writer:
 
     def _slices(self, track: int, spans: Iterable[Span]) -> Iterator[Any]:
         """Yield one lane's spans: begins and ends nest, in order of time."""
+        # Spans of a lane nest or are disjoint (``lanes``), so the open ones form a stack of ends:
+        #   ┌──────── a ────────┐
+        #      ┌─ b ─┐  ┌─ c ─┐         begin a, begin b, end b, begin c, end c, end a
         ends: list[int] = []
         for span in spans:
             start = max(span.start_ns, 0)
@@ -176,6 +182,8 @@ class _Writer:
         by_thread: dict[int, list[Span]] = {}
         for span in runs:
             by_thread.setdefault(span.thread, []).append(span)
+        # A process per distinct pid; in reverse order, so that the first of its threads is the one that
+        # stays.
         for pid, thread in {self._pids[thread]: thread for thread in sorted(by_thread, reverse=True)}.items():
             _, packet = self._track("")
             packet.track_descriptor.process.pid = pid

@@ -145,6 +145,10 @@ def lanes(spans: Iterable[Span]) -> list[list[Span]]:
     lanes_filled: list[list[Span]] = []
     open_: list[list[int]] = []  # per lane, the ends of the spans that a new one may lie in
     for span in sorted(spans, key=lambda span: (span.start_ns, -span.end_ns)):
+        # First fit over spans by start, longer ones first:
+        #   a ───────────       lane 1   a, and b inside it
+        #     b ───             lane 2   c, which begins in a and ends after it
+        #         c ─────────
         for lane, ends in zip(lanes_filled, open_, strict=True):
             while ends and ends[-1] <= span.start_ns:
                 ends.pop()

@@ -34,6 +34,7 @@ def write_journal(
     The values of ``--env`` are left out, because they may be secrets; only the compute units stay.
     """
     path = journal_path(recording.bundle)
+    # A further run in the same bundle extends its journal; a new recording of that name replaces it.
     earlier = _runs_of(path) if recording.settings.append else []
     content = {
         "schema": SCHEMA,
@@ -118,6 +119,8 @@ def _runs_of(path: Path) -> list[Any]:
 
 
 def _replace(path: Path, data: bytes) -> None:
+    # In the same folder, because only there is the renaming atomic: readers see the old journal or the new
+    # one.
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -27,6 +27,7 @@ def recorder_lock(device: str, output: Path) -> Iterator[None]:
     The empty lock file stays: removing it would let a third process lock a new file of that name while a
     second one still waits for the old.
     """
+    # Hashed, because a device's name or identifier may hold characters that a file name cannot.
     name = hashlib.sha256(device.encode()).hexdigest()[:12] if device else "mac"
     user = os.getuid() if hasattr(os, "getuid") else 0
     path = Path(tempfile.gettempdir()) / f"tracekit-{user}-{name}.lock"

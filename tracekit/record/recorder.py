@@ -166,6 +166,7 @@ class Recorder:
         self._requests_handled = 0
         self._force_deadline = 0.0
         self._size_bytes = 0
+        # Durations are measured by the monotonic clock, which no one sets; the journal needs the time of day.
         self._epoch = time.time() - time.monotonic()
         self._last_sign_of_life = self._last_progress = self._started = time.monotonic()
 
@@ -240,6 +241,8 @@ class Recorder:
             return
         text = line.decode("utf-8", "replace").rstrip()
         self._last_sign_of_life = time.monotonic()
+        # xctrace documents none of these lines: they are taken from its output. An unknown line is no event,
+        # and the limits on time end the run all the same.
         begins = text.startswith(_BEGUN)
         ends = text.startswith(_ENDING) and self._is_credible_end(text)
         if self._forward_output and not text.startswith(XCTRACE_LINES):
@@ -272,6 +275,12 @@ class Recorder:
 
     # Supervision -------------------------------------------------------------------------------------------
 
+    # The states of a run, and what moves it on:
+    #   started ──"Starting recording"──► recording ──limit, target's end──────────────► saving ──► ended
+    #      └──────────── request, disk, overdue: SIGINT, once ─────────────────────────►   │
+    #                          a second request within 15 s, or silence: SIGTERM, SIGKILL ◄┘
+    # A second SIGINT may cut the saving short, and a bundle that lacks its template cannot be exported. So
+    # saving is ended by other signals only, and only on demand or after a long silence.
     def _poll(self, child: subprocess.Popen[bytes]) -> bool:
         """End the recording when it is time; return True if xctrace had to be killed."""
         now = time.monotonic()
@@ -300,6 +309,8 @@ class Recorder:
 
     def _used_cpu(self, child: subprocess.Popen[bytes], now: float) -> bool:
         """Return True if xctrace used the CPU since the last call: it may save to files not watched here."""
+        # ``ps`` and not the size of files: saving may write where this process cannot look, but not without
+        # using the CPU.
         previous = self._cpu_time
         self._cpu_time = run_command(["ps", "-o", "time=", "-p", str(child.pid)]).output.strip()
         if self._cpu_time in ("", previous):
@@ -323,6 +334,8 @@ class Recorder:
         if requested:
             return "asked"
         limits = self._limits
+        # Before the first sign of recording, the time limit runs from the latest start that is still
+        # accepted.
         recording_from = self._recording_from or self._started + limits.start_seconds
         if now > recording_from + limits.time_limit_seconds + limits.overdue_seconds:
             return "overdue"

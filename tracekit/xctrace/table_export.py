@@ -75,6 +75,8 @@ class _Pipes:
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         self._child = child
+        # Bounded, so that memory does not grow with the table: a full queue stops the reading, and the full
+        # pipe stops xctrace.
         self._queue: queue.Queue[bytes] = queue.Queue(_MAX_QUEUED_PIECES)
         self._errors = b""
         self._head = b""
@@ -104,6 +106,7 @@ class _Pipes:
                     elif key.fileobj is output:
                         self._queue.put(piece)
                     else:
+                        # Only the last messages count, and a child may write them without end.
                         self._errors = (self._errors + piece)[-_ERROR_BYTES:]
         self._queue.put(b"")
 
@@ -166,6 +169,7 @@ def _wait(child: subprocess.Popen[bytes], seconds: float | None) -> int | None:
 def _stop(child: subprocess.Popen[bytes], pipes: _Pipes) -> None:
     """End a child that still runs: as Ctrl-C does, then by force; at once at a second interrupt."""
     try:
+        # The queue is emptied meanwhile: a child that is blocked on a full pipe cannot end.
         _signal(child, signal.SIGINT)
         deadline = time.monotonic() + _STOP_SECONDS
         while child.poll() is None and time.monotonic() < deadline:

@@ -53,6 +53,8 @@ def main() -> int:
 def work(pair: Pair, channel: Channel) -> int:
     """Compare, and return the exit code; a failure is sent to the server."""
     sides: list[Analysis] = []
+    # A comparison needs both analyses, and the library's results are documents made from them: so both
+    # recordings are read again, one after the other.
     for name, shown, path, uploaded in zip(
         ("BASE", "NEW"), pair.names, _paths(pair), pair.uploaded, strict=True
     ):

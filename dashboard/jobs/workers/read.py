@@ -60,6 +60,8 @@ def main(folder: str, recording_id: str) -> int:
         analysis = analysed(path, task.name, not task.path, channel)
         channel.stage("writing")
         write_results(work, analysis)
+        # One renaming makes all results visible at once; whatever ends the worker before it leaves no results
+        # at all.
         work.rename(store.results(recording_id))
     except (TracekitError, MemoryError, OSError, RecursionError) as error:
         channel.send(failed=sentence(error, task.name, path))

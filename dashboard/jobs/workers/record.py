@@ -62,10 +62,14 @@ class AttemptWorker:
         except Exception as error:
             logging.exception("recording failed")
             self._fail(error)
+        # A file and not a message: it is seen even if the server was restarted between the request and the
+        # end.
         if (self._folder / DISCARD).exists():
             for path in (*self._folder.glob("*.trace"), *self._folder.glob("*.recording.json")):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             self._update(phase="discarded", made=(), left="")
+        # The last state is the only account of the result: without it, the server would take the worker for
+        # killed.
         until = time.monotonic() + _WRITE_SECONDS
         while not write_state(self._folder, self._state) and time.monotonic() < until:
             time.sleep(0.5)  # making room on the disk takes a moment
@@ -84,6 +88,8 @@ class AttemptWorker:
             self._request.request(self._folder, self._min_free_bytes), tool, version, Mac()
         )
         for number, job in enumerate(jobs, 1):
+            # A stop ends the present recording (the recorder counts the same requests) and lets no further
+            # one begin.
             if self.requests.count:
                 self._skip_from(number, len(jobs))
                 return

@@ -136,8 +136,8 @@ def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     A closing bracket without an open one is skipped.
     """
     # The matching runs without a loop: ``height`` counts the brackets that are open after each row,
-    # ``ground`` is the lowest height so far (below 0 after skipped brackets), and ``level`` is the nesting of a bracket
-    # above the ground. Within a key and a level, brackets that match are neighbors:
+    # ``ground`` is the lowest height so far (below 0 after skipped brackets), and ``level`` is the nesting of
+    # a bracket above the ground. Within a key and a level, brackets that match are neighbors:
     #   rows    (  (  )  (  )  )  )  (        the last two have no partner
     #   height  1  2  1  2  1  0 -1  0
     #   ground  0  0  0  0  0  0 -1 -1

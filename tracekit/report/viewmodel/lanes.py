@@ -72,6 +72,8 @@ def thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[Thread
     length = sample_lengths(trace)
     total = np.bincount(thread + 1, trace.weights.astype(np.float64))
     counts = np.bincount(thread + 1)
+    # Rows of each (thread, engine) by one sort, not by a mask per pair: a recording may have thousands of
+    # threads.
     groups = _rows_by(thread + 1, analysis.labels.engine.astype(np.int64), len(ENGINES))
     lanes = []
     # Everywhere here a thread's slot is its row + 1, so that slot 0 holds the samples without a thread.
@@ -130,6 +132,7 @@ def sample_lengths(trace: Trace) -> IntArray:
 
 
 def _usual_gap(times: IntArray) -> int:
+    # The median, because pauses of a thread would lengthen a mean.
     gaps = np.diff(np.unique(times))
     return int(np.median(gaps)) if len(gaps) else 1_000_000
 
@@ -238,10 +241,13 @@ def _thinned(
     time: npt.NDArray[np.float64], value: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the first, lowest, highest and one missing value of each of many stretches of equal length."""
+    # Four rows per stretch at most: the first, the lowest, the highest, a gap. A peak of one row therefore
+    # stays visible.
     stretches = _MOST_POINTS // 4
     stretch = np.arange(len(time)) * stretches // len(time)
     begins = np.flatnonzero(np.append(True, np.diff(stretch)))
     missing = np.isnan(value)
+    # Missing values sort behind all others in the first two keys, and before them in the third.
     keys = (np.where(missing, np.inf, value), np.where(missing, np.inf, -value), np.where(missing, 0, 1))
     # Sorted by stretch, then by key, each stretch still begins at ``begins``: there stands its smallest key.
     smallest = [np.lexsort((key, stretch))[begins] for key in keys]

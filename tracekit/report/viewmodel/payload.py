@@ -39,8 +39,8 @@ class Arrays:
     def add(self, values: npt.NDArray[Any], dtype: str, *, rising: bool = False) -> str:
         """Store an array as a numpy dtype such as "u2", and return its name."""
         # Two encodings make large arrays compress better. "delta": ``rising`` whole numbers, such as the
-        # times of samples, become their differences. "planes": all lowest bytes come first, then all second ones,
-        # and so on, because neighbouring values mostly share their upper bytes:
+        # times of samples, become their differences. "planes": all lowest bytes come first, then all second
+        # ones, and so on, because neighbouring values mostly share their upper bytes:
         #   01 00 02 00 03 00  →  01 02 03 00 00 00
         encodings = []
         if rising and values.nbytes >= _LARGE_BYTES:

@@ -100,6 +100,7 @@ def view_samples(
     exact = full or not has_many_samples(analysis)
     tree_size = _MOST_NODES_FULL if full else _DETAILS[0][1]
     tree = prune(whole, per_stack, tree_size)
+    # The appended -1 is the node of samples without a stack, whose ``stack`` is -1.
     samples = ViewSamples(
         0.0,
         np.zeros(0),
@@ -169,6 +170,7 @@ def calls_of(analysis: Analysis) -> Calls:
 def node_sums(calls: Calls, node: Ints, weight: Floats, number: Ints) -> NodeSums:
     """Return the sums of the calls that have samples; the other arguments have an entry per call."""
     rows = np.flatnonzero(number)
+    # Node, engine and phase as one number; -1 (no stack, no phase) becomes digit 0.
     key = ((node + 1) * (len(ENGINES) + 1) + calls.engine) * (len(PHASES) + 1) + calls.phase + 1
     _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
     representative = rows[first]
@@ -192,6 +194,10 @@ def run_sums(analysis: Analysis, tree: CallTree) -> NodeSums:
 
 
 def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
+    # Bins, cut where windows begin and end:
+    #   bins      |        |        |        |
+    #   window         [───────────)
+    #   edges     |    |   |       ||        |     no piece lies half inside a window
     edges = np.arange(bins + 1) * width
     if len(windows) <= _MOST_CUT_WINDOWS:
         edges = np.concatenate(
@@ -235,5 +241,7 @@ def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any
 
 def _smallest_type(values: Floats) -> str:
     """Return the smallest type that stores these values exactly."""
+    # Weights in nanoseconds are whole and mostly below 2^32: four bytes instead of eight for each sample of
+    # the page.
     whole = bool(len(values)) and values.max() < 1 << 32 and bool((values == np.floor(values)).all())
     return "u4" if whole and values.min() >= 0 else "f8"
