@@ -98,6 +98,8 @@ def _verify_schema(
         if partner is None:
             yield TableMatch(number, schema, "missing", None, len(table))
         else:
+            # Each native table is the partner of one exported table only: two exports of one table are not
+            # both "equal".
             candidates = [candidate for candidate in candidates if candidate is not partner]
             yield _verify_table(partner, table)
 
@@ -123,6 +125,8 @@ def _verify_table(native: Table, exported: Table) -> TableMatch:
     )
     status: Status = "equal"
     if sizes[0] != sizes[1] or any(column.different for column in columns):
+        # Rows of equal time have no order of their own, so the multiset of rows decides before a difference
+        # is reported.
         status = "other order" if sizes[0] == sizes[1] and _same_rows(native, exported) else "different"
     return TableMatch(run, schema, status, *sizes, columns)
 
@@ -132,6 +136,8 @@ def _verify_column(
 ) -> ColumnMatch:
     kinds = (native_column.kind, exported_column.kind)
     if native_column.kind == exported_column.kind == "stack":
+        # One row may differ in several aspects and counts once: the largest aspect is the least number of
+        # different rows.
         aspects = _stack_differences(native, native_column, exported, exported_column, rows)
         different = max(aspects[name] for name in _STACK_ASPECTS)
         return ColumnMatch(
@@ -139,6 +145,7 @@ def _verify_column(
         )
     left, right = _cells(native, native_column)[:rows], _cells(exported, exported_column)[:rows]
     if native_column.kind == exported_column.kind == "float":
+        # Exports print fractions in decimal, so what is read back may differ in the last bits.
         same = np.isclose(left.astype(float), right.astype(float), rtol=1e-9, atol=0, equal_nan=True)
     else:
         same = np.array([a == b for a, b in zip(left.tolist(), right.tolist(), strict=True)], bool)
@@ -172,6 +179,7 @@ def _frames(table: Table) -> npt.NDArray[Any]:
     stacks = table.stacks
     uuids = np.append(stacks.binaries["uuid"].to_numpy(object), "")[stacks.frames["binary_id"].to_numpy()]
     frames = np.empty(len(stacks.frames), dtype=object)
+    # By value, because both readings number their frames and binaries in orders of their own.
     frames[:] = list(
         zip(stacks.frames["address"].tolist(), stacks.symbols.tolist(), uuids.tolist(), strict=True)
     )

@@ -59,6 +59,8 @@ def read_stacks(
     Raises ``DamagedFileError`` for backtraces of an unknown layout.
     """
     readers = {Encoding.BACKTRACE: _backtraces, Encoding.TAGGED: _tagged, Encoding.KPERF: _kperf}
+    # Columns of different encodings share frames and binaries, so their stacks are joined before equal ones
+    # are merged.
     parts = [readers[column.encoding](column.refs, lists, entities, symbolicator) for column in columns]
     counts = np.concatenate([part.counts for part in parts])
     rows, frames, binaries = symbolicator.table(np.concatenate([part.rows for part in parts]))
@@ -71,6 +73,10 @@ def _backtraces(
     refs: IntArray, lists: InternedLists, entities: Entities, symbolicator: Symbolicator
 ) -> _FlatStacks:
     offsets, chunks = lists.lists(refs)
+    # One row per chunk, each with its stack. A chunk is one word: the process in the upper half, a list of
+    # addresses in the lower:
+    #   refs      r0          r1
+    #   chunks    c0 c1 c2 │ c3 c1         stack_of_chunk  0 0 0 1 1
     stack_of_chunk = np.repeat(np.arange(len(refs)), np.diff(offsets))
     has_frames = (chunks & np.uint64(NO_VALUE_32)) != NO_VALUE_32
     stack_of_chunk, chunks = stack_of_chunk[has_frames], chunks[has_frames]
@@ -127,6 +133,8 @@ def _chunk_frames(
         (chunks >> np.uint64(32)).astype(np.int64), return_inverse=True
     )
     pids = np.array([entities.process(ref)[0] for ref in process_refs.tolist()], np.int64)
+    # The first address of a chunk that begins a stack is the program counter; all others are return
+    # addresses, which exports name one byte lower where they have no symbol.
     is_leaf = np.zeros(len(position), bool)
     is_leaf[offsets[:-1][leaf & (lengths > 0)]] = True
     pid_of_frame = np.repeat(pids[process_of_chunk], lengths)

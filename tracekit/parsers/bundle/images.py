@@ -160,11 +160,15 @@ class RunImages:
         if self._document is None:
             return
         store = self._document.follow(self._stores.get(pid))
+        # The kernel's images may be stored apart from those of processes.
         signature = self._document.get(store, _SIGNATURE)
         if pid == KERNEL_PID and not isinstance(signature, bytes):
             signature = self._document.get(self._document.top(_KERNEL), self._run)
         if not isinstance(signature, bytes):
             return
+        # A process has images of its own, and those of the shared cache that it used. The latter are stored
+        # once for all processes, at addresses relative to the cache, and are moved to where this process had
+        # it.
         images, cache, base = parse_signature(signature)
         yield from images
         shared = self._shared_images(cache)

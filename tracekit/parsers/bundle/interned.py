@@ -55,6 +55,7 @@ class InternedLists:
             raise DamagedFileError(self.file, "does not begin like a file of lists")
         block_bytes = int.from_bytes(index[_BLOCK_BYTES_OFFSET : _BLOCK_BYTES_OFFSET + 4], "little")
         entries = np.frombuffer(index, "<u4", offset=_INDEX_START, count=(len(index) - _INDEX_START) // 8 * 2)
+        # An entry is (offset in its block, number of the block), as two 32-bit words.
         offsets = entries[0::2].astype(np.int64) + entries[1::2].astype(np.int64) * block_bytes
         if (offsets % 4).any() or (offsets < _DATA_START).any():
             raise DamagedFileError(index_file, "points to offsets where no list can begin")
@@ -84,6 +85,7 @@ class InternedLists:
         counts = self._halves[starts].astype(np.int64)
         if int((starts + 1 + 2 * counts).max(initial=0)) > len(self._halves):
             raise DamagedFileError(self.file, "has a list that continues beyond its end")
+        # Checked before anything is gathered: a few bytes of references must not expand to gigabytes.
         if int(counts.sum()) > self.max_values:
             raise DamagedFileError(self.file, "has lists that overlap")
         # Gather all lists at once. Value k of the result belongs to list i with offsets[i] <= k; its low half

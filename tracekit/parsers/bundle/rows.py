@@ -113,6 +113,8 @@ class IndexedStore:
             raise DamagedFileError(file, f"has rows of the unknown topology {topology} ({name})")
         if name and _TOPOLOGY_TYPES.get(name, topology) != topology:
             raise DamagedFileError(file, f"has rows of topology {topology} where the schema requires {name}")
+        # The layout is known from real bundles and documented nowhere, so it is proved for each table: unless
+        # the widths that this reader assumes add up to the stored size of a row, nothing is read.
         widths = [_TOPOLOGY_WIDTHS[topology]]
         for field in self._fields[1:]:
             if field.type not in _FIELD_WIDTHS:
@@ -135,6 +137,7 @@ class IndexedStore:
             if name not in fields:
                 raise DamagedFileError(self._descriptor, f"has no field for the column '{column.mnemonic}'")
             values = fields[name]
+            # All bits set means null, in either width.
             no_value = NO_VALUE_64 if values.dtype.itemsize == 8 else NO_VALUE_32
             columns.append(RawColumn(values, values == no_value))
         return columns
@@ -187,6 +190,7 @@ class IndexedStore:
                 if len(buffer) < start:
                     continue
                 buffer, started = buffer[start:], True
+            # Whole rows only; the beginning of the next one waits in the buffer for the rest of it.
             size = min(len(buffer) - len(buffer) % self._row_bytes, bytes_left)
             if size:
                 yield buffer[:size]

@@ -97,6 +97,7 @@ class PackMembers:
                 "",
                 f"is a pack of version {version[:9]}; this tracekit reads version {VERSION}: update tracekit",
             )
+        # Before anything is unpacked: a small file that declares gigabytes is refused by its manifest alone.
         if not declared_size(value).fits(self._size_bytes):
             raise DamagedPackError("", "unpacks to far more than a recording does; it was not read")
         return manifest
@@ -172,6 +173,7 @@ class TableDecoder:
         threads = self._entities(description, "threads", THREADS)
         processes = self._entities(description, "processes", PROCESSES)
         stacks = self._stacks_of(description)
+        # Ids are checked against these numbers, so that no later index can miss its entity.
         entity_counts = {"thread": len(threads), "process": len(processes), "stack": len(stacks)}
         rows = description.integer("rows", MAX_ROWS)
         columns: list[Column] = []

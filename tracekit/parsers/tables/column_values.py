@@ -58,8 +58,9 @@ class Texts:
         return values
 
     def or_else(self, replacement: Texts) -> Texts:
-        """Return these texts, and those of ``other`` where these are empty."""
+        """Return these texts, and those of ``replacement`` where these are empty."""
         empty = self.each(lambda word: not word, np.bool_)
+        # The words of both stand one after another; codes of the second are moved behind the first.
         codes = np.where(empty, replacement.codes + len(self.words), self.codes)
         return Texts(codes, (*self.words, *replacement.words))
 
@@ -140,6 +141,8 @@ def _numbers(values: pd.Series[Any]) -> tuple[IntArray, Mask]:
     if pd.api.types.is_float_dtype(values.dtype):
         plain = values.to_numpy(np.float64, na_value=np.nan)
         is_number = np.isfinite(plain)
+        # A float beyond int64 has no defined integer, and 2^63 itself is no int64: 2^62 is, and still means
+        # "far too large".
         return np.clip(np.where(is_number, plain, 0), -(2.0**62), 2.0**62).astype(np.int64), is_number
     if values.dtype == object:  # a column with numbers below 0 and beyond 2^63
         cells = values.tolist()
@@ -184,6 +187,7 @@ def entity_numbers(table: Table, kind: str, number: str, *names: str) -> IntArra
 
 def pids_of(table: Table) -> IntArray:
     """Return the process of each row, else that of its thread, else the number in a column of pids; or -1."""
+    # From the most specific to the least: a row's process, the process of its thread, a plain number.
     pid = entity_numbers(table, "process", "pid", "process")
     for names in (("thread",), ("start-thread",)):
         if (pid < 0).any():
@@ -257,6 +261,7 @@ def read_numbers(
         text = f"{gaps} rows of '{table.schema}' have no '{mnemonic}'; {missing} is used"
         issues.append(Issue("warning", "null-values", text, gaps))
     values: IntArray = column.fillna(missing or 0).to_numpy(np.int64)
+    # In floats, because the sum of int64 values could wrap around and pass the test.
     if float(values.sum(dtype=np.float64)) > _MAX_STRICT and mnemonic != "time":
         raise InputError(name, f"{what}: the sum is too large.", _DAMAGED)
     return values

@@ -37,6 +37,8 @@ def _add(name: str, modules: dict[str, str], path: tuple[str, ...]) -> None:
         return
     assert name not in path, f"modules import each other: {' → '.join((*path, name))}"
     text = asset(name)
+    # Depth first: a module stands after all that it imports, because top-level code runs in the order of the
+    # text.
     for imported in _IMPORT.findall(text):
         _add(imported, modules, (*path, name))
     # Comments on lines of their own are a tenth of the script, and no reader of a report needs them.

@@ -105,6 +105,8 @@ class _Drawing:
             return []
         drawn = self._label("Windows", ", ".join(windows["source"].astype("str").unique()))
         starts, ends = windows["start_ns"].to_numpy(np.int64), windows["end_ns"].to_numpy(np.int64)
+        # Windows are in order of time, so one bound suffices: a window within pixels that are drawn already
+        # adds a shape and no picture.
         right = -1.0
         for start, end, verdict in zip(starts.tolist(), ends.tolist(), self._analysis.verdicts, strict=True):
             x, width = self._x(start), max(1.0, self._x(end) - self._x(start))
@@ -129,6 +131,8 @@ class _Drawing:
             share = other_plane.astype(np.float64) / FULL
             drawn += self._pieces(planes[0][0], np.zeros(self._bins), share, base, _FAINT)
         drawn.append(Line(((_MARGIN + _LABELS, base), (_WIDTH - _MARGIN, base)), "line"))
+        # Engines of one bin are stacked, and cut where together they exceed the lane: two may share a
+        # rounded-up bin.
         stacked = np.zeros(self._bins)
         for engine, plane in planes:
             share = plane.astype(np.float64) / FULL
@@ -152,6 +156,7 @@ class _Drawing:
         """
         height = np.round(share * _LANE, 1)
         low = np.round(below * _LANE, 1)
+        # Compared after rounding, so that runs of nearly equal bins become one rectangle.
         changed = np.flatnonzero((np.diff(height) != 0) | (np.diff(low) != 0)) + 1
         edges = [0, *changed.tolist(), self._bins]
         pieces: list[Rect | Line | Words] = []
@@ -183,6 +188,7 @@ class _Drawing:
         return _MARGIN + _LABELS + min(max(time_ns / self._duration_ns, 0.0), 1.0) * self._plot
 
     def _ticks(self) -> list[tuple[float, str]]:
+        # About eight ticks, at 1, 2 or 5 times a power of ten.
         rough = self._duration_ns / 8
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(factor * power for factor in (*_NICE, 10) if factor * power >= rough)

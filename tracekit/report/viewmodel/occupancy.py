@@ -48,6 +48,8 @@ def before(times: IntArray, sums: IntArray, edges: IntArray) -> IntArray:
 
     ``sums`` are their running sums, which may begin with the sum of earlier times.
     """
+    # The sum of (edge − time) over the times before an edge is count × edge − their sum:
+    #   times   2 5 9      sums  0 2 7 16      edge 6: two before it, 2 × 6 − 7 = 5 = (6 − 2) + (6 − 5)
     count = np.searchsorted(times, edges, side="left")
     distance: IntArray = count * edges - (sums[count] - sums[:1])
     return distance

@@ -239,6 +239,8 @@ class _Builder:
             "start": self._arrays.add(windows["start_ns"].to_numpy(), "f8"),
             "end": self._arrays.add(windows["end_ns"].to_numpy(), "f8"),
             **{name: self._arrays.add(self._strings.column(values), "u4") for name, values in texts.items()},
+            # A window without a thread has no lane; ``lane_of_thread`` would give it that of samples without
+            # a thread.
             "lane": self._arrays.add(np.where(thread < 0, -1, lane_of_thread[thread]), "i4"),
             "first": self._arrays.add(windows["first"].to_numpy(), "u1"),
             "samples": {name: self._arrays.add(values, "u4") for name, values in sums.samples.items()},

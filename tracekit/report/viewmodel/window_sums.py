@@ -30,6 +30,7 @@ def window_sums(analysis: Analysis) -> WindowSums:
 
     def summed(engine: Engine, column: str, default: float) -> np.ndarray[Any, Any]:
         engine_rows = by_engine.get(str(engine), rows[:0])
+        # ``min_count=1`` keeps "not known" apart from zero: the sum of missing values alone is missing.
         sums = engine_rows.groupby("window_id")[column].sum(min_count=1)
         return sums.reindex(windows).astype("Float64").fillna(default).to_numpy(np.float64)
 
