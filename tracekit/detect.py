@@ -194,7 +194,7 @@ def _open_bundle(path: str, options: _Options) -> Source:
             raise UsageError(f"xctrace reads bundles as folders: unpack {path} and name the folder.")
         return exported(tool)
     try:
-        native = BundleSource(open_bundle_files(path, _shown(path), options.limits), path)
+        native = BundleSource(open_bundle_files(path, _shown(path), options.limits), path, options.limits)
     except LimitError:
         raise
     except InputError:

@@ -299,7 +299,7 @@ def test_the_documentation_has_every_limit() -> None:
     limits = DEFAULT_LIMITS
     for number in (limits.files, limits.pack_members, limits.documents, limits.tables, limits.columns):
         assert f" {number:,} |" in text
-    assert f"{limits.cells // 1_000_000} million |" in text
+    assert f"| {limits.cells // 1_000_000} million, or" in text
     assert f"| {limits.header_bytes >> 20} MB |" in text
     assert f"{limits.unpacked_slack_bytes >> 20} MB and {limits.unpacked_ratio} times its size" in text
     assert f"{limits.held_slack_bytes >> 20} MB and {limits.held_ratio} times its size" in text

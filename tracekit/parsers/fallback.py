@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from tracekit.errors import InputError
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
+from tracekit.parsers.limits import LimitError
 from tracekit.parsers.source import Source
 
 
@@ -40,6 +41,8 @@ class FallbackSource:
         try:
             # Complete before the first table is yielded: a caller must not get half of each reading.
             yield from list(self._first.tables(schema, run))
+        except LimitError:
+            raise
         except InputError as error:
             if self._first is self._second or not self._switch(error.problem.rstrip(".")):
                 raise

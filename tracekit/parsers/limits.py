@@ -41,7 +41,8 @@ class Limits:
     header_bytes: int = 16 << 20
     """Long names and attributes of all files in a tar."""
     cells: int = 100_000_000
-    """Cells in the tables of one file of exports."""
+    """Cells in the tables of a file of exports, or in those of a bundle or pack that are read; an input of
+    more bytes may have as many cells."""
     unpacked_ratio: int = 20
     unpacked_slack_bytes: int = 256 << 20
     """What a compressed file may unpack to: the slack plus so many times its size. Exports shrink 17:1."""
@@ -60,6 +61,10 @@ class Limits:
     def unpacked_bytes(self, stored_bytes: int) -> int:
         """Return the most bytes that a compressed file of that size may unpack to."""
         return self.unpacked_slack_bytes + self.unpacked_ratio * stored_bytes
+
+    def max_cells(self, stored_bytes: int) -> int:
+        """Return the most cells that the tables of an input of that size may have."""
+        return max(self.cells, stored_bytes)
 
     def held_bytes(self, stored_bytes: int) -> int:
         """Return the most bytes of a tar of that size that may be in memory."""

@@ -142,6 +142,21 @@ class IndexedStore:
             columns.append(RawColumn(values, values == no_value))
         return columns
 
+    def cells(self, at_most: int) -> int:
+        """Return the number of cells; where more than ``at_most`` are claimed, they are counted.
+
+        Raises ``DamagedFileError`` when the rows that must be counted are damaged.
+        """
+        width = len(self.columns)
+        if self.row_count * width <= at_most:
+            return self.row_count * width
+        rows = 0
+        for block in self._row_blocks():
+            rows += len(block) // self._row_bytes
+            if rows * width > at_most:
+                break
+        return rows * width
+
     def _read_fields(self) -> dict[str, npt.NDArray[Any]]:
         """Return every field's values; a block of rows is split into fields before the next is read."""
         dtype = self._row_type()

@@ -78,6 +78,11 @@ class BundleRun:
         """The schemas with a table that cannot be read."""
         return {table.info.schema for table in self._tables if table.store is None}
 
+    def cells(self, schema: str, at_most: int) -> int:
+        """Return the number of cells in the readable tables of that schema; see ``IndexedStore.cells``."""
+        stores = [table.store for table in self._tables if table.info.schema == schema and table.store]
+        return sum(store.cells(at_most) for store in stores)
+
     def tables(self, schema: str) -> Iterator[Table]:
         """Yield each readable table of that schema. Raises ``DamagedFileError``."""
         for table in self._tables:

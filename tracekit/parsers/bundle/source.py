@@ -31,6 +31,7 @@ from tracekit.parsers.bundle.plist import PlistError, read_plist
 from tracekit.parsers.bundle.run import BundleRun
 from tracekit.parsers.bundle.table_list import stores_by_run
 from tracekit.parsers.bundle.types import default_tag
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 
 _REQUIREMENTS = "open.creq"
 _TYPE_KEY = "com.apple.dt.etype."
@@ -48,7 +49,7 @@ class BundleSource:
 
     has_toc = True
 
-    def __init__(self, files: BundleFiles, path: str) -> None:
+    def __init__(self, files: BundleFiles, path: str, limits: Limits = DEFAULT_LIMITS) -> None:
         """Open the runs; ``path`` is the input's name in messages.
 
         Raises ``InputError`` when there is no run that this reader supports.
@@ -56,6 +57,8 @@ class BundleSource:
         self.name = files.name
         self._path = path
         self._files = files
+        self._max_cells = limits.max_cells(sum(max(files.size(name), 0) for name in files.names()))
+        self._cells: dict[tuple[int, str], int] = {}  # of the tables that were read
         self._issues = IssueLog()
         for warning in files.warnings:
             self._issues.add(0, "warning", "files-ignored", warning)
@@ -81,6 +84,8 @@ class BundleSource:
         if run not in self._runs:
             return
         try:
+            self._cells[run, schema] = self._runs[run].cells(schema, self._max_cells)
+            require_at_most(self._path, sum(self._cells.values()), self._max_cells, "cells in its tables")
             yield from self._runs[run].tables(schema)
         except DamagedFileError as error:
             problem = f"'{schema}' cannot be read: {error.file} {error.problem}."

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import cast, get_args
 
 from tracekit.errors import InputError
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, Severity, TraceInfo
 from tracekit.parsers.in_memory import TableKey, Unreadable, issues_of
-from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.pack.format import MANIFEST, MAX_ROWS, DamagedPackError, ManifestObject
 from tracekit.parsers.pack.read import PackMembers, TableDecoder
 
@@ -33,6 +34,8 @@ class PackSource:
         """Open a pack and name it ``display_name``. Raises ``InputError`` for a damaged or too new one."""
         self.name = display_name
         self._path = path
+        self._max_cells = limits.max_cells(Path(path).stat().st_size)
+        self._cells: dict[TableKey, int] = {}  # of the tables that were read
         try:
             self._members = PackMembers(path, limits)
             manifest = self._members.manifest
@@ -60,7 +63,12 @@ class PackSource:
         if key in self._unreadable:
             self._unreported.pop(key, None)
             raise InputError(self._path, self._unreadable[key].problem, self._unreadable[key].advice)
-        for description in self._tables.get(key, ()):
+        descriptions = self._tables.get(key, ())
+        self._cells[key] = sum(
+            table.integer("rows", MAX_ROWS) * len(table.objects("columns")) for table in descriptions
+        )
+        require_at_most(self._path, sum(self._cells.values()), self._max_cells, "cells in its tables")
+        for description in descriptions:
             try:
                 table = self._decoder.table(description, run)
             except DamagedPackError as error:

@@ -26,18 +26,24 @@ def read_documents(
     with open_bytes(path, progress, limits) as chunks:
         rewind = chunks.rewind if chunks.can_rewind else None
         name = "standard input" if path == STDIN else path
-        return Documents(name, limits=limits).read(chunks, rewind)
+        return Documents(name, limits=limits, stored_bytes=chunks.stored_bytes).read(chunks, rewind)
 
 
 class Documents:
     """Export documents, parsed while their bytes arrive; see ``DocumentReader`` for ``listed``."""
 
     def __init__(
-        self, name: str, listed: Mapping[int, str] | None = None, limits: Limits = DEFAULT_LIMITS
+        self,
+        name: str,
+        listed: Mapping[int, str] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        stored_bytes: Callable[[], int] = lambda: 0,
     ) -> None:
+        """``stored_bytes`` returns how many bytes of the input itself, before unpacking, were read."""
         self._name = name
         self._listed = listed
         self._limits = limits
+        self._stored_bytes = stored_bytes
         self._tables = self._cells = 0  # in the documents before the current one
         self._reader = DocumentReader(name, listed)
         self._index = DocumentIndex()
@@ -110,7 +116,8 @@ class Documents:
     def _require_few(self, reading: DocumentReader | AcceleratedReader) -> None:
         require_at_most(self._name, self._tables + reading.tables, self._limits.tables, "tables")
         require_at_most(self._name, reading.columns, self._limits.columns, "columns in a table")
-        require_at_most(self._name, self._cells + reading.cells, self._limits.cells, "cells in its tables")
+        max_cells = self._limits.max_cells(self._stored_bytes())
+        require_at_most(self._name, self._cells + reading.cells, max_cells, "cells in its tables")
 
     def _count(self, reading: DocumentReader | AcceleratedReader) -> None:
         self._require_few(reading)

@@ -91,6 +91,10 @@ class FileBytes:
     def __next__(self) -> bytes:
         return next(self._chunks)
 
+    def stored_bytes(self) -> int:
+        """Return how many bytes of the file itself were read, before unpacking, or slightly fewer."""
+        return self._done_bytes
+
     @property
     def can_rewind(self) -> bool:
         """True for a regular file; a pipe yields each byte once."""
