@@ -243,5 +243,16 @@ def test_damaged_parameters_are_ignored(damaged: bytes) -> None:
 @pytest.mark.parametrize("damaged", [b"", b"bplist00", b"<plist/>", b"x" * 1000])
 def test_a_damaged_document_is_an_issue(damaged: bytes) -> None:
     source = source_of(files_of() | {"form.template": damaged})
-    assert issues_of(source, "document-damaged")[0].endswith("there are no symbols and no run info")
+    assert issues_of(source, "document-damaged")[0].endswith(
+        "there are no symbols and no run info. Copy the recording again; on a Mac, xctrace may be able to export it"
+    )
     assert source.toc()[0].info.os == "15.5"
+
+
+def test_a_damaged_document_without_tables_is_no_wrong_template() -> None:
+    with pytest.raises(InputError) as caught:
+        source_of({"form.template": b"damaged"})
+    assert (caught.value.problem, caught.value.advice) == (
+        "holds no recorded tables, and form.template is not a binary property list.",
+        "It is incomplete: copy the whole recording again.",
+    )

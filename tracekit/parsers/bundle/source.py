@@ -63,6 +63,7 @@ class BundleSource:
         for warning in files.warnings:
             self._issues.add(0, "warning", "files-ignored", warning)
         stores = stores_by_run(files)
+        self._document_error: DamagedFileError | None = None
         self._document = self._open_document()
         if not stores:
             raise self._no_runs()
@@ -114,7 +115,12 @@ class BundleSource:
         try:
             return KeyedArchive(DOCUMENT_FILE, read_file(self._files, DOCUMENT_FILE))
         except DamagedFileError as error:
-            self._issues.damaged(0, "document-damaged", error, "there are no symbols and no run info")
+            consequence = (
+                "there are no symbols and no run info. Copy the recording again; on a Mac, xctrace may be"
+                " able to export it"
+            )
+            self._issues.damaged(0, "document-damaged", error, consequence)
+            self._document_error = error
             return None
 
     def _recovery(self) -> str:
@@ -133,6 +139,9 @@ class BundleSource:
         if self._document is None and self._files.size(DOCUMENT_FILE) < 0:
             problem = "holds no recorded tables: the recording was not finished, or is not of Instruments."
             return InputError(self._path, problem, self._recovery())
+        if self._document_error is not None:
+            problem = f"holds no recorded tables, and {self._document_error}."
+            return InputError(self._path, problem, "It is incomplete: copy the whole recording again.")
         return InputError(
             self._path,
             "holds no recorded tables that tracekit reads (Allocations and Leaks keep theirs elsewhere).",

@@ -301,14 +301,10 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
             )
         )
     if len(stacks) and not (stacks.frames["binary_id"] >= 0).any() and _is_mostly_bare(stacks):
-        issues.append(
-            Issue(
-                "warning",
-                "no-symbols",
-                f"'{schema}' has addresses without symbols in this input, so its stacks identify no engine."
-                f" If the recording has a '{TIME_PROFILE}' table with symbols, export that one",
-            )
-        )
+        text = f"'{schema}' has addresses without symbols in this input, so its stacks identify no engine"
+        if schema != TIME_PROFILE:
+            text += f". If the recording has a '{TIME_PROFILE}' table with symbols, export that one"
+        issues.append(Issue("warning", "no-symbols", text))
 
 
 def _is_mostly_bare(stacks: StackTable) -> bool:
