@@ -89,6 +89,8 @@ def _list(app: dash.Dash, library: Library) -> None:
         recordings = library.recordings(search or "", tag, deleted)
         tags = [name for name, _count in library.tags()]
         tags += [tag] if tag and tag not in tags else []  # so that the choice can be undone
+        # What the page shows is known by its digest: with nothing new, a poll costs one query and sends
+        # nothing.
         content = repr((recordings, tags, tag, bool(search), deleted))
         shown = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
         if shown == before:

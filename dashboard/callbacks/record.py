@@ -43,6 +43,8 @@ def register(app: dash.Dash, settings: Settings, library: Library) -> None:
     """Fill the form, start recordings, follow them, and handle the buttons."""
     attempts = Attempts(settings.folder, library, settings.limits.free_disk_bytes)
     probe = HostProbe()
+    # Resumed even where nothing may be recorded: an earlier server, with other settings, may have left
+    # recordings.
     attempts.resume()
     if not may_record(settings):
         return
@@ -125,11 +127,15 @@ def _follow(app: dash.Dash, attempts: Attempts) -> None:
     def follow(_tick: Any, drawn: str, watched: str) -> Any:
         listed = attempts.all()
         under_way = next((attempt for attempt in listed if pages.is_live(attempt.state)), None)
+        # The attempt that this page followed has left the list: its recordings are in the library, and the
+        # page goes there.
         is_over = watched and watched not in {attempt.id for attempt in listed}
         opened = attempts.opened(watched) if is_over else None
         place = (
             f"/recordings/{opened[0]}" if opened and len(opened) == 1 else "/" if opened else dash.no_update
         )
+        # The digest of what is drawn is sent along: only what differs is sent and drawn again, so that a
+        # button under the pointer is not replaced at every tick.
         steady = [_steady(attempt) for attempt in listed]
         digest = _digest(steady)
         return (

@@ -49,6 +49,8 @@ def latency_figure(windows: Sequence[Window]) -> Figure | None:
             marker={"color": colour, "size": 4},
             line={"color": colour},
         )
+        # The first window of a model includes preparation, so it would stretch the box of the others: it is a
+        # mark of its own.
         firsts = [window for window in model_windows if window["first"]]
         figure.add_scatter(
             x=[_length_ms(window) for window in firsts],
@@ -79,6 +81,8 @@ def counter_figure(windows: Sequence[Window]) -> Figure | None:
         )
     if not figure.data:
         return None
+    # Cycles and cache misses differ by factors of thousands: on a linear axis, most events would lie on the
+    # ground.
     figure.update_yaxes(type="log")
     return _laid_out(figure, "window", "sum", 6, legend=True)
 

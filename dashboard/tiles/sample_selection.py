@@ -38,6 +38,8 @@ class SampleSelection:
 
     def pieces(self, samples: SampleColumns, *columns: Array) -> Iterator[tuple[Array, ...]]:
         """Yield the selected rows of columns, about a million at a time: other requests run in between."""
+        # Small ranges are collected and large ones cut, so that each piece is about equally large: memory
+        # stays bounded, and other requests are served in between.
         slices: list[slice] = []
         size = 0
         for _, first, end in self.ranges(samples):

@@ -28,6 +28,8 @@ def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
         np.zeros(0, np.int64),
         *(samples[f"call_{name}"].astype(np.int64) for name in ("stack", "engine", "phase")),
     )
+    # Nodes that the page's tree lacks are sent along, the heaviest of them, with the names that the page does
+    # not have.
     branches = branches_of(samples, weight, number)
     sums = node_sums(calls, branches.node, weight, number)
     arrays = Arrays()

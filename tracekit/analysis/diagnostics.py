@@ -117,6 +117,8 @@ def _dispatch_without_interval(
         return []
     is_submission = is_phase(labels.phase, Phase.DISPATCH, Phase.WAIT, Phase.EXECUTE)
     on_ane = is_engine(labels.engine, Engine.ANE) & is_submission
+    # Windows in which a stack submits to the engine, against the measured time in each: both should agree,
+    # and where the table has nothing, either the request failed or the clocks of the two tables differ.
     submitting = np.unique(members.window[on_ane[members.sample]])
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     busy = np.zeros(len(windows), np.int64)
@@ -133,6 +135,7 @@ def _dispatch_without_interval(
 def _unsymbolicated_stacks(trace: Trace, labels: SampleLabels) -> list[Diagnostic]:
     unknown = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
     with_stack = int((trace.samples["stack_id"] >= 0).sum())
+    # UNKNOWN covers samples without a stack as well, which reading has reported already.
     count = unknown - (len(trace.samples) - with_stack)
     if count <= 0 or not with_stack or any(issue.code == "no-symbols" for issue in trace.issues):
         return []

@@ -168,6 +168,8 @@ def _work(engine: Engine, facts: WindowFacts, run: RunFacts) -> EngineWork | Non
         sum(share.weight for share in shares),
         busy,
         requested,
+        # The reach decides which engine leads. Measured time is the better answer where there is any; else
+        # the host's work for the engine, and its waiting for it, show how long the engine was engaged.
         busy or sum(share.sampled_ns or 0 for share in shares) + waiting,
         tuple(share.phase for share in most_first if share.samples),
         facts.frames.get(engine),
@@ -253,6 +255,8 @@ def _names(attribution: pd.DataFrame, requested: frozenset[Engine], count: int) 
     busy = (rows["busy_ns"].fillna(0) > 0).to_numpy(bool)
     waiting = (rows["waiting_ns"].fillna(0) > 0).to_numpy(bool)
     seen = busy | (rows["samples"] > 0).to_numpy(bool)
+    #   bits      ANE = 1, GPU = 2, CPU = 4 (in the order of ``SERVING``)
+    #   served    0 → UNKNOWN   1, 2, 4 → the engine   any other → MIXED
     served = np.zeros(count, np.int64)
     for bit, engine in enumerate(SERVING):
         is_engine = (rows["engine"] == engine).to_numpy(bool)

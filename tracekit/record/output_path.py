@@ -123,6 +123,7 @@ def unused_path(final: Path, word: str) -> Path:
 
 def _is_recording(path: Path) -> bool:
     """Return True for bundles that xctrace writes, unfinished ones and an empty folder included."""
+    # Only what xctrace writes may be replaced: --force must not remove a folder of another kind.
     names = [entry.name for entry in path.iterdir()]
     return not names or any(
         name.endswith(".run") or name in {"form.template", "Attachments"} for name in names
@@ -138,6 +139,8 @@ def _copy(source: Path, target: Path) -> None:
         if run_command(copy_command(OutputPath(source, target)), _COPY_SECONDS).ok:
             return
         shutil.rmtree(target, ignore_errors=True)
+    # Elsewhere the copy takes as much space as the recording: better refused now than found out in the
+    # middle.
     size = sum(path.lstat().st_size for path in source.rglob("*"))
     if size > free_bytes(source.absolute().parent):
         raise UsageError(f"--append-run works on a copy, and there is no space for a copy of {source}.")

@@ -65,6 +65,7 @@ def run_command(command: Sequence[str], seconds: float = _TIMEOUT_SECONDS) -> Co
         )
     except (OSError, ValueError) as error:
         return CommandResult(None, error=f"{command[0]} could not be started: {error}")
+    # Both pipes are emptied at once: a command that fills the one that is not read would never end.
     texts: dict[str, bytes] = {}
     readers = [
         threading.Thread(target=_read, args=(name, pipe, texts), daemon=True)

@@ -329,13 +329,10 @@ class StackWalk:
         return self._first_of(self._where(flag))
 
     def _first_of(self, positions: IntArray) -> IntArray:
-        """Return the innermost of ``positions`` in every stack; -1 for none.
-
-        It is the first position from the stack's start on, unless that one is in a later stack::
-
-            starts     0     3     5
-            positions    2       4        first: 2, 4, none (the appended end)
-        """
+        """Return the innermost of ``positions`` in every stack; -1 for none."""
+        # It is the first position from the stack's start on, unless that one is in a later stack:
+        #   starts     0     3     5
+        #   positions    2       4        first: 2, 4, none (the appended end)
         first = np.append(positions, len(self._flags))[np.searchsorted(positions, self._starts)]
         return np.where(first < self._ends, first, -1)
 
@@ -346,10 +343,8 @@ class StackWalk:
         return np.where(last >= self._starts, last, -1)
 
     def _caller(self, positions: IntArray, flag: np.uint32) -> npt.NDArray[np.uint32]:
-        """Return the flags of the nearest frame with ``flag`` toward the root of each position; 0 for none.
-
-        Leaf first, callers come later: it is the next such position, unless the stack ends before it.
-        """
+        # Leaf first, callers come later: it is the next such position, unless the stack ends before that.
+        # Leaf first, callers come later: it is the next such position, unless the stack ends before it.
         candidates = self._where(flag)
         following = np.searchsorted(candidates, positions, side="right")
         caller = np.append(candidates, len(self._flags))[following]

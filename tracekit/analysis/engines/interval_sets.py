@@ -87,12 +87,9 @@ class IntervalSet:
         return touched
 
     def pieces(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the intervals cut to the windows, as (row of the window, start, end), window by window.
-
-        Window w has ``counts[w]`` consecutive intervals from ``first[w]`` on. All of them in one array::
-
-            first 4 9    counts 2 3    →    4 5 9 10 11
-        """
+        """Return the intervals cut to the windows, as (row of the window, start, end), window by window."""
+        # Window w has ``counts[w]`` consecutive intervals from ``first[w]`` on. All of them in one array:
+        #   first 4 9    counts 2 3    →    4 5 9 10 11
         first = np.searchsorted(self.ends, starts, "right")
         counts = np.maximum(np.searchsorted(self.starts, ends, "left") - first, 0)
         window = np.repeat(np.arange(len(starts)), counts)

@@ -66,6 +66,8 @@ class Ownership:
     ) -> None:
         distinct, label_of_row = np.unique(labels, return_inverse=True)
         owners = [owner_of(label, models | parts) for label in distinct.tolist()]
+        # One label that fits proves that both tables name models alike, so that a label that fits none is
+        # another process's. Without any fit, a difference in naming is as likely, and no row is excluded.
         if any(owner is not None for owner in owners):
             # Several pipelines may have the same part, so a part's row belongs to no model in particular.
             names = [owner if owner in models else "" for owner in owners]
@@ -79,6 +81,7 @@ def owner_of(label: str, models: set[str]) -> str | None:
     """Return the longest model name that the label begins with, up to a boundary; None for none."""
     if label in models:
         return label
+    # The longest name wins: of the models "Net" and "Net_large", the label "Net_large_1" is the second's.
     ends = [position for position, character in enumerate(label) if character in _BOUNDARIES]
     return next((label[:end] for end in reversed(ends) if label[:end] in models), None)
 

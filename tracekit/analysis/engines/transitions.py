@@ -77,14 +77,11 @@ class Transitions:
         return _POSITIONS[codes[window]], int(stretches[window])
 
     def _positions_of(self, engine: Engine, lead: Engine) -> tuple[IntArray, IntArray]:
-        """Return the code of the position, and the number of stretches, of every window.
-
-        Only segments of the two engines count. In a window, segments of one engine never share time, so a new
-        stretch begins wherever the engine changes::
-
-            engine      C  C  A  A  C  |  A  C
-            stretch     1     2     3  |  1  2     (opens: the first of its window)
-        """
+        """Return the code of the position, and the number of stretches, of every window."""
+        # Only segments of the two engines count. In a window, segments of one engine never share time, so a
+        # new stretch begins wherever the engine changes:
+        #   engine      C  C  A  A  C  |  A  C
+        #   stretch     1     2     3  |  1  2     (opens: the first of its window)
         rows = np.flatnonzero(np.isin(self._engine, [ENGINE_CODE[engine], ENGINE_CODE[lead]]))
         window, is_engine = self._window[rows], self._engine[rows] == ENGINE_CODE[engine]
         opens, changes = np.diff(window, prepend=-1) > 0, np.diff(is_engine, prepend=False)

@@ -94,6 +94,9 @@ class Symbolicator:
         # Symbolicate each distinct frame once, process by process; ``number`` spreads the rows again.
         firsts, number = _distinct((addresses, pids, below, named_below))
         distinct_pids, distinct = pids[firsts], addresses[firsts]
+        # Facts are numbers of texts and binaries, one row per distinct frame and one column per fact; -1 is
+        # "not known":
+        #   columns   binary  symbol  path  line  inlined
         facts = np.full((len(firsts), _FACT_COUNT), -1, np.int64)
         step = below[firsts].astype(np.uint64)
         for pid in np.unique(distinct_pids).tolist():

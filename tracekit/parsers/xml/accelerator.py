@@ -81,6 +81,8 @@ class AcceleratedReader:
     def __init__(self, listed: Mapping[int, str] | None = None) -> None:
         """See ``DocumentReader`` for ``listed``."""
         self._listed = listed or {}
+        # A seed that no document can foresee: its strings cannot be chosen to collide in the scanner's hash
+        # table.
         self._scan = _scanner.Scanner(secrets.randbits(63))
         self._has_root = False
         self._open: OpenNode | None = None
@@ -163,6 +165,10 @@ class AcceleratedReader:
             if self.ended:
                 return
 
+    # Rows are scanned by the compiled part; what stands between them is rare and parsed by lxml here. Each
+    # element has one place, and anything elsewhere makes the document unsupported, to be read again by lxml
+    # alone:
+    #   <trace-query-result>  { <node>  [ <schema> ]  rows…  </node> }  </trace-query-result>
     def _take(self, markup: int) -> bool:
         """Handle the markup between rows; return False where that is not supported."""
         if markup == _scanner.ROOT:

@@ -222,6 +222,8 @@ class Spool:
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - `close` closes it
+            # An unbuffered file may take part of the bytes only; on an error, ``_last_chunk`` begins where it
+            # stopped.
             remaining = memoryview(data)
             while remaining:
                 remaining = remaining[self._file.write(remaining) :]
@@ -279,6 +281,8 @@ class DocumentStream:
 
     def next(self) -> bytes:
         """Return the next bytes; none at the end. After ``mark``, it may raise ``SpoolFullError``."""
+        # The order of the sources is the order of the bytes:
+        #   put back │ replayed from a spool │ not read so far
         data = self._pending or next(self._replayed, b"") or next(self._chunks, b"")
         self._pending = b""
         self._position += len(data)
@@ -351,6 +355,8 @@ class DocumentStream:
                 self.put_back(data[end:])
                 yield data[:end]
                 return
+            # A declaration or an end tag may be cut by the border of two chunks: what may be the beginning of
+            # one waits for the next.
             end = _safe_end(data)
             piece, tail = data[:end], data[end:]
             if piece:

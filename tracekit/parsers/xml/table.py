@@ -95,6 +95,7 @@ class _TableBuilder:
         slots = self._used[index]
         codes = np.flatnonzero(np.bincount(self._store.tag[slots]))
         tags = {self._store.tags[code] for code in codes}
+        # Null cells are <sentinel/> and have been left out of ``used``.
         if tags - {engineering_type} and engineering_type != "any":
             declared = self._store.tag_code(engineering_type)
             mismatch = int(slots[self._store.tag[slots] != declared][0])
@@ -157,6 +158,8 @@ def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) ->
         return "ints"
     if not texts and (forms != ValueForm.NONE).any():
         return "int"
+    # One text that is no number makes a column of an unknown type text: nothing is lost by that, and much by
+    # the reverse.
     fractions = declared is None and any("." in text for text in texts)
     if fractions and (forms != ValueForm.NONE).all() and all(_FLOAT.match(text) for text in texts):
         return "float"
