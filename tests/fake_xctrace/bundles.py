@@ -1,14 +1,15 @@
-"""The trace on disk: growing while it is recorded, unfinished when the recorder dies, or saved."""
+"""The trace on disk: growing while it is recorded, unfinished when the recorder dies, or saved.
+
+Modules that few recordings need are imported where they are used: these programs start thousands of times.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-import plistlib
 import re
 import shutil
 import sys
-import zipfile
 import zlib
 from pathlib import Path
 
@@ -84,6 +85,8 @@ def _exports(folder: Path) -> dict[str, bytes]:
 
 
 def _unzipped(path: Path) -> dict[str, bytes]:
+    import zipfile
+
     with zipfile.ZipFile(path) as archive:
         names = [
             name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX")
@@ -124,6 +127,8 @@ def _another_run(bundle: Path, number: int) -> dict[str, bytes]:
 
 
 def _renamed(tables: bytes, number: int) -> bytes:
+    import plistlib
+
     archive = plistlib.loads(tables)
     archive["$objects"] = [
         re.sub(r"^run1/", f"run{number}/", value) if isinstance(value, str) else value
@@ -134,6 +139,8 @@ def _renamed(tables: bytes, number: int) -> bytes:
 
 def _with_run(template: Path, number: int) -> bytes:
     """List the first run's entries once more under another number (trace_bundle reference, section 3.5)."""
+    import plistlib
+
     archive = plistlib.loads(template.read_bytes())
     objects, top = archive["$objects"], archive["$top"]
     objects.append(number)

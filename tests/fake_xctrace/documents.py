@@ -7,10 +7,9 @@ node whose elements refer to an earlier node of its export that was not requeste
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from lxml import etree
@@ -29,8 +28,7 @@ _RUN = re.compile(rb"<run number=\"(\d+)\"")
 _RUNS = re.compile(rb"<trace-toc>\s*(.*?)\s*</trace-toc>", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class _Node:
+class _Node(NamedTuple):
     """One table of a stored export."""
 
     document: Path

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fake_xctrace.machine import log_target
 from fake_xctrace.plan import Plan
+
+if TYPE_CHECKING:
+    import subprocess
 
 
 class Target:
@@ -22,6 +25,8 @@ class Target:
         """Launch the program of the plan; None if there is none on this host."""
         if plan.kind != "launch" or plan.device.kind != "host":
             return None
+        import subprocess
+
         variables = dict(variable.partition("=")[::2] for variable in plan.variables)
         with (
             _stream(plan.standard_input, os.O_RDONLY, 0) as stdin,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fake_xctrace.catalogue import XCODE_26, XCODE_26_4, XCODE_27, Build
 from fake_xctrace.machine import Refusal
@@ -11,8 +11,7 @@ USAGE_ERROR = 1
 """Invented: no source names the code."""
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option; without a placeholder it takes no value."""
 
     name: str
@@ -22,15 +21,14 @@ class Option:
     repeats: bool = False
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A parsed command line."""
 
-    values: dict[str, list[str]] = field(default_factory=dict)
-    launch: tuple[str, ...] = ()
-    positional: tuple[str, ...] = ()
+    values: dict[str, list[str]]
+    launch: tuple[str, ...]
+    positional: tuple[str, ...]
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self.values
 
     def value(self, name: str) -> str | None:

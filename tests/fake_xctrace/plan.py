@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fake_xctrace.bundles import EXPORTS
 from fake_xctrace.catalogue import RECORDING_OPTIONS, XCODE_26_5, instruments_of
@@ -32,8 +30,7 @@ _ATTACH = {
 }
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(NamedTuple):
     """The device to record: the host, a simulator (which is on the host too) or a real device."""
 
     kind: str
@@ -45,8 +42,7 @@ class Device:
         return self.kind != "device"
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """One recording."""
 
     output: Path
@@ -157,7 +153,7 @@ def _unique_name(parsed: Parsed) -> str:
         start = f"Launch_{Path(parsed.launch[0]).name}"
     else:
         start = f"Attach_{parsed.value('--attach')}" if "--attach" in parsed else "AllProcesses"
-    return f"{start}_{time.strftime('%Y-%m-%d_%H.%M.%S')}_{secrets.token_hex(4).upper()}.trace"
+    return f"{start}_{time.strftime('%Y-%m-%d_%H.%M.%S')}_{os.urandom(4).hex().upper()}.trace"
 
 
 # Template, instruments ------------------------------------------------------------------------------------

@@ -256,4 +256,4 @@ def test_starting_is_quick_because_little_is_imported(mac: Mac) -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-c", program, "version"], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "xctrace version 26.0 (17C529)\n0\n['dataclasses', 'json']\n"
+    assert done.stdout == "xctrace version 26.0 (17C529)\n0\n['json']\n"

@@ -194,6 +194,7 @@ def test_a_slow_export_comes_in_chunks(recorded: Mac) -> None:
         "export", "--input", "a.trace", "--toc", export={"delay_seconds": 0.02, "chunk_bytes": 16}
     )
     assert child.stdout
-    assert os.read(child.stdout.fileno(), 4096) == TOC[:16].encode()
+    first = os.read(child.stdout.fileno(), 4096).decode()  # several chunks on a busy machine
+    assert 0 < len(first) < len(TOC) and len(first) % 16 == 0
     code, remaining = ended(child)
-    assert (code, remaining) == (0, TOC[16:])
+    assert (code, first + remaining) == (0, TOC)
