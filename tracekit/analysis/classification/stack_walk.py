@@ -343,7 +343,7 @@ class StackWalk:
         return np.where(last >= self._starts, last, -1)
 
     def _caller(self, positions: IntArray, flag: np.uint32) -> npt.NDArray[np.uint32]:
-        # Leaf first, callers come later: it is the next such position, unless the stack ends before that.
+        """Return the flags of the next frame with ``flag`` toward the root of each position; 0 for none."""
         # Leaf first, callers come later: it is the next such position, unless the stack ends before it.
         candidates = self._where(flag)
         following = np.searchsorted(candidates, positions, side="right")
