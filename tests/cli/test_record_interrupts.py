@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,10 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from click.testing import CliRunner
 from xctrace_support import FakeXctrace, install
+
+from tracekit.cli import main
 
 pytestmark = pytest.mark.integration
 
@@ -106,6 +110,31 @@ class Running:
     def end(self) -> Ended:
         self.process.communicate(timeout=60)
         return Ended(self.process.returncode, self.output(), self.error(), self.folder, self.xctrace)
+
+
+def test_xctrace_of_a_killed_tracekit_is_ended_with_consent_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = Running(tmp_path, LONG)
+    running.wait_for_recording()
+    running.interrupt(signal.SIGKILL)
+    running.end()
+    (pid,) = running.xctrace.running()
+    for name, value in running.xctrace.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.chdir(running.folder)
+    again = ["record", "--app", "SampleApp", "--time-limit", "100ms", "-o", "y.trace", "--no-analysis"]
+    refused = CliRunner().invoke(main, again)
+    assert refused.exit_code == 4
+    assert f"xctrace (pid {pid}, recording into {running.folder / 'x.trace'}) was left" in refused.stderr
+    assert running.xctrace.running() == [pid]
+    ended = CliRunner().invoke(main, [*again, "--end-leftover"])
+    assert ended.exit_code == 0, ended.stderr
+    assert "it saves first" in ended.stderr
+    assert running.xctrace.running() == []
+    assert {"x.trace", "y.trace", "y.recording.json"} == {path.name for path in running.folder.iterdir()}
+    assert (running.folder / "x.trace" / "form.template").exists()  # saved
 
 
 def program(home: Path, text: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
 
-from fake_xctrace.machine import Console, Machine, Refusal, read_settings, write_settings
+from fake_xctrace.machine import Console, Machine, Refusal, birth, read_settings, write_settings
 
 XCODE = "/Applications/Xcode.app/Contents/Developer"
 TOOLS = "/Library/Developer/CommandLineTools"
@@ -100,10 +101,28 @@ def xcode_select(machine: Machine, arguments: list[str], console: Console) -> in
 
 
 def ps(machine: Machine, arguments: list[str], console: Console) -> int:
+    if arguments[:1] == ["-ww"] and arguments[-2] == "-p":
+        return _ps_of_one(machine, int(arguments[-1]), arguments[1:-2], console)
     if arguments != ["-axww", "-o", "pid=,comm="]:
         raise Refusal(f"ps: fake xctrace does not support these arguments: {arguments}")
     for process in machine["processes"]:
         console.write(f"{process['pid']:5} {process['path']}")
+    return 0
+
+
+def _ps_of_one(machine: Machine, pid: int, columns: list[str], console: Console) -> int:
+    """Print when a fake program started, and its command line, as `ps -ww -o lstart= -o command= -p PID`."""
+    if columns not in (["-o", "lstart="], ["-o", "lstart=", "-o", "command="]):
+        raise Refusal(f"ps: fake xctrace does not support these columns: {columns}")
+    if len(columns) == 2:
+        born = birth(pid)
+        console.write(born or "")
+        return 0 if born else 1
+    calls = [json.loads(line) for line in (machine.folder / "calls.jsonl").read_text("utf-8").splitlines()]
+    call = next((call for call in calls if call["pid"] == pid and call["born"] == birth(pid)), None)
+    if call is None or call["born"] is None:
+        return 1
+    console.write(" ".join([call["born"], *call["argv"]]))
     return 0
 
 

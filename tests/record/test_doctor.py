@@ -13,6 +13,7 @@ from xctrace_support import FakeXctrace, install
 from tracekit.errors import UsageError
 from tracekit.record.doctor import NEEDS_MAC, Check, CheckState, examine
 from tracekit.record.doctor.machine_checks import MachineProbe, check_machine
+from tracekit.record.leftover import Leftover
 
 pytestmark = pytest.mark.integration
 
@@ -315,6 +316,15 @@ def test_another_recorder_at_work_is_named(mac: FakeXctrace, path: str, finding:
     mac.configure(processes=[{"pid": 501, "path": path}])
     check = on_machine()["other recorders"]
     assert (check.finding, check.state) == (finding, "ok" if finding == "none" else "warning")
+
+
+def test_an_xctrace_of_a_killed_tracekit_is_named(mac: FakeXctrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    mac.configure(processes=[{"pid": 77, "path": "/Xcode/usr/bin/xctrace"}])
+    left = Leftover(77, "Sun", "/w/x.trace")
+    monkeypatch.setattr("tracekit.record.doctor.machine_checks.leftovers", lambda: (left,))
+    check = on_machine()["other recorders"]
+    assert (check.state, check.finding) == ("warning", "xctrace (pid 77, left by a tracekit that was killed)")
+    assert check.advice.splitlines()[-1] == "kill -INT 77"
 
 
 @pytest.mark.parametrize(("sandboxed", "state"), [(False, "ok"), (True, "warning"), (None, "skipped")])

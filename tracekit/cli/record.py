@@ -129,6 +129,11 @@ _MAX_WINDOWS = 12
     metavar="FILE",
     help="Also write a report, as tracekit report does: .html, .md, .png. Several recordings get one each.",
 )
+@click.option(
+    "--end-leftover",
+    is_flag=True,
+    help="End an xctrace that a killed tracekit left running, which saves first. A terminal is asked.",
+)
 @click.option("--no-analysis", is_flag=True, help="Record only.")
 @click.option(
     "--xctrace", "xctrace_path", metavar="PATH", help="Use this xctrace instead of the selected Xcode's."
@@ -139,6 +144,7 @@ def record_command(
     show_plan: bool,
     dry_run: bool,
     report: str | None,
+    end_leftover: bool,
     no_analysis: bool,
     xctrace_path: str | None,
     via: Via,
@@ -166,7 +172,7 @@ def record_command(
         guess_format(None, report, FORMATS)
         check_output(report, request_options["force"])
 
-    from tracekit.cli.record_terminal import message_if_slow, plan_text
+    from tracekit.cli.record_terminal import consent_to_end, message_if_slow, plan_text
     from tracekit.record.request import plan_recordings
     from tracekit.record.series import RecordingSeries
     from tracekit.xctrace.host import Mac
@@ -188,7 +194,15 @@ def record_command(
         return
     for note in plan.notes:
         write_message(f"note: {note}")
-    series = RecordingSeries(planned, tool, version, tracekit.__version__, Mac(), force=request.force)
+    series = RecordingSeries(
+        planned,
+        tool,
+        version,
+        tracekit.__version__,
+        Mac(),
+        force=request.force,
+        may_end=consent_to_end(end_leftover, may_ask=not request.until_stopped),
+    )
     _RecordAndAnalyze(tool, request, series, analyze=not no_analysis, report=report, via=via).run(planned)
 
 

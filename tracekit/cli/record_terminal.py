@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
+
 from tracekit.cli.standard_error import clear_progress, write_message, write_progress
+from tracekit.record.leftover import Leftover
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import StopReason
 from tracekit.record.session import RecordSettings
@@ -33,6 +37,32 @@ def message_if_slow(text: str) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def consent_to_end(is_requested: bool, may_ask: bool) -> Callable[[Leftover], bool]:
+    """Return the decision to end an xctrace left running: by the option, else by a question on a terminal."""
+
+    def consents(leftover: Leftover) -> bool:
+        consent = is_requested
+        if not consent and may_ask and sys.stdin is not None and sys.stdin.isatty():
+            write_message(f"{leftover} was left running by a tracekit that was killed.")
+            consent = _confirm("End it? It saves its recording first.")
+        if consent:
+            write_message(f"Ending {leftover}; it saves first …")
+        return consent
+
+    return consents
+
+
+def _confirm(question: str) -> bool:
+    """Return the answer to a question; Ctrl-C is a no, although it stops a recording otherwise."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        return False
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 class TerminalProgress:

@@ -27,31 +27,55 @@ def recorder_lock(device: str, output: Path) -> Iterator[None]:
     The empty lock file stays: removing it would let a third process lock a new file of that name while a
     second one still waits for the old.
     """
-    # Hashed, because a device's name or identifier may hold characters that a file name cannot.
-    name = hashlib.sha256(device.encode()).hexdigest()[:12] if device else "mac"
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    path = Path(tempfile.gettempdir()) / f"tracekit-{user}-{name}.lock"
+    path = lock_path(device)
     note = path.with_suffix(".holder")
     lock = FileLock(path, mode=0o600)
     try:
         lock.acquire(blocking=False)
     except Timeout:  # before OSError, which it is, too
         raise XctraceError(
-            f"Another tracekit is recording{_read_note(note)}. Only one recording at a time can profile this"
+            f"Another tracekit is recording{read_note(note)}. Only one recording at a time can profile this"
             " Mac or device. Wait until it ends, or stop it with Ctrl-C in its terminal."
         ) from None
     except OSError as error:
         raise XctraceError(f"{path} cannot be locked: {error.strerror or error}. Remove it.") from error
     try:
-        _write_note(note, f" (pid {os.getpid()}, into {output})")
+        write_note(note, f" (pid {os.getpid()}, into {output})")
         yield
     finally:
         note.unlink(missing_ok=True)
         lock.release()
 
 
-def _write_note(path: Path, text: str) -> None:
-    """Name the holder for those that are refused; a note that cannot be written is no reason to fail."""
+def lock_path(device: str) -> Path:
+    """Return the path of a device's lock; "" is this Mac."""
+    # Hashed, because a device's name or identifier may hold characters that a file name cannot.
+    name = hashlib.sha256(device.encode()).hexdigest()[:12] if device else "mac"
+    return Path(tempfile.gettempdir()) / f"tracekit-{_user()}-{name}.lock"
+
+
+def lock_paths() -> list[Path]:
+    """Return the locks of every device that this user has recorded."""
+    return sorted(Path(tempfile.gettempdir()).glob(f"tracekit-{_user()}-*.lock"))
+
+
+def is_free(path: Path) -> bool:
+    """Return True if no tracekit holds the lock."""
+    lock = FileLock(path, mode=0o600)
+    try:
+        lock.acquire(blocking=False)
+    except (Timeout, OSError):
+        return False
+    lock.release()
+    return True
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def write_note(path: Path, text: str) -> None:
+    """Write a note beside a lock; a note that cannot be written is no reason to fail."""
     # Made anew: in a shared /tmp, a link of that name could lead to another file.
     with suppress(OSError):
         path.unlink(missing_ok=True)
@@ -60,9 +84,12 @@ def _write_note(path: Path, text: str) -> None:
             file.write(os.fsencode(text))
 
 
-def _read_note(path: Path) -> str:
+def read_note(path: Path) -> str:
+    """Return the text of a note of this user, "" where there is none."""
     try:
         with path.open("rb") as file:
-            return file.read(_NOTE_BYTES).decode("utf-8", "replace")
+            # In a shared /tmp, another user could write a note in this user's name.
+            is_foreign = hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid()
+            return "" if is_foreign else file.read(_NOTE_BYTES).decode("utf-8", "replace")
     except OSError:  # its holder has the lock and has not written it yet
         return ""

@@ -137,12 +137,13 @@ class Recorder:
         stdin: IO[bytes] | None = None,
         forward_output: Callable[[bytes], None] | None = None,
         free_space: Callable[[Path], int] = free_bytes,
+        on_start: Callable[[int], None] | None = None,
     ) -> None:
         """Prepare a run of ``command``, which writes ``bundle``.
 
         Stop requests made before it began count as well. ``stdin`` is xctrace's input (nothing by default);
         ``forward_output`` gets those lines of its output that are not its own: the output of the target, if
-        xctrace forwards it.
+        xctrace forwards it. ``on_start`` gets xctrace's pid.
         """
         self._command = tuple(command)
         self._bundle = bundle
@@ -152,6 +153,7 @@ class Recorder:
         self._stdin = stdin
         self._forward_output = forward_output
         self._free_space = free_space
+        self._on_start = on_start
         # Bounded: a target that writes without end is held up by a full pipe, not by our memory.
         self._lines: queue.Queue[bytes | None] = queue.Queue(_MAX_QUEUED_LINES)
         self._output: deque[str] = deque(maxlen=_MAX_OUTPUT_LINES)
@@ -175,6 +177,8 @@ class Recorder:
         child = self._start()
         killed = False
         try:
+            if self._on_start:
+                self._on_start(child.pid)
             while child.poll() is None:
                 self._process_output(_POLL_SECONDS)
                 killed = self._poll(child) or killed

@@ -8,6 +8,7 @@ from typing import IO
 
 from tracekit.errors import UsageError
 from tracekit.record.journal import write_journal
+from tracekit.record.leftover import Leftover
 from tracekit.record.recorder import RecordingListener
 from tracekit.record.request import PlannedRecording
 from tracekit.record.session import RecordingAttempt, record
@@ -33,10 +34,11 @@ class RecordingSeries:
         host: Host,
         *,
         force: bool = False,
+        may_end: Callable[[Leftover], bool] = lambda _leftover: False,
     ) -> None:
         self._planned = planned
         self._tool, self._version, self._tracekit_version = tool, version, tracekit_version
-        self._host, self._force = host, force
+        self._host, self._force, self._may_end = host, force, may_end
         self._requests = StopRequests()
         self.skipped = 0
         """The number of recordings that were not begun because of a signal."""
@@ -82,6 +84,7 @@ class RecordingSeries:
                 host=self._host,
                 stdin=stdin,
                 forward_output=forward_output,
+                may_end=self._may_end,
             )
             if attempt.bundle.exists():
                 try:

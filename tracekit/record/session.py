@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from tracekit.errors import XctraceError
+from tracekit.record.leftover import Leftover, end_leftover, noted_recorder
 from tracekit.record.lock import recorder_lock
 from tracekit.record.output_path import check_output_path, reserve_output_path
 from tracekit.record.plan import InstrumentPlan
@@ -93,16 +94,20 @@ def record(
     host: Host | None = None,
     stdin: IO[bytes] | None = None,
     forward_output: Callable[[bytes], None] | None = None,
+    may_end: Callable[[Leftover], bool] = lambda _leftover: False,
     free_space: Callable[[Path], int] = free_bytes,
 ) -> RecordingAttempt:
     """Record into ``final`` and judge the result.
 
     Raises ``UsageError`` or ``XctraceError`` before anything is recorded: an output that cannot be written,
-    no space, another recording in progress. Later failures are the attempt's result.
+    no space, another recording in progress. Later failures are the attempt's result. ``may_end`` decides
+    whether an xctrace that a killed tracekit left running is ended first; it never is by default.
     """
     check_output_path(final, replace=force, append=settings.append)
     _check_space(final, settings.limits, free_space)
-    with recorder_lock(settings.device.udid if settings.device else "", final):
+    device = settings.device.udid if settings.device else ""
+    with recorder_lock(device, final):
+        end_leftover(device, may_end, settings.limits.silence_seconds, lambda: requests.count > 0)
         output = reserve_output_path(final, append=settings.append)
         earlier_runs = run_numbers(output.working, tool) if settings.append else frozenset()
         earlier_processes = _launched_processes(host, settings.target)
@@ -110,17 +115,19 @@ def record(
         good = False
         try:
             while True:
-                recorder = Recorder(
-                    xctrace_command(tool, output.working, settings),
-                    output.working,
-                    settings.limits,
-                    requests,
-                    listener,
-                    stdin=stdin,
-                    forward_output=forward_output,
-                    free_space=free_space,
-                )
-                runs.append(recorder.record())
+                with noted_recorder(device, output.working) as note:
+                    recorder = Recorder(
+                        xctrace_command(tool, output.working, settings),
+                        output.working,
+                        settings.limits,
+                        requests,
+                        listener,
+                        stdin=stdin,
+                        forward_output=forward_output,
+                        free_space=free_space,
+                        on_start=note,
+                    )
+                    runs.append(recorder.record())
                 result = judge_result(output.working, runs[-1], tool, earlier_runs)
                 if not _should_retry(result, runs, requests):
                     break

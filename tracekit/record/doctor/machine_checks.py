@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tracekit.record.doctor.outcome import Check
+from tracekit.record.leftover import leftovers
 from tracekit.xctrace.tool import run_command
 
 MACHINE_CHECKS = (
@@ -69,10 +70,18 @@ def _other_recorders() -> Check:
         return Check("other recorders", "skipped", result.last_lines)
     rows = [line.strip().partition(" ") for line in result.output.splitlines()]
     names = [(PurePosixPath(path.strip()).name, pid) for pid, _, path in rows]
-    running = [f"{name} (pid {pid})" for name, pid in names if name in _RECORDERS]
+    left = {str(leftover.pid) for leftover in leftovers()}
+    running = [
+        f"{name} (pid {pid}{', left by a tracekit that was killed' if pid in left else ''})"
+        for name, pid in names
+        if name in _RECORDERS or pid in left
+    ]
     if not running:
         return Check("other recorders", "ok", "none")
     advice = "Only one at a time can record this Mac: end the other recording, or wait for it."
+    if left:
+        advice = "The next tracekit record offers to end it, and lets it save; or do so now:"
+        advice = "\n".join([advice, *(f"kill -INT {pid}" for pid in sorted(left))])
     return Check("other recorders", "warning", ", ".join(running), advice)
 
 

@@ -1,0 +1,165 @@
+"""An xctrace whose tracekit was killed is found, and ended only with consent and if it is the same process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from tracekit.cli import record_terminal
+from tracekit.errors import XctraceError
+from tracekit.record import leftover
+from tracekit.record.leftover import Leftover, end_leftover, leftovers, noted_recorder
+from tracekit.record.lock import lock_path, recorder_lock
+
+STARTED = "Sun Nov 22 08:00:00 2026"
+COMMAND = f"{STARTED}  /Xcode/usr/bin/xctrace record --output /w/x.trace"
+LEFTOVER = Leftover(4711, STARTED, "/w/x.trace")
+
+
+class Machine:
+    """The processes of a machine, and the signals that they got."""
+
+    def __init__(self) -> None:
+        self.line = COMMAND
+        self.signals: list[tuple[int, int]] = []
+        self.ends = True
+
+    def ps(self, _pid: int, *columns: str) -> str:
+        return self.line if len(columns) > 1 else self.line[: len(STARTED)]
+
+    def kill(self, pid: int, number: int) -> None:
+        self.signals.append((pid, number))
+        if self.ends:
+            self.line = ""
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    machine = Machine()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(leftover, "_ps", machine.ps)
+    monkeypatch.setattr(leftover.os, "kill", machine.kill)
+    return machine
+
+
+def leave_note(text: str | None = None) -> Path:
+    """Leave a note as a killed tracekit does: it is never removed."""
+    lock = lock_path("")
+    lock.touch()
+    note = lock.with_suffix(".xctrace")
+    with noted_recorder("", Path("/w/x.trace")) as write:
+        write(4711)
+        content = note.read_text()
+    note.write_text(content if text is None else text)
+    return note
+
+
+def consent(_leftover: Leftover) -> bool:
+    return True
+
+
+def test_a_note_lives_as_long_as_its_recording(machine: Machine, tmp_path: Path) -> None:
+    with noted_recorder("", Path("/w/x.trace")) as write:
+        write(4711)
+        note = json.loads(lock_path("").with_suffix(".xctrace").read_text())
+    assert note == {"pid": 4711, "started": STARTED, "bundle": "/w/x.trace"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_interrupted_with_consent_so_that_it_saves(machine: Machine) -> None:
+    leave_note()
+    assert leftovers() == (LEFTOVER,)
+    end_leftover("", consent, 1)
+    assert machine.signals == [(4711, signal.SIGINT)]
+    assert leftovers() == ()
+
+
+def test_without_consent_nothing_is_ended(machine: Machine) -> None:
+    leave_note()
+    with pytest.raises(XctraceError, match="left running by a tracekit that was killed") as raised:
+        end_leftover("", lambda _leftover: False, 1)
+    assert raised.value.lines == ("kill -INT 4711",)
+    assert machine.signals == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        f"Sun Nov 22 08:00:01 2026  {COMMAND[26:]}",
+        f"{STARTED}  /usr/bin/vim x",
+        f"{STARTED}  /Xcode/usr/bin/xctrace export --input x",
+    ],
+)
+def test_another_process_with_that_pid_is_left_alone(machine: Machine, line: str) -> None:
+    leave_note()
+    machine.line = line
+    assert leftovers() == ()
+    end_leftover("", consent, 1)
+    LEFTOVER.end(1, lambda: False)
+    assert machine.signals == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{", '{"pid": 4711}', "[" * 5000, '{"pid": "x", "started": "", "bundle": ""}']
+    + [json.dumps({"pid": pid, "started": STARTED, "bundle": "b"}) for pid in (0, -1, 1)]
+    + [json.dumps({"pid": 4711, "started": "", "bundle": "b"})],
+)
+def test_a_note_without_sense_is_of_no_process(machine: Machine, text: str) -> None:
+    leave_note(text)
+    assert leftovers() == ()
+
+
+def test_a_note_of_another_user_is_ignored(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_note()
+    user = os.getuid()
+    monkeypatch.setattr("tracekit.record.lock._user", lambda: user)
+    monkeypatch.setattr(os, "getuid", lambda: 4242)
+    assert leftovers() == ()
+
+
+@pytest.mark.integration
+def test_the_xctrace_of_a_running_tracekit_is_no_leftover(machine: Machine) -> None:
+    with recorder_lock("", Path("x.trace")):
+        leave_note()
+        assert leftovers() == ()
+
+
+@pytest.mark.parametrize(
+    ("cancelled", "text"), [(False, "did not end within 0 s"), (True, "is still saving")]
+)
+def test_one_that_saves_on_is_never_killed(machine: Machine, cancelled: bool, text: str) -> None:
+    machine.ends = False
+    with pytest.raises(XctraceError, match=text):
+        LEFTOVER.end(0, lambda: cancelled)
+    assert machine.signals == [(4711, signal.SIGINT)]
+
+
+def decision(
+    monkeypatch: pytest.MonkeyPatch, confirm: Callable[..., bool], *, terminal: bool, requested: bool = False
+) -> bool:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(record_terminal.click, "confirm", confirm)
+    return record_terminal.consent_to_end(requested, may_ask=True)(LEFTOVER)
+
+
+def test_consent_is_the_option_or_an_answer_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> bool:
+        raise AssertionError("no question without a terminal")
+
+    def abort(*_: object, **__: object) -> bool:
+        raise click.Abort
+
+    assert decision(monkeypatch, refuse, terminal=True, requested=True)
+    assert not decision(monkeypatch, refuse, terminal=False)
+    assert decision(monkeypatch, lambda *_, **__: True, terminal=True)
+    assert not decision(monkeypatch, lambda *_, **__: False, terminal=True)
+    assert not decision(monkeypatch, abort, terminal=True)

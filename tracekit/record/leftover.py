@@ -1,0 +1,130 @@
+"""An xctrace that outlived its tracekit: ``kill -9`` ends a supervisor before it can end what it supervises.
+
+While a recording runs, a note beside its lock names the pid of its xctrace and the time at which that process
+started. A note whose lock is free is of a tracekit that was killed. Pids are used again, so a process is
+signalled only if it started at the noted time and is an ``xctrace record``, and only with the user's consent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit.errors import XctraceError
+from tracekit.record.lock import is_free, lock_path, lock_paths, read_note, write_note
+from tracekit.xctrace.tool import run_command
+
+_POLL_SECONDS = 0.1
+# The times of ps depend on the language and the time zone, which may differ between two terminals.
+_PS = ("/usr/bin/env", "LC_ALL=C", "TZ=UTC", "ps", "-ww")
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """An xctrace that still records, or saves, for a tracekit that was killed."""
+
+    pid: int
+    started: str
+    bundle: str
+
+    def __str__(self) -> str:
+        return f"xctrace (pid {self.pid}, recording into {self.bundle})"
+
+    @property
+    def is_running(self) -> bool:
+        """Return True if this very process still runs."""
+        line = _ps(self.pid, "lstart=", "command=")
+        return line.startswith(f"{self.started} ") and "xctrace" in line and " record " in line
+
+    def end(self, seconds: float, is_cancelled: Callable[[], bool]) -> None:
+        """Interrupt it, so that it saves, and wait for its end.
+
+        Raises ``XctraceError`` after ``seconds``, or when ``is_cancelled`` returns True.
+        """
+        deadline = time.monotonic() + seconds
+        if self.is_running:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGINT)
+        while self.is_running:
+            if is_cancelled():
+                raise XctraceError(f"Stopped. {self} was interrupted and is still saving.")
+            if time.monotonic() > deadline:
+                raise XctraceError(
+                    f"{self} was interrupted and did not end within {seconds:g} s. kill -9 {self.pid} ends it"
+                    " and can lose its recording."
+                )
+            time.sleep(_POLL_SECONDS)
+
+
+@contextmanager
+def noted_recorder(device: str, bundle: Path) -> Iterator[Callable[[int], None]]:
+    """Yield a function that notes the pid of xctrace; the note is removed at the end of the block."""
+    path = _note_path(lock_path(device))
+    try:
+        yield lambda pid: write_note(path, _note(pid, bundle))
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def leftover_of(device: str) -> Leftover | None:
+    """Return the leftover that records a device. To be called with the device's lock held."""
+    return _read(lock_path(device))
+
+
+def leftovers() -> tuple[Leftover, ...]:
+    """Return the leftovers of every device; notes of a tracekit that still runs are none."""
+    found = (_read(path) for path in lock_paths() if _note_path(path).exists() and is_free(path))
+    return tuple(leftover for leftover in found if leftover)
+
+
+def end_leftover(
+    device: str,
+    consents: Callable[[Leftover], bool],
+    seconds: float,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> None:
+    """End the leftover that records a device, if ``consents`` returns True for it.
+
+    Raises ``XctraceError`` without consent, because a second recording beside it would fail, and where it
+    does not end (``Leftover.end``).
+    """
+    leftover = leftover_of(device)
+    if leftover is None:
+        return
+    if not consents(leftover):
+        raise XctraceError(
+            f"{leftover} was left running by a tracekit that was killed. Only one recording at a time can"
+            " profile this Mac or device. To end it and let it save, record with --end-leftover, or run:",
+            f"kill -INT {leftover.pid}",
+        )
+    leftover.end(seconds, is_cancelled)
+
+
+def _note_path(lock: Path) -> Path:
+    return lock.with_suffix(".xctrace")
+
+
+def _note(pid: int, bundle: Path) -> str:
+    note = {"pid": pid, "started": _ps(pid, "lstart="), "bundle": str(bundle.absolute())}
+    return json.dumps(note)
+
+
+def _read(lock: Path) -> Leftover | None:
+    """Return the noted process if it still runs; a note that makes no sense is of none."""
+    try:
+        note = json.loads(read_note(_note_path(lock)))
+        leftover = Leftover(int(note["pid"]), str(note["started"]), str(note["bundle"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return leftover if leftover.pid > 1 and leftover.started and leftover.is_running else None
+
+
+def _ps(pid: int, *columns: str) -> str:
+    options = [word for column in columns for word in ("-o", column)]
+    return run_command([*_PS, *options, "-p", str(pid)]).output.strip()
