@@ -34,7 +34,7 @@ def open_trace(
     names the schema to take samples from; by default the best available one, and none where the input has
     only intervals, signposts or the like. ``limits.times(4)`` is for an input that exceeds them and is
     trusted. Raises ``InputError`` when the input holds nothing to analyze or exceeds the limits,
-    ``UsageError`` for an unknown run, ``XctraceError`` when xctrace fails.
+    ``UsageError`` for a run or a table of samples that does not exist, ``XctraceError`` when xctrace fails.
     """
     source = open_source(path, progress, via, (*SAMPLE_TABLES, *NON_SAMPLE_TABLES), limits)
     return trace_of(source, run, samples)
@@ -140,7 +140,7 @@ def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> R
 
 def _no_samples(
     source: Source, run: RunInfo, schema_requested: str | None, evidence: NonSampleRows
-) -> InputError:
+) -> InputError | UsageError:
     messages = {issue.code: issue.message for issue in (*evidence.issues, *source.issues(run.info.run))}
     codes = ("table-damaged", "recording-unfinished", "table-unreadable")
     cause = next((messages[code] for code in codes if code in messages), "")
@@ -166,4 +166,6 @@ def _no_samples(
     # A damaged table or an unfinished recording is a likelier cause than a wrong query.
     if cause:
         return InputError(source.name, f"{problem.rstrip('.')}: {cause.rstrip('.')}.")
+    if schema_requested and exported and all(table.schema != schema_requested for table in run.tables):
+        return UsageError(f"--samples: {source.name} {problem} {advice}")
     return InputError(source.name, problem, advice)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -89,6 +90,14 @@ def test_dtypes_are_the_same_with_and_without_windows(fallback: Analysis) -> Non
     for column in ("thread_id", "pid", *ENGINE_COLUMNS):
         assert quiet.windows[column].dtype == fallback.windows[column].dtype, column
     assert fallback.windows["thread_id"].dtype == "Int32"
+
+
+def test_dtypes_do_not_depend_on_the_rows(fallback: Analysis) -> None:
+    quiet = replace(fallback, diagnostics=(), evidence=())
+    for table in ("issues", "evidence"):
+        assert len(quiet.to_frame(table)) == 0 < len(fallback.to_frame(table))
+        assert quiet.to_frame(table).dtypes.equals(fallback.to_frame(table).dtypes), table
+    assert str(quiet.to_frame("issues")["count"].dtype) == "Int64"
 
 
 def test_changing_a_frame_changes_no_analysis(fallback: Analysis) -> None:

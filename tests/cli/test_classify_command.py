@@ -105,13 +105,13 @@ def test_a_bad_line_leaves_no_file_behind(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "standard input, line 2: is not JSON"),
+        ("{", "standard input, line 2: is not JSON: see column 2. Give one JSON object per line."),
         ("[]", "line 2: a stack must be an object"),
         ('{"stack": []}', 'a list of "frames"'),
         ('{"frames": ["a"]}', "frame 0 must be an object"),
         ('{"frames": [{"symbol": 3}]}', '"symbol" must be a string'),
-        ("[" * 100_000, "is not JSON"),
-        ("1" * 100_000, "is not JSON"),
+        ("[" * 100_000, "is not a stack: a number is too long, or it is nested too deeply"),
+        ("1" * 100_000, "is not a stack: a number is too long, or it is nested too deeply"),
         ("\x00", "is not JSON"),
     ],
 )
@@ -128,7 +128,7 @@ def test_bytes_that_are_no_text(tmp_path):
     path.write_bytes(b'{"frames": [{"symbol": "\xff\xfe"}]}\n')
     result = run(path)
     assert isinstance(result.exception, InputError)
-    assert "stacks.jsonl, line 1: is not JSON" in str(result.exception)
+    assert "stacks.jsonl, line 1: is not UTF-8 text: see byte 25." in str(result.exception)
 
 
 def test_a_line_without_end():

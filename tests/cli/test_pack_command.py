@@ -49,7 +49,7 @@ def test_the_default_name_and_what_was_written(tmp_path: Path, monkeypatch: pyte
     result = run("pack", BUNDLE)
     assert result.exit_code == 0
     size = (tmp_path / "recording.tracekit.zip").stat().st_size
-    assert result.stderr.splitlines()[-1].startswith(f"The pack has {size / 1e3:.1f} kB, ")
+    assert result.stderr.splitlines()[-1].startswith(f"The pack is {size / 1e3:.1f} kB, ")
     assert result.stderr.splitlines()[-1].endswith(" % of the bundle.")
 
 

@@ -239,7 +239,7 @@ def test_other_columns_may_be_missing(tmp_path: Path) -> None:
 
 def test_no_such_table_of_samples(tmp_path: Path) -> None:
     path = write(tmp_path, document(profile("time-profile", 1, 1)))
-    with pytest.raises(InputError, match="holds no table 'cpu-profile'; it holds time-profile"):
+    with pytest.raises(UsageError, match="holds no table 'cpu-profile'; it holds time-profile"):
         open_trace(path, samples="cpu-profile")
     with pytest.raises(UsageError, match="'nonsense' is not a table of samples"):
         open_trace(path, samples="nonsense")

@@ -173,7 +173,7 @@ def test_the_command(exports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     result = run(str(BUNDLE), "--exports", str(exports))
     assert result.exit_code == 0, result.output
     assert "1  time-profile          289          289  equal" in result.stdout
-    assert "1 tables compared: 1 equal." in result.stdout
+    assert "1 table compared: 1 equal." in result.stdout
     assert (tmp_path / "recording.trace.verify.json").exists()
     again = run(str(BUNDLE), "--exports", str(exports))
     assert again.exit_code == 2

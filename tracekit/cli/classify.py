@@ -65,11 +65,17 @@ def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
         if not line.strip():
             continue
         try:
-            yield StackRecord.from_json(json.loads(line))
+            yield StackRecord.from_json(json.loads(line.decode("utf-8-sig").rstrip()))
         except MalformedRecordError as error:
             raise InputError(where, f"{error}.", "See tracekit classify --help.") from error
-        except (ValueError, RecursionError) as error:
-            raise InputError(where, f"is not JSON: {error}.", "Give one JSON object per line.") from error
+        except UnicodeDecodeError as error:
+            raise InputError(where, f"is not UTF-8 text: see byte {error.start + 1}.") from error
+        except json.JSONDecodeError as error:
+            problem = f"is not JSON: see column {error.pos + 1}."
+            raise InputError(where, problem, "Give one JSON object per line.") from error
+        except (ValueError, RecursionError) as error:  # a number of 4,300 digits, nesting without end
+            problem = "is not a stack: a number is too long, or it is nested too deeply."
+            raise InputError(where, problem, "See tracekit classify --help.") from error
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import click
 import tracekit
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.errors import XctraceError
-from tracekit.text import escape_json, printable
+from tracekit.text import escape_json, plural, printable
 
 if TYPE_CHECKING:
     from tracekit.record.doctor import Check, CheckState
@@ -78,7 +78,9 @@ def _to_text(checks: Sequence[Check]) -> str:
     need_mac = [check for check in checks if check.finding == NEEDS_MAC]
     rows = [check for check in checks if check.finding != NEEDS_MAC]
     if need_mac:
-        rows.append(Check(f"{len(need_mac)} others", "skipped", NEEDS_MAC))
+        several = len(need_mac) > 1
+        finding = "need a Mac" if several else NEEDS_MAC
+        rows.append(Check(plural(len(need_mac), "other"), "skipped", finding))
     width = max(len(check.name) for check in rows)
     lines = [line for check in rows for line in _lines(check, width)]
     return "\n".join([*lines, "", *_wrap(_conclusion(checks), "", ""), ""])

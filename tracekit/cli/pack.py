@@ -89,7 +89,7 @@ def pack_command(
         source = redacted(source, process)
     data = write_pack(source, tracekit.__version__)
     write_output(data, target, force)
-    write_message(f"The pack has {format_size(len(data))}{_share(len(data), inputs)}.")
+    write_message(f"The pack is {format_size(len(data))}{_share(len(data), inputs)}.")
 
 
 def _default_output(inputs: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import tracekit
 from tracekit.model.trace import RunInfo
-from tracekit.text import align, escape_json, printable
+from tracekit.text import align, escape_json, plural, printable
 from tracekit.verify.table_match import ColumnMatch, Status, TableMatch
 
 _SHOWN: tuple[Status, ...] = ("equal", "other order", "different", "missing", "unreadable")
@@ -37,7 +37,7 @@ def sentence(matches: Sequence[TableMatch]) -> str:
     """Return the counts of tables by result as one line."""
     counts = Counter(match.status for match in matches)
     listed = ", ".join(f"{counts[status]} {status}" for status in _SHOWN if counts[status])
-    return f"{len(matches)} tables compared: {listed}." if matches else "No table was compared."
+    return f"{plural(len(matches), 'table')} compared: {listed}." if matches else "No table was compared."
 
 
 def report(matches: Sequence[TableMatch], runs: Sequence[RunInfo]) -> str:

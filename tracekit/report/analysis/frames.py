@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -114,11 +116,17 @@ def attribution_frame(analysis: Analysis) -> pd.DataFrame:
 
 def evidence_frame(analysis: Analysis) -> pd.DataFrame:
     """Return one row per table that can show engine activity: state, rows, what it shows, its use here."""
-    columns = ("source", "state", "rows", "scope", "shows", "remark")
-    return pd.DataFrame([wording.evidence_document(row) for row in analysis.evidence], columns=columns)
+    rows = [wording.evidence_document(row) for row in analysis.evidence]
+    return _frame(rows, ("source", "state", "rows", "scope", "shows", "remark"), "rows")
 
 
 def issues_frame(analysis: Analysis) -> pd.DataFrame:
     """Return one row per limit of the recording and of the analysis."""
     rows = [asdict(issue) for issue in wording.issues(analysis.diagnostics)]
-    return pd.DataFrame(rows, columns=["severity", "code", "message", "count"])
+    return _frame(rows, ("severity", "code", "message", "count"), "count")
+
+
+def _frame(rows: Sequence[dict[str, Any]], columns: Sequence[str], number: str) -> pd.DataFrame:
+    """Return a frame of text columns and one of counts, whose types do not depend on its rows."""
+    dtypes = {name: "Int64" if name == number else "str" for name in columns}
+    return pd.DataFrame(rows, columns=list(columns)).astype(dtypes)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given, numbered_windows
+from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING
 from tracekit.report import wording
 from tracekit.report.analysis.text import recording_facts
@@ -223,11 +225,15 @@ def _issues(analysis: Analysis, _extras: Extras) -> Html:
             "li",
             tag("strong", issue.severity),
             f" {issue.message}",
-            f" ({issue.count:,})" if issue.count > 1 else None,
+            None if issue.count < 2 or _contains_count(issue) else f" ({issue.count:,})",
         )
         for issue in wording.issues(analysis.diagnostics)
     ]
     return tag("ul", *items)
+
+
+def _contains_count(issue: Issue) -> bool:
+    return re.search(rf"(?<![\d,.])({issue.count:,}|{issue.count})(?![\d,]|\.\d)", issue.message) is not None
 
 
 def _badge(engine: str) -> Html:
