@@ -17,7 +17,7 @@ from dashboard.callbacks import library as library_callbacks
 from dashboard.callbacks import record as record_callbacks
 from dashboard.callbacks import trace as trace_callbacks
 from dashboard.callbacks.values import check_values
-from dashboard.errors import NotFound
+from dashboard.errors import Busy, NotFound
 from dashboard.library.library import Library
 from dashboard.modules import ENTRY, preloads
 from dashboard.pages import compare
@@ -137,6 +137,8 @@ def _parts(path: str) -> list[str]:
 
 def _show_problem(error: Exception) -> None:
     """Show an exception of a callback as a sentence on the page."""
+    if isinstance(error, Busy):  # a status: busy.js repeats the request
+        raise error
     if isinstance(error, tracekit.TracekitError):
         sentence = error_responses.sentence_of(error)
     else:

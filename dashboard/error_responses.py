@@ -9,7 +9,7 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 import tracekit
-from dashboard.errors import Conflict, NotFound, TooLarge
+from dashboard.errors import Busy, Conflict, LibraryFailed, NotFound, TooLarge
 from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.report.html.elements import Html, join, tag
 from tracekit.text import printable
@@ -21,6 +21,8 @@ _STATUS: tuple[tuple[type[TracekitError], int], ...] = (
     (Conflict, 409),
     (UsageError, 400),
     (InputError, 422),
+    (Busy, 503),
+    (LibraryFailed, 500),
 )
 _SHEETS = ("/report-assets/page.css", "/assets/dashboard.css")
 _ICON = tag("link", rel="icon", href="/assets/favicon.svg", type="image/svg+xml")
@@ -70,7 +72,10 @@ def register(server: Flask) -> None:
 
     @server.errorhandler(TracekitError)
     def tracekit_error(error: TracekitError) -> Response:
-        return error_response(status_of(error), sentence_of(error))
+        response = error_response(status_of(error), sentence_of(error))
+        if isinstance(error, Busy):
+            response.headers["Retry-After"] = str(error.retry_seconds)
+        return response
 
     @server.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:

@@ -5,6 +5,8 @@ Apart from ``error_responses``, because the library and the jobs raise them and 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tracekit.errors import TracekitError
 
 
@@ -22,3 +24,19 @@ class TooLarge(TracekitError):  # noqa: N818
 
 class NoSpace(TooLarge):
     """The disk has too little room."""
+
+
+class Busy(TracekitError):  # noqa: N818
+    """Other work stands in the way for a moment; the same request succeeds after it."""
+
+    retry_seconds: ClassVar[int] = 10
+
+
+class CatalogLocked(Busy):
+    """Another program holds the catalog's lock."""
+
+    retry_seconds = 2
+
+
+class LibraryFailed(TracekitError):  # noqa: N818
+    """The library's folder cannot be read or written."""

@@ -1,6 +1,7 @@
 // Entry of the dashboard: starts the interactive parts of whatever page Dash has drawn.
 import { rememberedTheme, setTheme } from "/report-assets/theme.js";
 import { watchServer } from "./alive.js";
+import { repeatBusyRequests } from "./busy.js";
 import { showComparison } from "./compare.js";
 import { bindCopyButtons, bindSelects } from "./controls.js";
 import { showLibrary } from "./library.js";
@@ -26,6 +27,7 @@ function mountAll() {
   }
 }
 
+repeatBusyRequests();
 setTheme(rememberedTheme().theme);
 new MutationObserver(mountAll).observe(document.body, { childList: true, subtree: true });
 mountAll();

@@ -13,7 +13,7 @@ from dash import ALL, Input, Output, State, ctx
 from dashboard.callbacks import polls
 from dashboard.callbacks.trace import clear_problem, perform, was_pressed
 from dashboard.error_responses import sentence_of
-from dashboard.errors import NotFound
+from dashboard.errors import Busy, NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
 from dashboard.pages import editor
@@ -145,13 +145,15 @@ def _act(app: dash.Dash, library: Library) -> None:
         State("library-edited", "data"),
         prevent_initial_call=True,
     )
-    def on_action(button: dict[str, str] | None, edited: str) -> Any:
+    def on_action(button: dict[str, str | int] | None, edited: str) -> Any:
         if not button:
             return _NO_UPDATE, _NO_UPDATE, _NO_UPDATE
         clear_problem()
-        action, recording = button.get("act", ""), button.get("recording", "")
+        action, recording = str(button.get("act")), str(button.get("recording"))
         try:
             notice = _perform(library, action, recording)
+        except Busy:
+            raise
         except TracekitError as error:
             dash.set_props("problem", {"children": problem(sentence_of(error))})
             return None, _NO_UPDATE, button

@@ -19,7 +19,7 @@ import threading
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from dashboard.errors import Conflict, NoSpace
+from dashboard.errors import Busy, Conflict, NoSpace
 from dashboard.jobs.download_formats import DownloadFormat
 from dashboard.jobs.process import WorkerProcess, log_tail, worker_memory_bytes
 from dashboard.jobs.queue import Job, JobCancelled, JobQueue
@@ -43,10 +43,6 @@ _ENDINGS = re.compile(r"(\.(trace|tracekit|zip|tar|gz|tgz|bz2|xz|xml))+$", re.IG
 _ERROR = re.compile(r"^Error: (.*(?:\n  .*)*)", re.MULTILINE)
 _Key: TypeAlias = tuple[str, Path]
 """The recording's id and the file."""
-
-
-class Busy(TracekitError):  # noqa: N818 - named as in ``dashboard.errors``
-    """The limit of files that are made at once is reached."""
 
 
 class DownloadFailed(TracekitError):  # noqa: N818

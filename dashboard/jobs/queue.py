@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from dashboard.jobs.process import WorkerProcess
+from tracekit.errors import TracekitError
 
 Key = TypeVar("Key", bound=Hashable)
 _LOG = logging.getLogger(__name__)
@@ -215,7 +216,10 @@ class JobQueue(Generic[Key]):
             return job, None
         try:
             claimed = self._claim(self._running)
-        except Exception:  # noqa: BLE001 - a full disk, for example, must not end the thread
+        except TracekitError as error:  # such as a full disk or a locked catalog
+            _LOG.warning("no job could be begun: %s", error)
+            return None, _RETRY_SECONDS
+        except Exception:  # noqa: BLE001 - must not end the thread
             _LOG.exception("claiming a job")
             return None, _RETRY_SECONDS
         return (None if claimed is None else Job(*claimed)), None

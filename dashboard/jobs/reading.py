@@ -6,12 +6,13 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
-from dashboard.errors import NotFound
+from dashboard.errors import Busy, NotFound
 from dashboard.jobs.process import WorkerProcess, worker_memory_bytes
 from dashboard.jobs.queue import Job, JobQueue
 from dashboard.jobs.workers.read import Task
@@ -21,6 +22,8 @@ from dashboard.library.store import TEMPORARY, WORK, Store
 from dashboard.settings import Limits
 
 _LOG = logging.getLogger(__name__)
+_LOCKED_SECONDS = 0.5
+Result = TypeVar("Result")
 _FACTS = ("verdict", "device", "system", "duration_ns", "samples", "windows")
 
 
@@ -76,6 +79,8 @@ class ReadingJobs:
     def _read(self, job: Job[str]) -> None:
         try:
             self._run(job)
+        except Busy as error:  # at the dashboard's end
+            _LOG.warning("reading recording %s: %s", job.key, error)
         except Exception:  # noqa: BLE001 - the next recording is read all the same
             _LOG.exception("reading recording %s", job.key)
             with suppress(Exception):
@@ -83,7 +88,7 @@ class ReadingJobs:
 
     def _run(self, job: Job[str]) -> None:
         try:
-            recording = self._catalog.find(job.key)
+            recording = self._patiently(lambda: self._catalog.find(job.key))
         except NotFound:  # purged meanwhile
             return
         self._store.discard(self._store.results(job.key))
@@ -114,18 +119,33 @@ class ReadingJobs:
         finally:
             self._store.discard(folder / work)
         # Complete results decide, and not the exit code: a worker may be killed after its last step.
-        self._finish(job, result.failure or _unexpected_end(recording.name, result.code))
+        failure = result.failure or _unexpected_end(recording.name, result.code)
+        self._patiently(lambda: self._finish(job, failure))
+
+    def _patiently(self, work: Callable[[], Result]) -> Result:
+        """Return the result of work on the catalog, repeated while another program has locked it.
+
+        At the dashboard's end ``Busy`` is raised: the next start finds the results, or reads again.
+        """
+        while True:
+            try:
+                return work()
+            except Busy:
+                if self._queue.closing:
+                    raise
+                time.sleep(_LOCKED_SECONDS)
 
     def _note_progress(self, recording_id: str, message: dict[str, Any]) -> None:
         if "stage" not in message:
             return
         progress = message.get("progress")
-        self._catalog.change(
-            recording_id,
-            states=("reading",),
-            stage=str(message["stage"]),
-            progress=float(progress) if isinstance(progress, (int, float)) else None,
-        )
+        with suppress(Busy):  # the next message has a later state
+            self._catalog.change(
+                recording_id,
+                states=("reading",),
+                stage=str(message["stage"]),
+                progress=float(progress) if isinstance(progress, (int, float)) else None,
+            )
 
     def _finish(self, job: Job[str], failure: str) -> None:
         """Record the result in the catalog, unless a caller that stopped the job has changed the state."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
@@ -32,10 +34,10 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError
 
-from dashboard.errors import NoSpace, NotFound
-from tracekit.errors import InputError
+from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace, NotFound
+from tracekit.errors import InputError, TracekitError
 
 VERSION = 1
 _METADATA = MetaData()
@@ -108,25 +110,54 @@ class Recording:
 _SAME = [column.name for column in fields(Recording) if column.name in _ROW and column.name != "path"]
 
 
-def _no_room(error: DatabaseError) -> NoSpace:
-    return NoSpace(f"The catalog of recordings cannot be written: {error.orig}. Make room.")
+_LOCKED_SECONDS = 2.0
+"""The time for which a request waits for another program's lock."""
+_TURN_SECONDS = 0.25
+_MAX_WRITERS = 2
+"""Threads that may wait for the lock at once: the others go on serving requests."""
+
+
+def _problem(error: DatabaseError) -> TracekitError:
+    """Return what a failure of SQLite means."""
+    # Extended codes have the primary one in their low byte.
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return _locked()
+    sentence = f"The catalog of recordings cannot be read or written: {error.orig}."
+    if code == sqlite3.SQLITE_FULL:
+        return NoSpace(f"{sentence} Make room.")
+    return LibraryFailed(f"{sentence} Check the disk and the permissions of the library's folder.")
+
+
+def _locked() -> CatalogLocked:
+    return CatalogLocked(
+        "Another program has locked the catalog of recordings (catalog.sqlite3 in the library's folder), so"
+        " nothing was changed. Close that program, such as a database browser or a backup."
+    )
 
 
 class Catalog:
-    """Opens or makes the catalog; raises ``InputError`` when it is damaged or of a newer tracekit."""
+    """Opens or makes the catalog; raises ``InputError`` when it is damaged or of a newer tracekit.
+
+    Every method raises ``CatalogLocked`` while another program has locked the file, ``NoSpace`` and
+    ``LibraryFailed``.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": 30})
+        address = URL.create("sqlite", database=str(path))
+        self._engine = create_engine(address, connect_args={"timeout": _LOCKED_SECONDS})
         event.listen(self._engine, "connect", _prepare)
+        self._writers = threading.BoundedSemaphore(_MAX_WRITERS)
         try:
             with self._engine.begin() as connection:
                 self._check_version(connection)
                 _METADATA.create_all(connection)
         except DatabaseError as error:
             self.close()
-            if "disk is full" in str(error.orig):
-                raise _no_room(error) from error
+            problem = _problem(error)
+            if not isinstance(problem, LibraryFailed):
+                raise problem from error
             raise InputError(
                 str(path), f"is no catalog of recordings, or a damaged one ({error.orig}).", "Move it away."
             ) from error
@@ -151,12 +182,24 @@ class Catalog:
         self._engine.dispose()
 
     @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except DatabaseError as error:
+            raise _problem(error) from error
+
+    @contextmanager
     def _writing(self) -> Iterator[Connection]:
+        if not self._writers.acquire(timeout=_TURN_SECONDS):
+            raise _locked()
         try:
             with self._engine.begin() as connection:
                 yield connection
-        except OperationalError as error:  # for example a full disk
-            raise _no_room(error) from error
+        except DatabaseError as error:
+            raise _problem(error) from error
+        finally:
+            self._writers.release()
 
     def add(self, recording: Recording, path: bytes = b"", fingerprint: str = "") -> None:
         """Add a recording that is new."""
@@ -189,7 +232,7 @@ class Catalog:
 
     def fingerprint(self, recording_id: str) -> str:
         """Return the fingerprint that ``add`` was given."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return str(
                 connection.execute(select(_ROW.fingerprint).where(_ROW.id == recording_id)).scalar() or ""
             )
@@ -205,7 +248,7 @@ class Catalog:
 
     def ids(self) -> set[str]:
         """Return all ids, deleted or not."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return set(connection.execute(select(_ROW.id)).scalars())
 
     def change(self, recording_id: str, *, states: Collection[str] = (), **values: Any) -> bool:
@@ -229,7 +272,7 @@ class Catalog:
 
     def tags(self) -> list[tuple[str, int]]:
         """Return the tags in use, each with how many recordings have it."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             counted = (
                 select(_TAGS.c.tag, func.count())
                 .join(_RECORDINGS, _ROW.id == _TAGS.c.recording)
@@ -256,7 +299,7 @@ class Catalog:
 
     def starts(self, recording_id: str) -> int:
         """Return how often a reading was begun since the last one that ended."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return int(connection.execute(select(_ROW.starts).where(_ROW.id == recording_id)).scalar() or 0)
 
     def remove(self, recording_id: str) -> None:
@@ -266,7 +309,7 @@ class Catalog:
 
     def _select(self, *conditions: ColumnElement[bool]) -> list[Recording]:
         chosen = select(_RECORDINGS).where(*conditions).order_by(_ROW.added_us.desc(), _ROW.id)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             rows = connection.execute(chosen).mappings().all()
             tags: dict[str, list[str]] = {}
             of_these = select(_TAGS).where(_TAGS.c.recording.in_(select(_ROW.id).where(*conditions)))

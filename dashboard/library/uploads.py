@@ -179,11 +179,8 @@ class Uploads:
     def _write(self, upload_id: str, plan: Plan, position: int, stream: Readable, length: int) -> int:
         folder = self._store.upload(upload_id)
         try:
-            for path, start, size in plan.pieces(position, length):
-                came = slices.write_piece(folder / "input" / path, start, stream, size)
-                position += came
-                if came < size:
-                    break
+            pieces = list(plan.pieces(position, length))
+            position += slices.write_pieces(folder / "input", pieces, stream)
             slices.write_offset(folder, position)
         except OSError as error:
             raise self._disk_problem(error) from error
@@ -231,9 +228,9 @@ class Uploads:
         received, target = self._store.upload(upload_id) / "input", self._store.input(upload_id)
         try:
             if not target.exists():
-                for path, size in zip(plan.paths, plan.sizes, strict=True):
-                    if not size:  # no slice had a byte for it
-                        slices.write_piece(received / path, 0, BytesIO(), 0)
+                # No slice had a byte for an empty file.
+                empty = [(path, 0, 0) for path, size in zip(plan.paths, plan.sizes, strict=True) if not size]
+                slices.write_pieces(received, empty, BytesIO())
                 target.parent.mkdir(mode=0o700, exist_ok=True)
                 received.rename(target)
                 slices.sync_folder(target.parent)

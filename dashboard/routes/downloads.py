@@ -8,13 +8,12 @@ from flask import Flask, Response, request, send_file
 
 from dashboard.error_responses import error_response, sentence_of
 from dashboard.jobs.download_formats import chosen
-from dashboard.jobs.downloads import Busy, DownloadFailed
+from dashboard.jobs.downloads import DownloadFailed
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
 
 _UNFIT = re.compile(r"[^\w.+-]+")
 _MAX_NAME_LENGTH = 100
-_RETRY_SECONDS = 10
 
 
 def register(server: Flask, library: Library) -> None:
@@ -31,10 +30,6 @@ def register(server: Flask, library: Library) -> None:
         stem = file_stem(library.recording(recording).name)
         try:
             path = library.downloads.path(recording, file_format, redact, process)
-        except Busy as error:
-            refused = error_response(503, sentence_of(error))
-            refused.headers["Retry-After"] = str(_RETRY_SECONDS)
-            return refused
         except DownloadFailed as error:
             return error_response(422, sentence_of(error))
         response = send_file(

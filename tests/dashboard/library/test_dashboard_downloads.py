@@ -28,10 +28,10 @@ from library_support import (
 )
 
 import tracekit
-from dashboard.errors import Conflict, NoSpace, NotFound
+from dashboard.errors import Busy, Conflict, NoSpace, NotFound
 from dashboard.jobs import process
 from dashboard.jobs.download_formats import FORMATS, available, chosen
-from dashboard.jobs.downloads import Busy, DownloadFailed
+from dashboard.jobs.downloads import DownloadFailed
 from dashboard.library import reading_results
 from dashboard.library.library import Library
 from dashboard.library.reading_results import PROCESSES

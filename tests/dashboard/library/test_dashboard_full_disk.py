@@ -44,7 +44,7 @@ def test_an_upload_that_cannot_be_begun_leaves_nothing(
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(Path, "mkdir"), (os, "open"), (os, "write"), (os, "fsync"), (slices, "write_offset")],
+    [(os, "open"), (os, "write"), (os, "fsync"), (slices, "write_offset")],
 )
 def test_a_slice_that_finds_no_room_is_reported_and_sent_again(
     owner: Any, name: str, library: Library, monkeypatch: pytest.MonkeyPatch

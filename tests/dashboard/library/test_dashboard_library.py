@@ -338,7 +338,7 @@ def test_a_full_disk_is_reported_and_the_library_lives_on(library: Library) -> N
     with library._catalog._engine.connect() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(NoSpace, match="cannot be written: database or disk is full"):
+    with pytest.raises(NoSpace, match="cannot be read or written: database or disk is full"):
         for number in range(200):
             library.edit(recording.id, note=f"{number}" * 9_000)
     assert library.recording(recording.id).name == "x"

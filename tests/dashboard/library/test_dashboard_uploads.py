@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
+import sys
 import threading
 import tracemalloc
 from pathlib import Path
@@ -13,8 +15,10 @@ import pytest
 from library_support import CONTENT, append, opened, received, send, tree, upload
 
 from dashboard.errors import Conflict, NotFound, TooLarge
+from dashboard.library import slices
 from dashboard.library.library import Library
 from dashboard.settings import Limits
+from tracekit.errors import UsageError
 
 # As it should be ------------------------------------------------------------------------------------------
 
@@ -294,3 +298,57 @@ def test_an_upload_that_is_left_alone_for_a_day_is_removed(library: Library) -> 
     assert [upload.id for upload in library.uploads.unfinished()] == [new]
     with pytest.raises(NotFound, match="idle for too long"):
         append(library, old, 600, b"x")
+
+
+def test_many_small_files_are_synced_together_before_the_offset_moves(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    write_offset = slices.write_offset
+
+    def noted_offset(folder: Path, offset: int) -> None:
+        synced.append("offset")
+        write_offset(folder, offset)
+
+    files = [(f"{n % 7}/{n}.xml", n % 2) for n in range(100)]
+    number = library.uploads.begin("F", files=files)
+    monkeypatch.setattr(os, "fsync", lambda _number: synced.append("a file"))
+    monkeypatch.setattr(slices, "file_system_sync", lambda: lambda _folder: synced.append("all"))
+    monkeypatch.setattr(slices, "write_offset", noted_offset)
+    append(library, number, 0, bytes(50))
+    assert synced == ["all", "offset"]
+    synced.clear()
+    recording = library.uploads.finish(number)
+    assert synced[0] == "all"  # the empty ones
+    assert len(list(library._store.input(recording.id).rglob("*.xml"))) == 100
+
+
+def test_where_files_cannot_be_synced_together_each_is(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(slices, "file_system_sync", lambda: None)
+    monkeypatch.setattr(os, "fsync", synced.append)
+    number = library.uploads.begin("F", files=[(f"{n}.xml", 1) for n in range(20)])
+    append(library, number, 0, bytes(20))
+    assert len(synced) == 20
+
+
+def test_files_whose_sync_fails_are_sent_again(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_folder: Path) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(slices, "file_system_sync", lambda: fail)
+    number = library.uploads.begin("F", files=[(f"{n}.xml", 1) for n in range(20)])
+    with pytest.raises(UsageError, match="cannot be written: Input/output error"):
+        append(library, number, 0, bytes(20))
+    assert library.uploads.offset(number) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux syncs a file system")
+def test_linux_syncs_a_file_system(tmp_path: Path) -> None:
+    sync = slices.file_system_sync()
+    assert sync is not None
+    sync(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        sync(tmp_path / "none")

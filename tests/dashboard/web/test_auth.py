@@ -10,6 +10,7 @@ import pytest
 from fake_library import READY
 
 from dashboard.auth import allowed_hosts, check_names, content_policy, is_loopback
+from dashboard.errors import CatalogLocked
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 
@@ -297,6 +298,31 @@ def test_an_error_in_a_callback_is_a_sentence_on_the_page(
     assert "The dashboard failed" in body_of(answer)
     assert "secret detail" not in body_of(answer) and "Traceback" not in body_of(answer)
     assert "secret detail" in caplog.text
+
+
+def test_a_locked_catalog_is_a_status_after_which_the_page_repeats_its_request(
+    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tab = client()
+
+    def locked(_id: str) -> Path:
+        raise CatalogLocked("It is locked.")
+
+    monkeypatch.setattr(tab.library, "recording", locked)
+    call = {
+        "output": "page.children",
+        "outputs": {"id": "page", "property": "children"},
+        "inputs": [{"id": "address", "property": "pathname", "value": "/recordings/x"}],
+        "state": [{"id": "address", "property": "search", "value": ""}],
+        "changedPropIds": ["address.pathname"],
+    }
+    for answer in (
+        tab.post(CALLBACK, headers=OURS, json=call),
+        tab.get("/recordings/x/download/html", headers=HOST),
+    ):
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+        assert "It is locked." in body_of(answer)
+    assert caplog.text == ""
 
 
 @pytest.mark.parametrize(

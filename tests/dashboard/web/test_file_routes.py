@@ -11,8 +11,8 @@ from dash import html
 from dashboard_support import SAMPLES
 from fake_library import BUSY, READY, recording
 
-from dashboard.errors import Conflict
-from dashboard.jobs.downloads import Busy, DownloadFailed, Downloads
+from dashboard.errors import Busy, Conflict
+from dashboard.jobs.downloads import DownloadFailed, Downloads
 from dashboard.library.library import Library
 from dashboard.pages.downloads import menu
 from dashboard.routes.downloads import file_stem
