@@ -34,10 +34,16 @@ def in_order(recordings: Sequence[Recording]) -> list[Recording]:
 def how_page() -> Node:
     """Return the page without recordings, which explains how to choose two."""
     how = "Tick two recordings in the library, in the column Compare, and press Compare above the list."
+    limits = (
+        "Two recordings show how they differ. How much runs of the same program differ, only several runs per"
+        " side show: tracekit compare takes them."
+    )
     return html.Div(
         [
             html.Header(html.H1("Comparison")),
-            html.Main(html.Section([html.P(how), html.P(_all())], **aria(label="How to compare"))),
+            html.Main(
+                html.Section([html.P(how), html.P(limits), html.P(_all())], **aria(label="How to compare"))
+            ),
         ]
     )
 

@@ -38,10 +38,10 @@ def test_a_recording_and_itself() -> None:
     result = run(FALLBACK, FALLBACK)
     assert result.exit_code == 0
     assert result.stdout.startswith(
-        "Lengths differ within the noise: p50 25.900 ms → 25.900 ms (+0.0 %), interval -3.000 … +3.000 ms.\n"
-        "  The engines' shares of the windows differ within the noise.\n"
+        "In these recordings p50 is the same: 25.900 ms. Every engine's share of the windows is the same.\n"
     )
-    assert "none changed beyond the noise" in result.stdout
+    assert "  no function differs\n" in result.stdout
+    assert "one run per side" in result.stdout
     assert "fallback-midway-ios27, run 1; Synthetic iPhone, iOS 27.0 (24A300), Time Profiler" in result.stdout
 
 
@@ -56,15 +56,27 @@ def test_the_text_fits_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--fail-on", "p90 > +0%"], 0),
-        (["--fail-on", "ANE share < -10 points"], 1),
-        (["--fail-on", "p90 > +10%"], 5),
-        (["--fail-on", "p90 > +10%", "--fail-on", "ANE share < -10 points"], 1),
+        (["--fail-on", "p90 > +0%"], 5),
+        (["--fail-on", "p90 > +0%", "--open", "pass"], 0),
+        (["--fail-on", "p90 > +0%", "--open", "fail"], 1),
+        (["--fail-on", "MIXED share > +10 points", "--run-noise", "2%"], 1),
+        (["--fail-on", "MIXED share < -10 points", "--run-noise", "2"], 0),
+        (["--fail-on", "p90 > +10%", "--run-noise", "2%", "--open", "pass"], 5),
     ],
 )
 def test_exit_codes(options: list[str], code: int) -> None:
-    new = FALLBACK if code == 0 else ANE
+    new = FALLBACK if "p90 > +0%" in options else ANE
     assert run(FALLBACK, new, *options).exit_code == code
+
+
+def test_recordings_show_the_noise() -> None:
+    names = ("concurrent-models-ios27", "fallback-midway-ios27")
+    noise = [part for name in names for part in ("--noise-from", str(SAMPLES / name))]
+    document = json.loads(run(FALLBACK, ANE, *noise, "--format", "json").stdout)
+    assert document["noise_runs"] == 2
+    assert "noise-recordings" in [caution["code"] for caution in document["cautions"]]
+    (share,) = [row for row in document["groups"][0]["rows"] if row["metric"] == "MIXED share"]
+    assert share["tested"] == "between runs"
 
 
 GPU = str(SAMPLES / "gpu-espresso-macos13")
@@ -100,25 +112,28 @@ def test_the_run_that_lacks_a_table_is_named() -> None:
 
 def test_a_recording_that_is_given_twice_is_a_caution_on_stderr_beside_a_file(tmp_path: Path) -> None:
     result = run(FALLBACK, FALLBACK, "--fail-on", "p90 > +1%", "-o", str(tmp_path / "out.json"))
-    assert result.exit_code == 0
+    assert result.exit_code == 5
     assert "caution: the same recording is given twice or more: fallback-midway-ios27, run 1" in result.stderr
 
 
 def test_reasons_of_a_gate_stand_first_and_on_stderr_beside_a_file(tmp_path: Path) -> None:
-    text = run(FALLBACK, ANE, "--fail-on", "ANE share < -10 points").stdout
-    assert "FAILED          ANE share < -10 points\n" in text.split("BASE  ")[0]
+    gate = ("--fail-on", "MIXED share > +10 points", "--run-noise", "2%")
+    text = run(FALLBACK, ANE, *gate).stdout
+    assert "FAILED          MIXED share > +10 points\n" in text.split("BASE  ")[0]
     output = str(tmp_path / "out.md")
-    result = run(FALLBACK, ANE, "--fail-on", "ANE share < -10 points", "-o", output)
+    result = run(FALLBACK, ANE, *gate, "-o", output)
     assert result.exit_code == 1
-    assert result.stderr.endswith("failed: ANE share < -10 points\n")
+    assert result.stderr.endswith("failed: MIXED share > +10 points\n")
     assert Path(output).read_text().startswith("## Comparison\n")
 
 
 def test_several_runs_are_repetitions() -> None:
-    document = json.loads(run(FALLBACK, ANE, ANE, "--base", FALLBACK, "--format", "json").stdout)
-    assert [len(document[side]["runs"]) for side in ("base", "new")] == [2, 2]
-    assert [document[side]["windows"] for side in ("base", "new")] == [24, 26]
-    assert "one-run" not in [caution["code"] for caution in document["cautions"]]
+    other = str(SAMPLES / "concurrent-models-ios27")
+    document = json.loads(run(FALLBACK, ANE, ANE, "--base", other, "--format", "json").stdout)
+    assert [len(document[side]["runs"]) for side in ("base", "new")] == [2, 1]  # a copy counts once
+    codes = [caution["code"] for caution in document["cautions"]]
+    assert "one-run-on-one-side" in codes
+    assert "one-run" not in codes
 
 
 def test_runs_of_one_bundle_can_be_compared() -> None:
@@ -199,6 +214,11 @@ def test_a_table_of_markdown_keeps_its_columns() -> None:
             "a change needs a sign: +10% or -10%.\n  p90 > 10%\n        ^",
         ),
         ([FALLBACK, FALLBACK, "--strict"], 2, "--strict needs --fail-on"),
+        ([FALLBACK, FALLBACK, "--open", "pass"], 2, "--open needs --fail-on"),
+        ([FALLBACK, FALLBACK, "--run-noise", "two"], 2, "'two' is not a percentage such as 2%."),
+        ([FALLBACK, FALLBACK, "--min-change=-1%"], 2, "'-1%' is not between 0% and 100%."),
+        ([FALLBACK, FALLBACK, "--noise-from", ANE], 2, "--noise-from needs two recordings or more"),
+        ([FALLBACK, ANE, "--noise-from", ANE, "--run-noise", "1"], 2, "by --run-noise or by --noise-from"),
         (
             [FALLBACK, FALLBACK, "--fail-on", "ANE share < -5"],
             2,

@@ -1,4 +1,4 @@
-"""Intervals of differences: what chance alone may do."""
+"""Statistics of a run, and how much they vary within it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.comparison.bootstrap import ColumnStatistic, Panel, estimate, fewest_values, intervals, rank
+from tracekit.comparison.bootstrap import (
+    ColumnStatistic,
+    block_length,
+    draws_for,
+    estimate,
+    fewest_values,
+    rank,
+    resampled,
+)
 
 NAN = float("nan")
-Runs = list[list[float]]
-runs_of = st.lists(st.lists(st.integers(1, 1000).map(float), min_size=1, max_size=12), min_size=1, max_size=4)
+MEAN = [ColumnStatistic(0, "mean")]
 
 
-def panel(runs: Runs) -> Panel:
-    return Panel(
-        tuple(len(run) for run in runs), (np.array([value for run in runs for value in run], float),)
-    )
-
-
-def interval(base: Runs, new: Runs, statistic: float | str = "mean") -> tuple[float, float]:
-    interval = intervals(panel(base), panel(new), [ColumnStatistic(0, statistic)])[0]  # type: ignore[arg-type]
-    assert interval is not None
-    return interval
+def drawn(values: list[float], statistic: float | str = "mean") -> np.ndarray:
+    return resampled([np.array(values, float)], [ColumnStatistic(0, statistic)], 500, (0,))[:, 0]  # type: ignore[arg-type]
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=300), st.sampled_from([0.5, 0.9, 0.99]))
@@ -44,70 +43,36 @@ def test_how_many_windows_each_number_wants() -> None:
 def test_what_is_not_known_is_left_out() -> None:
     assert estimate(np.array([NAN, 1.0, 3.0]), "mean") == 2.0
     assert np.isnan(estimate(np.array([NAN]), 0.5))
-    base = Panel((4,), (np.array([NAN, 1.0, 1.0, 1.0]),))
-    new = Panel((3,), (np.array([2.0, 2.0, NAN]),))
-    assert intervals(base, new, [ColumnStatistic(0, "mean"), ColumnStatistic(0, 0.5)]) == [
-        (1.0, 1.0),
-        (1.0, 1.0),
-    ]
-    nothing = Panel((2,), (np.array([NAN, NAN]),))
-    assert intervals(base, nothing, [ColumnStatistic(0, "mean")]) == [None]
-    assert intervals(base, Panel((), (np.zeros(0),)), [ColumnStatistic(0, 0.9)]) == [None]
+    assert set(drawn([NAN, 1.0, 1.0, 1.0])) <= {1.0}
+    assert np.isnan(drawn([NAN, NAN])).all()
+    assert np.isnan(resampled([np.zeros(0)], MEAN, 5, (0,))).all()
 
 
-@given(runs_of, runs_of, st.sampled_from(["mean", 0.5, 0.9]))
-def test_swapping_the_sides_turns_the_interval_round(base: Runs, new: Runs, statistic: float | str) -> None:
-    low, high = interval(base, new, statistic)
-    assert interval(new, base, statistic) == pytest.approx((-high, -low), abs=1e-9)
+def test_blocks_grow_with_the_cube_root() -> None:
+    assert [block_length(count) for count in (1, 5, 20, 100, 1000, 100_000)] == [1, 2, 6, 10, 20, 93]
 
 
-@given(runs_of, st.sampled_from(["mean", 0.5, 0.9]))
-def test_the_same_on_both_sides_is_around_zero(runs: Runs, statistic: float | str) -> None:
-    low, high = interval(runs, runs, statistic)
-    assert low <= 0 <= high
-    assert low == pytest.approx(-high, abs=1e-9)
+@given(st.lists(st.integers(1, 1000).map(float), min_size=1, max_size=40))
+def test_a_draw_has_as_many_windows_as_the_run(values: list[float]) -> None:
+    ones = resampled([np.array(values), np.ones(len(values))], [*MEAN, ColumnStatistic(1, "mean")], 50, (1,))
+    assert (ones[:, 1] == 1.0).all()
+    assert min(values) - 1e-9 <= ones[:, 0].min() <= ones[:, 0].max() <= max(values) + 1e-9
 
 
-@given(runs_of, runs_of, st.randoms())
-def test_the_order_of_runs_does_not_matter(base: Runs, new: Runs, random: object) -> None:
-    shuffled = sorted(base, key=lambda _: random.random())  # type: ignore[attr-defined]
-    assert interval(shuffled, new) == interval(base, new)
+def test_draws_vary_about_as_much_as_the_mean_of_independent_calls() -> None:
+    values = np.random.default_rng(1).normal(10, 1, 2000)
+    assert drawn(values.tolist()).std() == pytest.approx(1 / np.sqrt(2000), rel=0.2)
 
 
-def test_the_same_input_gives_the_same_interval() -> None:
-    base, new = [[1.0, 5.0, 9.0, 2.0, 7.0]], [[2.0, 4.0, 8.0, 8.0, 1.0]]
-    assert interval(base, new) == interval(base, new)
-    assert interval(base, new) != (0.0, 0.0)
+def test_calls_that_follow_each_other_are_not_independent() -> None:
+    """Spells of ten calls: drawn one by one they would seem to vary a third as much as they do."""
+    values = np.repeat(np.random.default_rng(2).normal(10, 1, 200), 10)
+    assert drawn(values.tolist()).std() > 2 * values.std() / np.sqrt(2000)
 
 
-@pytest.mark.parametrize(("statistic", "least"), [("mean", 0.88), (0.5, 0.88), (0.9, 0.80)])
-def test_the_interval_contains_the_true_difference_about_as_often_as_its_level(
-    statistic: float | str, least: float
-) -> None:
-    rng = np.random.default_rng(7)
-    shift = 3.0
-    covered = 0
-    for _ in range(100):
-        base, new = rng.gamma(4, 2, 40), rng.gamma(4, 2, 40) + shift
-        low, high = interval([base.tolist()], [new.tolist()], statistic)
-        covered += low <= shift <= high
-    assert least <= covered / 100 <= 1
+def test_the_same_input_gives_the_same_draws() -> None:
+    assert (drawn([1.0, 5.0, 9.0, 2.0, 7.0], 0.5) == drawn([1.0, 5.0, 9.0, 2.0, 7.0], 0.5)).all()
 
 
-def test_windows_of_one_run_are_not_taken_for_independent() -> None:
-    """Four runs that differ by their temperature: drawing windows alone would be far too sure."""
-    rng = np.random.default_rng(3)
-    levels = rng.normal(10, 2, 8)
-    runs = [rng.normal(level, 0.1, 50).tolist() for level in levels]
-    base, new = runs[:4], runs[4:]
-    as_one = [[value for run in side for value in run] for side in (base, new)]
-    wide, narrow = interval(base, new), interval([as_one[0]], [as_one[1]])
-    assert wide[1] - wide[0] > 3 * (narrow[1] - narrow[0])
-
-
-def test_many_windows_stay_quick_and_give_a_narrow_interval() -> None:
-    rng = np.random.default_rng(1)
-    base, new = rng.normal(10, 1, 60_000), rng.normal(10.1, 1, 60_000)
-    low, high = interval([base.tolist()], [new.tolist()])
-    shift = new.mean() - base.mean()
-    assert shift - 0.02 < low < shift < high < shift + 0.02
+def test_very_many_calls_are_drawn_less_often() -> None:
+    assert (draws_for(100), draws_for(100_000), draws_for(10**7)) == (1000, 200, 100)

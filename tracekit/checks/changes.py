@@ -18,8 +18,9 @@ def check_changes(
 ) -> tuple[ChangeResult, ...]:
     """Evaluate each change; one with a scope, in every group of that name.
 
-    A difference fails when it is beyond the threshold and beyond the noise. With too few windows for an
-    interval it is not measurable. ``strict`` takes the differences as they are, noise or not.
+    A difference fails when its whole interval is beyond the threshold, and passes when its whole interval is
+    within. It is open otherwise, and where one run per side leaves the spread between runs unknown. With too
+    few windows for an interval it is not measurable. ``strict`` ignores the intervals.
     """
     results = tuple(result for change in changes for result in _check(comparison, change, strict))
     if not any(caution.code == REPEATED for caution in comparison.cautions):
@@ -65,13 +66,30 @@ def _evaluate(row: Difference, change: Change, strict: bool) -> tuple[Outcome, s
     if change.relative and row.ratio is None:
         return "passed", "no difference"
     beyond = [_is_beyond(amount, change) for amount in _amounts(row, change)]
-    if not any(beyond):
-        return "passed", "within the threshold"
-    if row.judgement == "within the noise" and not strict:
-        return "passed", "beyond the threshold, but within the noise"
-    if not all(beyond) or (row.difference is None and not strict):
-        return "not measurable", row.base.missing or "it depends on windows whose engine is unknown"
-    return "failed", "beyond the threshold"
+    if strict:
+        if any(beyond) and not all(beyond):
+            return "not measurable", _depends_on_unknown(row)
+        return ("failed", "beyond the threshold") if all(beyond) else ("passed", "within the threshold")
+    if row.tested == "within these recordings":
+        return "open", ONE_RUN
+    interval = (row.relative_low, row.relative_high) if change.relative else (row.low, row.high)
+    ends = [_is_beyond(end, change) for end in interval if end is not None]
+    if len(ends) < len(interval):
+        return "not measurable", "the difference has no interval"
+    if all(ends):
+        return "failed", "the whole interval is beyond the threshold"
+    if not any(ends):
+        return "passed", "the whole interval is within the threshold"
+    if any(beyond) and not all(beyond):
+        return "not measurable", _depends_on_unknown(row)
+    return "open", "the interval reaches across the threshold"
+
+
+ONE_RUN = "one run per side does not show how much runs of the same program differ"
+
+
+def _depends_on_unknown(row: Difference) -> str:
+    return row.base.missing or "it depends on windows whose engine is unknown"
 
 
 def _unusable(row: Difference, change: Change, strict: bool) -> str:
@@ -123,6 +141,20 @@ def coverage(row: Difference) -> str:
     """Return ``6 of 12 windows in BASE and 6 of 12 in NEW show it``; of runs for metrics of whole runs."""
     base = f"{row.base.count:,} of {plural(row.base.total, _noun(row))}"
     return f"{base} in BASE and {row.new.count:,} of {row.new.total:,} in NEW show it"
+
+
+def runs_needed(result: ChangeResult) -> int | None:
+    """Return the runs per side that would show a change as large as the threshold; None where not known."""
+    row, change = result.row, result.change
+    if row is None or row.estimate is None:
+        return None
+    estimate = row.estimate
+    amount = change.amount
+    if estimate.scale == "log" and not change.relative:
+        amount /= estimate.base
+    elif estimate.scale == "linear" and change.relative:
+        amount *= estimate.base
+    return estimate.runs_for(amount)
 
 
 def _noun(row: Difference) -> str:

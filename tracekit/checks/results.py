@@ -10,7 +10,9 @@ from tracekit.checks.requirements import Change, Kind, Requirement
 from tracekit.comparison.result import Difference, Group
 from tracekit.text import printable
 
-Outcome: TypeAlias = Literal["passed", "failed", "not measurable"]
+Outcome: TypeAlias = Literal["passed", "failed", "open", "not measurable"]
+"""Open: the number is measured, and its interval reaches across the limit."""
+OpenCounts: TypeAlias = Literal["pass", "fail"]
 
 FAILED = 1
 NOT_MEASURABLE = 5
@@ -69,9 +71,14 @@ class ChangeResult:
     row: Difference | None = None
 
 
-def exit_code(outcomes: Iterable[Outcome]) -> int:
-    """Return 1 if anything failed, else 5 if something could not be measured, else 0."""
-    distinct = set(outcomes)
+def exit_code(outcomes: Iterable[Outcome], open_counts: OpenCounts | None = None) -> int:
+    """Return 1 if anything failed, else 5 if something is open or could not be measured, else 0.
+
+    With ``open_counts``, what is open counts as passed or as failed.
+    """
+    counted: dict[str, Outcome] = {"pass": "passed", "fail": "failed"}
+    instead = counted.get(open_counts or "", "open")
+    distinct = {instead if outcome == "open" else outcome for outcome in outcomes}
     if "failed" in distinct:
         return FAILED
-    return NOT_MEASURABLE if "not measurable" in distinct else 0
+    return NOT_MEASURABLE if distinct & {"open", "not measurable"} else 0

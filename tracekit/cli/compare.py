@@ -1,15 +1,20 @@
-"""``tracekit compare``: differences between recordings, and whether they exceed the noise."""
+"""``tracekit compare``: differences between recordings, and what they are tested against."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
+from tracekit.cli.intervals import PERCENT, open_option
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracekit.checks.results import OpenCounts
 
 _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
 
@@ -17,7 +22,7 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
 @click.command(
     "compare",
     context_settings=HELP,
-    short_help="Compare recordings: latency, engines, functions, with noise.",
+    short_help="Compare recordings: latency, engines, functions, with intervals.",
 )
 @click.argument("base")
 @click.argument("new", nargs=-1, required=True, metavar="NEW...")
@@ -31,9 +36,32 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
     "fail_on",
     multiple=True,
     metavar="CHANGE",
-    help="Exit with 1 if a difference exceeds this and the noise, such as 'p90 > +10%'. Repeatable.",
+    help="Exit with 1 if a difference is shown to exceed this, such as 'p90 > +10%'; with 5 if the interval"
+    " leaves it open. Repeatable.",
 )
-@click.option("--strict", is_flag=True, help="With --fail-on: fail for differences within the noise as well.")
+@click.option("--strict", is_flag=True, help="With --fail-on: ignore the intervals of the differences.")
+@open_option("--fail-on")
+@click.option(
+    "--run-noise",
+    type=PERCENT,
+    metavar="PERCENT",
+    help="The spread (standard deviation) between runs of the same program, such as 2%.",
+)
+@click.option(
+    "--noise-from",
+    "noise_from",
+    multiple=True,
+    metavar="INPUT",
+    help="One of several recordings that differ by chance alone: their spread is the noise. Repeatable.",
+)
+@click.option(
+    "--min-change",
+    type=PERCENT,
+    default="1%",
+    metavar="PERCENT",
+    show_default=True,
+    help="The first sentence reports no change of the p50 below this.",
+)
 @analysis_options
 @click.option(
     "--format",
@@ -50,34 +78,47 @@ def compare_command(
     new_run: int | None,
     fail_on: tuple[str, ...],
     strict: bool,
+    open_counts: OpenCounts | None,
+    run_noise: float | None,
+    noise_from: tuple[str, ...],
+    min_change: float,
     options: AnalysisOptions,
     format_: str | None,
     output: str,
     force: bool,
 ) -> None:
-    """Compare recordings: latency, engines, hand-offs, loading and functions, with noise.
+    """Compare recordings: latency, engines, hand-offs, loading and functions, with intervals.
 
     BASE and NEW are recordings as tracekit analyze reads them, one argument each (a .trace, a pack, an
     export, a folder of exports). Further NEW arguments are repetitions of NEW; --base adds repetitions of
-    BASE.
+    BASE. Differences are tested between runs: with five runs per side they are reliable, with one per side
+    the result is about these recordings only.
 
     \b
     Examples:
       tracekit compare yesterday.trace today.trace
-      tracekit compare base1.trace new1.trace new2.trace --base base2.trace
+      tracekit compare base1.trace new1.trace new2.trace new3.trace --base base2.trace --base base3.trace
+      tracekit compare yesterday.trace today.trace --run-noise 2%
       tracekit compare both.trace both.trace --base-run 1 --new-run 2
-      tracekit compare base.trace new.trace --fail-on 'p90 > +10%' --fail-on 'ANE share < -5 points'
+      tracekit compare base.trace new.trace --run-noise 2% --fail-on 'p90 > +10%' --open pass
       tracekit compare base.trace new.trace -o comparison.md
       tracekit compare base.trace new.trace -o comparison.html
 
-    Exit codes: 1 if a difference is too large, 5 if a --fail-on cannot be measured in these recordings.
+    Exit codes: 1 if a difference is shown to be too large, 5 if these recordings leave a --fail-on open or
+    cannot measure it.
     """
     if strict and not fail_on:
-        raise UsageError("--strict needs --fail-on: it changes how differences are compared with the noise.")
+        raise UsageError("--strict needs --fail-on: it changes how differences are compared with thresholds.")
+    if open_counts and not fail_on:
+        raise UsageError("--open needs --fail-on: it decides what counts as failed.")
+    if run_noise is not None and noise_from:
+        raise UsageError("Give the spread between runs by --run-noise or by --noise-from, not both.")
+    if len(noise_from) == 1:
+        raise UsageError("--noise-from needs two recordings or more: one shows no spread between runs.")
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
     base_inputs = (base, *more_base)
-    if [*base_inputs, *new].count("-") > 1:
+    if [*base_inputs, *new, *noise_from].count("-") > 1:
         raise UsageError("Standard input can be one of the recordings, not several.")
 
     from tracekit.checks.changes import check_changes
@@ -91,7 +132,10 @@ def compare_command(
     changes = [parse_change(text) for text in fail_on]
     base_runs = [analyse((path,), _of_run(options, base_run)) for path in base_inputs]
     new_runs = [analyse((path,), _of_run(options, new_run)) for path in new]
-    comparison = compare(base_runs, new_runs)
+    noise_runs = [analyse((path,), options) for path in noise_from]
+    comparison = compare(
+        base_runs, new_runs, run_noise=run_noise, noise_from=noise_runs, min_change=min_change
+    )
     results = check_changes(comparison, changes, strict)
     if chosen == "html":
         from tracekit.report.html.compare_page import to_html
@@ -112,7 +156,7 @@ def compare_command(
     for check in results:
         if output != "-" and check.outcome != "passed":
             write_message(f"{check.outcome}: {check.change.text}")
-    _exit(exit_code(check.outcome for check in results))
+    _exit(exit_code((check.outcome for check in results), open_counts))
 
 
 def _of_run(options: AnalysisOptions, run: int | None) -> AnalysisOptions:

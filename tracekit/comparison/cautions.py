@@ -74,7 +74,13 @@ def _hottest(run: Observations) -> str:
     return THERMAL[int(min(max(levels), len(THERMAL) - 1))] if len(levels) else ""
 
 
-def cautions(base: Side, new: Side, one_sided: Sequence[OneSided]) -> Iterator[Caution]:
+def cautions(
+    base: Side,
+    new: Side,
+    one_sided: Sequence[OneSided],
+    run_noise: float | None = None,
+    noise_runs: int = 0,
+) -> Iterator[Caution]:
     """Yield differences in how the sides were recorded, and limits of the intervals."""
     for name in _COMPARED_FIELDS:
         of_base, of_new = _values(base, name), _values(new, name)
@@ -90,15 +96,34 @@ def cautions(base: Side, new: Side, one_sided: Sequence[OneSided]) -> Iterator[C
     hot = sorted({run.thermal for side in (base, new) for run in side.runs} & {"serious", "critical"})
     if hot:
         yield Caution("hot", {"states": hot})
-    if min(len(base.runs), len(new.runs)) == 1:
+    fewest, most = sorted((len(base.runs), len(new.runs)))
+    if run_noise is not None:
+        yield Caution("given-noise", {"run_noise": run_noise})
+    elif noise_runs:
+        yield Caution("noise-recordings", {"count": noise_runs})
+    elif most == 1:
         yield Caution("one-run")
+    elif fewest == 1:
+        yield Caution("one-run-on-one-side", {"side": "BASE" if len(base.runs) == 1 else "NEW"})
+    elif fewest == 2:
+        yield Caution("two-runs")
 
 
-def repeated(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Caution]:
+def distinct(side: Sequence[Observations]) -> list[Observations]:
+    """Return the runs of a side without copies of a recording: a copy is not a second run."""
+    by_identity: dict[Hashable, Observations] = {}
+    for run in side:
+        by_identity.setdefault(_identity(run), run)
+    return list(by_identity.values())
+
+
+def repeated(
+    base: Sequence[Observations], new: Sequence[Observations], noise: Sequence[Observations]
+) -> Iterator[Caution]:
     """Yield a caution where one recording is given as several runs, which are then not independent."""
-    sides = [("BASE", run) for run in base] + [("NEW", run) for run in new]
+    named = (("BASE", base), ("NEW", new), ("the recordings for the noise", noise))
     by_identity: dict[Hashable, list[tuple[str, Observations]]] = {}
-    for name, run in sides:
+    for name, run in [(name, run) for name, side in named for run in side]:
         by_identity.setdefault(_identity(run), []).append((name, run))
     for group in by_identity.values():
         if len(group) > 1:

@@ -9,20 +9,16 @@ import numpy as np
 
 from tracekit.analysis.result import Analysis
 from tracekit.comparison import functions as by_function
-from tracekit.comparison.bootstrap import (
-    ColumnStatistic,
-    Panel,
-    estimate,
-    fewest_values,
-    intervals,
-)
-from tracekit.comparison.cautions import cautions, describe_side, other_verdict_bases, repeated
-from tracekit.comparison.metrics import METRICS, RUN_METRICS, Column, GroupMetric, GroupSide
-from tracekit.comparison.observations import Amount, Observations, Unit, concatenated
+from tracekit.comparison.cautions import cautions, describe_side, distinct, other_verdict_bases, repeated
+from tracekit.comparison.estimates import Estimate, RunVariation, between_runs, centre, scale_of, within_runs
+from tracekit.comparison.metrics import METRICS, RUN_METRICS, GroupSide
+from tracekit.comparison.observations import Amount, Observations, Unit
 from tracekit.comparison.result import (
+    MIN_CHANGE,
     Change,
     Comparison,
     Difference,
+    FirstSentence,
     FunctionChange,
     Group,
     GroupKind,
@@ -30,18 +26,33 @@ from tracekit.comparison.result import (
     OneSided,
     Value,
 )
+from tracekit.comparison.rows import Sides, refused, rows_of, tested_row
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray
 from tracekit.model.vocabulary import Phase
 
 _MOST_GROUPS = 20
+_FIRST_METRIC = "p50"
+_FIRST_LEVEL = 0.96
+"""Of the p50; the 1 % that it leaves of 5 is for the shares of engines together."""
+_SHARES_OF_WINDOWS = tuple(metric.name for metric in METRICS if metric.is_share_of_windows)
+_Runs = Sequence[Observations]
 
 
-def compare(base: Analysis | Sequence[Analysis], new: Analysis | Sequence[Analysis]) -> Comparison:
+def compare(
+    base: Analysis | Sequence[Analysis],
+    new: Analysis | Sequence[Analysis],
+    *,
+    run_noise: float | None = None,
+    noise_from: Sequence[Analysis] = (),
+    min_change: float = MIN_CHANGE,
+) -> Comparison:
     """Return the differences between two sides, with intervals; several analyses of a side are repetitions.
 
-    The order within a side does not matter, and swapping the sides negates every difference. Raises
-    ``UsageError`` for a side without an analysis.
+    ``run_noise`` is the standard deviation between runs of the same program, as a fraction (0.02);
+    ``noise_from`` are two or more recordings that show it. ``min_change`` is the smallest relative change
+    of the p50 that the first sentence reports as one. The order within a side does not matter, and swapping
+    the sides negates every difference. Raises ``UsageError`` for a side without an analysis.
     """
     if not all(isinstance(side, (Analysis, Sequence)) for side in (base, new)):
         raise UsageError(
@@ -50,27 +61,53 @@ def compare(base: Analysis | Sequence[Analysis], new: Analysis | Sequence[Analys
     base, new = ([side] if isinstance(side, Analysis) else list(side) for side in (base, new))
     if not base or not new:
         raise UsageError("A comparison needs a recording on each side.")
-    sides = [[Observations(analysis) for analysis in side] for side in (base, new)]
+    if run_noise is not None and noise_from:
+        raise UsageError("Give the spread between runs in one way: as a number, or by recordings.")
+    given = [[Observations(analysis) for analysis in side] for side in (base, new, list(noise_from))]
+    sides = [distinct(side) for side in given]
+    if noise_from and len(sides[2]) < 2:
+        raise UsageError("One recording shows no spread between runs: give two or more.")
     base_side, new_side = describe_side(sides[0]), describe_side(sides[1])
-    groups, one_sided, left_out = _groups(*sides)
-    changed, missing = _functions(*sides)
+    groups, one_sided, left_out = _groups(sides, run_noise)
+    changed, largest, count, missing = _functions(*sides)
     return Comparison(
         base=base_side,
         new=new_side,
         cautions=(
-            *repeated(*sides),
-            *cautions(base_side, new_side, one_sided),
-            *other_verdict_bases(*sides),
+            *repeated(*given),
+            *cautions(base_side, new_side, one_sided, run_noise, len(sides[2])),
+            *other_verdict_bases(*sides[:2]),
         ),
         groups=groups,
-        preparing=tuple(_run_metrics(*sides)),
+        preparing=tuple(_run_metrics(sides, run_noise)),
         functions=changed,
         one_sided=one_sided,
         functions_missing=missing,
         groups_left_out=left_out,
+        first_sentence=_first_sentence(sides, run_noise, groups[0]),
+        largest_functions=largest,
+        functions_compared=count,
+        run_noise=run_noise,
+        noise_runs=len(sides[2]),
+        min_change=min_change,
         base_analysis=base[0],
         new_analysis=new[0],
     )
+
+
+def _first_sentence(sides: Sequence[_Runs], run_noise: float | None, whole: Group) -> FirstSentence:
+    """Return the rows of all windows that the first sentence is about, with their wider intervals."""
+    if all(row.tested in (None, "within these recordings") for row in whole.rows):
+        # About these recordings alone, nothing is tested, and the rows are those of the table.
+        listed = tuple(row for row in whole.rows if row.metric in _SHARES_OF_WINDOWS)
+        return FirstSentence(whole.row(_FIRST_METRIC), listed)
+    every = _group_sides(sides, ("all", "", ""), run_noise)
+    length = [metric for metric in METRICS if metric.name == _FIRST_METRIC]
+    shares = [metric for metric in METRICS if metric.is_share_of_windows]
+    seen = [row for row in rows_of(every, shares) if row.base.highest or row.new.highest]
+    # Bonferroni: each of the shares that any window has gets its part of the 1 %.
+    engines = rows_of(every, shares, 1 - 0.01 / max(1, len(seen)))
+    return FirstSentence(next(rows_of(every, length, _FIRST_LEVEL), None), tuple(engines))
 
 
 # Groups of windows -----------------------------------------------------------------------------------------
@@ -79,7 +116,7 @@ _Key = tuple[GroupKind, str, str]
 
 
 def _groups(
-    base: Sequence[Observations], new: Sequence[Observations]
+    sides: Sequence[_Runs], run_noise: float | None
 ) -> tuple[tuple[Group, ...], tuple[OneSided, ...], int]:
     """Return the groups that both sides have, those of one side only, and the number of groups left out.
 
@@ -88,26 +125,33 @@ def _groups(
     """
     by_windows: dict[bytes, Group] = {}
     one_sided: list[OneSided] = []
-    keys: list[_Key] = [("all", "", ""), *sorted(_keys(base) | _keys(new))]
-    counts = {key: sum(_side(side, key).windows for side in (base, new)) for key in keys}
+    keys: list[_Key] = [("all", "", ""), *sorted(_keys(sides[0]) | _keys(sides[1]))]
+    counts = {key: sum(_side(side, key).windows for side in sides[:2]) for key in keys}
     largest = sorted(keys[1:], key=lambda key: (-counts[key], key))[:_MOST_GROUPS]
     for key in [keys[0], *sorted(largest)]:
-        sides = _side(base, key), _side(new, key)
-        empty = [not side.windows for side in sides]
+        of_group = _group_sides(sides, key, run_noise)
+        both = of_group.base, of_group.new
+        empty = [not side.windows for side in both]
         if key[0] != "all" and any(empty):
-            filled = sides[empty.index(False)]
+            filled = both[empty.index(False)]
             one_sided.append(OneSided(*key, "new" if empty[0] else "base", filled.windows))
             continue
-        windows = b"".join(rows.tobytes() + b"|" for side in sides for rows in side.rows)
+        windows = b"".join(rows.tobytes() + b"|" for side in both for rows in side.rows)
         if windows in by_windows:
             same = by_windows[windows]
             by_windows[windows] = replace(same, also=(*same.also, key))
         else:
-            by_windows[windows] = Group(*key, sides[0].windows, sides[1].windows, tuple(_rows(*sides)))
+            rows = tuple(rows_of(of_group, METRICS))
+            by_windows[windows] = Group(*key, both[0].windows, both[1].windows, rows)
     return tuple(by_windows.values()), tuple(one_sided), len(keys) - 1 - len(largest)
 
 
-def _keys(side: Sequence[Observations]) -> set[_Key]:
+def _group_sides(sides: Sequence[_Runs], key: _Key, run_noise: float | None) -> Sides:
+    base, new, noise = (_side(side, key) for side in sides)
+    return Sides(base, new, noise, run_noise)
+
+
+def _keys(side: _Runs) -> set[_Key]:
     kinds: set[_Key] = {
         ("kind", str(label), str(source))
         for run in side
@@ -116,7 +160,7 @@ def _keys(side: Sequence[Observations]) -> set[_Key]:
     return kinds | {("model", str(model), "") for run in side for model in run.model if model}
 
 
-def _side(runs: Sequence[Observations], key: _Key) -> GroupSide:
+def _side(runs: _Runs, key: _Key) -> GroupSide:
     kind, name, source = key
     masks: dict[GroupKind, Callable[[Observations], BoolArray]] = {
         "all": lambda run: np.ones(run.count, bool),
@@ -126,199 +170,94 @@ def _side(runs: Sequence[Observations], key: _Key) -> GroupSide:
     return GroupSide(runs, [masks[kind](run) for run in runs])
 
 
-_MetricColumns = tuple[GroupMetric, Column, Column]
-"""A metric with its columns in BASE and in NEW."""
-
-
-def _rows(base: GroupSide, new: GroupSide) -> Iterator[Difference]:
-    """Yield the group's rows, without those that neither side shows."""
-    columns = [(metric, base.column(metric), new.column(metric)) for metric in METRICS]
-    listed = [
-        (metric, base_column, new_column)
-        for metric, base_column, new_column in columns
-        if metric.always or base_column.value.value is not None or new_column.value.value is not None
-    ]
-    # A share that windows of unknown engine leave open is computed twice more, at both ends of its range. All
-    # rows are resampled together; the two extra ones of the n-th open row follow the listed rows:
-    #   [listed … | lowest, highest of the 1st | lowest, highest of the 2nd | …]
-    open_rows = [row for row, (_, of_base, of_new) in enumerate(listed) if _is_open(of_base, of_new)]
-    extremes: list[_MetricColumns] = []
-    for metric, of_base, of_new in (listed[row] for row in open_rows):
-        extremes += [(metric, of_base.highest, of_new), (metric, of_base, of_new.highest)]
-    differences = list(_differences(base, new, listed, extremes))
-    for number, row in enumerate(open_rows):
-        start = len(listed) + 2 * number
-        differences[row] = _open_share(differences[row], *differences[start : start + 2])
-    same_sources = base.sources == new.sources or not (base.sources and new.sources)
-    for (metric, _, _), row_difference in zip(listed, differences, strict=False):
-        if same_sources or metric.quantity != "length":
-            yield row_difference
-        else:
-            yield _incomparable_lengths(row_difference, base, new)
-
-
-def _differences(
-    base: GroupSide,
-    new: GroupSide,
-    listed: Sequence[_MetricColumns],
-    extremes: Sequence[_MetricColumns],
-) -> Iterator[Difference]:
-    pairs = [*listed, *extremes]
-    statistics = [
-        ColumnStatistic(position, metric.statistic) for position, (metric, _, _) in enumerate(pairs)
-    ]
-    row_intervals = intervals(
-        Panel(tuple(int(rows.sum()) for rows in base.rows), tuple(column.values for _, column, _ in pairs)),
-        Panel(tuple(int(rows.sum()) for rows in new.rows), tuple(column.values for _, _, column in pairs)),
-        [*_share_columns(statistics[: len(listed)], listed), *statistics[len(listed) :]],
-    )
-    for (metric, of_base, of_new), interval in zip(pairs, row_intervals, strict=True):
-        units = of_base.unit, of_new.unit
-        fewest = fewest_values(metric.statistic)
-        yield difference(metric.name, units, of_base.value, of_new.value, interval, fewest)
-
-
-def _is_open(base: Column, new: Column) -> bool:
-    both_have_values = base.value.value is not None and new.value.value is not None
-    return both_have_values and not (base.most is None and new.most is None)
-
-
-def _open_share(row: Difference, lowest: Difference, highest: Difference) -> Difference:
-    """Return the row of a share with windows of unknown engine: decided only if both extremes agree."""
-    if lowest.judgement == highest.judgement:
-        return replace(row, low=lowest.low, high=highest.high, judgement=lowest.judgement)
-    unknown = [
-        f"{side.total - side.count:,} of {side.total:,} windows in {name}"
-        for name, side in (("BASE", row.base), ("NEW", row.new))
-        if side.most is not None
-    ]
-    reason = f"the engine of {' and '.join(unknown)} is unknown, and the result depends on them"
-    return incomparable(row.metric, row.unit, row.base, row.new, reason)
-
-
-def _incomparable_lengths(row: Difference, base: GroupSide, new: GroupSide) -> Difference:
-    """Return the row of lengths of different things, such as a prediction and an engine's interval."""
-    names = [" and ".join(sorted(side.sources)) or "nothing" for side in (base, new)]
-    reason = f"windows come from {names[0]} in BASE and from {names[1]} in NEW"
-    return incomparable(row.metric, row.unit, row.base, row.new, reason)
-
-
-def incomparable(name: str, unit: Unit, base: Value, new: Value, reason: str) -> Difference:
-    """Return a row with the values of both sides and without a difference."""
-    base, new = replace(base, missing=reason), replace(new, missing=reason)
-    return Difference(name, unit, base, new, None, None, None, "not measurable")
-
-
-def _share_columns(
-    statistics: Sequence[ColumnStatistic], listed: Sequence[_MetricColumns]
-) -> list[ColumnStatistic]:
-    """Let percentiles of the same windows use one column, which is then sorted once."""
-    first: dict[tuple[str, str, str], int] = {}
-    return [
-        ColumnStatistic(
-            first.setdefault((metric.quantity, metric.engine, metric.part), spec.column), spec.statistic
-        )
-        for spec, (metric, _, _) in zip(statistics, listed, strict=True)
-    ]
-
-
-def difference(
-    name: str,
-    units: tuple[Unit, Unit],
-    base: Value,
-    new: Value,
-    interval: tuple[float, float] | None,
-    fewest: int,
-) -> Difference:
-    """Return one row with its judgement; numbers of different bases or units are not subtracted."""
-    if base.value is not None and new.value is not None and _differ(units, base, new):
-        bases = f"{base.basis} in BASE and {new.basis} in NEW"
-        reason = f"{bases if units[0] == units[1] else ' and '.join(units)}, which cannot be compared"
-        return incomparable(name, units[0], base, new, reason)
-    if base.value is None or new.value is None:
-        unit = units[1] if base.value is None else units[0]
-        return Difference(name, unit, base, new, None, None, None, "not measurable")
-    change = new.value - base.value
-    if interval is None or min(base.count, new.count) < fewest:
-        return Difference(name, units[0], base, new, change, None, None, "too few to tell")
-    return Difference(name, units[0], base, new, change, *interval, _judgement(base.value, change, *interval))
-
-
-def _differ(units: tuple[Unit, Unit], base: Value, new: Value) -> bool:
-    # Shares and counts of windows are comparable whatever the basis of each window.
-    return units[0] != units[1] or (units[0] in ("ns", "cycles", "events") and base.basis != new.basis)
-
-
-def _judgement(base: float, change: float, low: float, high: float) -> Judgement:
-    if low <= 0 <= high or abs(change) <= 1e-9 * abs(base):
-        return "within the noise"
-    return "higher" if change > 0 else "lower"
-
-
 # Whole runs, and functions ---------------------------------------------------------------------------------
 
 
-def _run_metrics(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Difference]:
+def _run_metrics(sides: Sequence[_Runs], run_noise: float | None) -> Iterator[Difference]:
     """Yield the rows of loading and compiling; one number per run."""
     for name in RUN_METRICS:
-        sides = [[run.preparation(Phase(name)) for run in side] for side in (base, new)]
-        values = [_of_runs(side) for side in sides]
-        if all(value.value is None for value in values):
+        amounts = [[run.preparation(Phase(name)) for run in side] for side in sides]
+        base, new, noise = (_of_runs(side) for side in amounts)
+        if base.value is None and new.value is None:
             continue
-        panels = [
-            Panel((1,) * len(side), (concatenated([[_or_nan(amount)] for amount in side]),)) for side in sides
-        ]
-        interval = intervals(panels[0], panels[1], [ColumnStatistic(0, "mean")])[0]
-        yield difference(name, ("ns", "ns"), values[0], values[1], interval, fewest_values("mean"))
+        if refusal := refused(name, ("ns", "ns"), base, new):
+            yield refusal
+            continue
+        estimate = _preparation(
+            base, new, noise if noise.basis == base.basis else Value(None, 0, 0), run_noise
+        )
+        if estimate is not None:
+            yield tested_row(name, "ns", (base, new), estimate)
+        else:
+            assert base.value is not None
+            assert new.value is not None
+            change = new.value - base.value
+            yield Difference(name, "ns", base, new, change, None, None, "too few to tell")
 
 
-def _or_nan(amount: Amount) -> float:
-    return float("nan") if amount.value is None else amount.value
+def _preparation(base: Value, new: Value, noise: Value, run_noise: float | None) -> Estimate | None:
+    of_base, of_new, of_noise = (np.array(side.runs, float) for side in (base, new, noise))
+    scale = scale_of(True, of_base, of_new, of_noise)
+    if run_noise is None:
+        return between_runs(of_base, of_new, of_noise, scale)
+    exact = [[RunVariation(value, 0.0, np.inf) for value in side.runs] for side in (base, new)]
+    return within_runs(exact[0], exact[1], scale, run_noise)
 
 
 def _of_runs(amounts: Sequence[Amount]) -> Value:
     values = [amount.value for amount in amounts if amount.value is not None]
     bases = sorted({amount.basis for amount in amounts if amount.value is not None})
     if not values:
-        return Value(None, 0, len(amounts), missing=amounts[0].missing)
+        return Value(None, 0, len(amounts), missing=amounts[0].missing if amounts else "")
     if len(bases) > 1:
         reason = f"some runs are {' and some '.join(bases)}, which one number cannot combine"
         return Value(None, 0, len(amounts), missing=reason)
-    return Value(float(np.mean(values)), len(values), len(amounts), bases[0])
+    array = np.array(values, float)
+    middle = centre(array, scale_of(True, array))
+    return Value(middle, len(values), len(amounts), bases[0], runs=tuple(values))
 
 
-def _functions(
-    base: Sequence[Observations], new: Sequence[Observations]
-) -> tuple[tuple[FunctionChange, ...], str]:
-    """Return the functions that changed beyond the noise, or the reason why they cannot be compared."""
+_Functions = tuple[FunctionChange, ...]
+
+
+def _functions(base: _Runs, new: _Runs, noise: _Runs) -> tuple[_Functions, _Functions, int, str]:
+    """Return the functions that changed, the largest other differences, and the number of all.
+
+    The text is the reason why functions cannot be compared.
+    """
     if reason := by_function.problem(base, new):
-        return (), reason
-    weights = [[by_function.weights_of(run) for run in side] for side in (base, new)]
-    names = by_function.largest_changes(*weights)
-    panels = [
-        Panel(
-            tuple(run.windows for run in side),
-            tuple(concatenated([run.per_window(name) for run in side]) for name in names),
-        )
-        for side in weights
-    ]
-    function_intervals = intervals(
-        panels[0], panels[1], [ColumnStatistic(column, "mean") for column in range(len(names))]
-    )
+        return (), (), 0, reason
     unit: Unit = next(iter(by_function.units_of(base)))
-    rows = []
-    for column, ((binary, symbol, engine), interval) in enumerate(
-        zip(names, function_intervals, strict=True)
-    ):
-        of_base, of_new = (
-            Value(estimate(panel.columns[column], "mean"), sum(panel.sizes), sum(panel.sizes), "sampled")
-            for panel in panels
-        )
-        fewest = fewest_values("mean")
-        row = difference("weight per window", (unit, unit), of_base, of_new, interval, fewest)
-        if row.judgement in ("higher", "lower"):
-            rows.append(FunctionChange(binary, symbol, engine, _change(row), row))
-    return tuple(rows), ""
+    comparable = [run for run in noise if run.count and run.analysis.trace.weight_unit == unit]
+    weights = [[by_function.weights_of(run) for run in side] for side in (base, new, comparable)]
+    compared = by_function.compared(*weights)
+    changed = compared.changed
+    rest = [row for row in range(len(compared.names)) if row not in set(changed)]
+    windows = [sum(run.windows for run in side) for side in weights[:2]]
+    is_tested = compared.probabilities is not None
+    listed = [
+        [_function(compared, row, unit, windows, shown, is_tested) for row in rows]
+        for rows, shown in ((changed, True), (rest[: by_function.MOST_FUNCTIONS], False))
+    ]
+    return tuple(listed[0]), tuple(listed[1]), compared.count, ""
+
+
+def _function(
+    compared: by_function.Compared, row: int, unit: Unit, windows: Sequence[int], shown: bool, tested: bool
+) -> FunctionChange:
+    base, new = (
+        Value(float(means[row].mean()), count, count, "sampled", runs=tuple(means[row].tolist()))
+        for means, count in zip(compared.means, windows, strict=True)
+    )
+    assert base.value is not None
+    assert new.value is not None
+    change = new.value - base.value
+    not_shown: Judgement = "within the noise" if tested else "not tested"
+    judged: Judgement = ("higher" if change > 0 else "lower") if shown else not_shown
+    difference = Difference("weight per window", unit, base, new, change, None, None, judged)
+    if tested:
+        difference = replace(difference, tested="between runs")
+    return FunctionChange(*compared.names[row], _change(difference), difference)
 
 
 def _change(row: Difference) -> Change:
@@ -326,4 +265,4 @@ def _change(row: Difference) -> Change:
         return "appeared"
     if not row.new.value:
         return "vanished"
-    return "grew" if row.judgement == "higher" else "shrank"
+    return "grew" if (row.difference or 0) > 0 else "shrank"

@@ -1,8 +1,9 @@
-"""Sampled weight of functions per window: the functions that differ most between two sides."""
+"""Sampled weight of functions per window: which differ between two sides, of all that were seen."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +11,17 @@ import pandas as pd
 
 from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.classification.sample_labels import deciding_frames
+from tracekit.comparison.distributions import t_upper_tail
+from tracekit.comparison.estimates import SPREADS_ALIKE
 from tracekit.comparison.observations import FloatArray, Observations
 from tracekit.model.columns import IntArray
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import ENGINES
 
 MOST_FUNCTIONS = 20
-"""Only the functions whose weight per window differs most are compared."""
+"""The number of largest differences that are listed without being shown to be more than chance."""
+_FEWEST_WINDOWS = 5
+"""Functions with samples in fewer windows, of both sides together, are not compared."""
 UNNAMED = "(no symbol)"
 Function = tuple[str, str, str]
 """Binary, symbol, engine. Functions without a symbol are one per binary: addresses differ from run to run."""
@@ -28,15 +33,8 @@ class FunctionWeights:
 
     rows: pd.DataFrame
     windows: int
-
-    def per_window(self, function: Function) -> FloatArray:
-        """Return a function's weight in each window; without a sample it is 0."""
-        matches = self.rows[self.rows["function"].isin([function]).to_numpy(bool)]
-        return np.bincount(
-            matches["window"].to_numpy(np.int64),
-            matches["weight"].to_numpy(np.float64),
-            minlength=self.windows,
-        ).astype(np.float64)
+    sample_weight: float
+    """The weight of one sample; where samples differ, the mean that their own weight gives them."""
 
 
 def weights_of(run: Observations) -> FunctionWeights:
@@ -64,7 +62,9 @@ def weights_of(run: Observations) -> FunctionWeights:
         names[frame_id, engine] = (str(trace.stacks.binary_names[frame_id]), symbol, str(ENGINES[engine]))
     pairs = zip(frame["frame"].tolist(), frame["engine"].tolist(), strict=True)
     frame["function"] = pd.Series([names[pair] for pair in pairs], index=frame.index, dtype=object)
-    return FunctionWeights(frame[["function", "window", "weight"]], run.count)
+    weights = trace.weights[sample].astype(np.float64)
+    sample_weight = float((weights**2).sum() / max(1.0, weights.sum()))
+    return FunctionWeights(frame[["function", "window", "weight"]], run.count, sample_weight)
 
 
 def _leaves(run: Observations, stack_ids: np.ndarray[tuple[int], np.dtype[np.int32]]) -> IntArray:
@@ -77,23 +77,125 @@ def _leaves(run: Observations, stack_ids: np.ndarray[tuple[int], np.dtype[np.int
     return leaves
 
 
-def largest_changes(base: Sequence[FunctionWeights], new: Sequence[FunctionWeights]) -> list[Function]:
-    """Return the functions whose weight per window differs most, at most ``MOST_FUNCTIONS``."""
-    of_base, of_new = _means(base), _means(new)
-    changes = {
-        function: abs(of_new.get(function, 0.0) - of_base.get(function, 0.0))
-        for function in of_base.keys() | of_new.keys()
-    }
-    changed = [function for function, change in changes.items() if change > 0]
-    return sorted(changed, key=lambda function: (-changes[function], function))[:MOST_FUNCTIONS]
+@dataclass(frozen=True)
+class Compared:
+    """Functions that are seen often enough to be compared, the largest difference first.
+
+    ``means`` has the weight per window of each function in each run: arrays of functions × runs, for BASE and
+    for NEW. ``probabilities`` are those of a difference at least as large without a real one, and None where
+    nothing shows how much runs differ.
+    """
+
+    names: list[Function]
+    means: tuple[FloatArray, FloatArray]
+    probabilities: FloatArray | None
+    count: int
+    """The number of functions, those without a difference included, of which discoveries are made."""
+
+    @property
+    def changed(self) -> list[int]:
+        """The rows that are shown to differ; at most 5 % of them are expected to be wrong."""
+        if self.probabilities is None:
+            return []
+        return [int(row) for row in discoveries(self.probabilities, self.count)]
 
 
-def _means(runs: Iterable[FunctionWeights]) -> dict[Function, float]:
-    runs = list(runs)
-    windows = max(1, sum(run.windows for run in runs))
-    rows = pd.concat([run.rows for run in runs], ignore_index=True)
-    sums = rows.groupby("function", sort=False)["weight"].sum()
-    return {function: float(weight) / windows for function, weight in sums.items()}  # type: ignore[misc]
+def compared(
+    base: Sequence[FunctionWeights], new: Sequence[FunctionWeights], noise: Sequence[FunctionWeights]
+) -> Compared:
+    """Return the functions with samples in five windows or more, and their tests between runs."""
+    tables = [_table(side) for side in (base, new, noise)]
+    names = sorted(
+        function
+        for function in tables[0].keys() | tables[1].keys()
+        if sum(table[function].windows for table in tables[:2] if function in table) >= _FEWEST_WINDOWS
+    )
+    of_base, of_new, of_noise = (
+        np.array([table[name].means if name in table else np.zeros(len(side)) for name in names]).reshape(
+            len(names), len(side)
+        )
+        for table, side in zip(tables, (base, new, noise), strict=True)
+    )
+    change = of_new.mean(axis=1) - of_base.mean(axis=1)
+    order = np.argsort(-np.abs(change), kind="stable")
+    order, family = order[change[order] != 0], len(names)
+    names = [names[row] for row in order]
+    of_base, of_new, of_noise = of_base[order], of_new[order], of_noise[order]
+    windows = [sum(run.windows for run in side) for side in (base, new)]
+    sample_weight = max(run.sample_weight for run in (*base, *new))
+    probabilities = _probabilities(of_base, of_new, of_noise, windows, sample_weight)
+    return Compared(names, (of_base, of_new), probabilities, family)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The windows that have samples of a function, and its weight per window in each run of a side."""
+
+    windows: int
+    means: FloatArray
+
+
+def _table(side: Sequence[FunctionWeights]) -> dict[Function, _Seen]:
+    windows: Counter[Function] = Counter()
+    means: dict[Function, FloatArray] = {}
+    for number, run in enumerate(side):
+        grouped = run.rows.groupby("function", sort=False)["weight"].agg(["size", "sum"])
+        sizes, sums = grouped["size"].tolist(), grouped["sum"].tolist()
+        for function, count, weight in zip(grouped.index, sizes, sums, strict=True):
+            windows[function] += count
+            means.setdefault(function, np.zeros(len(side)))[number] = weight / max(1, run.windows)
+    return {function: _Seen(count, means[function]) for function, count in windows.items()}
+
+
+def _probabilities(
+    base: FloatArray, new: FloatArray, noise: FloatArray, windows: Sequence[int], sample_weight: float
+) -> FloatArray | None:
+    """Return the probability of each function's difference; None where no spread between runs is known."""
+    sizes = base.shape[1], new.shape[1]
+    pooled = noise.shape[1] >= 2 or min(sizes) < 2
+    groups = [base, new, noise] if pooled else [base, new]
+    dfs = [max(0, group.shape[1] - 1) for group in groups]
+    if not sum(dfs):
+        return None
+    squares = [
+        ((group - group.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for group in groups if group.shape[1]
+    ]
+    change = new.mean(axis=1) - base.mean(axis=1)
+    if pooled:
+        variance = np.sum(squares, axis=0) / sum(dfs) * sum(1 / size for size in sizes)
+        df = np.full(len(change), float(sum(dfs)))
+    else:
+        parts = [square / df / size for square, df, size in zip(squares, dfs, sizes, strict=True)]
+        variance = parts[0] + parts[1]
+        df = _degrees_of_freedom(parts[0], parts[1], dfs)
+    # Samples are counts: even without any spread between runs, their number varies as Poisson's does.
+    total = sum(group.mean(axis=1) * count for group, count in zip((base, new), windows, strict=True))
+    counted = sample_weight * total / sum(windows) * sum(1 / count for count in windows)
+    statistic = np.abs(change) / np.sqrt(np.maximum(variance, counted))
+    # Below 1.9, no degrees of freedom give a probability that could be a discovery.
+    return np.array(
+        [
+            2 * t_upper_tail(t, d) if t > 1.9 else 1.0
+            for t, d in zip(statistic.tolist(), df.tolist(), strict=True)
+        ]
+    )
+
+
+def _degrees_of_freedom(base: FloatArray, new: FloatArray, dfs: Sequence[int]) -> FloatArray:
+    """Return the degrees of freedom from the variances of both sides' means, as ``estimates`` does."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        welch = (base + new) ** 2 / (base**2 / dfs[0] + new**2 / dfs[1])
+    welch = np.where(np.isfinite(welch), welch, min(dfs))
+    is_alike = np.maximum(base, new) <= SPREADS_ALIKE**2 * np.minimum(base, new)
+    return np.where(is_alike & (dfs[0] == dfs[1]), float(sum(dfs)), welch)
+
+
+def discoveries(probabilities: FloatArray, family: int, rate: float = 0.05) -> IntArray:
+    """Return the rows whose difference is shown, of ``family`` in all (Benjamini and Hochberg 1995)."""
+    order = np.argsort(probabilities, kind="stable")
+    ranks = np.arange(1, len(probabilities) + 1)
+    passed = np.flatnonzero(probabilities[order] <= rate * ranks / max(1, family))
+    return np.sort(order[: passed[-1] + 1]) if len(passed) else np.zeros(0, np.int64)
 
 
 def problem(base: Sequence[Observations], new: Sequence[Observations]) -> str:

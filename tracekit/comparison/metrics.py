@@ -8,7 +8,8 @@ from itertools import chain
 
 import numpy as np
 
-from tracekit.comparison.bootstrap import Statistic, estimate
+from tracekit.comparison.bootstrap import Statistic, estimate, fewest_values
+from tracekit.comparison.estimates import centre, scale_of
 from tracekit.comparison.observations import FloatArray, Observations, Quantity, Unit, concatenated
 from tracekit.comparison.result import Value
 from tracekit.model.columns import BoolArray
@@ -32,6 +33,16 @@ class GroupMetric:
     part: str = ""
     always: bool = False
     """Listed even where neither side shows it."""
+
+    @property
+    def is_share_of_windows(self) -> bool:
+        """True for a share of windows by verdict, not for a mean of the windows' shares of busy time."""
+        return self.quantity == "share"
+
+    @property
+    def fewest_per_run(self) -> int:
+        """The windows that each of several runs needs for a value of its own."""
+        return 1 if self.statistic == "mean" or self.part == "first" else fewest_values(self.statistic)
 
 
 def _metrics() -> Iterator[GroupMetric]:
@@ -64,16 +75,16 @@ def all_names() -> list[str]:
 
 @dataclass(frozen=True)
 class Column:
-    """A metric's value per window, NaN where a window does not count, and the side's number.
+    """A metric's value per window of each run, NaN where a window does not count, and the side's number.
 
-    Where the engine of some windows is unknown, a share lies in a range: ``values`` and ``value`` have the
+    Where the engine of some windows is unknown, a share lies in a range: ``runs`` and ``value`` have the
     least that these windows can contribute, ``most`` the most.
     """
 
-    values: FloatArray
+    runs: tuple[FloatArray, ...]
     value: Value
     unit: Unit
-    most: FloatArray | None = None
+    most: tuple[FloatArray, ...] | None = None
 
     @property
     def highest(self) -> Column:
@@ -81,6 +92,18 @@ class Column:
         if self.most is None:
             return self
         return Column(self.most, replace(self.value, value=self.value.most), self.unit)
+
+
+def run_values(runs: Sequence[FloatArray], statistic: Statistic) -> FloatArray:
+    """Return the value of each run that has one."""
+    values = np.array([estimate(run, statistic) for run in runs], float)
+    with_value: FloatArray = values[~np.isnan(values)]
+    return with_value
+
+
+def is_amount(unit: Unit) -> bool:
+    """Return True for times and other weights, whose differences are factors."""
+    return unit in ("ns", "cycles", "events")
 
 
 @dataclass(frozen=True)
@@ -103,30 +126,40 @@ class GroupSide:
         return {ANE_INTERVALS if source in ANE_TABLES else source for source in sources}
 
     def column(self, metric: GroupMetric) -> Column:
-        """Return a metric's value in each window, and the side's number."""
+        """Return a metric's value in each window, and the side's number: of several runs, their mean."""
+        if not self.runs:
+            return Column((), Value(None, 0, 0, missing="there is no such recording"), "count")
         quantities = [run.quantity(metric.quantity, metric.engine) for run in self.runs]
         # Columns keep the length of the whole group, so that all metrics share one panel of windows: windows
         # that a metric leaves out (the first ones of a warm metric) are NaN.
         counted = [self._part(run, rows, metric.part) for run, rows in zip(self.runs, self.rows, strict=True)]
-        is_counted = np.concatenate([part[rows] for part, rows in zip(counted, self.rows, strict=True)])
-        values = concatenated(
-            [quantity.values[rows] for quantity, rows in zip(quantities, self.rows, strict=True)]
+        is_counted = [part[rows] for part, rows in zip(counted, self.rows, strict=True)]
+        runs = tuple(
+            np.where(part, quantity.values[rows], np.nan)
+            for part, quantity, rows in zip(is_counted, quantities, self.rows, strict=True)
         )
-        values = np.where(is_counted, values, np.nan)
         units = {quantity.unit for quantity in quantities}
         missing = self._missing(quantities, counted, metric)
         if len(units) > 1:
             missing = f"the runs are weighted in {' and '.join(sorted(units))}"
-        unit, total, has_value = quantities[0].unit, int(is_counted.sum()), ~np.isnan(values)
+        unit, total = quantities[0].unit, int(sum(part.sum() for part in is_counted))
         if missing:
-            return Column(np.full(len(values), np.nan), Value(None, 0, total, missing=missing), unit)
-        basis, count = " and ".join(sorted(_bases(quantities, counted))), int(has_value.sum())
-        if metric.quantity == "share" and count < total:
+            nothing = tuple(np.full(len(run), np.nan) for run in runs)
+            return Column(nothing, Value(None, 0, total, missing=missing), unit)
+        basis = " and ".join(sorted(_bases(quantities, counted)))
+        count = int((~np.isnan(concatenated(runs))).sum())
+        if metric.is_share_of_windows and count < total:
             # Of the windows whose engine is unknown, none or all may have it.
-            least, most = (np.where(is_counted & ~has_value, fill, values) for fill in (0.0, 1.0))
-            lowest, highest = estimate(least, "mean"), estimate(most, "mean")
-            return Column(least, Value(lowest, count, total, basis, most=highest), unit, most)
-        return Column(values, Value(estimate(values, metric.statistic), count, total, basis), unit)
+            least, most = (
+                tuple(
+                    np.where(part & np.isnan(run), fill, run)
+                    for part, run in zip(is_counted, runs, strict=True)
+                )
+                for fill in (0.0, 1.0)
+            )
+            highest = float(run_values(most, "mean").mean())
+            return Column(least, _value(least, metric, unit, (count, total), basis, highest), unit, most)
+        return Column(runs, _value(runs, metric, unit, (count, total), basis), unit)
 
     @staticmethod
     def _part(run: Observations, rows: BoolArray, part: str) -> BoolArray:
@@ -156,6 +189,19 @@ class GroupSide:
         if len(bases) > 1 and not metric.quantity.endswith(("share", "hand-offs")):
             return f"some runs are {' and some '.join(sorted(bases))}, which one number cannot combine"
         return ""
+
+
+def _value(
+    runs: Sequence[FloatArray],
+    metric: GroupMetric,
+    unit: Unit,
+    counts: tuple[int, int],
+    basis: str,
+    most: float | None = None,
+) -> Value:
+    values = run_values(runs, metric.statistic)
+    middle = centre(values, scale_of(is_amount(unit), values))
+    return Value(middle, *counts, basis, most=most, runs=tuple(values.tolist()))
 
 
 def _bases(quantities: Sequence[Quantity], counted: Sequence[BoolArray]) -> set[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from statistics import NormalDist, fmean, stdev
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.analysis.summary import Headline
+from tracekit.comparison.estimates import POWER, Estimate, Tested
 from tracekit.comparison.observations import Unit
 from tracekit.text import plural, printable
 
@@ -15,9 +17,22 @@ if TYPE_CHECKING:
 
     from tracekit.analysis.result import Analysis
 
-Judgement: TypeAlias = Literal["higher", "lower", "within the noise", "too few to tell", "not measurable"]
+Judgement: TypeAlias = Literal[
+    "higher",
+    "lower",
+    "higher in these recordings",
+    "lower in these recordings",
+    "within the noise",
+    "too few to tell",
+    "not tested",
+    "not measurable",
+]
 GroupKind: TypeAlias = Literal["all", "kind", "model"]
 Change: TypeAlias = Literal["appeared", "vanished", "grew", "shrank"]
+
+
+MIN_CHANGE = 0.01
+"""The smallest relative change of the p50 that the first sentence of a comparison reports as one."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +80,9 @@ class Value:
     """One side of a row; where it is not measurable, None and the reason in ``missing``.
 
     ``count`` of ``total`` windows (or runs) show it. A share is of all windows: with windows of unknown
-    engine it lies between ``value`` and ``most``.
+    engine it lies between ``value`` and ``most``. ``runs`` has the value of each run that has one; with
+    several,
+    ``value`` is their mean (of times, the geometric mean).
     """
 
     value: float | None
@@ -74,6 +91,14 @@ class Value:
     basis: str = ""
     missing: str = ""
     most: float | None = None
+    runs: tuple[float, ...] = ()
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of the runs' values as a fraction of their mean; None for fewer than two."""
+        if len(self.runs) < 2 or not self.value:
+            return None
+        return stdev(self.runs) / abs(fmean(self.runs))
 
     @property
     def is_partial(self) -> bool:
@@ -91,7 +116,8 @@ class Difference:
     """One number on both sides; ``difference`` is new minus base, in ``unit``.
 
     ``low`` and ``high`` are the 95 % interval of the difference; None where there are too few values, or
-    where a side has no number.
+    where a side has no number. ``relative_low`` and ``relative_high`` are the same as fractions of the base.
+    ``tested`` is the variation that the interval covers; ``estimate`` is None for shares of windows.
     """
 
     metric: str
@@ -102,6 +128,20 @@ class Difference:
     low: float | None
     high: float | None
     judgement: Judgement
+    relative_low: float | None = None
+    relative_high: float | None = None
+    tested: Tested | None = None
+    estimate: Estimate | None = field(default=None, repr=False)
+
+    @property
+    def smallest(self) -> float | None:
+        """The change that four of five such comparisons would show: a fraction of the base for times."""
+        if self.estimate is not None:
+            return self.estimate.smallest
+        if self.low is None or self.high is None:
+            return None
+        shown = NormalDist().inv_cdf(0.975)
+        return (self.high - self.low) / 2 * (shown + NormalDist().inv_cdf(POWER)) / shown
 
     @property
     def ratio(self) -> float | None:
@@ -151,6 +191,18 @@ class FunctionChange:
 
 
 @dataclass(frozen=True)
+class FirstSentence:
+    """The two claims of a comparison's first sentence, tested together at 5 %.
+
+    ``length`` is the row of the p50 with an interval of 96 %; ``engines`` are the shares of windows, each
+    with an interval that leaves 1 % for all of them together.
+    """
+
+    length: Difference | None = None
+    engines: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True)
 class OneSided:
     """A kind of windows, or a model, that exists on one side only."""
 
@@ -165,8 +217,12 @@ class OneSided:
 class Comparison:
     """Two sides of analysed runs and their differences; ``groups`` begins with all windows.
 
-    ``functions`` are those that changed beyond the noise, the largest change first; ``functions_missing`` is
-    the reason where they cannot be compared. ``groups_left_out`` counts the smallest groups, beyond the
+    ``functions`` are those that changed, the largest change first: of all that were compared, at most 5 % of
+    these are expected to be wrong. ``largest_functions`` are the largest other differences, not shown to be
+    more than chance; ``functions_missing`` is the reason where functions cannot be compared, and
+    ``functions_compared`` their number. ``run_noise`` is the given spread between runs, ``noise_runs`` the
+    number of recordings that show it, ``min_change`` the smallest change of the p50 that the first sentence
+    reports as one. ``groups_left_out`` counts the smallest groups, beyond the
     number that is compared. ``base_analysis`` and ``new_analysis`` are each side's first recording.
     """
 
@@ -179,6 +235,12 @@ class Comparison:
     one_sided: tuple[OneSided, ...] = ()
     functions_missing: str = ""
     groups_left_out: int = 0
+    first_sentence: FirstSentence = FirstSentence()
+    largest_functions: tuple[FunctionChange, ...] = ()
+    functions_compared: int = 0
+    run_noise: float | None = None
+    noise_runs: int = 0
+    min_change: float = MIN_CHANGE
     base_analysis: Analysis | None = field(default=None, compare=False)
     new_analysis: Analysis | None = field(default=None, compare=False)
 

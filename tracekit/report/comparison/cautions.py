@@ -38,7 +38,7 @@ def _repeated(facts: Mapping[str, object]) -> str:
     sides = " and ".join(f"{side} ({count} times)" if count > 1 else side for side, count in counts.items())
     return (
         f"the same recording is given twice or more: {facts['name']}, run {facts['run']}, in {sides};"
-        " its windows are not independent, so intervals are too narrow"
+        " a copy is not a second run; on a side it counts once, and both sides share its chance"
     )
 
 
@@ -57,8 +57,25 @@ _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
         f"the thermal state was {_listed(facts['states'])} while recording, which slows the device down"
     ),
     "one-run": lambda _: (
-        "a side has only one run: the intervals cover variation within a run, not between runs;"
-        " record several runs per side to include it"
+        "each side has one run: the intervals cover how calls vary within these recordings, not how much runs"
+        " of the same program differ. Record five runs per side, alternating BASE and NEW, or give the spread"
+        " between runs (--run-noise, --noise-from)"
+    ),
+    "one-run-on-one-side": lambda facts: (
+        f"{facts['side']} has one run: the spread between runs is taken from the other side alone, and"
+        " assumed to be the same"
+    ),
+    "two-runs": lambda _: (
+        "a side has two runs, which show little of the spread between runs: intervals are wide for that"
+        " reason; record five per side"
+    ),
+    "given-noise": lambda facts: (
+        f"the spread between runs is given, not measured: {100 * float(str(facts['run_noise'])):g} % of each"
+        " number (of shares, as many points)"
+    ),
+    "noise-recordings": lambda facts: (
+        f"the spread between runs is taken from the runs of both sides and {facts['count']} more recordings,"
+        " and assumed to be the same in all of them"
     ),
     "different-verdict-bases": lambda facts: (
         f"verdicts are {_listed(facts['base'])} in BASE, {_listed(facts['new'])} in NEW: a share counts"

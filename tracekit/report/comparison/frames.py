@@ -19,11 +19,14 @@ _COLUMNS = (
     "relative",
     "low",
     "high",
+    "relative_low",
+    "relative_high",
+    "tested",
     "basis",
     "judgement",
     "reason",
 )
-_NUMBERS = ("base", "new", "difference", "relative", "low", "high")
+_NUMBERS = ("base", "new", "difference", "relative", "low", "high", "relative_low", "relative_high")
 
 
 def comparison_frame(comparison: Comparison) -> pd.DataFrame:
@@ -52,6 +55,9 @@ def _cells(row: Difference) -> tuple[object, ...]:
         row.ratio,
         row.low,
         row.high,
+        row.relative_low,
+        row.relative_high,
+        row.tested,
         basis,
         row.judgement,
         words.reason(row) or None,

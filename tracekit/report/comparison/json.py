@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import tracekit
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.result import Comparison, Difference, Group, RunDescription, Side
+from tracekit.comparison.result import Comparison, Difference, FunctionChange, Group, RunDescription, Side
 from tracekit.report import wording
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.wording import sentence
@@ -39,17 +39,13 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "groups_left_out": comparison.groups_left_out,
         "one_sided": [asdict(group) for group in comparison.one_sided],
         "runs": [_row(row) for row in comparison.preparing],
-        "functions": [
-            {
-                "binary": function.binary,
-                "symbol": function.symbol,
-                "engine": function.engine,
-                "change": function.change,
-                **_row(function.row),
-            }
-            for function in comparison.functions
-        ],
+        "functions": [_function(function) for function in comparison.functions],
         "functions_missing": comparison.functions_missing or None,
+        "largest_functions": [_function(function) for function in comparison.largest_functions],
+        "functions_compared": comparison.functions_compared,
+        "run_noise": comparison.run_noise,
+        "noise_runs": comparison.noise_runs,
+        "min_change": comparison.min_change,
         "fail_on": [_change(result) for result in changes],
     }
 
@@ -77,9 +73,20 @@ def _run(run: RunDescription) -> dict[str, Any]:
     return {**facts, "window_sources": sources, "sentence": wording.headline(run.headline)}
 
 
+def _function(function: FunctionChange) -> dict[str, Any]:
+    return {
+        "binary": function.binary,
+        "symbol": function.symbol,
+        "engine": function.engine,
+        "change": function.change,
+        **_row(function.row),
+    }
+
+
 def _row(row: Difference) -> dict[str, Any]:
-    # The ratio is a property, which asdict leaves out.
-    return {**asdict(row), "ratio": row.ratio}
+    # Properties are left out by asdict; the estimate is in the numbers.
+    plain = {name: value for name, value in asdict(replace(row, estimate=None)).items() if name != "estimate"}
+    return {**plain, "ratio": row.ratio, "smallest": row.smallest}
 
 
 def _change(result: ChangeResult) -> dict[str, Any]:
@@ -90,4 +97,6 @@ def _change(result: ChangeResult) -> dict[str, Any]:
         "reason": result.reason,
         "group": None if group is None else group.name or group.kind,
         "difference": None if result.row is None else result.row.difference,
+        "low": None if result.row is None else result.row.low,
+        "high": None if result.row is None else result.row.high,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.result import Comparison, Group, Side
+from tracekit.comparison.result import Comparison, FunctionChange, Group, Side
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.text import MARK
@@ -27,6 +27,7 @@ def to_markdown(comparison: Comparison, changes: Sequence[ChangeResult] = ()) ->
         *(_group(comparison, group) for group in comparison.groups),
         "\n".join(f"- {plain(words.one_sided(group))}" for group in comparison.one_sided),
         _functions(comparison),
+        plain(words.footnote(comparison)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -62,17 +63,27 @@ def _group(comparison: Comparison, group: Group) -> str:
         rows = [[plain(cell) for cell in words.cells(row)] for row in listed]
         parts.append(_table(words.HEADER, rows, 5))
     parts += ["\n".join(f"- {plain(note.text)}" for note in words.missing(incomplete))]
+    parts += [plain(words.run_values(group))]
     return "\n\n".join(part for part in parts if part)
 
 
 def _functions(comparison: Comparison) -> str:
-    heading = "### Functions that changed beyond the noise (host samples per window)"
+    heading = f"### {words.CHANGED_FUNCTIONS} (host samples per window)"
     if comparison.functions_missing:
         return f"{heading}\n\n{plain(comparison.functions_missing)}"
-    if not comparison.functions:
-        return ""
+    note = words.functions_note(comparison)
+    parts = [f"{heading}\n\n{plain(note)}"] if note else []
+    parts += [_function_table(comparison.functions)] if comparison.functions else []
+    if comparison.largest_functions:
+        title = words.largest_functions_title(comparison)
+        parts.append(f"### {title} (host samples per window)")
+        parts.append(_function_table(comparison.largest_functions))
+    return "\n\n".join(parts)
+
+
+def _function_table(changes: Sequence[FunctionChange]) -> str:
     rows = [
         [plain(clip(cell, _NAME_WIDTH)) for cell in words.function_cells(change)]
-        for change in comparison.functions[:_MOST_FUNCTIONS]
+        for change in changes[:_MOST_FUNCTIONS]
     ]
-    return f"{heading}\n\n{_table(words.FUNCTION_HEADER, rows, 3)}"
+    return _table(words.FUNCTION_HEADER, rows, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.result import Comparison, Group, Side
+from tracekit.comparison.result import Comparison, FunctionChange, Group, Side
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.text import align, clip, printable, wrap
@@ -13,7 +13,7 @@ from tracekit.text import align, clip, printable, wrap
 _RIGHT = (False, True, True, True, True, True, False, False)
 _SYMBOL_WIDTH = 32
 _BINARY_WIDTH = 16
-MARK = {"passed": "passed", "failed": "FAILED", "not measurable": "not measurable"}
+MARK = {"passed": "passed", "failed": "FAILED", "open": "open", "not measurable": "not measurable"}
 
 
 def to_text(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
@@ -28,12 +28,7 @@ def to_text(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str
         *(_group(comparison, group) for group in comparison.groups),
         _one_sided(comparison),
         _functions(comparison),
-        wrap(
-            "Differences are NEW minus BASE, shares in points (pts). 'noise': the 95 % interval of the"
-            " difference contains 0. 'too few': too few windows (runs for load and compile) for an interval."
-            " Among 20 rows without a real difference, about one appears beyond the noise.",
-            "",
-        ),
+        wrap(words.footnote(comparison), ""),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -71,6 +66,8 @@ def _group(comparison: Comparison, group: Group) -> str:
     if listed:
         lines.append(align(words.HEADER, [words.cells(row) for row in listed], _RIGHT, "  "))
     lines += [wrap(printable(note.text), "  ") for note in words.missing(incomplete)]
+    if runs := words.run_values(group):
+        lines.append(wrap(runs, "  "))
     return "\n".join(lines)
 
 
@@ -85,13 +82,21 @@ def _functions(comparison: Comparison) -> str:
     heading = "Functions (host samples per window, by the frame that decided the engine, else the leaf)"
     if comparison.functions_missing:
         return f"{heading}\n{wrap(printable(comparison.functions_missing), '  ')}"
-    if not comparison.functions:
-        return f"{heading}\n  none changed beyond the noise"
+    parts = [heading]
+    if note := words.functions_note(comparison):
+        parts.append(f"  {note}")
+    parts += [_function_table(comparison.functions)] if comparison.functions else []
+    if comparison.largest_functions:
+        parts += [words.largest_functions_title(comparison), _function_table(comparison.largest_functions)]
+    return "\n".join(parts)
+
+
+def _function_table(changes: Sequence[FunctionChange]) -> str:
     rows = []
-    for change in comparison.functions:
+    for change in changes:
         *numbers, symbol, binary = words.function_cells(change)
         rows.append(
             [*numbers, clip(printable(symbol), _SYMBOL_WIDTH), clip(printable(binary), _BINARY_WIDTH)]
         )
     right = (False, True, True, True, False, False, False)
-    return f"{heading}\n{align(words.FUNCTION_HEADER, rows, right, '  ')}"
+    return align(words.FUNCTION_HEADER, rows, right, "  ")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tracekit.analysis.verdicts import UNKNOWN
-from tracekit.checks.changes import coverage
+from tracekit.checks.changes import coverage, runs_needed
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.cautions import MIXED_WINDOWS
 from tracekit.comparison.observations import Unit
@@ -21,7 +21,13 @@ from tracekit.comparison.result import (
 )
 from tracekit.text import plural
 
-_SHORT = {"within the noise": "noise", "too few to tell": "too few"}
+_SHORT = {
+    "within the noise": "noise",
+    "too few to tell": "too few",
+    "higher in these recordings": "higher here",
+    "lower in these recordings": "lower here",
+}
+_MOST_RUNS = 10
 HEADER = ("measure", "BASE", "NEW", "difference", "relative", "95 % interval", "basis", "finding")
 
 
@@ -139,36 +145,138 @@ def title(group: Group) -> str:
     return f"{text}{also}: {group.base_windows:,} in BASE, {group.new_windows:,} in NEW"
 
 
+def run_values(group: Group) -> str:
+    """Return the p50 of each run and their spread, where a side has several; "" where none has."""
+    row = group.row("p50")
+    if row is None:
+        return ""
+    sides = [_values_of_runs(name, side) for name, side in (("BASE", row.base), ("NEW", row.new))]
+    return f"p50 of each run: {'; '.join(filter(None, sides))}" if any(sides) else ""
+
+
+def _values_of_runs(name: str, side: Value) -> str:
+    if len(side.runs) < 2:
+        return ""
+    listed = ", ".join(amount(value, "ns").partition(" ")[0] for value in side.runs[:_MOST_RUNS])
+    more = f" and {len(side.runs) - _MOST_RUNS} more" if len(side.runs) > _MOST_RUNS else ""
+    spread = f", standard deviation {100 * side.spread:.1f} %" if side.spread is not None else ""
+    return f"{name} {listed} ms{more}{spread}"
+
+
+def footnote(comparison: Comparison) -> str:
+    """Return the explanation beneath the tables: what was tested on what."""
+    several = max(len(comparison.base.runs), len(comparison.new.runs)) > 1
+    parts = ["Differences are NEW minus BASE, shares in points (pts)."]
+    if several:
+        parts.append("A side's number is the mean of the numbers of its runs (of times, the geometric mean).")
+    parts.append("'noise': the 95 % interval of the difference contains 0.")
+    if one_run_per_side(comparison):
+        parts.append(
+            "'here': the difference is larger than calls vary within these two recordings; how much runs of"
+            " the same program differ is not known from one run per side."
+        )
+    parts.append(
+        "'too few': too few windows (runs for load and compile) for an interval. Each row is tested alone:"
+        " among 20 rows without a real difference, about one is not 'noise'."
+    )
+    return " ".join(parts)
+
+
+def one_run_per_side(comparison: Comparison) -> bool:
+    """Return True where nothing shows how much runs of the same program differ."""
+    several = max(len(comparison.base.runs), len(comparison.new.runs)) > 1
+    return not (several or comparison.noise_runs or comparison.run_noise is not None)
+
+
 def sentence(comparison: Comparison) -> str:
-    """Return one or two sentences: slower or faster, other engines, and whether that is beyond the noise."""
+    """Return two sentences: the p50 and the engines, and what was tested on what."""
     base, new = comparison.base.windows, comparison.new.windows
     if not base or not new:
         empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"
         return f"Inferences cannot be compared: {empty} no windows."
-    summary = f"{_lengths(comparison.groups[0])} {_engines(comparison.groups[0])}"
+    engines = _engines(comparison.first_sentence.engines)
+    summary = f"{_lengths(comparison)} {engines}"
     if any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
         return f"{summary} But the sides have different kinds of windows: compare each kind."
     return summary
 
 
-def _lengths(group: Group) -> str:
-    # The p99 needs a hundred windows and is rarely decided, so the summary does not mention it.
-    rows = [group.row(name) for name in ("p50", "p90")]
-    compared = [row for row in rows if row is not None and row.difference is not None]
-    if not compared:
-        row = rows[0]
+def _lengths(comparison: Comparison) -> str:
+    row = comparison.first_sentence.length
+    if row is None or row.difference is None:
         reason = (row.base.missing or row.new.missing) if row else "there is no length"
         return f"Lengths cannot be compared: {reason}."
-    changed = [row for row in compared if row.judgement in ("higher", "lower")]
-    if changed:
-        pairs = ", ".join(f"{row.metric} {_pair(row)}" for row in changed)
-        slower = {row.judgement for row in changed}
-        word = "Mixed" if len(slower) > 1 else "Slower" if "higher" in slower else "Faster"
-        return f"{word}, beyond the noise: {pairs}."
-    row = compared[0]
     if row.judgement == "too few to tell":
         return f"Too few windows for an interval of the lengths: {row.metric} {_pair(row)}."
-    return f"Lengths differ within the noise: {row.metric} {_pair(row)}, interval {_with_unit(row)}."
+    if row.tested == "within these recordings":
+        return _within(row, comparison.min_change)
+    return _between(row, comparison)
+
+
+def _within(row: Difference, min_change: float) -> str:
+    """Return the sentence on one run per side, which is about these recordings and nothing else."""
+    if not row.difference:
+        return f"In these recordings {row.metric} is the same: {_value_text(row.new, row.unit)}."
+    if row.judgement == "within the noise":
+        return (
+            f"In these recordings {row.metric} differs by no more than calls vary: {_pair(row)}, 95 %"
+            f" interval {_span(row)}."
+        )
+    if row.ratio is not None and abs(row.ratio) < min_change:
+        return f"In these recordings {row.metric} is the same to within {_percent(min_change)}: {_pair(row)}."
+    direction = "longer" if (row.difference or 0) > 0 else "shorter"
+    return (
+        f"In these recordings {row.metric} is {direction}: {_pair(row)}. One run per side does not show how"
+        " much runs of the same program differ."
+    )
+
+
+def _between(row: Difference, comparison: Comparison) -> str:
+    """Return the sentence on a difference that was tested between runs."""
+    small = row.ratio is not None and abs(row.ratio) < comparison.min_change
+    numbers = f"{row.metric} {_pair(row)}, 96 % interval {_span(row)}"
+    tested = _tested(comparison)
+    if row.judgement in ("higher", "lower") and not small:
+        word = "Slower" if row.judgement == "higher" else "Faster"
+        return f"{word}: {numbers}, tested {tested}."
+    limit = comparison.min_change
+    ends = (row.relative_low, row.relative_high)
+    if all(end is not None and abs(end) <= limit for end in ends):
+        return f"No slower and no faster to within {_percent(limit)}: {numbers}, tested {tested}."
+    if row.judgement in ("higher", "lower"):
+        return f"Slower or faster by less than {_percent(limit)}: {numbers}, tested {tested}."
+    return f"No difference in length is shown: {numbers}, tested {tested}{_could_show(row)}."
+
+
+def _could_show(row: Difference) -> str:
+    if row.smallest is None or not row.smallest:
+        return ""
+    estimate = row.estimate
+    smallest = (
+        _percent(row.smallest)
+        if estimate is not None and estimate.scale == "log"
+        else amount(row.smallest, row.unit)
+    )
+    return f"; a change of {smallest} would show in 4 of 5 such comparisons"
+
+
+def _tested(comparison: Comparison) -> str:
+    if comparison.run_noise is not None:
+        return f"with a given spread between runs of {_percent(comparison.run_noise)}"
+    counts = len(comparison.base.runs), len(comparison.new.runs)
+    more = f" and {comparison.noise_runs} for the noise" if comparison.noise_runs else ""
+    return f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}"
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.3g} %"
+
+
+def _span(row: Difference) -> str:
+    """Return the interval relative to the base, or in the unit where there is no relative one."""
+    if row.relative_low is None or row.relative_high is None:
+        return _with_unit(row)
+    return f"{100 * row.relative_low:+.1f} … {100 * row.relative_high:+.1f} %"
 
 
 def _pair(row: Difference) -> str:
@@ -176,27 +284,26 @@ def _pair(row: Difference) -> str:
     return f"{_value_text(row.base, row.unit)} → {_value_text(row.new, row.unit)} ({part})"
 
 
-def _engines(group: Group) -> str:
-    # "ANE share" has one space; "ANE busy share" has two and is not a share of windows.
-    rows = [row for row in group.rows if row.unit == "share" and row.metric.count(" ") == 1]
-    of_engines = [row for row in rows if row.metric != f"{UNKNOWN} share"]
-    if not of_engines:
+def _engines(shares: Sequence[Difference]) -> str:
+    of_engines = [row for row in shares if row.metric != f"{UNKNOWN} share"]
+    if not any(row.base.value is not None or row.new.value is not None for row in of_engines):
         return "No window has a known engine."
     incomparable = [row for row in of_engines if row.difference is None]
     if incomparable:
         return (
             f"Engines cannot be compared: {missing(incomparable)[0].reason.removeprefix('not measurable, ')}."
         )
-    changed = [row for row in rows if row.judgement in ("higher", "lower")]
+    changed = [row for row in shares if row.judgement not in ("within the noise", "too few to tell")]
     if changed:
-        return f"Other engines: {', '.join(f'{row.metric} {_pair(row)}' for row in changed)}."
-    if any(row.judgement == "too few to tell" for row in rows):
-        moved = [row for row in rows if row.difference]
-        if not moved:
-            return "Every engine's share of the windows is the same."
+        here = " in these recordings" if changed[0].tested == "within these recordings" else ""
+        return f"Other engines{here}: {', '.join(f'{row.metric} {_pair(row)}' for row in changed)}."
+    moved = [row for row in shares if row.difference]
+    if not moved:
+        return "Every engine's share of the windows is the same."
+    if any(row.judgement == "too few to tell" for row in moved):
         pairs = ", ".join(f"{row.metric} {_pair(row)}" for row in moved)
         return f"Too few windows for an interval of the engines' shares: {pairs}."
-    return "The engines' shares of the windows differ within the noise."
+    return "No difference in the engines' shares of the windows is shown."
 
 
 def verdicts(side: Side) -> str:
@@ -212,14 +319,32 @@ def function_cells(change: FunctionChange) -> list[str]:
         change.change,
         amount(row.base.value, row.unit),
         amount(row.new.value, row.unit),
-        interval(row),
+        amount(row.difference, row.unit, True),
         change.engine,
         change.symbol,
         change.binary,
     ]
 
 
-FUNCTION_HEADER = ("change", "BASE", "NEW", "95 % interval", "engine", "function", "binary")
+FUNCTION_HEADER = ("change", "BASE", "NEW", "difference", "engine", "function", "binary")
+CHANGED_FUNCTIONS = "Functions that changed"
+
+
+def largest_functions_title(comparison: Comparison) -> str:
+    """Return the heading of the largest differences that are not shown to be more than chance."""
+    if comparison.largest_functions and comparison.largest_functions[0].row.tested is None:
+        return "Largest differences of functions, not tested"
+    return "Largest other differences of functions, which may be chance"
+
+
+def functions_note(comparison: Comparison) -> str:
+    """Return the sentence on how functions were tested; "" where they were not."""
+    if not any(change.row.tested for change in (*comparison.functions, *comparison.largest_functions)):
+        return "" if comparison.largest_functions else "no function differs"
+    count = plural(comparison.functions_compared, "function")
+    if not comparison.functions:
+        return f"none of {count} is shown to have changed"
+    return f"{len(comparison.functions)} of {count}; about 5 % of these at most are chance"
 
 
 def one_sided(group: OneSided) -> str:
@@ -235,5 +360,19 @@ def change_reason(result: ChangeResult) -> str:
     row = result.row
     if row is None or row.difference is None:
         return f"{result.reason}{scope}"
-    with_interval = f", interval {_with_unit(row)}" if row.low is not None else ""
-    return f"{row.metric}{scope} {_pair(row)}{with_interval}: {result.reason}"
+    span = _span(row) if result.change.relative else _with_unit(row)
+    with_interval = f", 95 % interval {span}" if row.low is not None else ""
+    advice = _advice(result, row) if result.outcome == "open" else ""
+    return f"{row.metric}{scope} {_pair(row)}{with_interval}: {result.reason}{advice}"
+
+
+def _advice(result: ChangeResult, row: Difference) -> str:
+    """Return what an open result lacks: the change that these runs would show, or more runs."""
+    if row.tested == "within these recordings":
+        return ". Record five runs per side, or give --run-noise or --noise-from"
+    shown = _could_show(row)
+    runs = runs_needed(result)
+    given = max(len(row.base.runs), len(row.new.runs))
+    if runs is not None and runs > given:
+        return f"{shown}; about {runs} runs per side would show one as large as the threshold"
+    return shown

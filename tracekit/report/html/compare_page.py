@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tracekit.analysis.result import Analysis
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.result import Comparison, Group, Side
+from tracekit.comparison.result import Comparison, FunctionChange, Group, Side
 from tracekit.report import wording
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
@@ -46,9 +46,9 @@ def sections(
         ("changes", "Required", _changes(changes) if changes else None),
         ("sides", "Compared", _sides(comparison)),
         (TIMELINES, "Timelines", timelines),
-        ("differences", "Differences", join([_group(comparison, group) for group in comparison.groups])),
+        ("differences", "Differences", _differences(comparison)),
         ("one-sided", "On one side only, or left out", _one_sided(comparison)),
-        ("functions", "Functions that changed beyond the noise", _functions(comparison)),
+        ("functions", words.CHANGED_FUNCTIONS, _functions(comparison)),
     ]
     return {name: _section(name, heading, content) for name, heading, content in candidates if content}
 
@@ -114,6 +114,11 @@ def timeline_place(side: str, name: str, picture: Html | None = None) -> Html:
     return tag("div", tag("h3", f"{side.upper()}: {name}"), picture, id=f"timeline-{side}")
 
 
+def _differences(comparison: Comparison) -> Html:
+    groups = [_group(comparison, group) for group in comparison.groups]
+    return join([*groups, tag("p", words.footnote(comparison))])
+
+
 def _group(comparison: Comparison, group: Group) -> Html:
     listed, incomplete = words.table_rows(comparison.rows(group))
     rows = [words.cells(row) for row in listed]
@@ -124,16 +129,27 @@ def _group(comparison: Comparison, group: Group) -> Html:
         tag("h3", words.title(group)),
         table(words.HEADER, rows, numbers, words.title(group)),
         tag("ul", *reasons) if reasons else None,
+        tag("p", runs) if (runs := words.run_values(group)) else None,
     )
 
 
 def _functions(comparison: Comparison) -> Html:
     if comparison.functions_missing:
         return tag("p", comparison.functions_missing)
+    note, title = words.functions_note(comparison), words.largest_functions_title(comparison)
+    return join(
+        [
+            tag("p", f"{note[0].upper()}{note[1:]}.") if note else None,
+            _function_table(comparison.functions, "Functions that changed, host samples per window"),
+            tag("h3", title) if comparison.largest_functions else None,
+            _function_table(comparison.largest_functions, f"{title}, host samples per window"),
+        ]
+    )
+
+
+def _function_table(changes: Sequence[FunctionChange], caption: str) -> Html | None:
     rows = [
         [clip(cell, _NAME_WIDTH) for cell in words.function_cells(change)]
-        for change in comparison.functions[:_MOST_FUNCTIONS]
+        for change in changes[:_MOST_FUNCTIONS]
     ]
-    numbers = [False, True, True, True, False, False, False]
-    functions = table(words.FUNCTION_HEADER, rows, numbers, "Functions, host samples per window")
-    return functions or tag("p", "None.")
+    return table(words.FUNCTION_HEADER, rows, [False, True, True, True, False, False, False], caption)

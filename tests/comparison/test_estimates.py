@@ -1,0 +1,150 @@
+"""Differences between runs: literal values in, Welch's and the pooled t by hand out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracekit.comparison.estimates import (
+    Estimate,
+    RunVariation,
+    between_runs,
+    centre,
+    scale_of,
+    within_runs,
+)
+
+NONE = np.zeros(0)
+values_of_runs = st.lists(st.floats(0.1, 1000), min_size=2, max_size=6).map(np.array)
+
+
+def between(
+    base: list[float], new: list[float], noise: list[float] | None = None, scale: str = "linear"
+) -> Estimate:
+    estimate = between_runs(np.array(base), np.array(new), np.array(noise or []), scale)  # type: ignore[arg-type]
+    assert estimate is not None
+    return estimate
+
+
+def test_welch_by_hand() -> None:
+    estimate = between([1.0, 2, 3], [4.0, 9, 14])
+    # Variances 1 and 25 of three runs each: 1/3 + 25/3; Satterthwaite (26/3)² / ((1/3)²/2 + (25/3)²/2).
+    assert (estimate.change, estimate.error**2, estimate.df) == pytest.approx((7, 26 / 3, 2 * 676 / 626))
+    assert estimate.tested == "between runs"
+    unequal = between([1.0, 2, 3], [4.0, 6, 8, 10])
+    assert unequal.df == pytest.approx((1 / 3 + 5 / 3) ** 2 / ((1 / 3) ** 2 / 2 + (5 / 3) ** 2 / 3))
+
+
+def test_equally_many_runs_of_similar_spread_are_students_t() -> None:
+    estimate = between([1.0, 2, 3], [4.0, 6, 8])
+    assert (estimate.error**2, estimate.df) == pytest.approx((5 / 3, 4))
+    assert estimate.interval() == pytest.approx((4 - 2.7764 * 1.29099, 4 + 2.7764 * 1.29099), abs=1e-3)
+
+
+@pytest.mark.parametrize("spread", [1.0, 2, 4, 6, 20])
+def test_false_alarms_of_three_runs_whatever_their_spreads(spread: float) -> None:
+    rng = np.random.default_rng(6)
+    base, new = rng.normal(0, 1, (2500, 3)), rng.normal(0, spread, (2500, 3))
+    alarms = [estimate.probability < 0.05 for estimate in map(between, base.tolist(), new.tolist())]
+    assert 0.03 < np.mean(alarms) < 0.09
+
+
+def test_one_run_borrows_the_spread_of_the_side_that_has_several() -> None:
+    estimate = between([10.0], [11.0, 12, 13])
+    assert (estimate.df, estimate.error**2) == pytest.approx((2, 1 * (1 + 1 / 3)))
+    assert between_runs(np.array([1.0]), np.array([2.0]), NONE, "linear") is None
+
+
+def test_recordings_for_the_noise_are_pooled_with_the_runs() -> None:
+    estimate = between([10.0], [12.0], [9.0, 10, 11])
+    assert (estimate.df, estimate.error**2) == pytest.approx((2, 1 * 2))
+    both = between([10.0, 12], [12.0, 14], [9.0, 10, 11])
+    assert (both.df, both.error**2) == pytest.approx((4, (2 + 2 + 2) / 4 * 1))
+
+
+def test_times_are_compared_as_factors() -> None:
+    estimate = between([10.0, 10.1, 9.9], [12.0, 12.1, 11.9], scale="log")
+    low, high = estimate.ratio_interval() or (0, 0)
+    assert 0.17 < low < 0.2 < high < 0.23
+    assert estimate.base == pytest.approx((10 * 10.1 * 9.9) ** (1 / 3))
+    assert estimate.interval()[0] < estimate.new - estimate.base < estimate.interval()[1]
+
+
+@given(values_of_runs, values_of_runs, st.sampled_from(["log", "linear"]))
+def test_swapping_the_sides_negates_the_interval(base: np.ndarray, new: np.ndarray, scale: str) -> None:
+    forward = between_runs(base, new, NONE, scale)  # type: ignore[arg-type]
+    backward = between_runs(new, base, NONE, scale)  # type: ignore[arg-type]
+    assert forward is not None
+    assert backward is not None
+    low, high = forward.interval()
+    assert backward.interval() == pytest.approx((-high, -low), rel=1e-6, abs=1e-9)
+    assert low <= high
+
+
+@given(values_of_runs)
+def test_a_side_does_not_differ_from_itself(side: np.ndarray) -> None:
+    low, high = between(side.tolist(), side.tolist(), scale="log").interval()
+    assert low <= 0 <= high
+
+
+def test_runs_that_are_all_alike_have_no_nan() -> None:
+    same, other = between([5.0, 5, 5], [5.0, 5, 5]), between([5.0, 5], [6.0, 6])
+    assert (same.interval(), same.probability) == ((0.0, 0.0), 1.0)
+    assert (other.interval(), other.probability, other.smallest) == ((1.0, 1.0), 0.0, 0.0)
+
+
+def test_one_outlier_of_a_million_times_is_no_overflow() -> None:
+    estimate = between([1e-9, 1e300], [1e-9, 1e-9], scale="log")
+    assert all(math.isfinite(end) for end in (*estimate.interval(), *(estimate.ratio_interval() or ())))
+    assert math.isfinite(estimate.smallest)
+
+
+def test_zeros_are_compared_as_amounts() -> None:
+    zeros = np.array([0.0, 1.0])
+    assert scale_of(True, zeros, np.array([1.0])) == "linear"
+    assert scale_of(True, np.array([1.0])) == "log"
+    assert scale_of(False, np.array([1.0])) == "linear"
+    assert centre(zeros, "linear") == 0.5
+    assert between([0.0, 0.0], [1.0, 2.0]).ratio_interval() is None
+
+
+def test_within_two_runs_the_variation_between_runs_is_unknown() -> None:
+    base, new = [RunVariation(10.0, 0.01, 4)], [RunVariation(12.0, 0.03, 4)]
+    estimate = within_runs(base, new, "linear", None)
+    assert (estimate.tested, estimate.error) == ("within these recordings", pytest.approx(0.2))
+    assert estimate.df == pytest.approx(0.04**2 / (0.01**2 / 4 + 0.03**2 / 4))
+    assert estimate.runs_for(0.5) is None
+
+
+def test_a_given_spread_is_added_for_each_run() -> None:
+    base, new = [RunVariation(10.0, 0.0001, 9)], [RunVariation(12.0, 0.0001, 9)]
+    one = within_runs(base, new, "log", 0.02)
+    assert (one.tested, one.error**2) == ("given noise", pytest.approx(0.0002 + 2 * 0.02**2))
+    four = within_runs(base * 4, new * 4, "log", 0.02)
+    assert four.error == pytest.approx(one.error / 2)
+    exact = within_runs(
+        [RunVariation(10.0, 0.0, math.inf)], [RunVariation(10.0, 0.0, math.inf)], "linear", 0.1
+    )
+    assert (exact.error, exact.df) == (pytest.approx(math.sqrt(2)), math.inf)
+
+
+def test_the_smallest_change_that_would_show_and_the_runs_that_it_takes() -> None:
+    estimate = between([10.0, 10.2, 9.8, 10.1, 9.9], [10.0, 10.2, 9.8, 10.1, 9.9], scale="log")
+    # (2.306 + 0.889) × 1.0 %, with eight degrees of freedom
+    assert estimate.smallest == pytest.approx(0.0325, abs=0.0005)
+    assert estimate.runs_for(estimate.smallest + 1e-9) == 5
+    assert (estimate.runs_for(0.5), estimate.runs_for(0.02)) == (2, 12)
+    assert (estimate.runs_for(0.0001), estimate.runs_for(0.0)) == (None, None)
+
+
+def test_that_change_shows_in_four_of_five_simulated_comparisons() -> None:
+    rng = np.random.default_rng(4)
+    sides = rng.normal(0, 1, (2000, 2, 5))
+    # Of eight degrees of freedom and a spread of 1: (2.306 + 0.889) × sqrt(2 / 5).
+    sides[:, 1] += (2.306 + 0.889) * math.sqrt(2 / 5)
+    shown = [between_runs(base, new, NONE, "linear").interval()[0] > 0 for base, new in sides]  # type: ignore[union-attr]
+    assert 0.76 < np.mean(shown) < 0.84

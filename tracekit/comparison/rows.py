@@ -1,0 +1,298 @@
+"""The rows of a group of windows: each metric on both sides, its difference, interval and judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tracekit.comparison.bootstrap import (
+    ColumnStatistic,
+    block_length,
+    draws_for,
+    fewest_values,
+    resampled,
+)
+from tracekit.comparison.estimates import (
+    LEVEL,
+    Estimate,
+    RunVariation,
+    Tested,
+    between_runs,
+    scale_of,
+    within_runs,
+)
+from tracekit.comparison.metrics import Column, GroupMetric, GroupSide, is_amount, run_values
+from tracekit.comparison.observations import FloatArray, Unit
+from tracekit.comparison.result import Difference, Judgement, Value
+from tracekit.comparison.shares import share_interval
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides of a group, and its windows in recordings that differ by chance alone (``noise``).
+
+    ``run_noise`` is a given spread between runs, as a fraction of their values; None where it is not known.
+    """
+
+    base: GroupSide
+    new: GroupSide
+    noise: GroupSide
+    run_noise: float | None
+
+    @cached_property
+    def same_sources(self) -> bool:
+        """True where lengths on both sides are of the same kind of windows."""
+        return self.base.sources == self.new.sources or not (self.base.sources and self.new.sources)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A metric with its columns in BASE, in NEW, and in the recordings that show the noise."""
+
+    metric: GroupMetric
+    base: Column
+    new: Column
+    noise: Column
+
+    @property
+    def is_shown(self) -> bool:
+        """True where the row is worth listing."""
+        return self.metric.always or self.base.value.value is not None or self.new.value.value is not None
+
+    @property
+    def is_open(self) -> bool:
+        """True for a share that windows of unknown engine leave open."""
+        both_have_values = self.base.value.value is not None and self.new.value.value is not None
+        return both_have_values and not (self.base.most is None and self.new.most is None)
+
+
+def rows_of(sides: Sides, metrics: Sequence[GroupMetric], level: float = LEVEL) -> Iterator[Difference]:
+    """Yield the group's rows, without those that neither side shows."""
+    every = (
+        Columns(metric, sides.base.column(metric), sides.new.column(metric), sides.noise.column(metric))
+        for metric in metrics
+    )
+    listed = [columns for columns in every if columns.is_shown]
+    variation = _Variation(listed)
+    for position, columns in enumerate(listed):
+        if columns.is_open:
+            yield _open_share(columns, sides, level)
+        elif sides.same_sources or columns.metric.quantity != "length":
+            yield _difference(columns, sides, variation, position, level)
+        else:
+            yield _incomparable_lengths(columns, sides)
+
+
+class _Variation:
+    """How much each metric varies within each run; drawn once for all metrics, and only if needed."""
+
+    def __init__(self, listed: Sequence[Columns]) -> None:
+        self._listed = listed
+        self._draws: dict[tuple[str, int], FloatArray] = {}
+
+    def draws(self, side: str, run: int, position: int) -> FloatArray:
+        """Return the draws of one metric in one run."""
+        if (side, run) not in self._draws:
+            columns = [getattr(listed, side).runs[run] for listed in self._listed]
+            statistics = [
+                ColumnStatistic(self._first_alike(index), listed.metric.statistic)
+                for index, listed in enumerate(self._listed)
+            ]
+            count = len(columns[0])
+            self._draws[side, run] = resampled(columns, statistics, draws_for(count), (0,))
+        return self._draws[side, run][:, position]
+
+    def _first_alike(self, position: int) -> int:
+        """Let percentiles of the same windows use one column, which is then sorted once."""
+        key = _column_key(self._listed[position].metric)
+        return next(index for index, other in enumerate(self._listed) if _column_key(other.metric) == key)
+
+
+def _column_key(metric: GroupMetric) -> tuple[str, str, str]:
+    return metric.quantity, metric.engine, metric.part
+
+
+def _difference(
+    columns: Columns, sides: Sides, variation: _Variation, position: int, level: float
+) -> Difference:
+    metric, base, new = columns.metric, columns.base, columns.new
+    units = base.unit, new.unit
+    if refusal := refused(metric.name, units, base.value, new.value):
+        return refusal
+    if metric.is_share_of_windows:
+        return _share(columns, sides, level)
+    of_base, of_new = (run_values(side.runs, metric.statistic) for side in (base, new))
+    noise = _noise_values(columns)
+    scale = scale_of(is_amount(base.unit), of_base, of_new, noise)
+    estimate = None if sides.run_noise is not None else between_runs(of_base, of_new, noise, scale)
+    fewest = metric.fewest_per_run if estimate is not None else fewest_values(metric.statistic)
+    if _fewest_in_a_run(base, new) < fewest:
+        return _too_few(metric.name, base, new)
+    if estimate is None:
+        estimate = _within(columns, sides, variation, position)
+    if estimate is None:
+        return _too_few(metric.name, base, new)
+    return tested_row(metric.name, base.unit, (base.value, new.value), estimate, level)
+
+
+def _noise_values(columns: Columns) -> FloatArray:
+    """Return the values of the recordings that show the noise, where these are comparable."""
+    noise, base = columns.noise, columns.base
+    if _differ((base.unit, noise.unit), base.value, noise.value):
+        return np.zeros(0)
+    return run_values(noise.runs, columns.metric.statistic)
+
+
+def _fewest_in_a_run(base: Column, new: Column) -> int:
+    """Return the fewest values that any run has; runs without a value are not compared."""
+    counts = [int((~np.isnan(run)).sum()) for side in (base, new) for run in side.runs]
+    return min((count for count in counts if count), default=0)
+
+
+def _too_few(name: str, base: Column, new: Column) -> Difference:
+    assert base.value.value is not None
+    assert new.value.value is not None
+    change = new.value.value - base.value.value
+    return Difference(name, base.unit, base.value, new.value, change, None, None, "too few to tell")
+
+
+def _within(columns: Columns, sides: Sides, variation: _Variation, position: int) -> Estimate | None:
+    """Return the difference by the variation within the runs; None where draws have no value."""
+    statistic = columns.metric.statistic
+    draws: dict[str, list[tuple[float, FloatArray, int]]] = {"base": [], "new": []}
+    for side, runs in draws.items():
+        for number, values in enumerate(getattr(columns, side).runs):
+            of_run = run_values([values], statistic)
+            if len(of_run):
+                drawn = variation.draws(side, number, position)
+                runs.append((float(of_run[0]), drawn[~np.isnan(drawn)], len(values)))
+    every = [drawn for runs in draws.values() for _, drawn, _ in runs]
+    if not all(len(drawn) > 1 for drawn in every):
+        return None
+    scale = scale_of(is_amount(columns.base.unit), *every)
+    varied = [
+        [_varied(value, np.log(drawn) if scale == "log" else drawn, count) for value, drawn, count in runs]
+        for runs in draws.values()
+    ]
+    return within_runs(varied[0], varied[1], scale, sides.run_noise)
+
+
+def _varied(value: float, drawn: FloatArray, count: int) -> RunVariation:
+    # Of few blocks, the variance of the draws is too small by (blocks - 1) / blocks.
+    blocks = max(2, int(np.ceil(count / block_length(count))))
+    return RunVariation(value, float(drawn.var()) * blocks / (blocks - 1), blocks - 1)
+
+
+def tested_row(
+    name: str, unit: Unit, sides: tuple[Value, Value], estimate: Estimate, level: float = LEVEL
+) -> Difference:
+    """Return the row of an estimate."""
+    low, high = estimate.interval(level)
+    ratio_low, ratio_high = estimate.ratio_interval(level) or (None, None)
+    change = estimate.new - estimate.base
+    base, new = replace(sides[0], value=estimate.base), replace(sides[1], value=estimate.new)
+    within = estimate.tested == "within these recordings"
+    judged = judgement(estimate.base, change, low, high, within)
+    tested = estimate.tested
+    return Difference(
+        name, unit, base, new, change, low, high, judged, ratio_low, ratio_high, tested, estimate
+    )
+
+
+def judgement(base: float, change: float, low: float, high: float, within: bool) -> Judgement:
+    """Return the judgement of an interval; ``within`` where it covers variation within two runs only."""
+    if low <= 0 <= high or abs(change) <= 1e-9 * abs(base):
+        return "within the noise"
+    if within:
+        return "higher in these recordings" if change > 0 else "lower in these recordings"
+    return "higher" if change > 0 else "lower"
+
+
+# Shares of windows -----------------------------------------------------------------------------------------
+
+
+def _share(columns: Columns, sides: Sides, level: float) -> Difference:
+    """Return the row of a share of windows, whose interval is never 0 … 0."""
+    base, new = columns.base, columns.new
+    runs = [tuple(run[~np.isnan(run)] for run in side.runs) for side in (base, new)]
+    runs = [tuple(run for run in side if len(run)) for side in runs]
+    if min(sum(len(run) for run in side) for side in runs) < fewest_values("mean"):
+        return _too_few(columns.metric.name, base, new)
+    spread = None
+    if sides.run_noise is None:
+        values = [run_values(side, "mean") for side in runs]
+        spread = between_runs(values[0], values[1], _noise_values(columns), "linear")
+    low, high = share_interval(runs[0], runs[1], spread, sides.run_noise, level)
+    assert base.value.value is not None
+    assert new.value.value is not None
+    change = new.value.value - base.value.value
+    within = spread is None and sides.run_noise is None
+    row = Difference(
+        columns.metric.name,
+        base.unit,
+        base.value,
+        new.value,
+        change,
+        low,
+        high,
+        judgement(base.value.value, change, low, high, within),
+    )
+    tested: Tested = "between runs" if spread else "within these recordings" if within else "given noise"
+    return replace(row, tested=tested)
+
+
+def _open_share(columns: Columns, sides: Sides, level: float) -> Difference:
+    """Return the row of a share with windows of unknown engine: decided only if both extremes agree."""
+    base, new = columns.base, columns.new
+    assert base.value.value is not None
+    assert new.value.value is not None
+    row = _share(columns, sides, level)
+    lowest = _share(replace(columns, base=base.highest), sides, level)
+    highest = _share(replace(columns, new=new.highest), sides, level)
+    if lowest.judgement == highest.judgement:
+        return replace(row, low=lowest.low, high=highest.high, judgement=lowest.judgement)
+    unknown = [
+        f"{side.total - side.count:,} of {side.total:,} windows in {name}"
+        for name, side in (("BASE", row.base), ("NEW", row.new))
+        if side.most is not None
+    ]
+    reason = f"the engine of {' and '.join(unknown)} is unknown, and the result depends on them"
+    undecided = incomparable(row.metric, row.unit, row.base, row.new, reason)
+    return replace(undecided, low=lowest.low, high=highest.high, tested=row.tested)
+
+
+# Numbers that cannot be subtracted -------------------------------------------------------------------------
+
+
+def refused(name: str, units: tuple[Unit, Unit], base: Value, new: Value) -> Difference | None:
+    """Return the row of two numbers that cannot be subtracted; None where they can."""
+    if base.value is None or new.value is None:
+        unit = units[1] if base.value is None else units[0]
+        return Difference(name, unit, base, new, None, None, None, "not measurable")
+    if not _differ(units, base, new):
+        return None
+    bases = f"{base.basis} in BASE and {new.basis} in NEW"
+    reason = f"{bases if units[0] == units[1] else ' and '.join(units)}, which cannot be compared"
+    return incomparable(name, units[0], base, new, reason)
+
+
+def _differ(units: tuple[Unit, Unit], base: Value, new: Value) -> bool:
+    # Shares and counts of windows are comparable whatever the basis of each window.
+    return units[0] != units[1] or (is_amount(units[0]) and base.basis != new.basis)
+
+
+def incomparable(name: str, unit: Unit, base: Value, new: Value, reason: str) -> Difference:
+    """Return a row with the values of both sides and without a difference."""
+    base, new = replace(base, missing=reason), replace(new, missing=reason)
+    return Difference(name, unit, base, new, None, None, None, "not measurable")
+
+
+def _incomparable_lengths(columns: Columns, sides: Sides) -> Difference:
+    """Return the row of lengths of different things, such as a prediction and an engine's interval."""
+    names = [" and ".join(sorted(side.sources)) or "nothing" for side in (sides.base, sides.new)]
+    reason = f"windows come from {names[0]} in BASE and from {names[1]} in NEW"
+    base, new = columns.base, columns.new
+    return incomparable(columns.metric.name, base.unit, base.value, new.value, reason)

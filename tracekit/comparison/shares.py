@@ -1,0 +1,97 @@
+"""Intervals of shares: Wilson's for one, Newcombe's for a difference; never 0 … 0, however alike the calls
+are.
+
+Verdicts can come in spells (ten calls on the CPU after one failure), so the calls of a run count for fewer
+than they are: for as many independent ones as give means of blocks the same variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tracekit.comparison.bootstrap import FloatArray, block_length
+from tracekit.comparison.distributions import normal_quantile, t_quantile
+from tracekit.comparison.estimates import LEVEL, Estimate
+
+
+def wilson(share: float, count: float, level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval of a share of ``count`` independent calls (Wilson 1927)."""
+    if not count:
+        return 0.0, 1.0
+    square = normal_quantile((1 + level) / 2) ** 2
+    middle = (share + square / (2 * count)) / (1 + square / count)
+    half = math.sqrt(square * (share * (1 - share) / count + square / (4 * count**2))) / (1 + square / count)
+    # At 0 and 1 an end is the share itself, up to rounding.
+    low = 0.0 if share <= 0 else max(0.0, middle - half)
+    return low, 1.0 if share >= 1 else min(1.0, middle + half)
+
+
+def independent_calls(values: FloatArray) -> float:
+    """Return the number of independent calls that a run's calls, 1 or 0 in their order, count for."""
+    count = len(values)
+    share = float(values.mean()) if count else 0.0
+    if count < 2 or not 0 < share < 1:
+        return float(count)
+    length = block_length(count)
+    if length >= count:
+        return float(count)
+    sums = np.cumsum(np.concatenate([[0.0], values, values[: length - 1]]))
+    blocks = (sums[length:] - sums[:-length]) / length
+    variance = float(((blocks - share) ** 2).mean()) * count / (count - length)
+    # Means of blocks of independent calls have the variance share (1 - share) / length. Where theirs is
+    # larger, it is an estimate from few blocks: Student's t takes the place of the normal distribution.
+    inflation = variance * length / (share * (1 - share))
+    if inflation <= 1:
+        return float(count)
+    tails = normal_quantile((1 + LEVEL) / 2) / t_quantile((1 + LEVEL) / 2, max(1.0, count / length - 1))
+    return max(1.0, count * tails**2 / inflation)
+
+
+def newcombe(
+    shares: tuple[float, float], counts: tuple[float, float], level: float = LEVEL
+) -> tuple[float, float]:
+    """Return the interval of the second share minus the first (Newcombe 1998, method 10)."""
+    (base, new), change = shares, shares[1] - shares[0]
+    base_low, base_high = wilson(base, counts[0], level)
+    new_low, new_high = wilson(new, counts[1], level)
+    return (
+        change - math.hypot(new - new_low, base_high - base),
+        change + math.hypot(new_high - new, base - base_low),
+    )
+
+
+def share_interval(
+    base: Sequence[FloatArray],
+    new: Sequence[FloatArray],
+    spread: Estimate | None,
+    run_noise: float | None,
+    level: float = LEVEL,
+) -> tuple[float, float]:
+    """Return the interval of the difference of two sides' shares; each array has a run's calls as 1 or 0.
+
+    ``spread`` is the difference by the shares of the runs, where these are several. The interval is then
+    never narrower than the one that takes all calls for independent. ``run_noise`` is a given spread
+    between runs, as a fraction of 1.
+    """
+    sides = base, new
+    if spread is not None:
+        counts = [float(sum(len(run) for run in side)) for side in sides]
+        calls = newcombe((spread.base, spread.new), (counts[0], counts[1]), level)
+        runs = spread.interval(level)
+        return _within_one(min(calls[0], runs[0])), _within_one(max(calls[1], runs[1]))
+    shares = [float(np.mean([run.mean() for run in side])) for side in sides]
+    counts = [sum(independent_calls(run) for run in side) for side in sides]
+    low, high = newcombe((shares[0], shares[1]), (counts[0], counts[1]), level)
+    change = shares[1] - shares[0]
+    given = normal_quantile((1 + level) / 2) * (run_noise or 0.0) * math.sqrt(sum(1 / len(s) for s in sides))
+    return (
+        _within_one(change - math.hypot(change - low, given)),
+        _within_one(change + math.hypot(high - change, given)),
+    )
+
+
+def _within_one(difference: float) -> float:
+    return min(1.0, max(-1.0, difference))
