@@ -45,7 +45,9 @@ FORMATS = {
 @click.option("--note", default="", metavar="TEXT", help="A paragraph below the heading: what to look at.")
 @click.option("--link", default="", metavar="URL", help="Address of a ticket or a commit.")
 @click.option(
-    "--redact", is_flag=True, help="Leave out other processes, home folders, the device's name and commands."
+    "--redact",
+    is_flag=True,
+    help="Leave out other processes, home folders, users, the device's name and commands.",
 )
 @click.option("--full", is_flag=True, help="HTML: keep every sample, however large the file gets.")
 @analysis_options

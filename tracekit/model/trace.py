@@ -81,11 +81,12 @@ class TraceInfo:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """One run of a table of contents: its ``TraceInfo``, its tables, and the pids that it lists."""
+    """One run of a table of contents: its ``TraceInfo``, its tables, and the processes that it lists."""
 
     info: TraceInfo
     tables: tuple[TableInfo, ...]
     pids: frozenset[int] = frozenset()
+    process_names: frozenset[str] = frozenset()
 
 
 FRAME_NAMES = (

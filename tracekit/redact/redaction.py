@@ -1,14 +1,14 @@
 """Redaction of a recording: no people, no other processes, and the same analysis of its own process.
 
 Rows of other processes are dropped, and so are threads, processes, stacks, frames and binaries that only
-they use; rows that name no process stay. In every text a home folder becomes ``~``, the device's name
-``device``, and another process's name ``other-process``. Names of functions and binaries stay: they are code.
+they use; rows that name no process stay. In every text a home folder becomes ``~``, its user ``user``, the
+device's name ``device``, and another process's name ``other-process`` (``redact.words``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,25 @@ import pandas as pd
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray, texts_at
 from tracekit.model.composite_cells import format_parts
-from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
-from tracekit.redact.rewriting import TextRewriter, rewrite_cells, rewrite_parts
+from tracekit.redact.homes import users_in
+from tracekit.redact.rewriting import TextRewriter, joined_parts, rewrite_cells, rewrite_parts
+from tracekit.redact.words import Names
 
 _LABEL = "event-label"
 _BUFFER = "cmdbuffer-id"
 _LISTED = 12
+_SYSTEM = ("/System/", "/usr/lib/")
+_TEXTS = ("name", "template", "end_reason", "recording_mode", "time_limit")
+_PRODUCTS = ("model", "platform", "os", "instruments", "start", "end")
+"""Facts of a run in words of products, of which a device's or a process's name may be one."""
 
 _ISSUE = Issue(
     "info",
     "redacted",
-    "the recording was redacted: other processes, home folders and the device's name were removed. Engine"
-    " work of other processes remains only in tables that name no process",
+    "the recording was redacted: other processes, home folders, users and the device's name were removed."
+    " Engine work of other processes remains only in tables that name no process",
 )
 
 
@@ -40,14 +45,12 @@ class Redaction:
     """Plan of what to drop, for all runs of a recording; see ``plan_redaction``.
 
     ``own_pids`` are each run's pids that stay; ``buffers`` each run's command buffers of other processes,
-    which identify GPU rows that name no process. ``labels`` are replacements for labels of Neural Engine
-    rows, which only an analysis can assign to a process.
+    which identify GPU rows that name no process.
     """
 
     own_pids: Mapping[int, frozenset[int]]
     rewriter: TextRewriter
     buffers: Mapping[int, frozenset[int]]
-    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan_redaction(
@@ -62,12 +65,20 @@ def plan_redaction(
     own_pids = {run.info.run: _own_pids(run, processes[run.info.run], process) for run in runs}
     if process is not None and not any(own_pids.values()):
         raise UsageError(f"No process is called '{process}'; the recording has {_listed(processes)}.")
-    names = {name for run, pairs in processes.items() for pid, name in pairs if pid in own_pids[run]}
-    names |= {run.info.process for run in runs if run.info.pid in own_pids[run.info.run]}
-    other_names = {name for run in processes.values() for _, name in run} | {run.info.process for run in runs}
-    devices = {run.info.device for run in runs if run.info.device != run.info.model}
-    names, other_names, devices = names - {""}, other_names - names - {""}, devices - {""}
-    rewriter = TextRewriter(frozenset(names), frozenset(other_names), frozenset(devices))
+    own = {name for run, pairs in processes.items() for pid, name in pairs if pid in own_pids[run]}
+    own |= {run.info.process for run in runs if run.info.pid in own_pids[run.info.run]}
+    others = {name for run in processes.values() for _, name in run}
+    others = others.union(*({run.info.process, *run.process_names} for run in runs)) - own
+    devices = {run.info.device for run in runs if not _is_part(run.info.device, run.info.model)}
+    texts = [*map(_texts_of_run, runs), *(texts for listed in tables.values() for texts in _texts_of(listed))]
+    names = Names(
+        own=frozenset(own - {""}),
+        others=frozenset(others - {""}),
+        devices=frozenset(devices - {""}),
+        users=frozenset().union(*map(users_in, texts)) - {""},
+        code=frozenset(name for listed in tables.values() for name in _system_binaries(listed)),
+    )
+    rewriter = TextRewriter(names)
     buffers = {number: _buffers_of_others(tables.get(number, ()), pids) for number, pids in own_pids.items()}
     return Redaction(own_pids, rewriter, buffers)
 
@@ -75,16 +86,15 @@ def plan_redaction(
 def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
     """Return a run's information redacted; the rows of its tables must be counted again."""
     info, number, text = run.info, run.info.run, plan.rewriter.text
-    pids = sorted(plan.own_pids[number])
-    only_name = next(iter(plan.rewriter.own_names)) if len(plan.rewriter.own_names) == 1 else ""
-    is_own = _is_own(info, plan.own_pids[number], plan.rewriter.own_names)
+    pids, own = sorted(plan.own_pids[number]), plan.rewriter.names.own
+    only_name = next(iter(own)) if len(own) == 1 else ""
+    is_own = _is_own(info, plan.own_pids[number], own)
+    rewritten: dict[str, Any] = {name: text(getattr(info, name)) for name in _TEXTS}
+    rewritten |= {name: plan.rewriter.in_code([getattr(info, name)])[0] for name in _PRODUCTS}
     redacted_info = replace(
         info,
+        **rewritten,
         device="",
-        template=text(info.template),
-        end_reason=text(info.end_reason),
-        recording_mode=text(info.recording_mode),
-        time_limit=text(info.time_limit),
         process=plan.rewriter.of_own([info.process if is_own else only_name])[0],
         pid=info.pid if is_own or len(pids) != 1 else pids[0],
     )
@@ -96,7 +106,8 @@ def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
         )
         for table in run.tables
     )
-    return RunInfo(redacted_info, tuple(tables), run.pids & plan.own_pids[number])
+    names = plan.rewriter.of_own(sorted(run.process_names & own))
+    return RunInfo(redacted_info, tuple(tables), run.pids & plan.own_pids[number], frozenset(names))
 
 
 def redact_issues(issues: Iterable[Issue], plan: Redaction) -> tuple[Issue, ...]:
@@ -120,8 +131,6 @@ def redact_table(table: Table, plan: Redaction) -> Table:
     moved = {"thread": thread_rows, "process": process_rows, "stack": stack_rows}
     for column in table.columns:
         cells = rows[column.mnemonic]
-        if column.mnemonic == _LABEL and table.schema in ANE_TABLES and plan.labels:
-            cells = rewrite_cells(cells, lambda distinct: [_label(cell, plan.labels) for cell in distinct])
         if column.kind in moved:
             rows[column.mnemonic] = _moved(cells, moved[column.kind])
         elif column.kind == "parts":
@@ -138,6 +147,53 @@ def redact_table(table: Table, plan: Redaction) -> Table:
         stacks=_stacks(table.stacks, stack_rows, plan.rewriter),
         attributes=_attributes(table.attributes, plan),
     )
+
+
+def relabelled(table: Table, labels: Mapping[str, str]) -> Table:
+    """Return a table of the Neural Engine with labels replaced, each in the form of its cell."""
+    if _LABEL not in table.rows.columns:
+        return table
+    cells = rewrite_cells(table.rows[_LABEL], lambda distinct: [_label(cell, labels) for cell in distinct])
+    return replace(table, rows=table.rows.assign(**{_LABEL: cells}))
+
+
+# Texts ----------------------------------------------------------------------------------------------------
+
+
+def _is_part(device: str, model: str) -> bool:
+    """Return True for the name of a product, such as ``iPhone`` of ``iPhone 15``: it names nobody."""
+    return device.casefold() in model.casefold()
+
+
+def _texts_of_run(run: RunInfo) -> list[str]:
+    texts = [str(getattr(run.info, name)) for name in (*_TEXTS, *_PRODUCTS, "device", "process")]
+    listed = (text for table in run.tables for text in (*table.attributes.values(), table.location))
+    return [*texts, *run.process_names, *listed]
+
+
+def _texts_of(tables: Iterable[Table]) -> Iterator[list[str]]:
+    """Yield the distinct texts of tables, column by column; tables of a run share threads and stacks."""
+    seen: set[int] = set()
+    for table in tables:
+        yield list(table.attributes.values())
+        for column in table.columns:
+            cells = table.rows[column.mnemonic]
+            if column.kind == "text":
+                yield cells.cat.categories.tolist()
+            elif column.kind == "parts":
+                yield list(map(joined_parts, pd.unique(cells.dropna())))
+        stacks = table.stacks
+        for frame in (table.threads, table.processes, stacks.frames, stacks.binaries):
+            if id(frame) not in seen:
+                seen.add(id(frame))
+                for name in frame.select_dtypes(["str", "category"]).columns:
+                    yield pd.Categorical(frame[name]).categories.tolist()
+
+
+def _system_binaries(tables: Iterable[Table]) -> Iterator[str]:
+    for table in tables:
+        binaries = table.stacks.binaries
+        yield from binaries["name"][binaries["path"].str.startswith(_SYSTEM)]
 
 
 # Ownership ------------------------------------------------------------------------------------------------
@@ -282,12 +338,14 @@ def _stacks(stacks: StackTable, kept_ids: IntArray, rewriter: TextRewriter) -> S
         _moved(old_ids, frame_rows),
         frames.assign(
             binary_id=_moved(old_binaries, binary_rows),
-            symbol=renamed(frames["symbol"], rewriter.without_homes),
+            symbol=renamed(frames["symbol"], rewriter.in_code),
             source_file=renamed(frames["source_file"], rewriter.everywhere),
         ),
         binaries.assign(
-            name=as_strings(rewriter.without_homes(binaries["name"].tolist())),
+            name=as_strings(rewriter.in_code(binaries["name"].tolist())),
             path=as_strings(rewriter.everywhere(binaries["path"].tolist())),
+            uuid=as_strings(rewriter.in_code(binaries["uuid"].tolist())),
+            arch=as_strings(rewriter.in_code(binaries["arch"].tolist())),
         ),
     )
 

@@ -1,63 +1,121 @@
-"""Removal of home folders, the device's name and other processes' names from texts."""
+"""Removal of home folders, users, the device's name and other processes' names from texts, however spelled.
+
+Most texts have none of the names: the letters and digits of all are searched at once, and only a text that
+may have a name is looked at in all its spellings.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-OTHER_PROCESS = "other-process"
-DEVICE = "device"
+from tracekit.redact.homes import home_folders, with_homes
+from tracekit.redact.spelling import as_written, letters_of_texts, plain, spellings
+from tracekit.redact.words import DEVICE, OTHER_PROCESS, USER, ExactName, Names, Word, WordSet, word_sets
 
-_HOME = re.compile(r"""(?:/Users|/home)/(?!Shared(?![^/\s]))[^/\s:;,"'<>|()\[\]{}]+""")
+HOME = "~"
+_NO_TEXT = "\0"
+"""A value that is no text, between two texts of a composite cell: no name goes on across it."""
 _ENDS_WITH_PID = re.compile(r"(?:\(|pid: )(\d{1,10})\)\Z")
 
+_Span = tuple[int, int, str]
+"""Start, end and replacement of a part of a text."""
+_ORDER = (HOME, DEVICE, USER, OTHER_PROCESS)
+"""Of parts that overlap, the replacement that comes first here is written."""
 
-@dataclass(frozen=True)
+
 class TextRewriter:
-    """Rewrites texts; ``own_names`` stay even where they contain one of ``other_names``."""
+    """Rewrites texts; the own names stay even where they contain another process's name."""
 
-    own_names: frozenset[str] = frozenset()
-    other_names: frozenset[str] = frozenset()
-    devices: frozenset[str] = frozenset()
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self._sets = word_sets(names)
 
-    def without_homes(self, texts: Sequence[str]) -> list[str]:
-        """Return texts with ``~`` for each home folder: for names of code, which may have any word."""
-        return [_HOME.sub("~", text) if "/" in text else text for text in texts]
+    def in_code(self, texts: Sequence[str]) -> list[str]:
+        """Return names of functions and binaries rewritten: common and short words of code stay."""
+        return _rewritten(texts, self._sets.code)
 
     def of_own(self, texts: Sequence[str]) -> list[str]:
-        """Return names of the own process without home folders and devices; other names in them stay."""
-        return self._replaced(self.without_homes(texts), frozenset(), self.devices - self.own_names)
+        """Return names of the own process rewritten; names of other processes in them stay."""
+        return _rewritten(texts, self._sets.own_name)
 
     def everywhere(self, texts: Sequence[str]) -> list[str]:
-        """Return texts without home folders, and without devices and other processes as whole words."""
-        return self._replaced(self.without_homes(texts), self.other_names, self.devices)
+        """Return texts rewritten."""
+        return _rewritten(texts, self._sets.text)
+
+    def spans(self, texts: Sequence[str]) -> dict[int, list[_Span]]:
+        """Return the parts that ``everywhere`` replaces, by the positions of the texts that have some."""
+        return _spans_of(texts, self._sets.text)
 
     def text(self, text: str) -> str:
         """Return one text rewritten, see ``everywhere``."""
         return self.everywhere([text])[0]
 
-    def _replaced(self, texts: list[str], other_names: frozenset[str], devices: frozenset[str]) -> list[str]:
-        everything = "\0".join(texts)
-        # Hundreds of processes run and few are mentioned: one search in all texts together finds those few.
-        present = {name for name in (*other_names, *devices) if name in everything}
-        if not present:
-            return texts
-        # Longest first: "App Helper" must not become "other-process Helper".
-        own_present = {name for name in self.own_names if name in everything}
-        longest_first = sorted(present | own_present, key=len)[::-1]
-        words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 
-        def replacement(match: re.Match[str]) -> str:
-            if match[0] in self.own_names:
-                return match[0]
-            return DEVICE if match[0] in devices else OTHER_PROCESS
+def _rewritten(texts: Sequence[str], chosen: WordSet) -> list[str]:
+    result = list(texts)
+    for position, spans in _spans_of(texts, chosen).items():
+        result[position] = _replaced(texts[position], spans)
+    return result
 
-        return [words.sub(replacement, text) for text in texts]
+
+def _spans_of(texts: Sequence[str], chosen: WordSet) -> dict[int, list[_Span]]:
+    """Return the parts to replace of each text that has some, by its position."""
+    if not any(texts):
+        return {}
+    letters, written = letters_of_texts(texts), as_written(texts)
+    words_at: dict[int, list[Word | ExactName]] = {place: [] for place in with_homes(texts, letters)}
+    for word in chosen.words:
+        for place in {place for spelling in letters for place in spelling.places(word.letters)}:
+            words_at.setdefault(place, []).append(word)
+    for name in chosen.exact:
+        for place in written.places(name.name):
+            words_at.setdefault(place, []).append(name)
+    spans = {place: _merged(_spans(texts[place], [*words, *chosen.own])) for place, words in words_at.items()}
+    return {place: parts for place, parts in spans.items() if parts}
+
+
+def _spans(text: str, words: Sequence[Word | ExactName]) -> Iterator[_Span]:
+    versions = spellings(text)
+    spans = [
+        (*spelling.span(start, end), word.replacement)
+        for word in words
+        for spelling in (versions if isinstance(word, Word) else [plain(text)])
+        for start, end in word.places(spelling)
+    ]
+    own = [(start, end) for start, end, replacement in spans if not replacement]
+    for start, end, replacement in spans:
+        is_own = replacement == OTHER_PROCESS and any(first <= start and end <= last for first, last in own)
+        if replacement and not is_own:
+            yield start, end, replacement
+    for spelling in versions:
+        for start, end, _ in home_folders(spelling):
+            yield *spelling.span(start, end), HOME
+
+
+def _replaced(text: str, spans: Sequence[_Span]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for start, end, replacement in spans:
+        pieces += [text[position:start], replacement]
+        position = end
+    return "".join([*pieces, text[position:]])
+
+
+def _merged(spans: Iterator[_Span]) -> list[_Span]:
+    merged: list[_Span] = []
+    for start, end, replacement in sorted(spans):
+        if merged and start < merged[-1][1]:
+            first, last, before = merged[-1]
+            merged[-1] = first, max(last, end), min(before, replacement, key=_ORDER.index)
+        else:
+            merged.append((start, end, replacement))
+    return merged
 
 
 def rewrite_cells(cells: pd.Series[Any], rewrite: Callable[[list[Any]], Sequence[Any]]) -> pd.Series[Any]:
@@ -75,6 +133,7 @@ def rewrite_cells(cells: pd.Series[Any], rewrite: Callable[[list[Any]], Sequence
 
 def rewrite_parts(rewriter: TextRewriter, pids: frozenset[int], cells: Sequence[Any]) -> list[Any]:
     """Return composite cells rewritten; a process or thread named in them stays if its pid is in ``pids``."""
+    cells = _rewritten_across(rewriter, cells)
     texts = list(dict.fromkeys(text for cell in cells for text in _texts(cell)))
     rewritten = dict(zip(texts, rewriter.everywhere(texts), strict=True))
 
@@ -90,9 +149,53 @@ def rewrite_parts(rewriter: TextRewriter, pids: frozenset[int], cells: Sequence[
     return [tuple(map(part, cell)) for cell in cells]
 
 
-def _texts(cell: Any) -> Iterator[str]:
+def joined_parts(cell: Any) -> str:
+    """Return the texts of a composite cell as one: a name may begin in one part and end in the next."""
+    return "".join(_texts(cell, _NO_TEXT))
+
+
+def _rewritten_across(rewriter: TextRewriter, cells: Sequence[Any]) -> list[Any]:
+    """Return cells without the names that are spread over several parts."""
+    result = list(cells)
+    spread = [position for position, cell in enumerate(cells) if len(list(islice(_texts(cell), 2))) > 1]
+    spans = rewriter.spans([joined_parts(cells[position]) for position in spread])
+    for place, parts in spans.items():
+        result[spread[place]] = _without_spans(cells[spread[place]], parts, 0)[0]
+    return result
+
+
+def _without_spans(cell: Any, spans: Sequence[_Span], position: int) -> tuple[Any, int]:
+    """Return a cell whose joined text begins at ``position`` without spans, and the end of that text."""
+    parts = []
+    for name, value in cell:
+        rewritten = value
+        if isinstance(value, tuple):
+            rewritten, position = _without_spans(value, spans, position)
+        elif isinstance(value, str):
+            end = position + len(value)
+            # The replacement is written where a name begins, and what follows of it in other parts is cut.
+            within = [
+                (
+                    max(start, position) - position,
+                    min(last, end) - position,
+                    text if start >= position else "",
+                )
+                for start, last, text in spans
+                if start < end and last > position
+            ]
+            rewritten, position = _replaced(value, within), end
+        else:
+            position += len(_NO_TEXT)
+        parts.append((name, rewritten))
+    return tuple(parts), position
+
+
+def _texts(cell: Any, instead: str = "") -> Iterator[str]:
+    """Yield the texts of a composite cell, and ``instead`` for each other value."""
     for _, value in cell:
-        if isinstance(value, str):
+        if isinstance(value, tuple):
+            yield from _texts(value, instead)
+        elif isinstance(value, str):
             yield value
-        elif isinstance(value, tuple):
-            yield from _texts(value)
+        elif instead:
+            yield instead

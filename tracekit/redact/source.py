@@ -13,7 +13,14 @@ from tracekit.model.vocabulary import Phase
 from tracekit.parsers.in_memory import InMemorySource, recount
 from tracekit.parsers.tables.interval_labels import ane_phase
 from tracekit.redact.private_cells import hide_private
-from tracekit.redact.redaction import Redaction, plan_redaction, redact_issues, redact_run, redact_table
+from tracekit.redact.redaction import (
+    Redaction,
+    plan_redaction,
+    redact_issues,
+    redact_run,
+    redact_table,
+    relabelled,
+)
 
 
 def without_private_cells(source: InMemorySource) -> tuple[InMemorySource, tuple[str, ...]]:
@@ -39,10 +46,15 @@ def redacted(source: InMemorySource, process: str | None = None) -> InMemorySour
         ]
         for run in source.runs
     }
-    plan = plan_redaction(source.runs, by_run, process)
-    redacted_source = _apply(source, plan)
+    redacted_source = _apply(source, plan_redaction(source.runs, by_run, process))
     labels = _labels_of_other_processes(redacted_source)
-    return _apply(redacted_source, replace(plan, labels=labels)) if labels else redacted_source
+    if not labels:
+        return redacted_source
+    contents = {
+        place: tuple(relabelled(table, labels) if table.schema in ANE_TABLES else table for table in listed)
+        for place, listed in redacted_source.contents.items()
+    }
+    return replace(redacted_source, contents=contents)
 
 
 def _apply(source: InMemorySource, plan: Redaction) -> InMemorySource:

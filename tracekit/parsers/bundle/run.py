@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -63,6 +63,7 @@ class BundleRun:
         self._pool = InternPool(files, self._folder)
         self._demangler = Demangler()
         self._archives: dict[str, SymbolsArchive | None] = {}
+        self._process_names = cache(self._read_process_names)
         self._entities = Entities(lambda: self._pool.lists, self._process_names, self._thread_names)
         self._tables = self._open_stores(stores)
 
@@ -71,7 +72,8 @@ class BundleRun:
         tables = tuple(table.info for table in self._tables)
         info = self._trace_info
         pids = self._images.pids | ({info.pid} if info.pid is not None else set())
-        return RunInfo(info, tables, frozenset(pids))
+        names = {*self._process_names().values(), info.process} - {""}
+        return RunInfo(info, tables, frozenset(pids), frozenset(names))
 
     @property
     def unreadable(self) -> set[str]:
@@ -200,7 +202,7 @@ class BundleRun:
             self._issues.damaged(self.number, "contents-damaged", error, consequence)
             return {}
 
-    def _process_names(self) -> dict[int, str]:
+    def _read_process_names(self) -> dict[int, str]:
         columns = self._first_table("process-info", ("pid", "process-name"), "processes have no names")
         if columns is None:
             return self._from_document(run_info.process_names)

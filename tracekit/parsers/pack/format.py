@@ -157,6 +157,11 @@ class ManifestObject:
         path = f"{self.path}.{name}"
         return [ManifestObject({"": item}, path).integer("", maximum) for item in self._list(name)]
 
+    def strings(self, name: str) -> list[str]:
+        """Return a field that is a list of texts."""
+        path = f"{self.path}.{name}"
+        return [ManifestObject({"": item}, path).text("") for item in self._list(name)]
+
     def texts(self, name: str) -> dict[str, str]:
         """Return a field that is an object of texts."""
         texts = self.object(name)

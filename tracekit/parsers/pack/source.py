@@ -122,6 +122,7 @@ def _run(run: ManifestObject, name: str) -> RunInfo:
         ),
         tuple(_table_info(table, number) for table in run.objects("contents")),
         frozenset(run.integers("pids", _MAX_NS)),
+        frozenset(run.strings("process_names") if "process_names" in run else ()),  # absent in older packs
     )
 
 

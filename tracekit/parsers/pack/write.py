@@ -61,6 +61,7 @@ def _run(source: InMemorySource, run: RunInfo, encoder: TableEncoder) -> Json:
         "run": number,
         "info": info,
         "pids": sorted(run.pids),
+        "process_names": sorted(run.process_names),
         "issues": [asdict(issue) for issue in source.issues_by_run.get(number, ())],
         "contents": [_table_info(table) for table in run.tables],
         "unreadable": [

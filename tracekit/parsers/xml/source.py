@@ -232,4 +232,4 @@ class XmlSource:
         unlisted = {(table.index, table.schema): table for table in present if table.index}
         tables = [unlisted.pop((table.index, table.schema), table) for table in contents.tables]
         tables += [table for table in present if not table.index or (table.index, table.schema) in unlisted]
-        return RunInfo(contents.info, tuple(tables), contents.pids)
+        return replace(contents, tables=tuple(tables))

@@ -48,8 +48,10 @@ def _read_run(run: etree._Element, position: int) -> RunInfo:
         for index, table in enumerate(run.iterfind("data/table"), start=1)
     )
     info = _read_info(run, number)
-    pids = {_int(process.get("pid", "")) for process in run.iterfind("processes/process")} | {info.pid}
-    return RunInfo(info, tables, frozenset(pid for pid in pids if pid is not None))
+    processes = run.findall("processes/process")
+    pids = {_int(process.get("pid", "")) for process in processes} | {info.pid}
+    names = {str(process.get("name", "")) for process in processes} | {info.process}
+    return RunInfo(info, tables, frozenset(pid for pid in pids if pid is not None), frozenset(names - {""}))
 
 
 def _read_info(run: etree._Element, number: int) -> TraceInfo:
