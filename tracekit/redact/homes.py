@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tracekit.redact.spelling import Joined, Spelling, letters_of_texts, spellings
+from tracekit.redact.spelling import Joined, Spelling, batches, letters_of_texts, spellings
 
 _SLASHES = r"[/\\]+(?:\.[/\\]+)*"
 _NAME = r"""[^/\\\0\s:;,"'’”»<>|()\[\]{}?&=#*$`!]+"""
@@ -36,11 +36,12 @@ def home_folders(spelling: Spelling) -> Iterator[tuple[int, int, str]]:
 def users_in(texts: Sequence[str]) -> set[str]:
     """Return the names of the users whose home folders texts name: whole, and the first word of each."""
     users: set[str] = set()
-    for position in with_homes(texts, letters_of_texts(texts)):
-        for spelling in spellings(texts[position]):
-            for start, _, name in home_folders(spelling):
-                if not _URL.search(spelling.folded[max(start - _URL_REACH, 0) : start]):
-                    users |= {name, _first_word(name)}
+    for _, batch in batches(texts):
+        for position in with_homes(batch, letters_of_texts(batch)):
+            for spelling in spellings(batch[position]):
+                for start, _, name in home_folders(spelling):
+                    if not _URL.search(spelling.folded[max(start - _URL_REACH, 0) : start]):
+                        users |= {name, _first_word(name)}
     return users
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,6 @@ from tracekit.redact.words import Names
 _LABEL = "event-label"
 _BUFFER = "cmdbuffer-id"
 _LISTED = 12
-_SYSTEM = ("/System/", "/usr/lib/")
 _TEXTS = ("name", "template", "end_reason", "recording_mode", "time_limit")
 _PRODUCTS = ("model", "platform", "os", "instruments", "start", "end")
 """Facts of a run in words of products, of which a device's or a process's name may be one."""
@@ -75,8 +75,7 @@ def plan_redaction(
         own=frozenset(own - {""}),
         others=frozenset(others - {""}),
         devices=frozenset(devices - {""}),
-        users=frozenset().union(*map(users_in, texts)) - {""},
-        code=frozenset(name for listed in tables.values() for name in _system_binaries(listed)),
+        users=frozenset(users_in(list(dict.fromkeys(chain.from_iterable(texts)))) - {""}),
     )
     rewriter = TextRewriter(names)
     buffers = {number: _buffers_of_others(tables.get(number, ()), pids) for number, pids in own_pids.items()}
@@ -98,14 +97,12 @@ def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
         process=plan.rewriter.of_own([info.process if is_own else only_name])[0],
         pid=info.pid if is_own or len(pids) != 1 else pids[0],
     )
-    tables = (
-        replace(
-            table,
-            attributes=_attributes(table.attributes, plan),
-            location=text(table.location),
-        )
+    listed = [text for table in run.tables for text in (table.location, *table.attributes.values())]
+    words = iter(plan.rewriter.everywhere(listed))
+    tables = [
+        replace(table, location=next(words), attributes={name: next(words) for name in table.attributes})
         for table in run.tables
-    )
+    ]
     names = plan.rewriter.of_own(sorted(run.process_names & own))
     return RunInfo(redacted_info, tuple(tables), run.pids & plan.own_pids[number], frozenset(names))
 
@@ -188,12 +185,6 @@ def _texts_of(tables: Iterable[Table]) -> Iterator[list[str]]:
                 seen.add(id(frame))
                 for name in frame.select_dtypes(["str", "category"]).columns:
                     yield pd.Categorical(frame[name]).categories.tolist()
-
-
-def _system_binaries(tables: Iterable[Table]) -> Iterator[str]:
-    for table in tables:
-        binaries = table.stacks.binaries
-        yield from binaries["name"][binaries["path"].str.startswith(_SYSTEM)]
 
 
 # Ownership ------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.redact.homes import home_folders, with_homes
-from tracekit.redact.spelling import as_written, letters_of_texts, plain, spellings
+from tracekit.redact.spelling import as_written, batches, letters_of_texts, plain, spellings
 from tracekit.redact.words import DEVICE, OTHER_PROCESS, USER, ExactName, Names, Word, WordSet, word_sets
 
 HOME = "~"
@@ -66,6 +66,14 @@ def _rewritten(texts: Sequence[str], chosen: WordSet) -> list[str]:
 
 def _spans_of(texts: Sequence[str], chosen: WordSet) -> dict[int, list[_Span]]:
     """Return the parts to replace of each text that has some, by its position."""
+    return {
+        first + place: spans
+        for first, batch in batches(texts)
+        for place, spans in _spans_of_batch(batch, chosen).items()
+    }
+
+
+def _spans_of_batch(texts: Sequence[str], chosen: WordSet) -> dict[int, list[_Span]]:
     if not any(texts):
         return {}
     letters, written = letters_of_texts(texts), as_written(texts)

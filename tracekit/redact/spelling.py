@@ -15,13 +15,18 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from tracekit.model.columns import BoolArray, IntArray
 
 _ROUNDS = 6
 """Escapes inside escapes are decoded this often; text that is not decoded by then is not read by anybody."""
+_SMALL = 1 << 14
+"""Up to so many characters are searched for each name without further ado."""
+_BATCH = 1 << 21
+"""Characters of texts that are searched together."""
 _ESCAPE = re.compile(
-    r"(?P<bytes>(?:%[0-9a-fA-F]{2})+|(?:\\x[0-9a-fA-F]{2})+|(?:\\[0-3][0-7]{2})+)"
+    r"(?P<bytes>(?:%[0-9a-fA-F]{2})+|(?:\\+x[0-9a-fA-F]{2})+|(?:\\+[0-3][0-7]{2})+)"
     r"|(?P<units>(?:\\+u[0-9a-fA-F]{4}|%u[0-9a-fA-F]{4})+)"
     r"|\\+u\{(?P<point>[0-9a-fA-F]{1,6})\}"
     r"|\\+U(?P<long>[0-9a-fA-F]{8})"
@@ -29,11 +34,24 @@ _ESCAPE = re.compile(
     r"|(?P<entity>&(?:\#[0-9]{1,7};?|\#[xX][0-9a-fA-F]{1,6};?|[A-Za-z][A-Za-z0-9]{1,31};))"
 )
 _UNIT = re.compile(r"(?:\\+|%)u([0-9a-fA-F]{4})")
-_BYTE = re.compile(r"%(..)|\\x(..)|\\([0-3][0-7]{2})")
+_BYTE = re.compile(r"%(..)|\\+x(..)|\\+([0-3][0-7]{2})")
 _NOT_ALPHANUMERIC = re.compile(r"[^\w\0]+|_+")
 _DELETED = {code: None for code in range(1, 128) if not chr(code).isalnum()}
-# Letters with a stroke or joined letters have no decomposition; host names are spelled without them.
-_PLAIN_LETTERS = {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th", "ħ": "h"}
+# Letters with a stroke and joined letters have no decomposition, and host names are spelled without them;
+# two of Unicode's apostrophes count as letters.
+_PLAIN_LETTERS = {
+    "ʼ": "'",
+    "ʻ": "'",
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "æ": "ae",
+    "œ": "oe",
+    "ı": "i",
+    "ð": "d",
+    "þ": "th",
+    "ħ": "h",
+}
 _PLAIN_BY_CODE = {ord(letter): plain for letter, plain in _PLAIN_LETTERS.items()}
 
 Decoded = Iterator[tuple[str, int, int]]
@@ -97,7 +115,7 @@ class Joined:
 
     def places(self, name: str) -> list[int]:
         """Return the positions of the texts that contain a name."""
-        if not self._pieces[_groups(name)].all():
+        if len(self.joined) > _SMALL and not self._pieces[_groups(name)].all():
             return []
         found = []
         start = self.joined.find(name)
@@ -107,6 +125,17 @@ class Joined:
         rows = np.unique(np.searchsorted(self._starts, found, "right") - 1)
         places: list[int] = self.positions[rows].tolist()
         return places
+
+
+def batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield texts in batches that stay small when joined, each with the position of its first text."""
+    first = size = 0
+    for position, text in enumerate(texts):
+        size += len(text)
+        if size > _BATCH:
+            yield first, texts[first : position + 1]
+            first, size = position + 1, 0
+    yield first, texts[first:]
 
 
 def plain(text: str) -> Spelling:
@@ -167,9 +196,9 @@ def _squashed(joined: str) -> str:
     return _NOT_ALPHANUMERIC.sub("", unicodedata.normalize("NFKD", decomposed))
 
 
-def _groups(text: str) -> IntArray:
+def _groups(text: str) -> npt.NDArray[np.int32]:
     """Return each group of four bytes as a number of 20 bits; different groups may share a number."""
-    data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8).astype(np.int64) & 31
+    data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8).astype(np.int32) & 31
     return data[:-3] | data[1:-2] << 5 | data[2:-1] << 10 | data[3:] << 15
 
 

@@ -32,8 +32,6 @@ class Names:
     others: frozenset[str] = frozenset()
     devices: frozenset[str] = frozenset()
     users: frozenset[str] = frozenset()
-    code: frozenset[str] = frozenset()
-    """Names of the system's libraries: words of code, which are the same on every machine."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class WordSets:
 
 def word_sets(names: Names) -> WordSets:
     """Return the words to find. Short and common names are found in fewer texts and spellings than others."""
-    own_letters, code_letters = set(map(letters_of, names.own)), set(map(letters_of, names.code))
+    own_letters = set(map(letters_of, names.own))
 
     def chosen(candidates: Iterable[str], least: int) -> set[str]:
         return {
@@ -115,9 +113,6 @@ def word_sets(names: Names) -> WordSets:
             if len(letters := letters_of(name)) >= least and letters not in own_letters
             and not letters.isdigit() and not _is_common(name)
         }  # fmt: skip
-
-    def in_code(candidates: set[str], least: int) -> set[str]:
-        return {name for name in chosen(candidates, least) if letters_of(name) not in code_letters}
 
     users, processes = chosen(names.users, _LEAST_USER), chosen(names.others, _LEAST_PROCESS)
     devices = {name for name in names.devices if _is_personal(name) and letters_of(name) not in own_letters}
@@ -133,8 +128,8 @@ def word_sets(names: Names) -> WordSets:
         code=WordSet(
             (
                 *_words(devices, DEVICE),
-                *_words(in_code(users, _LEAST_USER_IN_CODE), USER),
-                *_words(in_code(processes, _LEAST_PROCESS_IN_CODE), OTHER_PROCESS),
+                *_words(chosen(users, _LEAST_USER_IN_CODE), USER),
+                *_words(chosen(processes, _LEAST_PROCESS_IN_CODE), OTHER_PROCESS),
             ),
             own,
         ),

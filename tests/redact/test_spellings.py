@@ -1,0 +1,149 @@
+"""Private names are recognised however they are spelled, and common words of code are left alone."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+
+import pytest
+from attack.leaks import leaks
+from attack.private_names import home, random_secrets, spelled
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracekit.redact.homes import users_in
+from tracekit.redact.rewriting import TextRewriter, rewrite_parts
+from tracekit.redact.words import Names
+
+NAMES = Names(
+    own=frozenset({"App", "Viewer Helper"}),
+    others=frozenset({"Secretd", "Secretd Agent", "App Helper", "log", "Viewer", "main", "sh"}),
+    devices=frozenset({"José’s MacBook Pro"}),
+    users=frozenset({"alice", "alice smith", "max", "bob"}),
+)
+REWRITER = TextRewriter(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/Users/alice/x", "~/x"),
+        ("/Users/zoe/x", "~/x"),
+        (r"\/Users\/alice\/x", r"~\/x"),
+        (r"\\\/Users\\\/alice\\\/x", r"~\\\/x"),
+        ("//Users//alice/x", "/~/x"),
+        ("/Users/./alice/x", "~/x"),
+        ("/users/ALICE/x", "~/x"),
+        ("%2FUsers%2Falice%2Fx", "~%2Fx"),
+        ("%252FUsers%252Falice%252Fx", "~%252Fx"),
+        ("&#x2F;Users&#47;alice&#x2f;x", "~&#x2f;x"),
+        ("&amp;#x2F;Users&amp;#x2F;alice", "~"),
+        (r"\u002fUsers\u002falice\u002fx", r"~\u002fx"),
+        (r"\\u002fUsers\\x2falice\057x", r"~\057x"),
+        (r"C:\Users\nina\x", r"C:~\x"),
+        ("/Users/alice smith/x", "~/x"),
+        ("/Users/zoe o’hara/x", "~/x"),
+        ("'/Users/zoe' and /Users/bob, too", "'~' and ~, too"),
+        ("file:///Users/alice/x", "file://~/x"),
+        ("/home/zoe/x", "~/x"),
+        ("/Users/max/x", "~/x"),
+        ("/Users/Shared/x", "/Users/Shared/x"),
+        ("/Library/Java/Contents/Home/lib/x", "/Library/Java/Contents/Home/lib/x"),
+    ],
+)
+def test_home_folders(text: str, expected: str) -> None:
+    assert REWRITER.text(text) == expected
+    assert REWRITER.in_code([text]) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("José’s MacBook Pro", "device"),
+        ("Jose's MacBook Pro", "device"),
+        ("jose‘s_macbook_pro", "device"),
+        ("Joses-MacBook-Pro.local", "device.local"),
+        (unicodedata.normalize("NFD", "JOSÉ’S MACBOOK PRO 2"), "device 2"),
+        ("Jos%C3%A9%E2%80%99s%20MacBook+Pro", "device"),
+        (r"Jos\u00e9\u2019s MacBook Pro", "device"),
+        ("alice_tmp by Alice, ALICE’s", "user_tmp by user, user’s"),
+        ("-[AliceKit run] malice aliced", "-[userKit run] malice aliced"),
+        (r"first\nalice", r"first\nuser"),
+        ("alice.smith@example.com", "user@example.com"),
+        ("Secretd, SECRETD-agent, secretdish", "other-process, other-process, secretdish"),
+        ("std::max(Max)", "std::max(Max)"),
+        ("log a catalog, Log", "other-process a catalog, Log"),
+        ("App Helper, App, Viewer Helper", "other-process, App, Viewer Helper"),
+        ("Viewer", "other-process"),
+        ("main thread", "other-process thread"),
+    ],
+)
+def test_names_in_texts(text: str, expected: str) -> None:
+    assert REWRITER.text(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("symbol", "expected"),
+    [
+        ("main", "main"),
+        ("bob::run(int)", "bob::run(int)"),
+        ("log", "log"),
+        ("-[Viewer show]", "-[Viewer show]"),
+        ("alice::run(secretd::Client&)", "user::run(other-process::Client&)"),
+        ("$s5alice3AppV", "$s5user3AppV"),
+        ("jose_s_macbook_pro", "device"),
+    ],
+)
+def test_names_in_code(symbol: str, expected: str) -> None:
+    assert REWRITER.in_code([symbol]) == [expected]
+
+
+def test_a_name_that_begins_in_one_part_of_a_cell_and_ends_in_the_next() -> None:
+    cell = (("string", "see /Us"), ("label", (("string", "ers/ali"), ("uint64", 7))), ("string", "ce"))
+    spread = (("string", "Secr"), ("string", "etd ran"), ("uint64", 5))
+    assert rewrite_parts(REWRITER, frozenset(), [cell, spread]) == [
+        (("string", "see ~"), ("label", (("string", ""), ("uint64", 7))), ("string", "ce")),
+        (("string", "other-process"), ("string", " ran"), ("uint64", 5)),
+    ]
+
+
+def test_users_are_learned_from_home_folders() -> None:
+    texts = [
+        r"\/Users\/zoe\/x",
+        "/Users/anna maria/y",
+        "/USERS/Bo7/z",
+        "https://example.com/users/carl",
+        "/home/dora",
+    ]
+    assert users_in(texts) == {"zoe", "anna maria", "anna", "bo7", "dora"}
+
+
+def test_what_was_rewritten_stays() -> None:
+    texts = ["/Users/alice/x on José’s MacBook Pro by Secretd", "user device other-process ~", "a\0b alice"]
+    once = REWRITER.everywhere(texts)
+    assert REWRITER.everywhere(once) == once
+    assert once[2] == "a\0b user"
+
+
+@given(st.integers(0, 2**32))
+def test_no_spelling_of_a_name_is_left(seed: int) -> None:
+    dice = random.Random(seed)
+    secrets = random_secrets(dice)
+    names = Names(
+        own=frozenset({"App"}),
+        others=frozenset({*secrets.processes, secrets.listed_process}),
+        devices=frozenset({secrets.device}),
+        users=frozenset(secrets.users),
+    )
+    rewriter = TextRewriter(names)
+    texts = [spelled(dice, name) for name in secrets.everything()] + [home(dice, secrets.users[0])]
+    for written in (rewriter.everywhere(texts), rewriter.in_code(texts)):
+        assert not leaks("\n".join(written), secrets.everything())
+
+
+@given(st.text(max_size=40))
+def test_a_text_without_names_is_unchanged(text: str) -> None:
+    assert TextRewriter(Names(devices=frozenset({"Qzxvw Qzxvw"}))).everywhere([text, ""]) in (
+        [text, ""],
+        [REWRITER.text(text), ""],
+    )
