@@ -13,7 +13,7 @@ from tracekit.text import printable
 
 Process = tuple[int, str]
 """Pid and name."""
-_REDACTED = "Without other processes, home folders, the device's name and commands"
+_REDACTED = "Without other processes, home folders, users, the device's name and commands"
 
 
 def menu(recording: Recording, processes: Sequence[Process] = ()) -> Node:
@@ -59,7 +59,7 @@ def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
     return html.Form(
         [
             html.P(
-                "Redacted: without other processes, home folders, the device's name and commands. All"
+                "Redacted: without other processes, home folders, users, the device's name and commands. All"
                 " processes were recorded, so choose the one to keep:"
             ),
             html.Div(html.Label(["Process ", html.Select(options, name="process")])),

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from tracekit.analysis import Analysis, analyze
 from tracekit.comparison.compare import compare
 from tracekit.export.firefox import write_firefox
+from tracekit.export.flat_tables import write_csv, write_parquet
 from tracekit.export.folded import write_folded
-from tracekit.export.frames import write_csv, write_parquet
 from tracekit.export.perfetto import write_perfetto
 from tracekit.export.pprof import write_pprof
 from tracekit.export.speedscope import write_speedscope

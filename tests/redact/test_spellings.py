@@ -141,9 +141,8 @@ def test_no_spelling_of_a_name_is_left(seed: int) -> None:
         assert not leaks("\n".join(written), secrets.everything())
 
 
-@given(st.text(max_size=40))
-def test_a_text_without_names_is_unchanged(text: str) -> None:
-    assert TextRewriter(Names(devices=frozenset({"Qzxvw Qzxvw"}))).everywhere([text, ""]) in (
-        [text, ""],
-        [REWRITER.text(text), ""],
-    )
+@given(st.text(max_size=40), st.text(max_size=10))
+def test_a_text_without_names_is_unchanged(text: str, after: str) -> None:
+    rewriter = TextRewriter(Names(devices=frozenset({"Qzxvw Qzxvw"}), users=frozenset({"vqxjz"})))
+    assert rewriter.everywhere([text]) == [text]
+    assert rewriter.everywhere([f"{text} vqxjz {after}"]) == [f"{text} user {after}"]

@@ -115,11 +115,14 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
             trace = _redacted_trace(inputs, options, progress)
         else:
             trace = open_trace(inputs, options.run, options.samples, progress, options.via, options.limits)
+    process = options.process
+    if redact and process is not None and not process.isdecimal():
+        process = trace.info.process  # redaction may have changed the name
     return analyze(
         trace,
         windows=given_windows if given else options.windows,
         signposts=options.signposts,
-        process=options.process,
+        process=process,
         thread=options.thread,
         markers=Path(options.markers) if options.markers else None,
     )
