@@ -161,7 +161,7 @@ def test_a_table_that_could_not_be_read() -> None:
 
 def test_the_json_has_every_witness_in_a_fixed_order() -> None:
     documents = to_dict(analyze(with_evidence(QUIET, [ane(1, 2)])))["evidence"]
-    assert [one["source"] for one in documents] == [row.source for row in analyze(QUIET).evidence]
+    assert [row["source"] for row in documents] == [row.source for row in analyze(QUIET).evidence]
     (document,) = [row for row in documents if row["state"] == "rows"]
     assert document == {
         "source": "ane-hw-intervals",

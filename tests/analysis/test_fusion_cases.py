@@ -141,7 +141,9 @@ def test_a_call_of_another_process_is_not_lost() -> None:
 
 
 def test_a_call_of_another_thread_is_not_lost() -> None:
-    samples: list[Sample] = [(at, "a", ANE) for at in range(10)] + [(time, "b", BNNS) for time in range(4, 8)]
+    samples: list[Sample] = [(time, "a", ANE) for time in range(10)] + [
+        (time, "b", BNNS) for time in range(4, 8)
+    ]
     analysis = run([prediction(0, 10)], samples)
     verdicts_by_source = (
         analysis.window_rows["source"].tolist(),
@@ -191,7 +193,7 @@ def test_a_selected_thread_has_no_window_of_an_unknown_thread() -> None:
     assert (len(analysis.window_rows), analysis.totals["samples"].sum()) == (0, 2)
 
 
-# What is told -----------------------------------------------------------------------------------------------
+# Diagnostics ------------------------------------------------------------------------------------------------
 
 
 def test_a_blocked_thread_is_no_request_that_core_ml_reported() -> None:

@@ -54,7 +54,7 @@ ROWS = {
     "compile": lambda start, end: ane(start, end, "A_0123456789ab Neural Engine Compile"),
     "gpu": gpu,
     "gpu of others": lambda start, end: gpu(start, end, OTHER_APP),
-    "gpu of nobody": lambda start, end: gpu(start, end, -1),
+    "gpu without process": lambda start, end: gpu(start, end, -1),
     "mps": mps,
     "drawing": drawing,
     "cpu": lambda start, end: core_ml(start, end, "CPU", "A"),

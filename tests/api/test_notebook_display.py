@@ -29,9 +29,9 @@ def hostile() -> Analysis:
     trace = tracekit.open_trace(SAMPLES / "fallback-midway-ios27")
     names = pd.Series([HOSTILE] * len(trace.threads), dtype="str")
     info = replace(trace.info, name=HOSTILE, device=HOSTILE)
-    found = tracekit.analyze(replace(trace, info=info, threads=trace.threads.assign(name=names)))
-    labels = pd.Series([HOSTILE] * len(found.window_rows), dtype="str")
-    return replace(found, window_rows=found.window_rows.assign(label=labels, model=labels))
+    analyzed = tracekit.analyze(replace(trace, info=info, threads=trace.threads.assign(name=names)))
+    labels = pd.Series([HOSTILE] * len(analyzed.window_rows), dtype="str")
+    return replace(analyzed, window_rows=analyzed.window_rows.assign(label=labels, model=labels))
 
 
 class _Elements(HTMLParser):
@@ -96,7 +96,8 @@ def test_hostile_names_stay_on_one_line(hostile: Analysis) -> None:
 
 def test_at_most_twenty_windows_are_listed(analysis: Analysis) -> None:
     many = tracekit.analyze(
-        analysis.trace, windows=[tracekit.analysis.parse_window(f"{at}-{at + 1}ms") for at in range(50)]
+        analysis.trace,
+        windows=[tracekit.analysis.parse_window(f"{start}-{start + 1}ms") for start in range(50)],
     )
     page = inner_page(many._repr_html_())
     assert "30 windows more" in page.text.replace("more windows", "windows more")

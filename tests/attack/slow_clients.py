@@ -121,10 +121,10 @@ class Visitor:
 
     def visit(self, count: int, pause_seconds: float = 0.0) -> None:
         """Make requests, in turns on a connection of their own and on one that is kept."""
-        kept = self._connection()
+        persistent = self._connection()
         for number in range(count):
             is_new = number % 2 == 0
-            connection = self._connection() if is_new else kept
+            connection = self._connection() if is_new else persistent
             began = time.perf_counter()
             try:
                 connection.request("GET", random.choice(PATHS), headers={"Cookie": self.cookie})
@@ -134,7 +134,7 @@ class Visitor:
                     self.failures.append(f"status {response.status}")
             except (OSError, http.client.HTTPException) as error:
                 self.failures.append(f"{type(error).__name__}: {error}")
-                kept = self._connection()
+                persistent = self._connection()
             self.seconds.append(time.perf_counter() - began)
             if is_new:
                 connection.close()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 def test_one_command_from_a_running_app_to_its_verdict(mac: Mac) -> None:
     result = mac.record("--app", "SampleApp", "--time-limit", "100ms")
     assert result.code == 0
-    assert result.output.startswith("Handed work to the GPU (6 samples); 12 of 12 windows alike;")
+    assert result.output.startswith("Submitted work to the GPU (6 samples); 12 of 12 windows alike;")
     (trace,) = (name for name in mac.files() if name.endswith(".trace"))
     assert trace.startswith("SampleApp-2")
     assert mac.files() == [trace.replace(".trace", ".recording.json"), trace]

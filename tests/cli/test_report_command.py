@@ -366,7 +366,7 @@ def mixed(tmp_path: Path) -> Path:
 def test_nothing_private_stands_in_a_redacted_report(kind: str, mixed: Path, tmp_path: Path) -> None:
     needs_pillow(kind)
 
-    def told(*options: str) -> str:
+    def report_of(*options: str) -> str:
         path = tmp_path / f"{len(options)}.{kind}"
         result = run(mixed, "--format", kind, "-o", path, *options)
         assert result.exit_code == 0, result.stderr
@@ -374,10 +374,10 @@ def test_nothing_private_stands_in_a_redacted_report(kind: str, mixed: Path, tmp
         more = view_in(data.decode())[1] if kind == "html" else b""
         return (data + more).decode("utf-8", "replace").replace("&#x27;", "'").replace("\\_", "_")
 
-    redacted = told("--redact")
+    redacted = report_of("--redact")
     assert [secret for secret in SECRETS if secret in redacted] == []
     if kind in ("html", "text", "markdown", "json"):
-        plain = told()
+        plain = report_of()
         assert any(secret in plain for secret in SECRETS)
         assert "App" in redacted
 
@@ -399,7 +399,7 @@ def test_the_own_windows_keep_their_verdicts(tmp_path: Path) -> None:
         for options in ((), ("--redact",))
     )
     assert [window["verdict"] for window in redacted["windows"]] == [
-        one["verdict"] for one in plain["windows"]
+        window["verdict"] for window in plain["windows"]
     ]
 
 

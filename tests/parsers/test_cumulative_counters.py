@@ -138,7 +138,7 @@ def test_the_table_goes_last_and_its_counts_to_the_samples_that_fit(tmp_path: Pa
         row(2, 0, "1100 20"),
         row(4, 0, "1300 30", MAIN),  # another thread than the sample's
         row(5, 0, "1600 40"),  # another core
-        row(6, 0, "1600 40"),  # counted nothing: nobody misses it
+        row(6, 0, "1600 40"),  # counted nothing: no gap to report
         profile=profile,
     )
     assert trace.samples_source == "time-profile"

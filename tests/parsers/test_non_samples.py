@@ -307,7 +307,7 @@ def test_any_table_may_hold_anything(tmp_path: Path, schema: str) -> None:
     reasons = {"interval-without-start", "metrics-without-value"} & set(codes(trace))
     dropped = sum(issue_of(trace, code).count for code in reasons)
     if schema in ("device-thermal-state-intervals", "metal-gpu-submission-to-command-buffer-id"):
-        return  # a level that nobody knows, and a table that holds no interval
+        return  # an unknown level, and a table that holds no interval
     assert read + dropped == len(rows)
 
 

@@ -52,16 +52,16 @@ def missing(reason: str) -> NoReturn:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    configured = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         missing(HOW_TO_GET)
     with sync_playwright() as driver:
-        own = driver.chromium.executable_path
-        if found is None and not Path(own).exists():
+        bundled = driver.chromium.executable_path
+        if configured is None and not Path(bundled).exists():
             missing(HOW_TO_GET)
-        started = driver.chromium.launch(executable_path=found or own, args=ARGUMENTS)
+        started = driver.chromium.launch(executable_path=configured or bundled, args=ARGUMENTS)
         yield started
         started.close()
 

@@ -22,7 +22,7 @@ NO_EXPORTS = {
     "track-detail__Leaks__Leaks.xml": "track detail",
     "track-detail__VM-Tracker__Regions-Map.xml": "track detail",
 }
-"""Files of the collection that are something else, and what their error says."""
+"""Files of the collection that are something else, and a part of their error message."""
 
 TIME_PROFILE = (
     ("time", "sample-time"),

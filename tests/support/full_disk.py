@@ -1,6 +1,6 @@
 """``unshare -rm python full_disk.py FOLDER KB``: a library on a disk of so many kilobytes, and what comes of it.
 
-Prints what was told at each step; then the disk grows, and everything works.
+Prints the error of each step; then the disk grows, and everything works.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ def disk(folder: Path, *options: str) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(options), "none", str(folder)], check=True)
 
 
-def say(text: str) -> None:
+def write_line(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
 @contextmanager
-def told(step: str) -> Iterator[None]:
+def printed_errors(step: str) -> Iterator[None]:
     try:
         yield
     except TracekitError as error:
-        say(f"{step}: {type(error).__name__}: {error}")
+        write_line(f"{step}: {type(error).__name__}: {error}")
 
 
 def use(folder: Path) -> None:
     """Upload and read a bundle; whatever is left of it is taken away again."""
     content = zipped(BUNDLE)
-    with told("start"):
+    with printed_errors("start"):
         library = Library(folder, ONE_READER)
         try:
-            with told("upload"):
+            with printed_errors("upload"):
                 number = library.uploads.begin("Camera.zip", len(content))
                 send(library, number, content, 8_000)
                 recording = settled(library, library.uploads.finish(number), 60)
-                say(f"{recording.state}: {recording.message}")
+                write_line(f"{recording.state}: {recording.message}")
             for upload in library.uploads.unfinished():
                 library.uploads.cancel(upload.id)
             for remaining in library.recordings():
-                with told("purge"):
+                with printed_errors("purge"):
                     library.purge(remaining.id)
-            say(f"left: {tree(folder) if not library.recordings() else 'recordings'}")
+            write_line(f"left: {tree(folder) if not library.recordings() else 'recordings'}")
         finally:
             library.close()
 

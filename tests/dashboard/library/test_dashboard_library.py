@@ -164,7 +164,7 @@ def test_notes_about_a_recording_are_kept(tmp_path: Path) -> None:
 
 def test_search_looks_at_name_verdict_note_and_tags_for_every_word(library: Library) -> None:
     whisper, second = upload(library, "Whisper.trace", XML), upload(library, "other", XML)
-    library._catalog.change(whisper.id, verdict="Handed work to the ANE")
+    library._catalog.change(whisper.id, verdict="Submitted work to the ANE")
     library.edit(whisper.id, note="Größe 50% faster_now \\o/", tags=["release"])
     for words in ("whisper", "ANE", "ane WHISPER", "GRÖSSE", "50%", "r_n", "\\o", "rele", "  release  50% "):
         assert [recording.name for recording in library.recordings(words)] == ["Whisper.trace"], words

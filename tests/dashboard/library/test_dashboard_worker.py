@@ -38,13 +38,13 @@ def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
 def test_the_length_is_the_recording_s_own_whatever_lies_behind_its_end() -> None:
     analysis = tracekit.analyze(tracekit.open_trace(EXPORTS))
 
-    def told(duration_ns: int | None) -> int:
+    def duration(duration_ns: int | None) -> int:
         info = replace(analysis.trace.info, duration_ns=duration_ns)
         summary = reading_results._summary(replace(analysis, trace=replace(analysis.trace, info=info)))
         return int(json.loads(summary)["duration_ns"])
 
-    assert told(1_000) == 1_000
-    assert told(None) == 707_258_041  # the end of what lies last
+    assert duration(1_000) == 1_000
+    assert duration(None) == 707_258_041  # the end of what lies last
 
 
 def test_what_the_pages_need_is_there(reading: Reading) -> None:

@@ -211,11 +211,11 @@ def test_the_order_in_which_connections_make_room() -> None:
         )
 
     crowd = [connection(f"crowd {n}", "10.0.0.1", 10 - n) for n in range(3)]
-    others = [
+    others_waiting = [
         connection("oldest, alone at its address", "10.0.0.2", 1),
         connection("with access", "10.0.0.1", 0, access=True),
         connection("in use", "10.0.0.1", 0, waiting=False),
     ]
-    assert [each.name for each in by_entitlement([*others, *crowd])] == [
+    assert [each.name for each in by_entitlement([*others_waiting, *crowd])] == [
         "crowd 2", "crowd 1", "crowd 0", "oldest, alone at its address", "with access"
     ]  # fmt: skip

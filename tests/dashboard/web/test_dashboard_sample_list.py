@@ -36,7 +36,7 @@ def rows(tab: Any) -> Any:
     return tab.locator("#samples tbody tr")
 
 
-def said(tab: Any, text: str) -> None:
+def expect_count(tab: Any, text: str) -> None:
     """Wait until the list shows a text."""
     tab.locator("#samples .samples-head", has_text=text).wait_for(timeout=10_000)
 
@@ -53,17 +53,17 @@ def milliseconds(tab: Any) -> list[float]:
 
 def test_the_samples_come_in_order_of_time_a_hundred_at_a_time(listed: Listed) -> None:
     tab = listed()
-    said(tab, "384 of 384 samples, the first 100 listed")
+    expect_count(tab, "384 of 384 samples, the first 100 listed")
     assert rows(tab).count() == 100
     more = tab.get_by_role("button", name="Show more")
     more.press("Enter")
-    said(tab, "the first 200 listed")
+    expect_count(tab, "the first 200 listed")
     assert tab.evaluate("document.activeElement.closest('tr').rowIndex") == 101
     more.click()
-    said(tab, "the first 300 listed")
+    expect_count(tab, "the first 300 listed")
     more.click()
     more.wait_for(state="hidden")
-    said(tab, "384 of 384 samples")
+    expect_count(tab, "384 of 384 samples")
     assert rows(tab).count() == 384
     times = milliseconds(tab)
     assert times == sorted(times)
@@ -72,14 +72,14 @@ def test_the_samples_come_in_order_of_time_a_hundred_at_a_time(listed: Listed) -
 
 def test_the_list_follows_range_threads_and_filter(listed: Listed) -> None:
     tab = listed("#s=0-200000000")
-    said(tab, " of 384 samples")
+    expect_count(tab, " of 384 samples")
     assert max(milliseconds(tab)) < 200
     tab.fill("#toolbar input[type=search]", "engine:ANE")
     tab.get_by_role("button", name="Clear selection").click()
-    said(tab, "26 of 384 samples")
+    expect_count(tab, "26 of 384 samples")
     assert engines(tab) == {"ANE"}
     tab.fill("#toolbar input[type=search]", "")
-    said(tab, "384 of 384 samples")
+    expect_count(tab, "384 of 384 samples")
     thread = tab.locator(".timeline-labels .thread").first
     name, count = thread.locator("span").first.inner_text(), thread.locator("small").inner_text()
     thread.click()
@@ -87,16 +87,16 @@ def test_the_list_follows_range_threads_and_filter(listed: Listed) -> None:
     assert tab.locator("#samples").bounding_box()["y"] > tab.viewport_size["height"] + 300  # out of sight
     assert tab.locator("#samples .sample-rows").get_attribute("aria-busy") == "false"
     tab.locator("#samples").scroll_into_view_if_needed()
-    said(tab, f"{re.search(r'([0-9,]+) samples', count)[1]} of 384 samples")  # type: ignore[index]
+    expect_count(tab, f"{re.search(r'([0-9,]+) samples', count)[1]} of 384 samples")  # type: ignore[index]
     assert set(tab.locator("#samples tr td:nth-child(2)").all_inner_texts()) == {name}
     tab.fill("#toolbar input[type=search]", "nowhere")
-    said(tab, "No samples in the selection.")
+    expect_count(tab, "No samples in the selection.")
     assert not tab.locator("#samples table").is_visible()
 
 
 def test_a_chosen_sample_shows_its_stack_and_the_frame_that_decided(listed: Listed) -> None:
     tab = listed("#q=engine:ANE")
-    said(tab, "26 of 384 samples")
+    expect_count(tab, "26 of 384 samples")
     stack = tab.get_by_role("region", name="Stack", exact=True)
     assert "Choose a sample" in stack.inner_text()
     rows(tab).nth(2).locator("td").nth(3).click()
@@ -178,11 +178,11 @@ def test_a_refusal_is_reported_and_can_be_tried_again(listed: Listed) -> None:
         tab.route(SAMPLES_ROUTE, lambda route: route.fulfill(**refusing))
 
     tab = listed(before=refuse, awaited=".problem")
-    said(tab, "The samples could not be loaded: Read it again.")
+    expect_count(tab, "The samples could not be loaded: Read it again.")
     tab.unroute(SAMPLES_ROUTE)
     tab.route(FIRST_STACK, lambda route: route.fulfill(**refusing))
     tab.get_by_role("button", name="Try again").click()
-    said(tab, "384 of 384 samples")
+    expect_count(tab, "384 of 384 samples")
     rows(tab).first.click()
     tab.locator(".sample-stack .problem", has_text="The stack could not be loaded: Read it again.").wait_for()
     tab.unroute(FIRST_STACK)

@@ -127,7 +127,7 @@ def test_the_focus_is_where_one_goes_on(idle: Idle, tab: Any) -> None:
     tab.get_by_role("link", name="Speech").wait_for()
 
 
-# What is said ---------------------------------------------------------------------------------------------
+# Messages ------------------------------------------------------------------------------------------------
 
 
 def test_undo_is_in_sight_wherever_one_deletes(idle: Idle, tab: Any) -> None:

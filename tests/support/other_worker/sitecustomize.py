@@ -1,4 +1,4 @@
-"""Python imports this at its start when the folder is on PYTHONPATH: a worker that behaves as told.
+"""Python imports this at its start when the folder is on PYTHONPATH: a worker that misbehaves on request.
 
 WORKER_DOES is "hang" (with a child of its own), "grow" or "fail"; WORKER_NOTES is a folder for process ids.
 """
@@ -15,9 +15,9 @@ def open_trace(path, progress):
     if does == "fail":
         raise KeyError("no such thing")
     if does == "grow":
-        held = [bytes(64 << 20) for _ in range(64)]
-        raise AssertionError(f"took {len(held)} blocks")
-    time.sleep(0.25)  # progress is told no more often
+        blocks = [bytes(64 << 20) for _ in range(64)]
+        raise AssertionError(f"took {len(blocks)} blocks")
+    time.sleep(0.25)  # progress is reported no more often
     progress(Path(path).stat().st_size // 4, None)
     child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
     Path(os.environ["TMPDIR"], "scratch").write_bytes(b"x")

@@ -1,7 +1,7 @@
 """Signposts of apps and frameworks → ``Trace.signposts``.
 
-``os-signpost`` holds a row per event, Begin and End apart; newer tables hold intervals. Both are read, and an
-interval that both report is kept once.
+``os-signpost`` holds a row per event, with separate rows for Begin and End; newer tables hold intervals. Both
+are read, and an interval that both report is kept once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""States of each thread → ``Trace.thread_states``: Running, Blocked, Runnable, as the kernel says."""
+"""States of each thread → ``Trace.thread_states``: Running, Blocked, Runnable, as the kernel reports them."""
 
 from __future__ import annotations
 
