@@ -40,9 +40,12 @@ class Limits:
     """Columns of a table; the widest one known has 60."""
     header_bytes: int = 16 << 20
     """Long names and attributes of all files in a tar."""
-    cells: int = 100_000_000
+    cells: int = 80_000_000
     """Cells in the tables of a file of exports, or in those of a bundle or pack that are read; an input of
     more bytes may have as many cells."""
+    unusual_bytes: int = 128 << 20
+    """What a compressed export may unpack to, unless it is larger itself, if the compiled reader does not
+    support it: lxml is ten times slower."""
     unpacked_ratio: int = 20
     unpacked_slack_bytes: int = 256 << 20
     """What a compressed file may unpack to: the slack plus so many times its size. Exports shrink 17:1."""

@@ -91,6 +91,8 @@ class AcceleratedReader:
         self._nodes: list[TableNode] = []
         self._bytes_since_row = 0
         self._cells = 0
+        self.columns = 0
+        """The number of columns of the widest table so far."""
         self.ended = False
         self.unsupported = False
 
@@ -142,11 +144,6 @@ class AcceleratedReader:
     def tables(self) -> int:
         """The number of tables so far."""
         return max(len(self._nodes), len(self._schemas))
-
-    @property
-    def columns(self) -> int:
-        """The number of columns of the widest table so far."""
-        return max((len(schema.columns) for schema in self._schemas), default=0)
 
     @property
     def cells(self) -> int:
@@ -201,6 +198,7 @@ class AcceleratedReader:
         if self._open is None or schema is None or self._scan.rows or self._has_own_schema:
             return False
         self._schemas.append(schema)
+        self.columns = max(self.columns, len(schema.columns))
         self._open.schema = schema
         self._begin_rows(own_schema=True)
         return True

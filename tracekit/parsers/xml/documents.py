@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 from tracekit.errors import InputError
-from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
+from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.accelerator import AcceleratedReader, reader_in_use
 from tracekit.parsers.xml.index import DocumentIndex
 from tracekit.parsers.xml.reader import DocumentReader, NotAnExportError, Parsed
 from tracekit.parsers.xml.stream import STDIN, DocumentStream, SpoolFullError, open_bytes
 from tracekit.parsers.xml.value_store import QueryResult
+from tracekit.text import format_size
 
 _MAX_UNSUPPORTED = 8
 """How many documents of an input are read twice; after as many, lxml reads all others at once."""
@@ -37,13 +39,18 @@ class Documents:
         name: str,
         listed: Mapping[int, str] | None = None,
         limits: Limits = DEFAULT_LIMITS,
-        stored_bytes: Callable[[], int] = lambda: 0,
+        stored_bytes: Callable[[], int] = lambda: sys.maxsize,
     ) -> None:
-        """``stored_bytes`` returns how many bytes of the input itself, before unpacking, were read."""
+        """``stored_bytes`` returns how many bytes of the input itself, before unpacking, were read so far.
+
+        Without it they are not compared with what the input holds: a pipe's bytes are all there.
+        """
         self._name = name
         self._listed = listed
         self._limits = limits
         self._stored_bytes = stored_bytes
+        self._is_unusual = False
+        self._unusual_bytes = 0
         self._tables = self._cells = 0  # in the documents before the current one
         self._reader = DocumentReader(name, listed)
         self._index = DocumentIndex()
@@ -54,9 +61,8 @@ class Documents:
         """Read to the end and return every document; see ``DocumentStream`` for ``rewind``.
 
         Raises ``LimitError`` for more than the limits allow, and ``InputError`` for anything that is not a
-        complete export, and when the rows that were parsed
-        are not as many as the bytes show: no row is ever lost in silence. Such an error is always lxml's, so
-        that it is the same with and without the accelerator.
+        complete export, and when the rows that were parsed are not as many as the bytes show: no row is ever
+        lost in silence. Such an error is always lxml's: it is the same with and without the accelerator.
         """
         documents: list[Parsed] = []
         attempts = _MAX_UNSUPPORTED if reader_in_use() == "compiled" else 0
@@ -86,6 +92,7 @@ class Documents:
                 else:
                     reading.close()
         if not reading.ended:
+            self._is_unusual = True
             stream.back_to_mark()
             return None
         self._count(reading)
@@ -99,6 +106,11 @@ class Documents:
             self._index.feed(piece)
             self._reader.feed(piece)
             self._require_few(self._reader)
+            self._unusual_bytes += len(piece) if self._is_unusual else 0
+            max_bytes = max(self._limits.unusual_bytes, self._stored_bytes())
+            if self._unusual_bytes > max_bytes:
+                size = format_size(max_bytes)
+                raise LimitError(self._name, f"is not as xctrace writes it, unpacks to more than {size}")
         parsed = self._reader.close()
         self._count(self._reader)
         # The index counts <row> in the bytes, and the parser counts rows of tables.

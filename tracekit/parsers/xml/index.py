@@ -13,6 +13,7 @@ _TOKEN = re.compile(
     rb"<(?:row[\s/>]|node\b[^<>]*>|schema\b[^<>]*>|trace-toc[\s>]|!|\?(?!xml[\s?])|/trace-(?:query-result|toc)\s*>"
     rb"|trace-query-result\s*/>)"
 )
+_CELLS_OF_A_ROW = 5  # tables of many rows have more columns
 _MAX_TOKEN_BYTES = 1 << 16
 _SCHEMA_NAME = re.compile(rb"""\sname\s*=\s*["']([^"']*)["']""")
 _RUN_AND_TABLE = re.compile(r"/run\[(\d{1,9})\].*?/table\[(\d{1,9})\]")
@@ -39,6 +40,8 @@ class DocumentIndex:
     """False where the bytes may mislead: comments, instructions, CDATA, two bytes a character."""
     closed: bool = False
     """True when the root element was closed: the document was not cut off."""
+    rows: int = 0
+    """In all tables."""
     _tail: bytes = b""
 
     def feed(self, data: bytes) -> None:
@@ -55,6 +58,7 @@ class DocumentIndex:
         if token.startswith(b"<row"):
             if self.tables:
                 self.tables[-1].rows += 1
+                self.rows += 1
         elif token.startswith(b"<node"):
             xpath = _XPATH.search(token)
             text = (xpath[1] or xpath[2] or b"").decode("utf-8", "replace") if xpath else ""
@@ -82,7 +86,7 @@ def table_place(xpath: str) -> tuple[int, int]:
 def index_file(path: str, limits: Limits = DEFAULT_LIMITS) -> list[DocumentIndex]:
     """Return one index per document of the file; raises ``LimitError`` for too many documents or tables."""
     indexes: list[DocumentIndex] = []
-    tables = 0  # in the documents before the current one
+    tables = rows = 0  # in the documents before the current one
     with open_bytes(path, limits=limits) as chunks:
         stream = DocumentStream(chunks)
         while stream.skip_blank():
@@ -92,5 +96,8 @@ def index_file(path: str, limits: Limits = DEFAULT_LIMITS) -> list[DocumentIndex
             for piece in stream.document():
                 index.feed(piece)
                 require_at_most(path, tables + len(index.tables), limits.tables, "tables")
+                max_rows = limits.max_cells(chunks.stored_bytes()) // _CELLS_OF_A_ROW
+                require_at_most(path, rows + index.rows, max_rows, "rows in its tables")
             tables += len(index.tables)
+            rows += index.rows
     return indexes

@@ -85,6 +85,8 @@ class DocumentReader:
         self._toc: Contents | None = None
         self._bytes_since_row = 0
         self._cells = 0
+        self.columns = 0
+        """The number of columns of the widest table so far."""
 
     def feed(self, data: bytes) -> None:
         """Parse the next block; the first few are joined, so that errors can name the kind of input."""
@@ -103,11 +105,6 @@ class DocumentReader:
         """The number of tables so far, exported or listed, and of the runs of a table of contents."""
         listed = sum(1 + len(run.tables) for run in self._toc.runs) if self._toc else 0
         return max(len(self._nodes), len(self._schemas), listed)
-
-    @property
-    def columns(self) -> int:
-        """The number of columns of the widest table so far."""
-        return max((len(schema.columns) for schema in self._schemas), default=0)
 
     @property
     def cells(self) -> int:
@@ -196,6 +193,7 @@ class DocumentReader:
         if self._open is None or schema is None:
             raise self._error("has a <schema> without a name, without columns, or outside a <node>.")
         self._schemas.append(schema)
+        self.columns = max(self.columns, len(schema.columns))
         self._open.schema = schema
 
     def _end_row(self, row: etree._Element) -> None:

@@ -81,7 +81,7 @@ class FileBytes:
         self._done_bytes = 0
         self._total_bytes = _size(raw)
         self._start = raw.tell() if self._total_bytes is not None and raw.seekable() else None
-        counting = _CountingReader(raw)
+        self._counting = counting = _CountingReader(raw)
         self._is_packed = counting.first(len(_GZIP)) == _GZIP
         self._chunks = self._unpacked(counting) if self._is_packed else self._plain(counting)
 
@@ -92,8 +92,8 @@ class FileBytes:
         return next(self._chunks)
 
     def stored_bytes(self) -> int:
-        """Return how many bytes of the file itself were read, before unpacking, or slightly fewer."""
-        return self._done_bytes
+        """Return how many bytes of the file itself were read, before unpacking."""
+        return max(self._done_bytes, self._counting.done)
 
     @property
     def can_rewind(self) -> bool:
@@ -108,7 +108,8 @@ class FileBytes:
             self._chunks = _without_first(position, self._unpacked(_CountingReader(self._raw)))
         else:
             self._raw.seek(self._start + position)
-            self._chunks = self._plain(_CountingReader(self._raw, position))
+            self._counting = _CountingReader(self._raw, position)
+            self._chunks = self._plain(self._counting)
         return self
 
     def _plain(self, counting: _CountingReader) -> Iterator[bytes]:
