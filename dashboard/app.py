@@ -139,7 +139,9 @@ def _show_problem(error: Exception) -> None:
     """Show an exception of a callback as a sentence on the page."""
     if isinstance(error, Busy):  # a status: busy.js repeats the request
         raise error
-    if isinstance(error, tracekit.TracekitError):
+    if isinstance(error, OSError):
+        _log.warning("a callback failed: %s", error)
+    if isinstance(error, (tracekit.TracekitError, OSError)):
         sentence = error_responses.sentence_of(error)
     else:
         _log.error("a callback failed", exc_info=error)

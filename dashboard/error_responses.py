@@ -61,8 +61,14 @@ def status_of(error: TracekitError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
 
 
-def sentence_of(error: TracekitError) -> str:
-    """Return the text for people: the message and the lines below it."""
+def sentence_of(error: TracekitError | OSError) -> str:
+    """Return the text for people: the message and the lines below it, or the reason that the system gave."""
+    if isinstance(error, OSError):  # for example a library whose folder was removed, or a disk that failed
+        reason = printable(error.strerror or type(error).__name__)
+        return (
+            f"The library cannot be read or written: {reason}. Check that its folder is in its place, and the"
+            " disk."
+        )
     return " ".join(map(printable, [str(error), *error.lines]))
 
 
@@ -76,6 +82,11 @@ def register(server: Flask) -> None:
         if isinstance(error, Busy):
             response.headers["Retry-After"] = str(error.retry_seconds)
         return response
+
+    @server.errorhandler(OSError)
+    def system_error(error: OSError) -> Response:
+        _log.warning("%s %s failed: %s", request.method, printable(request.path), printable(str(error)))
+        return error_response(500, sentence_of(error))
 
     @server.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:

@@ -69,10 +69,7 @@ class RecordingSeries:
         stdin: IO[bytes] | None = None,
         forward_output: Callable[[bytes], None] | None = None,
     ) -> RecordingAttempt:
-        """Record and write the journal; raise what ``session.record`` raises.
-
-        A journal that cannot be written does not fail the recording.
-        """
+        """Record and write the journal; raise what ``session.record`` raises."""
         with signals_request_stop(self._requests):
             attempt = record(
                 self._tool,
@@ -86,9 +83,19 @@ class RecordingSeries:
                 forward_output=forward_output,
                 may_end=self._may_end,
             )
-            if attempt.bundle.exists():
-                try:
-                    write_journal(attempt, self._tool, self._version, self._tracekit_version)
-                except UsageError as error:
-                    return replace(attempt, journal_problem=str(error))
-        return attempt
+            return with_journal(attempt, self._tool, self._version, self._tracekit_version)
+
+
+def with_journal(
+    attempt: RecordingAttempt, tool: Xctrace, version: Version, tracekit_version: str
+) -> RecordingAttempt:
+    """Write the journal beside the bundle, if there is one, and return the attempt with its problem, if any.
+
+    A journal that cannot be written does not fail the recording.
+    """
+    if attempt.bundle.exists():
+        try:
+            write_journal(attempt, tool, version, tracekit_version)
+        except UsageError as error:
+            return replace(attempt, journal_problem=str(error))
+    return attempt

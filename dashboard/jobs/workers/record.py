@@ -14,7 +14,6 @@ import shutil
 import sys
 import threading
 import time
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -111,15 +110,13 @@ class AttemptWorker:
 
     def _record(self, job: PlannedRecording, tool: Xctrace, version: Version) -> None:
         """Make one recording; a failure does not prevent the next one."""
-        from tracekit.record.journal import write_journal
         from tracekit.record.messages import recording_error
+        from tracekit.record.series import with_journal
         from tracekit.record.session import record
         from tracekit.xctrace.host import Mac
 
         recording = record(tool, job.settings, job.final, self.requests, self, host=Mac())
-        if recording.bundle.exists():
-            with suppress(TracekitError):  # the recording is what matters
-                write_journal(recording, tool, version, tracekit.__version__)
+        recording = with_journal(recording, tool, version, tracekit.__version__)
         if recording.result.is_analyzable:
             made = Made(recording.bundle.name, job.compute_units, _note(recording))
             self._update(made=(*self._state.made, made))

@@ -229,6 +229,26 @@ def test_a_forged_button_does_nothing(client: Client) -> None:
         assert refused(press(forged)) == MALFORMED
 
 
+def test_a_library_whose_folder_was_removed_is_named_in_a_sentence(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = client()
+
+    def removed(*_: Any) -> Any:
+        raise FileNotFoundError(2, "No such file or directory", "/home/somebody/library")
+
+    monkeypatch.setattr(visitor.library, "recording", removed)
+    for name in ("view_path", "sections_path", "analysis_path"):
+        monkeypatch.setattr(visitor.library, name, removed)
+    sentence = "The library cannot be read or written: No such file or directory."
+    for path in ("view", "sections", "samples"):
+        answer = visitor.get(f"/api/recordings/{READY}/{path}", headers=HOST)
+        assert answer.status_code == 500
+        assert sentence in answer.get_json()["error"] and "somebody" not in answer.get_json()["error"]
+    forged = call(inputs=[{"id": "address", "property": "pathname", "value": f"/recordings/{READY}"}])
+    assert sentence in visitor.post(CALLBACK, headers=OURS, json=forged).get_data(as_text=True)
+
+
 @pytest.mark.parametrize(
     ("value", "hint", "expected"),
     [
