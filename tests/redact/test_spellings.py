@@ -17,7 +17,9 @@ from tracekit.redact.words import Names
 
 NAMES = Names(
     own=frozenset({"App", "Viewer Helper"}),
-    others=frozenset({"Secretd", "Secretd Agent", "App Helper", "log", "Viewer", "main", "sh"}),
+    others=frozenset(
+        {"Secretd", "Secretd Agent", "App Helper", "log", "Viewer", "main", "sh", "Instruments"}
+    ),
     devices=frozenset({"José’s MacBook Pro"}),
     users=frozenset({"alice", "alice smith", "max", "bob"}),
 )
@@ -76,6 +78,10 @@ def test_home_folders(text: str, expected: str) -> None:
         ("App Helper, App, Viewer Helper", "other-process, App, Viewer Helper"),
         ("Viewer", "other-process"),
         ("main thread", "other-process thread"),
+        (
+            "Instruments reported while recording: Secretd",
+            "Instruments reported while recording: other-process",
+        ),
     ],
 )
 def test_names_in_texts(text: str, expected: str) -> None:
@@ -92,6 +98,8 @@ def test_names_in_texts(text: str, expected: str) -> None:
         ("alice::run(secretd::Client&)", "user::run(other-process::Client&)"),
         ("$s5alice3AppV", "$s5user3AppV"),
         ("jose_s_macbook_pro", "device"),
+        ("SecretD2F_server", "SecretD2F_server"),
+        ("aliceView", "userView"),
     ],
 )
 def test_names_in_code(symbol: str, expected: str) -> None:

@@ -13,11 +13,11 @@ def _words(text: str) -> frozenset[str]:
 RESERVED = _words(
     """
     begin end event interval running runnable blocked preempted waiting terminated active idle none other
-    process processes device user users home private character characters kernel kernel_task launchd
-    shared
+    process processes device user users home private character characters shared kernel kernel_task
+    launchd instruments xcode xctrace tracekit
     """
 )
-"""Words that are never replaced: the analysis reads them, the redaction writes them, or each Mac has them."""
+"""Words that are never replaced: the analysis reads or writes them, or each Mac has them."""
 
 _PLATFORM = """
 accelerate ane appkit apple arkit avfoundation bnns carbon catalyst cocoa combine core coremedia coreml cpu

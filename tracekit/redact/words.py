@@ -42,6 +42,8 @@ class Word:
     name: str
     replacement: str
     """Empty for the process's own names, which stay."""
+    is_whole: bool = False
+    """True for a name that is no part of a compound: ``fseventsd`` is not in ``FSEventsD2F_server``."""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -61,7 +63,10 @@ class Word:
             position = start + 1
             if not _begins_word(spelling.cased, start):
                 continue
-            if _ends_word(spelling.cased, end):
+            if self.is_whole:
+                if not _is_in_compound(spelling.cased, start, end):
+                    yield start, end
+            elif _ends_word(spelling.cased, end):
                 yield start, end
             elif spelling.folded[end : end + 1] == "s" and _ends_word(spelling.cased, end + 1):
                 yield start, end + 1  # "alices-mac", "alices"
@@ -129,7 +134,7 @@ def word_sets(names: Names) -> WordSets:
             (
                 *_words(devices, DEVICE),
                 *_words(chosen(users, _LEAST_USER_IN_CODE), USER),
-                *_words(chosen(processes, _LEAST_PROCESS_IN_CODE), OTHER_PROCESS),
+                *_words(chosen(processes, _LEAST_PROCESS_IN_CODE), OTHER_PROCESS, is_whole=True),
             ),
             own,
         ),
@@ -137,8 +142,9 @@ def word_sets(names: Names) -> WordSets:
     )
 
 
-def _words(names: Iterable[str], replacement: str) -> tuple[Word, ...]:
-    return tuple(Word(letters, name, replacement) for name in sorted(names) if (letters := letters_of(name)))
+def _words(names: Iterable[str], replacement: str, is_whole: bool = False) -> tuple[Word, ...]:
+    named = ((letters_of(name), name) for name in sorted(names))
+    return tuple(Word(letters, name, replacement, is_whole) for letters, name in named if letters)
 
 
 def _exact(names: Iterable[str], replacement: str) -> tuple[ExactName, ...]:
@@ -163,6 +169,10 @@ def _begins_word(cased: str, start: int) -> bool:
 
 def _ends_word(cased: str, end: int) -> bool:
     return end >= len(cased) or _is_limit(cased, end)
+
+
+def _is_in_compound(cased: str, start: int, end: int) -> bool:
+    return cased[max(start - 1, 0) : start].isalnum() or cased[end : end + 1].isalnum()
 
 
 def _is_limit(cased: str, position: int) -> bool:
