@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 import threading
 from collections.abc import Generator
@@ -22,6 +23,8 @@ settings.register_profile(
     max_examples=int(os.environ.get("TRACEKIT_EXAMPLES", "20")),
 )
 settings.load_profile("tracekit")
+
+platform.platform()  # journals name it; the first call runs uname, which no unit test may, and the result is kept
 
 
 WORKER_FIXTURES = {"reading"}

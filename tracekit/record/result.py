@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.errors import InputError, XctraceError
 from tracekit.model.schemas import SAMPLE_TABLES
-from tracekit.model.trace import RunInfo
-from tracekit.parsers.bundle.container import open_bundle_files
-from tracekit.parsers.bundle.source import BundleSource
 from tracekit.record.failures import Failure, known_failure, run_issues, saved_path
 from tracekit.record.output_path import unused_path
 from tracekit.record.recorder import XctraceRun
 from tracekit.text import shell_command
-from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.tool import Xctrace
+
+if TYPE_CHECKING:
+    from tracekit.model.trace import RunInfo
 
 ResultState: TypeAlias = Literal["good", "empty", "unfinished", "unreadable", "missing"]
 """Written to the journal."""
@@ -86,6 +85,11 @@ def _state(bundle: Path, tool: Xctrace, earlier_runs: frozenset[int]) -> tuple[R
 
 def _toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
     """Return the table of contents, read natively or, where that fails, exported by xctrace."""
+    # The readers need pandas, whose import would delay the start of every recording.
+    from tracekit.parsers.bundle.container import open_bundle_files
+    from tracekit.parsers.bundle.source import BundleSource
+    from tracekit.xctrace.source import XctraceSource
+
     try:
         return BundleSource(open_bundle_files(str(bundle), bundle.name), str(bundle)).toc()
     except InputError:

@@ -28,6 +28,9 @@ from tracekit.report.comparison.json import to_json
 pytestmark = pytest.mark.integration
 
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
+FOLDER = """$(echo "$task" | sed 's/.*"folder": "\\([^"]*\\)".*/\\1/')"""
+MADE_AT_ONCE = f"mkdir {FOLDER}"
+"""A program that compares nothing: what counts is that the comparison was made, not what is in it."""
 FILES = ["comparison.html", "comparison.json", "comparison.md", "read", "sections.json"]
 
 
@@ -113,6 +116,7 @@ def test_the_progress_is_shown(library: Library, program: Callable[[str], None],
 
 
 def test_it_is_kept_over_a_restart(tmp_path: Path, program: Callable[[str], None]) -> None:
+    program(MADE_AT_ONCE)
     with opened(tmp_path) as library:
         base, new = both(library)
         settled(library, base, new)
@@ -121,7 +125,8 @@ def test_it_is_kept_over_a_restart(tmp_path: Path, program: Callable[[str], None
         assert library.comparisons.ask(base, new) == ComparisonStatus("ready")
 
 
-def test_the_sides_swapped_are_another_comparison(library: Library) -> None:
+def test_the_sides_swapped_are_another_comparison(library: Library, program: Callable[[str], None]) -> None:
+    program(MADE_AT_ONCE)
     base, new = both(library)
     settled(library, base, new)
     with pytest.raises(NotFound, match="not been compared yet"):
@@ -129,7 +134,8 @@ def test_the_sides_swapped_are_another_comparison(library: Library) -> None:
     assert settled(library, new, base) == ComparisonStatus("ready")
 
 
-def test_it_is_stale_when_a_recording_was_read_anew(library: Library) -> None:
+def test_it_is_stale_when_a_recording_was_read_anew(library: Library, program: Callable[[str], None]) -> None:
+    program(MADE_AT_ONCE)
     base, new = both(library)
     settled(library, base, new)
     ready(library, library.retry(new))
@@ -140,7 +146,10 @@ def test_it_is_stale_when_a_recording_was_read_anew(library: Library) -> None:
     assert settled(library, base, new) == ComparisonStatus("ready")
 
 
-def test_it_is_stale_when_another_tracekit_made_it(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_stale_when_another_tracekit_made_it(
+    library: Library, program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(MADE_AT_ONCE)
     base, new = both(library)
     settled(library, base, new)
     monkeypatch.setattr(tracekit, "__version__", "99")
@@ -152,8 +161,7 @@ def test_what_was_made_of_an_older_reading_is_not_kept(
 ) -> None:
     base, new = both(library)
     go = tmp_path / "go"
-    folder = """$(echo "$task" | sed 's/.*"folder": "\\([^"]*\\)".*/\\1/')"""
-    program(f"until [ -e {go} ]; do sleep 0.05; done; mkdir {folder}")
+    program(f"until [ -e {go} ]; do sleep 0.05; done; {MADE_AT_ONCE}")
     library.comparisons.ask(base, new)
     os.utime(library.analysis_path(new), ns=(1, 1))
     go.touch()
@@ -165,7 +173,8 @@ def test_what_was_made_of_an_older_reading_is_not_kept(
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_it_goes_with_either_recording(library: Library, side: int) -> None:
+def test_it_goes_with_either_recording(library: Library, program: Callable[[str], None], side: int) -> None:
+    program(MADE_AT_ONCE)
     pair = both(library)
     settled(library, *pair)
     library.delete(pair[side])
@@ -179,7 +188,8 @@ def test_it_goes_with_either_recording(library: Library, side: int) -> None:
     assert kept(library) == [] and list(library._store.comparisons.iterdir()) == []
 
 
-def test_what_an_ended_server_left_is_removed(tmp_path: Path) -> None:
+def test_what_an_ended_server_left_is_removed(tmp_path: Path, program: Callable[[str], None]) -> None:
+    program(MADE_AT_ONCE)
     with opened(tmp_path) as library:
         base, new = both(library)
         settled(library, base, new)
@@ -229,13 +239,12 @@ def test_it_ends_when_a_recording_goes(
 
 
 def test_it_ends_with_the_library_and_is_begun_anew_when_requested(
-    tmp_path: Path, program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, program: Callable[[str], None]
 ) -> None:
-    python = sys.executable
     with opened(tmp_path / "library") as library:
         base, new, pids = started(library, program, tmp_path)
     assert gone(pids)
-    monkeypatch.setattr(sys, "executable", python)
+    program(MADE_AT_ONCE)
     with opened(tmp_path / "library") as library:
         assert settled(library, base, new) == ComparisonStatus("ready")
 
@@ -291,7 +300,10 @@ def test_a_file_that_is_gone_or_changed_is_reported(library: Library, tmp_path: 
     assert nothing_runs(library)
 
 
-def test_what_was_compared_stays_when_a_file_goes(library: Library, tmp_path: Path) -> None:
+def test_what_was_compared_stays_when_a_file_goes(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    program(MADE_AT_ONCE)
     local_export = tmp_path / "mine.xml"
     local_export.write_bytes(EXPORT)
     base, new = ready(library, library.add_file(local_export)), ready(library, library.add_file(BUNDLE))
@@ -311,9 +323,8 @@ def test_an_input_that_cannot_be_read_is_a_sentence_without_folders(library: Lib
 
 
 def test_a_process_that_is_ended_from_outside_is_reported_and_the_next_is_made(
-    library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
-    python = sys.executable
     base, new, pids = started(library, program, tmp_path)
     os.kill(pids[0], signal.SIGKILL)
     comparison = settled(library, base, new)
@@ -321,7 +332,7 @@ def test_a_process_that_is_ended_from_outside_is_reported_and_the_next_is_made(
         "failed", message="Comparing was killed (signal 9), perhaps because memory ran out."
     )
     assert gone(pids) and nothing_runs(library)
-    monkeypatch.setattr(sys, "executable", python)
+    program(MADE_AT_ONCE)
     library.comparisons.again(base, new)
     assert settled(library, base, new) == ComparisonStatus("ready")
 
