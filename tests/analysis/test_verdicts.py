@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pandas as pd
 import pytest
-from evidence_support import Interval, ane, codes, core_ml, gpu, manual, prediction, with_evidence
+from evidence_support import Interval, ane, codes, core_ml, gpu, manual, mps, prediction, with_evidence
 from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
@@ -94,6 +94,20 @@ def test_the_fallback_in_the_middle() -> None:
         == f"ANE: measured by ane-hw-intervals; CPU: execute; {FRAME}; in the order ANE → CPU → ANE"
     )
     assert verdict.order == (Engine.ANE, Engine.CPU, Engine.ANE)
+
+
+@pytest.mark.parametrize(
+    ("rows", "action"),
+    [
+        ([mps(11, 15)], "ran MPSGraph programs, counted for the GPU"),
+        ([gpu(11, 15)], "ran on the GPU"),
+        ([gpu(11, 15), mps(11, 15)], "ran on the GPU"),
+    ],
+)
+def test_mpsgraphs_table_alone_does_not_show_which_engine_worked(rows: list[Interval], action: str) -> None:
+    (verdict,) = of([], *rows).verdicts
+    assert verdict.verdict == "GPU"
+    assert wording.verdict_sentence(verdict).startswith(f"{action} (measured, ")
 
 
 @pytest.mark.parametrize(

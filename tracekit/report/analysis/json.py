@@ -44,7 +44,7 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
             name: None if by is None else str(by) for name, by in asdict(analysis.selection).items()
         },
         "samples": _samples(trace),
-        "engines": _engines(analysis.engine_totals),
+        "engines": _engines(analysis.engine_totals, bool(trace.samples_source)),
         "evidence": [_evidence(row) for row in analysis.evidence],
         "windows": _windows(analysis),
         "summary": _summary(analysis.summary),
@@ -101,20 +101,24 @@ def _samples(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _engines(totals: Sequence[EngineTotals]) -> dict[str, Any]:
-    """Return engine → numbers; null where nothing measured or inferred them."""
+def _engines(totals: Sequence[EngineTotals], is_sampled: bool) -> dict[str, Any]:
+    """Return engine → numbers; null where nothing measured, sampled or inferred them."""
+
+    def sampled(amount: int | None) -> int | None:
+        return amount if is_sampled else None
+
     return {
         str(engine.engine): {
-            "samples": engine.samples,
-            "sampled_ns": engine.sampled_ns,
+            "samples": sampled(engine.samples),
+            "sampled_ns": sampled(engine.sampled_ns),
             "busy_ns": engine.busy_ns,
             "waiting_ns": engine.waiting_ns,
             "waiting_basis": engine.waiting_basis and str(engine.waiting_basis),
-            "weight": engine.weight,
+            "weight": sampled(engine.weight),
             "phases": {
                 str(share.phase): {
-                    "samples": share.samples,
-                    "sampled_ns": share.sampled_ns,
+                    "samples": sampled(share.samples),
+                    "sampled_ns": sampled(share.sampled_ns),
                     "busy_ns": share.busy_ns,
                 }
                 for share in engine.phases
@@ -149,7 +153,9 @@ def _windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "thread": thread_label(analysis.trace, window.thread_id),
                 "source": window.source,
                 "basis": str(window.basis),
-                "engines": _engines(engine_totals(window_shares, listed, unit, measured)),
+                "engines": _engines(
+                    engine_totals(window_shares, listed, unit, measured), bool(analysis.trace.samples_source)
+                ),
                 "times": {
                     name: None if pd.isna(value) else value
                     for name, value in times[number].items()

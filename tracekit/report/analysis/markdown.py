@@ -48,13 +48,13 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[object]], numbers: Seq
 
 
 def _engines(analysis: Analysis) -> str:
-    unit = analysis.trace.weight_unit
+    unit, is_sampled = analysis.trace.weight_unit, bool(analysis.trace.samples_source)
     rows = [
         [
             row["engine"],
             "not measured" if row["busy_ns"] is None else format_ms(row["busy_ns"], 2),
-            f"{row['samples']:,}",
-            format_ms(row["weight"], 2) if unit == "ns" else f"{row['weight']:,}",
+            f"{row['samples']:,}" if is_sampled else "not recorded",
+            "" if not is_sampled else format_ms(row["weight"], 2) if unit == "ns" else f"{row['weight']:,}",
         ]
         for row in engine_rows(analysis)
     ]

@@ -106,20 +106,23 @@ def _engines(analysis: Analysis) -> str:
     """List the engines over the whole run: host samples, and the measured time where there is any."""
     unit = analysis.trace.weight_unit
     is_measured = bool(analysis.measured.reported)
+    is_sampled = bool(analysis.trace.samples_source)
     rows = []
     for totals in analysis.engine_totals:
         if totals.is_seen:
             busy = [_busy(totals)] if is_measured else []
             weight = format_ms(totals.weight, 1) if unit == "ns" else f"{totals.weight:,}"
-            numbers = [f"{totals.samples:,}", weight]
-            rows.append([str(totals.engine), *busy, *numbers, _phases(totals), _meaning(totals.engine)])
+            samples = [f"{totals.samples:,}", weight, _phases(totals)] if is_sampled else []
+            rows.append([str(totals.engine), *busy, *samples, _meaning(totals.engine)])
     if not rows:
         return ""
     busy_header = ["busy"] if is_measured else []
-    header = ["engine", *busy_header, "samples", "host time" if unit == "ns" else unit, "phases", ""]
+    samples_header = ["samples", "host time" if unit == "ns" else unit, "phases"] if is_sampled else []
+    header = ["engine", *busy_header, *samples_header, ""]
     right = [name in ("busy", "samples", "host time", unit) for name in header]
     table = align(header, rows, right, "  ")
     about = "host samples: who called or ran an engine on the CPU, not how long it worked"
+    about = about if is_sampled else "host samples were not recorded"
     scope = "" if analysis.selection.thread is None else " and all threads"
     about = f"busy is measured by tables over the whole run{scope}; {about}" if is_measured else about
     return f"{wrap(f'Engines ({about})', '')}\n{table}"

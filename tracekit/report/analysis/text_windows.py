@@ -30,6 +30,7 @@ def windows_text(analysis: Analysis, most: int) -> str:
     worked = {*analysis.measured.engines, *busy["engine"].astype("str").unique()}
     measured = [engine for engine in SERVING if engine in worked]
     firsts = analysis.window_rows["first"].tolist()
+    is_sampled = bool(analysis.trace.samples_source)
     waits = _waiting_header(analysis)
     letters: dict[str, str] = {}
     lines_of = []
@@ -42,14 +43,14 @@ def windows_text(analysis: Analysis, most: int) -> str:
                 *_times(window, verdict),
                 *(_busy(window_shares, engine, window, analysis.measured.engines) for engine in measured),
                 *([_waiting(window_shares)] if waits else []),
-                *_counts(window_shares),
+                *(_counts(window_shares) if is_sampled else []),
                 clip(printable(window.label), _LABEL_WIDTH),
                 _thread_name(analysis.trace, window),
                 letter,
             ]
         )
     timed = [f"{engine} busy" for engine in measured]
-    counts = [str(engine) for engine in SERVING]
+    counts = [str(engine) for engine in SERVING] if is_sampled else []
     header = ["window", "start", "length", "verdict", *timed, *waits, *counts, "call", "thread", "why"]
     right = [name not in ("verdict", "call", "thread", "why") for name in header]
     lines = [wrap(_title(analysis, bool(measured)), "")]
@@ -118,7 +119,9 @@ def _title(analysis: Analysis, measured: bool) -> str:
     basis = ", ".join(analysis.window_rows["basis"].unique())
     source = ", ".join(analysis.window_rows["source"].unique())
     busy = "busy is measured; " if measured else ""
-    return f"Windows (from {source}; edges {basis}; {busy}ANE, GPU and CPU count host samples)"
+    is_sampled = bool(analysis.trace.samples_source)
+    samples = "ANE, GPU and CPU count host samples" if is_sampled else "host samples were not recorded"
+    return f"Windows (from {source}; edges {basis}; {busy}{samples})"
 
 
 def _lengths(analysis: Analysis) -> Iterator[str]:

@@ -37,7 +37,7 @@ export function histogramBins(values, firsts, most = 40) {
 /** Draws into the container, with a choice of the model if there are several. */
 export function createLatency(container, view) {
   const { windows, strings, latency } = view;
-  if (windows.count === 0) return;
+  if (windows.count === 0 || latency.p50_ns === null) return; // a window that is the whole run has no latency
   const models = [...new Set(windows.model)];
   const figure = make("figure");
   const choice = make("select", { "aria-label": "Model" }, make("option", { value: "" }, "All models"));

@@ -65,7 +65,7 @@ function windowColumns(view) {
       ...time(`waiting ${engine}`, `Waiting for ${engine}`, (row) => values[row]),
       note: windows.waiting_basis,
     })),
-    { key: "samples", title: "Host samples", isNumber: true, value: (row) => samplesOf(windows, row), show: (row) => samplesCell(windows, row) },
+    ...(Object.keys(windows.samples).length > 0 ? [samplesColumn(windows)] : []),
     ...(windows.model.some((model) => strings[model] !== "") ? [textColumn("model", "Model", text("model"))] : []),
     ...(areEqual(windows.label, windows.model) ? [] : [textColumn("label", "Label", text("label"))]),
     textColumn("why", "Why", text("why")),
@@ -90,6 +90,11 @@ function busyColumn(engine, values, length) {
     show: (row) =>
       Number.isNaN(values[row]) ? "–" : `${formatDuration(values[row])} (${formatPercent(values[row] / length(row))})`,
   };
+}
+
+function samplesColumn(windows) {
+  const value = (row) => samplesOf(windows, row);
+  return { key: "samples", title: "Host samples", isNumber: true, value, show: (row) => samplesCell(windows, row) };
 }
 
 function samplesOf({ samples }, row) {

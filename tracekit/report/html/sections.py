@@ -23,6 +23,8 @@ from tracekit.text import clip, format_ms, format_ms_or_longer, format_percent, 
 MOST_WINDOWS = 60
 _LABEL_WIDTH = 60
 _SHOWN_STACKS = 8
+_SAMPLES_COUNTED = "The columns ANE, GPU and CPU count host samples."
+_NO_SAMPLES = "Host samples were not recorded."
 
 
 def section(entry: tuple[str, str, Content], analysis: Analysis, extras: Extras) -> Html:
@@ -72,6 +74,7 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
     if not windows:
         return tag("p", "No inference windows: this recording shows no separate inference calls.")
     sums = window_sums(analysis)
+    counted = [str(engine) for engine in SERVING if str(engine) in sums.samples]
     firsts = analysis.window_rows["first"].tolist()
     rows = []
     for index, ((number, window), verdict) in enumerate(zip(windows, analysis.verdicts, strict=True)):
@@ -85,19 +88,19 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
                 format_ms(length),
                 _badge(verdict.verdict),
                 *(_busy(float(busy[index]), length) for busy in sums.busy.values()),
-                *(f"{int(sums.samples[str(engine)][index]):,}" for engine in SERVING),
+                *(f"{int(sums.samples[engine][index]):,}" for engine in counted),
                 clip(window.model or window.label, _LABEL_WIDTH),
                 wording.verdict_why(verdict),
             ]
         )
     busy = [f"{engine} busy (measured)" for engine in sums.busy]
-    header = ["window", "start", "length", "verdict", *busy, *map(str, SERVING), "model or call", "why"]
-    numbers = [True, True, True, False, *(True for _ in busy), True, True, True, False, False]
+    header = ["window", "start", "length", "verdict", *busy, *counted, "model or call", "why"]
+    numbers = [True, True, True, False, *(True for _ in (*busy, *counted)), False, False]
     sources = ", ".join(analysis.window_rows["source"].astype("str").unique())
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
     about = (
-        f"Windows from {sources}; their edges are {bases}. The columns ANE, GPU and CPU count host samples."
-        " * marks the first window of a model."
+        f"Windows from {sources}; their edges are {bases}."
+        f" {_SAMPLES_COUNTED if counted else _NO_SAMPLES} * marks the first window of a model."
     )
     remaining = len(windows) - len(rows)
     more = (
@@ -109,13 +112,13 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
 
 
 def _engines(analysis: Analysis, _extras: Extras) -> Html:
-    unit = analysis.trace.weight_unit
+    unit, is_sampled = analysis.trace.weight_unit, bool(analysis.trace.samples_source)
     rows = [
         [
             _badge(row["engine"]),
             "not measured" if row["busy_ns"] is None else format_ms_or_longer(row["busy_ns"]),
-            f"{row['samples']:,}",
-            format_ms_or_longer(row["weight"]) if unit == "ns" else f"{row['weight']:,}",
+            f"{row['samples']:,}" if is_sampled else "not recorded",
+            _weight(row["weight"], unit) if is_sampled else "",
             ", ".join(f"{phase} {count:,}" for phase, count in row["phases"].items()),
             row["meaning"],
         ]
@@ -134,6 +137,10 @@ def _engines(analysis: Analysis, _extras: Extras) -> Html:
         " one on the CPU, not how long the engine worked."
     )
     return join([table(header, rows, [False, True, True, True, False, False], "Engines"), tag("p", note)])
+
+
+def _weight(weight: float, unit: str) -> str:
+    return format_ms_or_longer(weight) if unit == "ns" else f"{weight:,.0f}"
 
 
 def _latency(analysis: Analysis, _extras: Extras) -> Html:
@@ -160,7 +167,9 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
     ]
     header = ["of", "windows", "first", "p50", "p90", "p99", "warm p50", "warm p90"]
     if not rows:
-        return tag("p", "No window has a measurable length.")
+        return tag(
+            "p", "The window is the whole run: no call has a length." if summary.windows else "No windows."
+        )
     about = (
         "All windows of the run, independent of the selection. The column first is the first window alone."
     )
@@ -181,7 +190,7 @@ def _stacks(analysis: Analysis, _extras: Extras) -> Html:
 
 
 def _stack(stack: HeavyStack, unit: str) -> Html:
-    weight = format_ms_or_longer(stack.weight) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
+    weight = _weight(stack.weight, unit) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
     phase = f", {stack.phase}" if stack.phase else ""
     rule = f"; rule {stack.rule}" if stack.rule else ""
     samples = plural(stack.samples, "sample")

@@ -14,7 +14,10 @@ from tracekit.model.vocabulary import SERVING, Engine, Phase
 
 @dataclass(frozen=True)
 class WindowSums:
-    """Per engine one array with an entry per window; NaN where no table measured that engine."""
+    """Per engine one array with an entry per window; NaN where no table measured that engine.
+
+    ``samples`` is empty where the recording has no table of samples: a 0 would be a claim.
+    """
 
     samples: dict[str, np.ndarray[Any, Any]]
     busy: dict[str, np.ndarray[Any, Any]]
@@ -36,7 +39,8 @@ def window_sums(analysis: Analysis) -> WindowSums:
 
     # A window without a row of an engine is a measured zero only where that engine's table has rows.
     measured = analysis.measured.engines
-    samples = {str(e): summed(e, "samples", 0) for e in (*SERVING, Engine.RUNTIME)}
+    sampled = (*SERVING, Engine.RUNTIME) if analysis.trace.samples_source else ()
+    samples = {str(e): summed(e, "samples", 0) for e in sampled}
     reported = [e for e in SERVING if e in analysis.measured.reported]
     busy = {str(e): summed(e, "busy_ns", 0.0 if e in measured else np.nan) for e in reported}
     waiting = {str(e): summed(e, "waiting_ns", np.nan) for e in SERVING}

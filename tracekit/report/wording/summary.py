@@ -82,11 +82,14 @@ def _no_model(data: Headline) -> str:
     samples = plural(data.samples, "sample")
     if data.is_prepared:
         return f"A model was compiled or loaded (measured), but none of the {samples} shows it running."
-    sentence = f"This recording shows no model running: none of the {samples} is in an ML framework."
+    in_framework = (
+        f"{'the only sample is not' if data.samples == 1 else f'none of the {samples} is'} in an ML framework"
+    )
+    sentence = f"This recording shows no model running: {in_framework}."
     if data.parked:
         show = "sample shows" if data.parked == 1 else "samples show"
         sentence += f" {data.parked} {show} a parked Neural Engine service thread, which does no work."
     if data.unsymbolicated:
         have = "has" if data.unsymbolicated == 1 else "have"
         sentence += f" {data.unsymbolicated} of the {samples} {have} no stack with symbols."
-    return sentence
+    return f"{sentence} Record while the app predicts: tracekit record --app APP --preset coreml."

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tracekit.analysis.engines.transitions import Transition
 from tracekit.analysis.verdicts import EngineWork, Verdict
+from tracekit.model.schemas import MPS_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.text import format_ms_or_us, format_weight, plural
 
@@ -17,11 +18,19 @@ def verdict_sentence(verdict: Verdict) -> str:
     lead = verdict.lead
     if lead is None:
         return _why_unknown(verdict)
-    # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked.
-    is_certain = lead.busy_ns or lead.engine is Engine.CPU
-    text = f"{'ran on' if is_certain else 'submitted work to'} the {lead.engine} ({_amount(lead, verdict)})"
+    text = f"{_action(lead)} the {lead.engine} ({_amount(lead, verdict)})"
     beside = [_beside(work, verdict) for work in verdict.engines if work is not lead]
     return f"{text} with {' and '.join(beside)}" if beside else text
+
+
+def _action(work: EngineWork) -> str:
+    if work.engine is Engine.CPU:
+        return "ran on"
+    # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked.
+    if not work.busy_ns:
+        return "submitted work to"
+    # MPSGraph can hand a program to the Neural Engine: its own table alone does not show which engine worked.
+    return "ran MPSGraph programs, counted for" if work.table == MPS_INTERVALS else "ran on"
 
 
 def verdict_why(verdict: Verdict) -> str:
