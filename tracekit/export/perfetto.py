@@ -207,6 +207,8 @@ class _Writer:
         counts = np.cumsum(weights[order])
         first = np.searchsorted(cores[order], cores[order])
         counted = np.empty_like(counts)
+        #   cores (sorted)   0  0  0  1  1       first     0  0  0  3  3
+        #   weights          5  5  2  4  4       counts    5 10 12 16 20       counted   5 10 12  4  8
         counted[order] = counts - np.append(0, counts)[first]
         columns = (
             np.maximum(samples["time_ns"].to_numpy(np.int64), 0),

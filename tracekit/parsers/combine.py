@@ -179,6 +179,7 @@ def stack_pairs(stacks: StackTable, upper: Rows, lower: Rows) -> tuple[StackTabl
 
     Used where a recording keeps kernel and user stacks in two columns. -1 on both sides stays -1.
     """
+    # A pair of stacks is joined once, however many rows have it.
     pairs, inverse = np.unique(np.stack([upper, lower], axis=1), axis=0, return_inverse=True)
     pieces: list[Rows] = []
     ids = np.full(len(pairs), -1, np.int32)

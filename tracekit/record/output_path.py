@@ -28,15 +28,12 @@ class OutputPath:
     is_copy: bool = False
 
     def commit(self) -> Path:
-        """Move the good recording to ``final`` and return that path.
-
-        Killed at any step, it leaves both recordings whole, or the new one::
-
-            x.trace (old)      x.new.trace
-            x.old.trace (old)  x.new.trace        after the first rename
-            x.old.trace (old)  x.trace (new)      after the second
-                               x.trace (new)      after the removal
-        """
+        """Move the good recording to ``final`` and return that path."""
+        # Killed at any step, it leaves both recordings whole, or the new one:
+        #   x.trace (old)      x.new.trace
+        #   x.old.trace (old)  x.new.trace        after the first rename
+        #   x.old.trace (old)  x.trace (new)      after the second
+        #                      x.trace (new)      after the removal
         if self.working == self.final:
             return self.final
         old = unused_path(self.final, "old")

@@ -63,6 +63,8 @@ def leading_frames(
     engine = classification.engine[group].astype(np.int64)
 
     # Sorted by window, engine, then preference: the first pair of each (window, engine) leads.
+    # ``lexsort`` sorts by its last key first: window, engine, named before bare, most samples, then the
+    # lowest rule.
     order = np.lexsort((classification.rule[group], -size, ~has_name[group], engine, window))
     leading = order[np.flatnonzero(np.diff(window[order] * len(ENGINES) + engine[order], prepend=-1))]
 

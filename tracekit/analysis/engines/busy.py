@@ -54,6 +54,7 @@ class Measured:
         ane_is_target: bool = True,
     ) -> None:
         frame = trace.intervals
+        # Rows of hardware tables nest: only the outermost count, or time would count once per level.
         hardware = frame["source"].isin((*ANE_TABLES, *GPU_TABLES)).to_numpy(bool)
         # A nested row repeats time of the row around it, unless only the nested row marks the work as ML.
         marked = (frame["engine"] == Engine.GPU).to_numpy(bool)

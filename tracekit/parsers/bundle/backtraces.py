@@ -94,6 +94,8 @@ def _backtraces(
 
 def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """Return the indices of consecutive ranges: starts [7, 2] and lengths [3, 2] give [7, 8, 9, 2, 3]."""
+    #   first       7 7 7 -1 -1      starts less the sum of the lengths before: 7 − 0, 2 − 3
+    #   + arange    0 1 2  3  4
     # Each range's start less the sum of the lengths before it, plus 0, 1, 2, … over all ranges.
     first = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
     return first + np.arange(int(lengths.sum()))
@@ -162,14 +164,11 @@ def _tagged(
 def _kperf(
     refs: IntArray, lists: InternedLists, entities: Entities, symbolicator: Symbolicator
 ) -> _FlatStacks:
-    """Read kperf backtraces: a list [callers, program counter, process, …]; the list of callers ends in 0.
-
-        list      callers │ program counter │ process │ link register … (with 4, 5 or 8 values)
-                     └→ list [address, address, …, 0]
-
-    With three values there is no link register, and the first caller repeats the program counter; as in the
-    exports, that one is left out, and so is the register itself.
-    """
+    """Read kperf backtraces: a list [callers, program counter, process, …]; the list of callers ends in 0."""
+    #   list      callers │ program counter │ process │ link register … (with 4, 5 or 8 values)
+    #                └→ list [address, address, …, 0]
+    # With three values there is no link register, and the first caller repeats the program counter; as in the
+    # exports, that one is left out, and so is the register itself.
     offsets, values = lists.lists(refs)
     lengths = np.diff(offsets)
     if not np.isin(lengths, _KPERF_LENGTHS).all():

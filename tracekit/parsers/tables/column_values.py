@@ -227,6 +227,7 @@ def row_keys(arrays: Sequence[npt.NDArray[Any]]) -> IntArray:
     """Return one number per row, equal where the rows are equal in every array."""
     # Column by column, (key so far, next value) is numbered anew: keys stay below the number of rows, so the
     # product with the next column's count does not overflow.
+    #   columns   a a b a │ 7 8 7 7        keys after a: 0 0 1 0      after both: 0 1 2 0
     key = np.zeros(len(arrays[0]), np.int64)
     for values in arrays:
         codes, distinct = pd.factorize(values)

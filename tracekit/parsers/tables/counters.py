@@ -105,6 +105,9 @@ def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, n
     column = next((c for c in table.columns if c.engineering_type == "pmc-events"), None)
     if column is None:
         return pd.DataFrame(index=table.rows.index), np.zeros(len(table), bool)
+    # The cells of a row are one value per event, in the order in which the table's attribute names the
+    # events:
+    #   pmc-events="A" "B"     cell (40, 4770)     →     columns A 40, B 4770
     cells = table.rows[column.mnemonic]
     is_list = column.kind == "ints"
     beyond = is_list and any(not 0 <= number < 2**63 for cell in cells if cell for number in cell)

@@ -94,6 +94,8 @@ def lane_threads(analysis: Analysis) -> IntArray:
     trace, labels = analysis.trace, analysis.labels
     thread = trace.samples["thread_id"].to_numpy(np.int64)
     is_ml = np.isin(labels.engine, [ENGINE_CODE[engine] for engine in ML_ENGINES])
+    # Parked service threads are of an ML engine and do no work: they must not be listed before threads that
+    # do.
     is_ml &= labels.phase != PHASE_CODE[Phase.IDLE]
     weight = trace.weights.astype(np.float64)
     slots = int(thread.max(initial=-1)) + 2

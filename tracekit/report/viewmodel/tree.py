@@ -109,11 +109,11 @@ def totals(tree: CallTree, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.f
 def prune(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> CallTree:
     """Return the ``most`` heaviest nodes; below a node that lost descendants, one node of function -1 stands
     for all of them. ``tree`` must be a whole one.
-
-        main 9 ─ a 6 ─ b 5          main 9 ─ a 6 ─ b 5
-                   └ c 1      →                └ (-1) 1        most = 3
-               └ d 3 ─ e 3                └ (-1) 3
     """
+    # With most = 3:
+    #   main 9 ─ a 6 ─ b 5          main 9 ─ a 6 ─ b 5
+    #              └ c 1      →                └ (-1) 1
+    #          └ d 3 ─ e 3                └ (-1) 3
     if len(tree) <= most:
         return tree
     # A node weighs at least as much as any below it, and at equal weight the parent comes first: the heaviest
