@@ -48,7 +48,7 @@ class Mac:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=60,
             check=False,
         )
 
@@ -90,14 +90,14 @@ def mac(tmp_path: Path) -> Iterator[Mac]:
 
 
 def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
 def ended(child: subprocess.Popen[str]) -> tuple[int, str]:
-    output, _ = child.communicate(timeout=10)
+    output, _ = child.communicate(timeout=30)
     return child.returncode, output
 
 

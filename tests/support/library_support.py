@@ -128,7 +128,7 @@ def tarred(folder: Path, mode: str) -> bytes:
     return buffer.getvalue()
 
 
-def settled(library: Library, recording: Recording, seconds: float = 20) -> Recording:
+def settled(library: Library, recording: Recording, seconds: float = 60) -> Recording:
     """The recording once nothing is to be done with it."""
     wait_for(lambda: library.recording(recording.id).state not in ("waiting", "reading"), seconds)
     return library.recording(recording.id)

@@ -113,7 +113,7 @@ class Reading:
 
 
 def all_end(pids: list[int]) -> None:
-    wait_for(lambda: not any(is_alive(pid) for pid in pids), 10)
+    wait_for(lambda: not any(is_alive(pid) for pid in pids), 30)
 
 
 def left_of(library: Library, recording: Recording) -> list[str]:

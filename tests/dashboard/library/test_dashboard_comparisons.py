@@ -52,7 +52,7 @@ def both(library: Library) -> tuple[str, str]:
 
 
 def settled(library: Library, base: str, new: str) -> ComparisonStatus:
-    wait_for(lambda: library.comparisons.ask(base, new).state not in ("waiting", "comparing"), 30)
+    wait_for(lambda: library.comparisons.ask(base, new).state not in ("waiting", "comparing"), 60)
     return library.comparisons.ask(base, new)
 
 

@@ -208,7 +208,7 @@ def test_a_server_that_is_interrupted_or_killed_costs_no_recording(
     )
     wait_for(lambda: list(tmp_path.glob("library/recorded/*/*.trace")))
     os.killpg(server.pid, number)
-    server.wait(20)
+    server.wait(60)
     wait_for(lambda: xctrace.running() == [])
     with opened(tmp_path / "library") as library:
         desk_of(library, tmp_path)

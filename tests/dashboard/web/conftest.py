@@ -50,7 +50,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
     for dashboard in started:
         if dashboard.process.poll() is None:
             dashboard.process.terminate()
-        dashboard.process.wait(20)
+        dashboard.process.wait(60)
         assert "Traceback" not in dashboard.log()
 
 
