@@ -86,6 +86,7 @@ def shares(trees: list[ast.AST]) -> dict[str, float]:
     }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_code_is_written_in_plain_technical_english(folder: str) -> None:
     trees: list[ast.AST] = [ast.parse(path.read_text()) for path in (ROOT / folder).rglob("*.py")]

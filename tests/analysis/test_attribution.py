@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sample, trace_of
@@ -112,6 +113,7 @@ def test_loading_for_an_engine_is_no_inference_on_it() -> None:
     )
 
 
+@pytest.mark.integration
 @given(SAMPLES, CUTS)
 def test_windows_and_the_rest_add_up_to_the_whole(samples: list[Sample], cuts: list[int]) -> None:
     analysis = analyze(trace_of(samples), windows=given_windows(cuts))
@@ -120,6 +122,7 @@ def test_windows_and_the_rest_add_up_to_the_whole(samples: list[Sample], cuts: l
     assert analysis.totals["weight"].sum() == sum(sample[3] for sample in samples)  # type: ignore[misc]
 
 
+@pytest.mark.integration
 @given(SAMPLES, CUTS)
 def test_splitting_a_window_and_adding_gives_the_same(samples: list[Sample], cuts: list[int]) -> None:
     trace = trace_of(samples)
@@ -128,6 +131,7 @@ def test_splitting_a_window_and_adding_gives_the_same(samples: list[Sample], cut
     assert amounts(inside(pieces)) == amounts(inside(whole))
 
 
+@pytest.mark.integration
 @given(SAMPLES, CUTS)
 def test_attribution_equals_a_slow_count(samples: list[Sample], cuts: list[int]) -> None:
     analysis = analyze(trace_of(samples), windows=given_windows(cuts))
@@ -142,6 +146,7 @@ def test_attribution_equals_a_slow_count(samples: list[Sample], cuts: list[int])
         assert ((rows["samples"] > 0) | rows["waiting_ns"].notna()).all()
 
 
+@pytest.mark.integration
 @given(SAMPLES, st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(samples: list[Sample], random: object) -> None:
     """Equal times may swap: amounts are per window, not per row."""
@@ -153,6 +158,7 @@ def test_the_order_of_rows_changes_nothing(samples: list[Sample], random: object
     assert [v.verdict for v in ordered.verdicts] == [v.verdict for v in reordered.verdicts]
 
 
+@pytest.mark.integration
 @given(SAMPLES)
 def test_overlapping_windows_each_count_their_own(samples: list[Sample]) -> None:
     windows = [

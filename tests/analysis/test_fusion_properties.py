@@ -38,6 +38,8 @@ from tracekit.report import wording
 from tracekit.report.analysis.json import to_dict
 from tracekit.report.analysis.text import to_text
 
+pytestmark = pytest.mark.integration  # properties of whole analyses take seconds
+
 SCHEMA = Draft202012Validator(
     json.loads(
         (Path(__file__).parents[2] / "docs/tracekit-analysis-1.schema.json").read_text(encoding="utf-8")

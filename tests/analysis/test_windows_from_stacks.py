@@ -221,6 +221,7 @@ ANY_SAMPLES = st.lists(
 )
 
 
+@pytest.mark.integration
 @given(ANY_SAMPLES, st.integers(0, 10**6))
 def test_shifting_the_clock_changes_nothing(samples: list[Sample], shift: int) -> None:
     first, second = (
@@ -234,6 +235,7 @@ def test_shifting_the_clock_changes_nothing(samples: list[Sample], shift: int) -
     assert first.attribution_rows.equals(second.attribution_rows)
 
 
+@pytest.mark.integration
 @given(ANY_SAMPLES)
 def test_windows_are_within_the_samples_and_hold_the_calls(samples: list[Sample]) -> None:
     analysis = analyze(trace_of(samples))
@@ -245,6 +247,7 @@ def test_windows_are_within_the_samples_and_hold_the_calls(samples: list[Sample]
         assert {sample for sample, inside in enumerate(analysis.labels.in_call) if inside} <= members
 
 
+@pytest.mark.integration
 @given(ANY_SAMPLES)
 def test_windows_of_one_thread_do_not_overlap(samples: list[Sample]) -> None:
     frame = analyze(trace_of(samples)).window_rows

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tracekit.checks.issue_codes import DAMAGE, ISSUE_CODES
 
 TRACEKIT = Path(__file__).resolve().parents[2] / "tracekit"
@@ -43,6 +45,7 @@ def made() -> Iterator[tuple[str, str | None]]:
                 yield path.relative_to(TRACEKIT).as_posix(), literal if isinstance(literal, str) else None
 
 
+@pytest.mark.integration
 def test_the_list_holds_every_code_that_is_made_and_no_other() -> None:
     codes = {code for _, code in made() if code is not None}
     assert len(codes) > 50  # the search finds them at all

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pack_support import TABLE, assert_equal, in_memory, read_all
@@ -45,6 +46,7 @@ def unreadable_or_read(path: Path) -> None:
         assert str(error)
 
 
+@pytest.mark.integration
 @SAME_FOLDER
 @given(
     st.lists(

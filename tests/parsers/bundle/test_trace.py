@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from bundle_document import RunInfo
 from bundle_schemas import TIME_PROFILE
 from bundle_support import APP, MAIN, WORKER, new_run, small_bundle, source_of
@@ -76,6 +77,7 @@ def test_samples_of_one_table_that_is_no_time_profile_are_the_raw_ones() -> None
     assert (trace.samples_source, trace.weights.tolist()) == ("time-sample", [1_000_000])
 
 
+@pytest.mark.integration
 def test_rows_that_deflate_340_to_1_are_rows() -> None:
     """A thread that never moves repeats the same row for minutes, which is not a bomb."""
     bundle = BundleWriter()
