@@ -309,6 +309,17 @@ def test_cells_of_a_packed_export_are_limited(
     assert refusal(path, few(cells=1000)) == "holds more than 1,000 cells in its tables and was not read."
 
 
+def test_different_values_of_a_packed_export_are_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRACEKIT_XML_READER", "compiled")
+    rows = "".join(f'<row><sample-time id="{n}">{n:<900}</sample-time></row>' for n in range(2, 300))
+    path = write_as(tmp_path, "x.xml.gz", gzip.compress(TABLE.replace("</row>", f"</row>{rows}").encode()))
+    opened(path)
+    problem = refusal(path, few(value_bytes=100_000))
+    assert problem == "holds more than 100 kB of different values and was not read."
+
+
 def test_endless_white_space_ends(tmp_path: Path) -> None:
     path = write_as(tmp_path, "x.xml.gz", gzip.compress(b" " * (34 << 20), 1))
     with pytest.raises(InputError, match="more than 16 MB came without a finished row"):
@@ -345,6 +356,7 @@ def test_the_documentation_has_every_limit() -> None:
         assert f" {number:,} |" in text
     assert f"| {limits.cells // 1_000_000} million, or" in text
     assert f"| {limits.header_bytes >> 20} MB |" in text
+    assert f"| {limits.value_bytes >> 20} MB, or 3 times its size |" in text
     assert f"| {limits.unusual_bytes >> 20} MB, or its size |" in text
     assert f"{limits.unpacked_slack_bytes >> 20} MB and {limits.unpacked_ratio} times its size" in text
     assert f"{limits.held_slack_bytes >> 20} MB and {limits.held_ratio} times its size" in text

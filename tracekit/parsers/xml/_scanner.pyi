@@ -12,6 +12,7 @@ class Scanner:
     rows: int
     all_rows: int
     unread_bytes: int
+    held_bytes: int
     is_ready: bool
     def __init__(self, seed: int) -> None: ...
     def feed(self, data: Any) -> None: ...

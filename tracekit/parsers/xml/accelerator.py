@@ -152,6 +152,12 @@ class AcceleratedReader:
         open_rows: int = self._scan.rows
         return self._cells + open_rows * width
 
+    @property
+    def held_bytes(self) -> int:
+        """The memory of the values so far."""
+        size: int = getattr(self._scan, "held_bytes", 0)  # 0: compiled before there was this limit
+        return size
+
     def _run(self, *, final: bool = False) -> None:
         """Read on while there is something whole to read."""
         while (markup := self._scan.run(final)) != _scanner.MORE:

@@ -89,6 +89,7 @@ class Documents:
                 if data:
                     reading.feed(data)
                     self._require_few(reading)
+                    self._require_small(reading)
                 else:
                     reading.close()
         if not reading.ended:
@@ -130,6 +131,11 @@ class Documents:
         require_at_most(self._name, reading.columns, self._limits.columns, "columns in a table")
         max_cells = self._limits.max_cells(self._stored_bytes())
         require_at_most(self._name, self._cells + reading.cells, max_cells, "cells in its tables")
+
+    def _require_small(self, reading: AcceleratedReader) -> None:
+        max_bytes = max(self._limits.value_bytes, 3 * self._stored_bytes())
+        if reading.held_bytes > max_bytes:
+            raise LimitError(self._name, f"holds more than {format_size(max_bytes)} of different values")
 
     def _count(self, reading: DocumentReader | AcceleratedReader) -> None:
         self._require_few(reading)
