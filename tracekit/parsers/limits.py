@@ -44,7 +44,7 @@ class Limits:
     """Cells in the tables of a file of exports, or in those of a bundle or pack that are read; an input of
     more bytes may have as many cells."""
     value_bytes: int = 320 << 20
-    """Memory of the different values of a compressed export, or three times its size; reading needs some more."""
+    """Memory of the different values of a compressed export, or three times its size."""
     unusual_bytes: int = 128 << 20
     """What a compressed export may unpack to, unless it is larger itself, if the compiled reader does not
     support it: lxml is ten times slower."""
