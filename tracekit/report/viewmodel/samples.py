@@ -116,8 +116,8 @@ def view_samples(
         return samples, tree
     # Sum up ever more coarsely until few enough rows remain. Counting distinct keys is enough to decide, so
     # the sums themselves are made once; the coarsest detail is used whatever its size.
-    # The pruned tree is made anew only where the number of nodes changes: pruning is the expensive step,
-    # binning is not.
+    # The pruned tree is made anew only where the number of nodes changes: neighbouring details often differ
+    # in their bins alone.
     for bins, nodes in _DETAILS:
         width = max(duration_ns, 1) / bins
         if nodes != tree_size:
