@@ -12,7 +12,7 @@ READY := .venv/.ready
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick test extras coverage lint types format check samples bench clean
+.PHONY: help setup demo quick test extras coverage lint types format check samples bench attack clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -77,6 +77,12 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/report_page.py --out bench-page.json
 	$(BIN)/python benchmarks/dashboard_page.py --out bench-dashboard.json
 	$(BIN)/python benchmarks/dashboard_upload.py --out bench-upload.json
+
+# make attack MINUTES=60: more of everything; docs/security.md has the figures of a full run
+MINUTES ?= 15
+
+attack: $(READY) ## attack the readers, the dashboard and the recorder for MINUTES (15), and print what was found
+	$(BIN)/python tests/attack/run.py --minutes $(MINUTES)
 
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so

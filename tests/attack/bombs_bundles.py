@@ -250,7 +250,6 @@ def sparse_rows(path: Path) -> None:
 
 
 FILES: tuple[tuple[str, Callable[[], Files]], ...] = (
-    *((f"{name}", make) for name, make in bundle_bombs.BOMBS.items()),
     ("2^39 rows claimed", claimed_rows(2**39)),
     ("2^63 rows claimed", claimed_rows(2**63)),
     ("60 million rows of zeros", zero_rows),
@@ -286,11 +285,16 @@ FOLDERS: tuple[tuple[str, Callable[[Path], None]], ...] = (
 )
 
 
-def bundle(name: str, write: Callable[[Path], None]) -> Bomb:
-    return Bomb(f"bundle: {name}", lambda folder: write(folder / "X.trace"), ("analyze", "{}/X.trace"))
+def bundle(name: str, write: Callable[[Path], None], *command: str) -> Bomb:
+    arguments = command or ("analyze", "{}/X.trace")
+    return Bomb(f"bundle: {name}", lambda folder: write(folder / "X.trace"), arguments)
 
 
 BOMBS: tuple[Bomb, ...] = (
+    *(
+        bundle(name, folder_of(make), "tables", "{}/X.trace", "--schema", "t", "--limit", "3")
+        for name, make in bundle_bombs.BOMBS.items()
+    ),
     *(bundle(name, folder_of(make)) for name, make in FILES),
     *(bundle(name, write) for name, write in FOLDERS),
 )

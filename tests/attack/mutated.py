@@ -38,8 +38,10 @@ from tracekit.parsers.pack.write import write_pack
 
 Dice = random.Random
 SAMPLES = ROOT / "sample_traces"
+SMALL = str(SAMPLES / "cpu-espresso-lstm-macos13" / "time-profile.xml")
 GOOD_EXPORTS = str(SAMPLES / "ane-e5rt-macos26")
 ROWS_OF_A_SEED = 12
+DRAWN = (outputs.text, outputs.text, outputs.json, outputs.markdown, outputs.html)
 
 NUMBERS = (
     0,
@@ -193,8 +195,23 @@ def read_export(data: bytes, folder: Path, name: str = "x.xml") -> None:
 def read_source(source: Any, data: bytes) -> None:
     """Analyze, and draw one of the outputs."""
     analysis = analyze(trace_of(source))
-    draw = (outputs.text, outputs.text, outputs.json, outputs.markdown, outputs.html)
-    draw[zlib.crc32(data) % len(draw)](analysis)
+    DRAWN[zlib.crc32(data) % len(DRAWN)](analysis)
+
+
+def load_everything() -> None:
+    """Read good inputs of every kind once, so that forked children have no module to load."""
+    analysis = analyze(trace_of(open_source(GOOD_EXPORTS)))
+    for draw in DRAWN:
+        draw(analysis)
+    read_source(BundleSource(InMemory(bundle_files()), "X.trace"), b"")
+    for words in (
+        ("compare", SMALL, SMALL, "--format", "json"),
+        ("check", SMALL, "--no-config", "--require=p90 <= 8ms"),
+        ("report", SMALL, "--redact", "--format", "markdown", "-o", "-"),
+        ("export", SMALL, "--to", "speedscope", "-o", "-"),
+        ("tables", SMALL, "--schema", "time-profile", "--format", "csv"),
+    ):
+        CliRunner().invoke(main, words, catch_exceptions=False)
 
 
 def contents(dice: Dice) -> bytes:
@@ -371,7 +388,6 @@ def command(*arguments: str, file: str = "") -> Callable[[bytes, Path], None]:
     return read
 
 
-SMALL = str(ROOT / "sample_traces" / "cpu-espresso-lstm-macos13" / "time-profile.xml")
 KINDS: tuple[Kind, ...] = (
     Kind("export", export, read_export),
     Kind("export-gz", gzipped, read_as("x.xml.gz")),

@@ -27,7 +27,7 @@ if __name__ == "__main__":
     ROOT = Path(__file__).resolve().parents[2]
     sys.path[:0] = [str(ROOT / name) for name in ("", "tests", "tests/support", "sample_traces")]
 
-from attack.mutated import KINDS, Kind
+from attack.mutated import KINDS, Kind, load_everything
 from attack.runner import Report, parser_of
 from tracekit.errors import TracekitError
 
@@ -44,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     report = Report("mutated inputs")
     kinds = [kind for kind in KINDS if chosen.only in kind.name]
+    load_everything()
     start = time.monotonic()
     for number, kind in enumerate(kinds, 1):
         deadline = start + chosen.seconds * number / len(kinds)

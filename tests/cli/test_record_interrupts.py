@@ -4,112 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import pytest
 from click.testing import CliRunner
-from xctrace_support import FakeXctrace, install
+from record_process import Running
 
 from tracekit.cli import main
 
 pytestmark = pytest.mark.integration
 
 LONG = ("--app", "SampleApp", "--time-limit", "60s", "-o", "x.trace")
-RANDOM_INTERRUPTS = 12
-
-
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    output: str
-    error: str
-    folder: Path
-    xctrace: FakeXctrace
-
-    def files(self) -> list[str]:
-        return sorted(path.name for path in self.folder.iterdir())
-
-    def left_nothing(self) -> bool:
-        return self.xctrace.running() == [] and self.xctrace.temporary_files() == []
-
-
-class Running:
-    """A `tracekit record` in a process of its own, whose output goes to files, to be read at any time."""
-
-    def __init__(
-        self,
-        home: Path,
-        arguments: Sequence[str],
-        *,
-        own_session: bool = False,
-        output: IO[bytes] | int | None = None,
-        error: IO[bytes] | int | None = None,
-        **settings: object,
-    ) -> None:
-        self.xctrace = install(home / "bin", **settings)
-        self.folder = home / "work"
-        self.folder.mkdir()
-        self._output, self._error = home / "output", home / "error"
-        with self._output.open("wb") as output_file, self._error.open("wb") as error_file:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tracekit", "record", *arguments],
-                cwd=self.folder,
-                env=self.xctrace.environment(),
-                stdin=subprocess.PIPE,
-                stdout=output_file if output is None else output,
-                stderr=error_file if error is None else error,
-                text=True,
-                start_new_session=own_session,
-            )
-
-    def output(self) -> str:
-        return self._output.read_text()
-
-    def error(self) -> str:
-        return self._error.read_text()
-
-    def wait_for(self, condition: Callable[[], object], seconds: float = 30) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert self.process.poll() is None and time.monotonic() < deadline, self.error()
-            time.sleep(0.02)
-
-    def wait_for_message(self, text: str) -> None:
-        self.wait_for(lambda: text in self.error())
-
-    def wait_for_recording(self, name: str = "*") -> None:
-        """Wait until xctrace has begun to write its bundle."""
-        self.wait_for(lambda: any(self.folder.glob(f"{name}.trace")))
-
-    def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
-        self.process.send_signal(number)
-
-    def interrupt_until_killed(self) -> None:
-        """Interrupt three times: stop, a warning, and the request that kills xctrace."""
-        self.interrupt()
-        self.wait_for_message("Stopping and saving …")
-        self.interrupt()
-        self.wait_for_message("Ctrl-C again within")
-        self.interrupt()
-
-    def press_enter(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-
-    def end(self) -> Ended:
-        self.process.communicate(timeout=60)
-        return Ended(self.process.returncode, self.output(), self.error(), self.folder, self.xctrace)
 
 
 def test_xctrace_of_a_killed_tracekit_is_ended_with_consent_only(
@@ -292,34 +201,3 @@ def test_after_an_interrupt_no_further_recording_begins(tmp_path: Path) -> None:
     assert ended.code == 0
     assert "Stopped: 2 of 3 recordings were not made." in ended.error
     assert ended.files() == ["x-1.recording.json", "x-1.trace"]
-
-
-def test_recordings_interrupted_at_random_moments(tmp_path: Path) -> None:
-    """One moment in each twelfth of the two seconds that a recording takes."""
-    generator = random.Random(0 if os.environ.get("CI") else None)
-    moments = [2.0 * (part + generator.random()) / RANDOM_INTERRUPTS for part in range(RANDOM_INTERRUPTS)]
-
-    def interrupted(number: int) -> tuple[float, Ended]:
-        home = tmp_path / str(number)
-        home.mkdir()
-        arguments = (*LONG[:2], "--time-limit", "1s", "-o", "x.trace", "--no-analysis")
-        running = Running(home, arguments, start_seconds=0.2, save_seconds=0.3)
-        running.wait_for(running.xctrace.calls)  # before that, Python itself is starting
-        try:
-            running.process.wait(moments[number])
-        except subprocess.TimeoutExpired:
-            running.interrupt()
-        return moments[number], running.end()
-
-    with ThreadPoolExecutor(4) as pool:
-        for moment, ended in pool.map(interrupted, range(RANDOM_INTERRUPTS)):
-            details = (moment, ended.code, ended.error)
-            assert ended.left_nothing(), details
-            assert "Traceback" not in ended.error, details
-            if "Saved x.trace" in ended.error:
-                # An interrupt after that may end tracekit; the recording stays.
-                assert (ended.folder / "x.trace" / "form.template").exists(), details
-            else:
-                assert ended.code != 0, details
-                assert "Error: " in ended.error or ended.error.strip() == "Interrupted.", details
-                assert "x.trace" not in ended.files() or "was not finished" in ended.error, details

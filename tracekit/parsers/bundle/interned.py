@@ -34,7 +34,7 @@ Words = npt.NDArray[np.uint64]
 NO_VALUE_32 = 0xFFFF_FFFF
 NO_VALUE_64 = 0xFFFF_FFFF_FFFF_FFFF
 
-_MAX_BYTES = 2 << 30
+_MAX_BYTES = 192 << 20  # a recording of 200,000 rows has 17 MB; reading them takes five times as much
 _MAGIC = 0x0123_4567
 _INDEX_START = 40  # a header of 32 bytes and one null entry
 _DATA_START = 32

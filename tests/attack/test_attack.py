@@ -1,0 +1,51 @@
+"""A few attempts of every attack, so that the programs of ``make attack`` do not rot and their findings stay fixed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from attack import bombs, forged_requests, kills, mutations
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the attacks limit processes as POSIX does")
+
+SMALL_BOMBS = (
+    "tar: sparse member of 8 TB",
+    "tar: pax record of 1 GB in xz",
+    "zip: a directory of 2^63 members",
+    "export: entities that double",
+    "bundle: FIFOs and devices",
+    "pack: arrays of 2^63 values claimed",
+    "check: a TOML number of 10 million digits",
+)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", SMALL_BOMBS)
+def test_a_bomb_ends_in_a_verdict_or_a_sentence(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bombs.main(["--only", name]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.fuzz
+def test_mutated_inputs_end_in_a_result_or_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert mutations.main(["--cases", "4", "--seed", "3"]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.integration
+def test_forged_requests_are_refused_and_leave_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert forged_requests.main(["--cases", "120"]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.integration
+def test_a_killed_server_loses_no_acknowledged_byte(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert kills.main(["--cases", "1", "--seed", "2"]) == 0, capsys.readouterr().out
+
+
+def test_there_are_sixty_kinds_of_bombs_and_more() -> None:
+    assert len(bombs.BOMBS) > 60
+    assert len({bomb.name for bomb in bombs.BOMBS}) == len(bombs.BOMBS)
+    assert set(SMALL_BOMBS) <= {bomb.name for bomb in bombs.BOMBS}
