@@ -7,10 +7,11 @@ import hmac
 import ipaddress
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote, urlencode, urlsplit
 
 from flask import Flask, Request, Response, redirect, request
+from werkzeug.datastructures import Headers
 from werkzeug.http import parse_cookie
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -108,6 +109,34 @@ def allowed_hosts(settings: Settings) -> frozenset[str]:
     return frozenset(name.lower() for name in values)
 
 
+def body_check(settings: Settings) -> Callable[[Mapping[str, str]], bool]:
+    """Return a function that checks a request's headers before its body is received.
+
+    The body of another site, or of a visitor without the token, must not cost memory.
+    """
+    hosts = allowed_hosts(settings)
+
+    def is_expected(headers: Mapping[str, str]) -> bool:
+        try:
+            return (
+                _is_own_host(headers.get("Host", ""), hosts, settings)
+                and _is_same_origin(headers)
+                and has_access(headers.get("Cookie", ""), settings)
+            )
+        except ValueError:  # a header that cannot be parsed
+            return False
+
+    return is_expected
+
+
+def has_access(cookies: str, settings: Settings) -> bool:
+    """Return True if a ``Cookie`` header proves the token, or none is needed."""
+    if not settings.token:
+        return True
+    cookie = parse_cookie(cookies).get(_cookie_name(settings), "")
+    return _are_equal(cookie, _cookie_value(settings.token))
+
+
 def content_policy(script_hashes: Sequence[str]) -> str:
     """Return the Content-Security-Policy: nothing from other sites, no other scripts than ours and Dash's."""
     return "; ".join(
@@ -140,47 +169,43 @@ def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _refuse_host(incoming: Request, hosts: frozenset[str], settings: Settings) -> AnyResponse | None:
-    host = incoming.headers.get("Host", "").lower()
-    if host in hosts:
+    if _is_own_host(incoming.headers.get("Host", ""), hosts, settings):
         return None
-    name, _, port = host.rpartition(":")
-    if is_every_address(settings.host) and port == str(settings.port) and _number(name):
-        return None  # an IP address is not looked up, so no other site can have made it point here
     return error_response(
         403, "This address is not one of the dashboard's. Open the address that it printed."
     )
 
 
+def _is_own_host(value: str, hosts: frozenset[str], settings: Settings) -> bool:
+    host = value.lower()
+    name, _, port = host.rpartition(":")
+    # An IP address is not looked up, so no other site can have made it point here.
+    is_own_address = (
+        is_every_address(settings.host) and port == str(settings.port) and _number(name) is not None
+    )
+    return host in hosts or is_own_address
+
+
 def _refuse_write(incoming: Request) -> AnyResponse | None:
     if incoming.method in _READING:
         return None
-    if not _is_same_origin(incoming):
+    if not _is_same_origin(incoming.headers):
         return error_response(403, "This request comes from another site, so nothing was changed.")
     if incoming.path.startswith(_OWN_API) and incoming.headers.get(OWN_HEADER) != "1":
         return error_response(403, f"The header {OWN_HEADER} is missing, so nothing was changed.")
     return None
 
 
-def _is_same_origin(incoming: Request) -> bool:
+def _is_same_origin(headers: Mapping[str, str] | Headers) -> bool:
     """Return True if the browser's headers say so; browsers send one of the two with every write."""
-    site = incoming.headers.get("Sec-Fetch-Site")
+    site = headers.get("Sec-Fetch-Site")
     if site is not None and site != "same-origin":
         return False
-    origin = incoming.headers.get("Origin")
+    origin = headers.get("Origin")
     if origin is None:
         return site == "same-origin"
     parts = urlsplit(origin)
-    return (
-        parts.scheme in {"http", "https"} and parts.netloc.lower() == incoming.headers.get("Host", "").lower()
-    )
-
-
-def has_access(cookies: str, settings: Settings) -> bool:
-    """Return True if a ``Cookie`` header proves the token, or none is needed."""
-    if not settings.token:
-        return True
-    cookie = parse_cookie(cookies).get(_cookie_name(settings), "")
-    return _are_equal(cookie, _cookie_value(settings.token))
+    return parts.scheme in {"http", "https"} and parts.netloc.lower() == headers.get("Host", "").lower()
 
 
 def _refuse_path(incoming: Request) -> AnyResponse | None:

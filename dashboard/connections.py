@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from waitress.channel import HTTPChannel
@@ -30,19 +31,26 @@ _ACCEPTED_AT_ONCE = 32
 """So many may exceed the limit until the next round; a connection closed in between could free a file number
 that an event of this round still means."""
 
-HasAccess = Callable[[str], bool]
-"""A function of the ``Cookie`` header."""
+
+@dataclass(frozen=True)
+class Checks:
+    """Checks of a request's headers, before its body is received."""
+
+    has_access: Callable[[str], bool]
+    """A function of the ``Cookie`` header."""
+    may_send_body: Callable[[Mapping[str, str]], bool]
+    """A function of the headers, by their usual names."""
 
 
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]
-    """Reads one request. Without access, its body is not received: the application refuses its headers."""
+    """Reads one request. A body that is not expected is not received: the application refuses the headers."""
 
     has_access = False
     _is_cut = False
 
-    def __init__(self, adj: Any, has_access: HasAccess) -> None:
+    def __init__(self, adj: Any, checks: Checks) -> None:
         super().__init__(adj)
-        self._check_access = has_access
+        self._checks = checks
 
     def parse_header(self, header_plus: bytes) -> None:
         """Parse the headers; any failure is the client's, so that none ends in the server's log."""
@@ -52,8 +60,10 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
             raise
         except Exception as error:  # for example a Content-Length of 5,000 digits, or the host "["
             raise ParsingError("Header invalid") from error
-        self.has_access = self._check_access(self.headers.get("COOKIE", ""))
-        if (self.chunked or self.content_length) and not self.has_access:
+        # waitress has the names in capitals, with underscores.
+        headers = {name.replace("_", "-").title(): value for name, value in self.headers.items()}
+        self.has_access = self._checks.has_access(headers.get("Cookie", ""))
+        if (self.chunked or self.content_length) and not self._checks.may_send_body(headers):
             self._cut()
 
     def _cut(self) -> None:
@@ -79,7 +89,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         self._sent_bytes = self._seen_bytes = 0
         self._had_access = False
         super().__init__(server, sock, addr, adj, map=map)
-        self.parser_class = lambda adjustments: RequestParser(adjustments, server.has_access)
+        self.parser_class = lambda adjustments: RequestParser(adjustments, server.checks)
 
     @property
     def has_access(self) -> bool:
@@ -134,8 +144,8 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
 
     channel_class = Connection
 
-    def __init__(self, application: Any, *, has_access: HasAccess, connections: int, **options: Any) -> None:
-        self.has_access = has_access
+    def __init__(self, application: Any, *, checks: Checks, connections: int, **options: Any) -> None:
+        self.checks = checks
         self._connections = connections
         self._is_stopping = False
         self._next_round = 0.0

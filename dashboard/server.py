@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from dashboard.auth import check_names, has_access, is_every_address, is_loopback, is_private
+from dashboard.auth import body_check, check_names, has_access, is_every_address, is_loopback, is_private
 from dashboard.library.library import Library
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
@@ -77,14 +77,14 @@ def serve(listener: socket.socket, settings: Settings, library: Library, ready: 
     from waitress.task import ThreadedTaskDispatcher
 
     from dashboard.app import create_app
-    from dashboard.connections import Server
+    from dashboard.connections import Checks, Server
 
     app = create_app(settings, library)
     dispatcher = ThreadedTaskDispatcher()
     dispatcher.set_thread_count(_THREADS)
     server = Server(
         app.server,
-        has_access=lambda cookies: has_access(cookies, settings),
+        checks=Checks(lambda cookies: has_access(cookies, settings), body_check(settings)),
         connections=_CONNECTIONS,
         _sock=listener,
         sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),

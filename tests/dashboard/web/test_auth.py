@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fake_library import READY
 
-from dashboard.auth import allowed_hosts, check_names, content_policy, is_loopback
+from dashboard.auth import allowed_hosts, body_check, check_names, content_policy, is_loopback
 from dashboard.errors import CatalogLocked
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
@@ -175,6 +175,25 @@ def test_our_own_api_wants_its_header_and_dash_does_not(client: Client) -> None:
         "changedPropIds": ["address.pathname"],
     }
     assert client().post(CALLBACK, headers=headers, json=call).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, True),
+        ({"Origin": "http://evil.example"}, False),
+        ({"Origin": "http://["}, False),
+        ({"Host": "evil.example", "Origin": "http://evil.example"}, False),
+        ({"Sec-Fetch-Site": "cross-site"}, False),
+        ({"Cookie": "tracekit-8127=wrong"}, False),
+    ],
+)
+def test_only_an_expected_body_is_received(changed: dict[str, str], expected: bool, client: Client) -> None:
+    settings = Settings(Path(), port=8127, token=TOKEN)
+    cookie = client(token=TOKEN).get(f"/?token={TOKEN}", headers=HOST).headers["Set-Cookie"].split(";")[0]
+    assert body_check(settings)({**OURS, "Cookie": cookie, **changed}) is expected
+    if "Cookie" not in changed:
+        assert body_check(Settings(Path(), port=8127))({**OURS, **changed}) is expected
 
 
 # Token ----------------------------------------------------------------------------------------------------

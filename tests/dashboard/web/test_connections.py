@@ -17,7 +17,7 @@ from waitress.adjustments import Adjustments
 from waitress.task import ThreadedTaskDispatcher
 
 from dashboard import connections
-from dashboard.connections import Server, by_entitlement
+from dashboard.connections import Checks, Server, by_entitlement
 
 COOKIE = "access=yes"
 HALF = b"GET / HTTP/1.1\r\nHost: x\r\nX-"
@@ -49,7 +49,7 @@ def served(application: Application, count: int) -> Iterator[int]:
     dispatcher.set_thread_count(2)
     server = Server(
         application,
-        has_access=lambda cookies: cookies == COOKIE,
+        checks=Checks(lambda cookies: cookies == COOKIE, lambda headers: headers.get("Cookie") == COOKIE),
         connections=count,
         _sock=listener,
         sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),
@@ -173,7 +173,7 @@ def test_a_request_that_takes_long_here_has_no_deadline(port: int, application: 
     assert answer(client).startswith(b"HTTP/1.1 200")
 
 
-def test_without_access_a_body_is_not_received(port: int, application: Application) -> None:
+def test_a_body_that_is_not_expected_is_not_received(port: int, application: Application) -> None:
     inner = b"GET /inner HTTP/1.1\r\nHost: x\r\n\r\n"
     for length in (
         b"Content-Length: 9000000",
