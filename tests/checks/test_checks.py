@@ -26,7 +26,8 @@ LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
 
 
 def judged(analysis: Analysis, text: str, forbids: bool = False) -> CheckResult:
-    (result,) = check(analysis, [parse_requirement(text, forbids)])
+    """Judge the recorded numbers, without intervals."""
+    (result,) = check(analysis, [parse_requirement(text, forbids)], confidence=0)
     return result
 
 
@@ -405,7 +406,8 @@ def test_ten_thousand_requirements_evaluate_each_metric_once(monkeypatch: pytest
     monkeypatch.setattr(MetricEvaluator, "_per_window", count)
     analysis = recorded(LENGTHS)
     results = check(analysis, [parse_requirement(f"p90 <= {limit}ms") for limit in range(10_000)])
-    assert [result.outcome for result in results] == ["failed"] * 13 + ["passed"] * 9987
+    # Of ten calls, the order statistics bound the p90 from below, by 12 ms, and not from above.
+    assert [result.outcome for result in results] == ["failed"] * 12 + ["open"] * 9988
     assert len(evaluated) == 1
 
 

@@ -6,10 +6,12 @@ these windows could have: a requirement is decided only if both values agree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from tracekit.checks.intervals import Interval, interval_of, interval_of_ratio, interval_of_share
 from tracekit.checks.issue_codes import is_damage
 from tracekit.checks.requirements import ENGINE_NAMES, Metric, Presence
 from tracekit.checks.results import MetricValue, WorstWindow
@@ -27,8 +29,10 @@ _MOST_NAMES = 8
 class MetricEvaluator:
     """Evaluates metrics of one analysis; each distinct one is computed once."""
 
-    def __init__(self, observations: Observations) -> None:
+    def __init__(self, observations: Observations, confidence: float = 0.0) -> None:
+        """``confidence`` is that of the intervals; with 0 there are none."""
         self._observations = observations
+        self._confidence = confidence
         self._scopes: dict[str, BoolArray] = {}
         self._values: dict[tuple[Metric, str, bool], MetricValue] = {}
         self._presences: dict[Presence, MetricValue] = {}
@@ -146,7 +150,18 @@ class MetricEvaluator:
         note = _unknown_engine(int(unknown.sum()))
         if not low and metric.engine in ENGINE_NAMES:
             note = _join_notes(note, self._unmeasured(Engine(metric.engine)))
-        return MetricValue("share", low, high, basis, count, worst, note=note)
+        value = MetricValue("share", low, high, basis, count, worst, note=note)
+        least, most = (marks[rows].astype(np.float64) for marks in (served, served | unknown))
+        return self._with_interval(
+            value, lambda level: (interval_of_share(least, level)[0], interval_of_share(most, level)[1])
+        )
+
+    def _with_interval(self, value: MetricValue, compute: Callable[[float], Interval]) -> MetricValue:
+        """Add the interval, if one is wanted; a number that cannot be negative is bounded by 0."""
+        if not self._confidence or value.low is None:
+            return value
+        low, high = compute(self._confidence)
+        return replace(value, interval=(max(0.0, low), high), confidence=self._confidence)
 
     def _samples_share(self, metric: Metric, rows: BoolArray) -> MetricValue:
         """Return the engine's part of the samples that show an engine, over all windows together."""
@@ -159,7 +174,10 @@ class MetricEvaluator:
             return MetricValue("share", missing="no host sample in a window shows an engine")
         share = float(engine_samples.values[rows].sum()) / total
         note = "host samples show which code called an engine, not how long the engine worked"
-        return MetricValue("share", share, share, str(Basis.SAMPLED), int(rows.sum()), note=note)
+        value = MetricValue("share", share, share, str(Basis.SAMPLED), int(rows.sum()), note=note)
+        totals = np.sum([quantity.values[rows] for quantity in quantities.values()], axis=0)
+        parts = engine_samples.values[rows]
+        return self._with_interval(value, lambda level: interval_of_ratio(parts, totals, level))
 
     def _per_window(self, metric: Metric, rows: BoolArray, highest_is_worst: bool) -> MetricValue:
         quantity = self._observations.quantity(metric.quantity, metric.engine)
@@ -181,10 +199,28 @@ class MetricEvaluator:
             count,
             self._worst(worst, float(quantity.values[worst])),
         )
+        result = self._with_sample_interval(result, quantity, rows, metric)
         if unknown := count - len(with_value):
             verb = "does" if unknown == 1 else "do"
             return replace(result, note=f"{plural(unknown, 'window')} {verb} not show it")
         return replace(result, note=_few_windows(metric.statistic, len(with_value)))
+
+    def _with_sample_interval(
+        self, value: MetricValue, quantity: Quantity, rows: BoolArray, metric: Metric
+    ) -> MetricValue:
+        """Add the interval of a percentile or mean; the largest and smallest describe the recording alone."""
+        if metric.statistic in ("max", "min"):
+            return value
+        values, statistic = quantity.values[rows], _statistic_of(metric.statistic)
+        unknown = np.isnan(values)
+
+        def compute(level: float) -> Interval:
+            least, most = (np.where(unknown, fill, values) for fill in (0.0, quantity.most))
+            if np.isinf(most).any():
+                return interval_of(least, statistic, level)[0], np.inf
+            return interval_of(least, statistic, level)[0], interval_of(most, statistic, level)[1]
+
+        return self._with_interval(value, compute)
 
     def _worst(self, row: int, value: float | None = None) -> WorstWindow:
         observations = self._observations
@@ -277,8 +313,11 @@ def _statistic(values: FloatArray, name: str) -> float:
         return float(values.max())
     if name == "min":
         return float(values.min())
-    statistic: Statistic = "mean" if name == "mean" else float(name[1:]) / 100
-    return estimate(values, statistic)
+    return estimate(values, _statistic_of(name))
+
+
+def _statistic_of(name: str) -> Statistic:
+    return "mean" if name == "mean" else float(name[1:]) / 100
 
 
 def _few_windows(statistic: str, count: int) -> str:

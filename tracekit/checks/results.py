@@ -34,7 +34,8 @@ class MetricValue:
 
     The value lies between ``low`` and ``high``, which differ where some windows have an unknown one.
     ``windows`` is how many it was computed over, 0 for metrics of the whole recording; ``note`` qualifies the
-    number.
+    number. ``interval`` is what other recordings of the program may have as well, at ``confidence``; None for
+    numbers that describe this recording alone. ``runs`` is how many recordings the number is of.
     """
 
     kind: Kind
@@ -45,6 +46,9 @@ class MetricValue:
     worst: WorstWindow | None = None
     missing: str = ""
     note: str = ""
+    interval: tuple[float, float] | None = None
+    confidence: float = 0.0
+    runs: int = 1
 
 
 @dataclass(frozen=True, repr=False)

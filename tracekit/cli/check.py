@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,14 @@ import click
 
 from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
 from tracekit.cli.check_config import NAME, Config, nearest, read_config
+from tracekit.cli.intervals import confidence_option, open_option
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.errors import UsageError
+from tracekit.text import plural
 
 if TYPE_CHECKING:
     from tracekit.checks.requirements import Requirement
+    from tracekit.checks.results import OpenCounts
 
 _FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
 
@@ -48,6 +52,9 @@ _FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
     help="Default: by extension, or text.",
 )
 @click.option("--junit", metavar="FILE", help="Write JUnit XML to FILE as well.")
+@click.option("--also", multiple=True, metavar="INPUT", help="A further run of the same program. Repeatable.")
+@confidence_option
+@open_option("requirement")
 @analysis_options
 @output_options
 def check_command(
@@ -58,19 +65,24 @@ def check_command(
     no_config: bool,
     format_: str | None,
     junit: str | None,
+    also: tuple[str, ...],
+    confidence: float,
+    open_counts: OpenCounts | None,
     options: AnalysisOptions,
     output: str,
     force: bool,
 ) -> None:
-    """Check a recording against requirements: exit code 1 if one fails, 5 if one cannot be measured.
+    """Check a recording against requirements: exit code 1 if one fails, 5 if one is open or not measurable.
 
-    INPUT is anything that tracekit analyze reads. docs/check.md describes the language of requirements.
+    INPUT is anything that tracekit analyze reads. Numbers are judged by their intervals: a requirement is
+    open where further calls of the program may or may not meet it. docs/check.md describes the language.
 
     \b
     Examples:
       tracekit check MyApp.trace --require 'ANE share >= 0.8' --require 'p90 <= 8ms'
       tracekit check MyApp.trace --forbid 'CPU execute in MyModel' --junit check.xml
       tracekit check MyApp.trace --require 'warm p99 in MyModel <= 12ms' --format github
+      tracekit check run1.trace --also run2.trace --also run3.trace --require 'p90 <= 8ms' --open pass
       tracekit check MyApp.trace --config ci/tracekit.toml
     """
     check_output(output, force)
@@ -91,19 +103,25 @@ def check_command(
     from tracekit.report.checks.junit import to_junit
     from tracekit.report.checks.text import to_text
 
-    analysis = analyse(inputs, options)
-    results = check(analysis, requirements)
+    if (*inputs, *also).count("-") > 1:
+        raise UsageError("Standard input can be one of the recordings, not several.")
+    analyses = [analyse(inputs, options), *(analyse((path,), options) for path in also)]
+    analysis = analyses[0]
+    results = check(analyses, requirements, confidence)
     name = f"{analysis.trace.info.name}, run {analysis.trace.info.run}"
-    write = {
+    if also:
+        name = f"{name} and {plural(len(also), 'more run')}"
+    issues = [issue for each in analyses for issue in each.issues]
+    write: dict[str, Callable[..., str]] = {
         "text": to_text,
-        "json": to_json,
+        "json": partial(to_json, open_counts=open_counts),
         "junit": to_junit,
         "github": to_github,
-    }[chosen]
+    }
     if junit is not None:
-        write_output(to_junit(results, name, analysis.issues), junit, force)
-    write_output(write(results, name, analysis.issues), output, force)
-    if code := exit_code(result.outcome for result in results):
+        write_output(to_junit(results, name, issues), junit, force)
+    write_output(write[chosen](results, name, issues), output, force)
+    if code := exit_code((result.outcome for result in results), open_counts):
         click.get_current_context().exit(code)
 
 

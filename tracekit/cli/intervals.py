@@ -31,6 +31,16 @@ class Percent(click.ParamType[float]):
 PERCENT = Percent()
 
 
+confidence_option = click.option(
+    "--confidence",
+    type=PERCENT,
+    default="95%",
+    metavar="PERCENT",
+    show_default=True,
+    help="Of the intervals that requirements are judged by; 0 judges the recorded numbers alone.",
+)
+
+
 def open_option(gates: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that decides what an open result counts as."""
     return click.option(

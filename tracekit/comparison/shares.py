@@ -30,21 +30,21 @@ def wilson(share: float, count: float, level: float = LEVEL) -> tuple[float, flo
 
 
 def independent_calls(values: FloatArray) -> float:
-    """Return the number of independent calls that a run's calls, 1 or 0 in their order, count for."""
+    """Return the number of independent calls that a run's calls, in their order, count for."""
     count = len(values)
-    share = float(values.mean()) if count else 0.0
-    if count < 2 or not 0 < share < 1:
+    of_calls = float(values.var()) if count else 0.0
+    if count < 2 or not of_calls:
         return float(count)
     length = block_length(count)
     if length >= count:
         return float(count)
     sums = np.cumsum(np.concatenate([[0.0], values, values[: length - 1]]))
     blocks = (sums[length:] - sums[:-length]) / length
-    variance = float(((blocks - share) ** 2).mean()) * count / (count - length)
-    # Means of blocks of independent calls have the variance share (1 - share) / length. Where theirs is
-    # larger, it is an estimate from few blocks: Student's t takes the place of the normal distribution.
-    inflation = variance * length / (share * (1 - share))
-    if inflation <= 1:
+    variance = float(((blocks - values.mean()) ** 2).mean()) * count / (count - length)
+    # Means of blocks of independent calls have the variance of the calls / length. Where theirs is larger, it
+    # is an estimate from few blocks: Student's t takes the place of the normal distribution.
+    inflation = variance * length / of_calls * (1 - 1 / count)
+    if inflation <= 1 + 1e-9:
         return float(count)
     tails = normal_quantile((1 + LEVEL) / 2) / t_quantile((1 + LEVEL) / 2, max(1.0, count / length - 1))
     return max(1.0, count * tails**2 / inflation)

@@ -21,7 +21,7 @@ from tracekit.report.checks.wording import (
 )
 from tracekit.text import printable
 
-_COMMAND = {"failed": "error", "not measurable": "warning"}
+_COMMAND = {"failed": "error", "open": "warning", "not measurable": "warning"}
 
 
 def to_github(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:

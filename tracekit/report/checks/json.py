@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import tracekit
-from tracekit.checks.results import CheckResult, MetricValue, exit_code
+from tracekit.checks.results import CheckResult, MetricValue, OpenCounts, exit_code
 from tracekit.model.trace import Issue
 from tracekit.report.checks.wording import reason, sentence
 from tracekit.text import escape_json
@@ -17,13 +17,18 @@ from tracekit.text import escape_json
 SCHEMA = "tracekit-check/1"
 
 
-def to_json(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:
+def to_json(
+    results: Sequence[CheckResult],
+    name: str,
+    issues: Sequence[Issue] = (),
+    open_counts: OpenCounts | None = None,
+) -> str:
     """Return the document as indented JSON text with a final newline."""
     document = {
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
         "input": name,
-        "exit_code": exit_code(result.outcome for result in results),
+        "exit_code": exit_code((result.outcome for result in results), open_counts),
         "sentence": sentence(results),
         "results": [_result(result) for result in results],
         "issues": [asdict(issue) for issue in issues],
@@ -46,10 +51,18 @@ def _actual(actual: MetricValue) -> dict[str, Any]:
         "unit": {"time": "ns", "thermal": "level"}.get(actual.kind, actual.kind),
         "low": actual.low,
         # JSON has no infinity: an open upper end is null.
-        "high": None if actual.high is None or math.isinf(actual.high) else actual.high,
+        "high": _finite(actual.high),
         "basis": actual.basis or None,
         "windows": actual.windows,
         "worst": None if actual.worst is None else asdict(actual.worst),
         "missing": actual.missing or None,
         "note": actual.note or None,
+        "interval_low": None if actual.interval is None else _finite(actual.interval[0]),
+        "interval_high": None if actual.interval is None else _finite(actual.interval[1]),
+        "confidence": actual.confidence or None,
+        "runs": actual.runs,
     }
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or math.isinf(value) else value

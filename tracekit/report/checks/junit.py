@@ -16,14 +16,14 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def to_junit(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:
-    """Return the document; "not measurable" is an error there, to distinguish it from a failure.
+    """Return the document; "open" and "not measurable" are errors there, to distinguish them from failures.
 
     The recording's warnings are the suite's output.
     """
     counts = {
         "tests": len(results),
         "failures": sum(result.outcome == "failed" for result in results),
-        "errors": sum(result.outcome == "not measurable" for result in results),
+        "errors": sum(result.outcome in ("open", "not measurable") for result in results),
     }
     totals = {key: str(value) for key, value in counts.items()}
     root = ET.Element("testsuites", {"name": "tracekit check", **totals})

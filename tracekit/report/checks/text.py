@@ -16,8 +16,8 @@ from tracekit.report.checks.wording import (
 )
 from tracekit.text import printable, wrap
 
-_MARK = {"passed": "passed", "failed": "FAILED", "not measurable": "not measurable"}
-_ORDER = ("failed", "not measurable", "passed")
+_MARK = {"passed": "passed", "failed": "FAILED", "open": "open", "not measurable": "not measurable"}
+_ORDER = ("failed", "open", "not measurable", "passed")
 
 
 def to_text(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:

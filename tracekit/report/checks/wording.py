@@ -25,7 +25,9 @@ def sentence(results: Sequence[CheckResult]) -> str:
     if set(counts) == {"passed"}:
         return f"{plural(len(results), 'requirement')} passed."
     parts = [f"{counts['failed']:,} failed"] if counts["failed"] else []
+    parts += [f"{counts['open']:,} open"] if counts["open"] else []
     parts += [f"{counts['not measurable']:,} not measurable"] if counts["not measurable"] else []
+    parts = [", ".join(parts[:-1]), parts[-1]] if len(parts) > 2 else parts
     return f"Of {plural(len(results), 'requirement')}, {' and '.join(parts)}; {counts['passed']:,} passed."
 
 
@@ -53,6 +55,7 @@ def reason(result: CheckResult) -> str:
     value = _window_count(actual) if isinstance(rule, Presence) else f"{rule.metric.name} is {_range(actual)}"
     facts = [actual.basis] if actual.basis else []
     facts += [plural(actual.windows, "window")] if actual.windows and not isinstance(rule, Presence) else []
+    facts += [plural(actual.runs, "run")] if actual.runs > 1 else []
     text = f"{value} ({', '.join(facts)})" if facts else value
     if actual.note:
         text += f"; {actual.note}"
@@ -78,12 +81,31 @@ def _range(actual: MetricValue) -> str:
     assert actual.high is not None
     low = value_text(actual.low, actual.kind)
     if actual.low == actual.high:
-        return low
+        return f"{low}{_interval(actual)}"
     return (
-        f"at least {low}"
+        f"at least {low}{_interval(actual)}"
         if math.isinf(actual.high)
-        else f"from {low} to {value_text(actual.high, actual.kind)}"
+        else f"from {low} to {value_text(actual.high, actual.kind)}{_interval(actual)}"
     )
+
+
+def _interval(actual: MetricValue) -> str:
+    """Return ``, 22.000 to 25.900 ms at 95 %``; "" for a number that describes the recording alone."""
+    if actual.interval is None:
+        return ""
+    low, high = actual.interval
+    level = f"at {100 * actual.confidence:g} %"
+    if math.isinf(high):
+        bound = f"{value_text(low, actual.kind)} or more" if low > 0 else "without bounds"
+        return f", {bound} {level}"
+    lower, upper = (value_text(end, actual.kind) for end in (low, high))
+    return f", {lower.removesuffix(_unit(low, high, actual.kind))} to {upper} {level}"
+
+
+def _unit(low: float, high: float, kind: Kind) -> str:
+    """Return the unit that both ends share, with its space."""
+    units = {value_text(end, kind).partition(" ")[2] for end in (low, high)}
+    return f" {units.pop()}" if len(units) == 1 and units != {""} else ""
 
 
 def value_text(value: float, kind: Kind) -> str:

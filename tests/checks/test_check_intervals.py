@@ -1,0 +1,131 @@
+"""Requirements judged by intervals: order statistics, shares, means, and several runs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from compare_support import recorded
+
+from tracekit.analysis import Analysis
+from tracekit.checks.check import check
+from tracekit.checks.intervals import (
+    interval_of,
+    interval_of_ratio,
+    interval_of_runs,
+    interval_of_share,
+)
+from tracekit.checks.parser import parse_requirement
+from tracekit.checks.results import CheckResult
+from tracekit.errors import UsageError
+
+SHUFFLED = np.random.default_rng(3).permutation(np.arange(1.0, 101))
+
+
+def spread_out(count: int) -> np.ndarray:
+    """The numbers from 1, in steps that keep large ones apart from each other."""
+    return (np.arange(count) * 37 % count + 1).astype(float)
+
+
+def required(
+    analysis: Analysis | list[Analysis], text: str, confidence: float = 0.95, forbids: bool = False
+) -> CheckResult:
+    (result,) = check(analysis, [parse_requirement(text, forbids)], confidence)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("fraction", "interval"),
+    [
+        (0.5, (40, 61)),  # Conover, Practical Nonparametric Statistics: the 40th and the 61st of a hundred
+        (0.9, (84, 96)),
+        (0.99, (97, math.inf)),
+    ],
+)
+def test_order_statistics_of_a_hundred_calls(fraction: float, interval: tuple[float, float]) -> None:
+    assert interval_of(spread_out(100), fraction, 0.95) == interval
+
+
+def test_the_calls_that_bound_a_percentile() -> None:
+    def upper(count: int, fraction: float, confidence: float) -> float:
+        return interval_of(spread_out(count), fraction, confidence)[1]
+
+    # One side of 90 % is 5 %: 0.9^29 < 5 % < 0.9^28, as for a p99 of 299 calls.
+    assert [upper(count, 0.9, 0.9) for count in (28, 29)] == [math.inf, 29]
+    assert [upper(count, 0.99, 0.9) for count in (298, 299)] == [math.inf, 299]
+
+
+def test_neighbours_that_are_alike_widen_the_interval() -> None:
+    low, high = interval_of(np.sort(SHUFFLED), 0.5, 0.95)
+    assert low < 30
+    assert high > 70
+    alone, alike = (interval_of(values, "mean", 0.95) for values in (SHUFFLED, np.sort(SHUFFLED)))
+    assert alike[1] - alike[0] > 2 * (alone[1] - alone[0])
+
+
+def test_too_few_calls_bound_nothing() -> None:
+    assert interval_of(np.ones(4), 0.5, 0.95) == (-math.inf, math.inf)
+    assert interval_of(np.ones(9), 0.9, 0.95) == (-math.inf, math.inf)
+    assert interval_of(np.ones(5), "mean", 0.95) == (1.0, 1.0)
+
+
+def test_shares_are_never_sure() -> None:
+    assert interval_of_share(np.ones(20), 0.95) == pytest.approx((0.839, 1), abs=1e-3)
+    assert interval_of_ratio(np.ones(10), np.ones(10), 0.95) == pytest.approx((0.722, 1), abs=1e-3)
+
+
+def test_the_mean_of_runs() -> None:
+    assert interval_of_runs(np.array([1.0, 2, 3]), False, 0.95) == pytest.approx((-0.484, 4.484), abs=1e-3)
+    low, high = interval_of_runs(np.array([10.0, 10.1, 9.9]), True, 0.95)
+    assert low * high == pytest.approx((10 * 10.1 * 9.9) ** (2 / 3))
+    assert interval_of_runs(np.array([1.0, math.inf]), True, 0.95) == (-math.inf, math.inf)
+
+
+def test_at_its_limit_a_requirement_is_open() -> None:
+    analysis = recorded(SHUFFLED[:60].tolist())
+    p50 = required(analysis, "p50 <= 51ms")
+    low, high = p50.actual.interval or (0, 0)
+    assert p50.outcome == "open"
+    assert required(analysis, f"p50 <= {high + 1:.0f}ns").outcome == "passed"
+    assert required(analysis, f"p50 <= {low - 1:.0f}ns").outcome == "failed"
+    assert required(analysis, f"p50 > {low - 1:.0f}ns", forbids=True).outcome == "failed"
+    assert required(analysis, "p50 > 51ms", forbids=True).outcome == "open"
+    assert required(analysis, "max <= 1s").actual.interval is None
+    assert required(analysis, "p50 <= 51ms", confidence=0.0).outcome in ("passed", "failed")
+
+
+def test_a_share_at_an_end_is_judged_by_the_recorded_calls() -> None:
+    analysis = recorded([10.0] * 12)
+    every = required(analysis, "ANE share == 100%")
+    assert (every.outcome, every.actual.interval) == ("passed", pytest.approx((0.757, 1), abs=1e-3))
+    assert required(analysis, "ANE share >= 100%").outcome == "passed"
+    assert required(analysis, "ANE share >= 90%").outcome == "open"
+    assert required(analysis, "ANE share >= 70%").outcome == "passed"
+    absent = required(analysis, "GPU", forbids=True)
+    assert (absent.outcome, absent.actual.note) == (
+        "passed",
+        "up to 24.2 % of calls may have it (95 % confidence)",
+    )
+
+
+def test_several_runs_are_judged_by_their_spread() -> None:
+    runs = [recorded([level * length for length in (10.0, 12, 11, 13, 10, 12)]) for level in (1, 1.01, 0.99)]
+    p50 = required(runs, "p50 <= 12ms")
+    assert (p50.outcome, p50.actual.runs, p50.actual.windows) == ("passed", 3, 18)
+    assert p50.actual.interval == pytest.approx((10.73e6, 11.28e6), rel=1e-3)
+    assert required(runs, "p50 <= 11.2ms").outcome == "open"
+    assert required(runs, "p90 <= 1s").outcome == "open"  # six calls a run are too few
+    share = required(runs, "ANE share >= 90%")
+    assert (share.outcome, share.actual.interval) == ("open", pytest.approx((0.824, 1), abs=1e-3))
+    worst = required(runs, "max <= 13.05ms")
+    assert (worst.outcome, worst.actual.note) == ("failed", "run 2 of 3")
+    copies = required(runs[:1] * 3, "p50 <= 12ms")
+    assert copies.actual.runs == 1
+
+
+def test_a_confidence_is_a_fraction() -> None:
+    with pytest.raises(UsageError, match="below 1"):
+        check(recorded([10.0]), ["p50 <= 1s"], confidence=95)
+    with pytest.raises(UsageError, match="takes an analysis"):
+        check([], ["p50 <= 1s"])

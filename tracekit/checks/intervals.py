@@ -1,0 +1,106 @@
+"""Intervals of one recording's numbers, and of the numbers of several runs.
+
+A recording is a sample of what the program does. Percentiles have intervals from order statistics, shares
+Wilson's, means Student's t; of calls that resemble their neighbours, fewer count (``independent_calls``).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tracekit.comparison.bootstrap import FloatArray, Statistic, estimate, fewest_values
+from tracekit.comparison.distributions import binomial_at_most, t_quantile
+from tracekit.comparison.estimates import centre, scale_of
+from tracekit.comparison.shares import independent_calls, wilson
+
+Interval = tuple[float, float]
+
+
+def interval_of(values: FloatArray, statistic: Statistic, confidence: float) -> Interval:
+    """Return the interval of a statistic of calls in their order; an end that nothing bounds is infinite."""
+    if len(values) < fewest_values(statistic):
+        return -math.inf, math.inf
+    if statistic == "mean":
+        return _of_mean(values, confidence)
+    return _of_percentile(values, float(statistic), confidence)
+
+
+def interval_of_share(values: FloatArray, confidence: float) -> Interval:
+    """Return the interval of a share of calls, 1 or 0 in their order."""
+    return wilson(float(values.mean()), independent_calls(values), confidence)
+
+
+def interval_of_ratio(parts: FloatArray, totals: FloatArray, confidence: float) -> Interval:
+    """Return the interval of the ratio of two sums over calls, not narrower than that of a share of calls."""
+    ratio = float(parts.sum() / totals.sum())
+    residuals = (parts - ratio * totals) / totals.mean()
+    low, high = _of_mean(residuals, confidence)
+    least, most = wilson(ratio, int((totals > 0).sum()), confidence)
+    return max(0.0, min(least, ratio + low)), min(1.0, max(most, ratio + high))
+
+
+def interval_of_runs(values: FloatArray, is_amount: bool, confidence: float) -> Interval:
+    """Return the interval of the mean of several runs' values, of amounts by their logarithms."""
+    if not np.isfinite(values).all():
+        return -math.inf, math.inf
+    scale = scale_of(is_amount, values)
+    scaled = np.log(values) if scale == "log" else values
+    middle = float(scaled.mean())
+    half = t_quantile((1 + confidence) / 2, len(values) - 1.0) * float(scaled.std(ddof=1))
+    ends = np.array([middle - half / math.sqrt(len(values)), middle + half / math.sqrt(len(values))])
+    low, high = np.exp(np.clip(ends, -700, 700)).tolist() if scale == "log" else ends.tolist()
+    return low, high
+
+
+def middle_of_runs(values: FloatArray, is_amount: bool) -> float:
+    """Return the mean of several runs' values, as ``compare`` has it."""
+    if not np.isfinite(values).all():
+        return math.inf
+    return centre(values, scale_of(is_amount, values))
+
+
+def fewest_windows(statistic: str, otherwise: int) -> int:
+    """Return the windows that a percentile needs in a run; ``otherwise`` for any other statistic."""
+    return fewest_values(float(statistic[1:]) / 100) if statistic.startswith("p") else otherwise
+
+
+def _of_mean(values: FloatArray, confidence: float) -> Interval:
+    count = len(values)
+    if count < 2:
+        return -math.inf, math.inf
+    error = math.sqrt(float(values.var(ddof=1)) / independent_calls(values))
+    half = t_quantile((1 + confidence) / 2, count - 1.0) * error
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _of_percentile(values: FloatArray, fraction: float, confidence: float) -> Interval:
+    """Return the order statistics between which a percentile lies.
+
+    Of ``trials`` independent calls, the number below the true percentile is binomial::
+
+        rank    1 … low … high … trials      P(fewer than low) <= tail, P(high or more) <= tail
+    """
+    count = len(values)
+    below = (values <= estimate(values, fraction)).astype(np.float64)
+    trials = max(1, int(independent_calls(below)))
+    tail = (1 - confidence) / 2
+    ordered = np.sort(values)
+    low = _first_rank(trials, fraction, tail) - 1
+    high = _first_rank(trials, fraction, 1 - tail)
+    lower = -math.inf if low < 1 else float(ordered[max(1, low * count // trials) - 1])
+    upper = math.inf if high > trials else float(ordered[min(count, -(-high * count // trials)) - 1])
+    return lower, upper
+
+
+def _first_rank(trials: int, fraction: float, probability: float) -> int:
+    """Return the first rank with P(fewer than rank calls are below) >= probability; trials + 1 if none."""
+    first, last = 1, trials + 1
+    while first < last:
+        middle = (first + last) // 2
+        if binomial_at_most(middle - 1, trials, fraction) >= probability:
+            last = middle
+        else:
+            first = middle + 1
+    return first
