@@ -64,16 +64,15 @@ class PackSource:
             self._unreported.pop(key, None)
             raise InputError(self._path, self._unreadable[key].problem, self._unreadable[key].advice)
         descriptions = self._tables.get(key, ())
-        self._cells[key] = sum(
-            table.integer("rows", MAX_ROWS) * len(table.objects("columns")) for table in descriptions
-        )
-        require_at_most(self._path, sum(self._cells.values()), self._max_cells, "cells in its tables")
-        for description in descriptions:
-            try:
-                table = self._decoder.table(description, run)
-            except DamagedPackError as error:
-                raise self._input_error(error) from error
-            yield table
+        try:
+            self._cells[key] = sum(
+                table.integer("rows", MAX_ROWS) * len(table.objects("columns")) for table in descriptions
+            )
+            require_at_most(self._path, sum(self._cells.values()), self._max_cells, "cells in its tables")
+            for description in descriptions:
+                yield self._decoder.table(description, run)
+        except DamagedPackError as error:
+            raise self._input_error(error) from error
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
