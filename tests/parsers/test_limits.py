@@ -297,6 +297,16 @@ def test_cells_of_a_bundle_and_of_a_pack_are_limited(tmp_path: Path) -> None:
             list(source.tables("time-profile"))
 
 
+def test_an_array_of_a_pack_is_limited(tmp_path: Path) -> None:
+    pack = tmp_path / "x.tracekit.zip"
+    command = ["pack", str(write_as(tmp_path, "x.zip", zipped())), "-o", str(pack)]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    source = PackSource(str(pack), "x")
+    source._members._max_array_bytes = 100
+    with pytest.raises(LimitError, match="holds an array of more than 100 bytes and was not read"):
+        list(source.tables("time-profile"))
+
+
 @pytest.mark.parametrize("reader", ["lxml", "compiled"])
 def test_cells_of_a_packed_export_are_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str

@@ -33,7 +33,8 @@ MAX_DEPTH = 32
 """For composite values inside one another."""
 
 # As for bundles (bundle/files.py): for rows, and for text, which takes far more memory than its bytes.
-_ARRAYS_RATIO, _ARRAYS_SLACK_BYTES = 256, 256 << 20
+_ARRAYS_RATIO, _ARRAYS_SLACK_BYTES = 64, 512 << 20
+_ROW_TEXTS_RATIO, _ROW_TEXTS_SLACK_BYTES = 16, 256 << 20
 _TEXTS_RATIO, _TEXTS_SLACK_BYTES = 64, 16 << 20
 
 _MAX_INTEGER = 2**64 - 1
@@ -65,7 +66,7 @@ class DeclaredSize:
 
 def max_text_bytes(pack_bytes: int) -> int:
     """Return the limit for the text in a column's rows: each text is stored once and may be in many rows."""
-    return _ARRAYS_SLACK_BYTES + _ARRAYS_RATIO * pack_bytes
+    return _ROW_TEXTS_SLACK_BYTES + _ROW_TEXTS_RATIO * pack_bytes
 
 
 def declared_size(manifest: Any) -> DeclaredSize:

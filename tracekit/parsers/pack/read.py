@@ -31,6 +31,7 @@ from tracekit.parsers.pack.format import (
     parse_json,
 )
 from tracekit.parsers.zip_archive import BoundedZip
+from tracekit.text import format_size
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int32]
@@ -69,10 +70,12 @@ def is_pack(path: Path) -> bool:
 
 
 class PackMembers:
-    """An opened pack: its manifest and its members. Everything raises ``DamagedPackError``."""
+    """An opened pack: its manifest and its members. Raises ``DamagedPackError`` or ``LimitError``."""
 
     def __init__(self, path: str, limits: Limits) -> None:
+        self._path = path
         self._size_bytes = Path(path).stat().st_size
+        self._max_array_bytes = max(limits.value_bytes, 3 * self._size_bytes)
         try:
             self._zip = BoundedZip(path, limits.pack_members)
         except _ZIP_ERRORS as error:
@@ -110,10 +113,13 @@ class PackMembers:
             expected = " or ".join(types)
             raise DamagedPackError(MANIFEST, f"has another type than {expected} at {reference.path}")
         width = SIZES[dtype]
+        if count * width > self._max_array_bytes:
+            raise LimitError(self._path, f"holds an array of more than {format_size(self._max_array_bytes)}")
         # Stored plane by plane, all lowest bytes first; the transpose puts each value's bytes side by side:
         #   a0 b0 c0 … a1 b1 c1 …    reshape (width, count), .T    a0 a1 … b0 b1 …
         data = np.frombuffer(self._read(name, count * width), np.uint8)
         little = np.ascontiguousarray(data.reshape(width, count).T).view(np.dtype(dtype).newbyteorder("<"))
+        del data
         values: Array = little.reshape(count).astype(dtype)
         if "delta" in reference and reference.flag("delta") and values.dtype.kind in "iu":
             # Sums modulo the width undo differences modulo the width; unsigned, so that wrapping is defined.
