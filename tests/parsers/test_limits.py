@@ -212,6 +212,11 @@ def test_members_of_a_pack_are_limited(tmp_path: Path) -> None:
 # Folders and exports --------------------------------------------------------------------------------------
 
 
+def test_folders_of_a_folder_are_limited(tmp_path: Path) -> None:
+    (tmp_path / "x.trace" / "/".join("abcdefghijk")).mkdir(parents=True)
+    assert refusal(tmp_path / "x.trace", few(files=10)) == "holds more than 10 files and was not read."
+
+
 def test_files_of_a_folder_are_limited(tmp_path: Path) -> None:
     write_folder(
         {name.removeprefix("r.trace/"): content for name, content in FILES.items()}, tmp_path / "x.trace"

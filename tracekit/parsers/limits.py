@@ -41,8 +41,8 @@ class Limits:
     header_bytes: int = 16 << 20
     """Long names and attributes of all files in a tar."""
     cells: int = 80_000_000
-    """Cells in the tables of a file of exports, or in those of a bundle or pack that are read; an input of
-    more bytes may have as many cells."""
+    """Cells in the tables of a file of exports, or in those of a bundle or pack that are read; more than
+    100 MB may have four cells for every five bytes."""
     value_bytes: int = 320 << 20
     """Memory of the different values of a compressed export, or three times its size."""
     unusual_bytes: int = 128 << 20
@@ -69,7 +69,7 @@ class Limits:
 
     def max_cells(self, stored_bytes: int) -> int:
         """Return the most cells that the tables of an input of that size may have."""
-        return max(self.cells, stored_bytes)
+        return max(self.cells, stored_bytes // 5 * 4)
 
     def held_bytes(self, stored_bytes: int) -> int:
         """Return the most bytes of a tar of that size that may be in memory."""

@@ -21,7 +21,9 @@ from worker_support import EXPORT, ONE, RESULTS, Reading, Workers, left_of
 
 import tracekit
 from dashboard.errors import NotFound
+from dashboard.jobs.workers.read import sentence
 from dashboard.library import reading_results
+from tracekit.parsers.limits import LimitError
 
 
 @pytest.mark.integration
@@ -146,6 +148,14 @@ def test_what_cannot_be_read_fails_with_a_sentence(reading: Reading, name: str, 
     assert left_of(reading.library, recording) == []
     with pytest.raises(NotFound, match="is not ready"):
         reading.library.view_path(recording.id)
+
+
+def test_the_limits_of_an_input_are_raised_on_the_command_line() -> None:
+    error = LimitError("/library/1/big.xml", "holds more than 3 documents")
+    assert sentence(error, "big.xml", Path("/library/1/big.xml")) == (
+        "big.xml: holds more than 3 documents and was not read. If you trust the file, analyze it on the command"
+        " line with --raise-limits 4."
+    )
 
 
 @pytest.mark.integration

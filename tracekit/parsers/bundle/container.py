@@ -113,10 +113,11 @@ class FolderFiles:
         self._sizes: dict[str, int] = {}
         links: list[str] = []
         unreadable: list[OSError] = []
-        for folder, subfolders, files in os.walk(self._root, onerror=unreadable.append):
+        walk = os.walk(self._root, onerror=unreadable.append)
+        for number, (folder, subfolders, files) in enumerate(walk):
             links += [name for name in subfolders if (Path(folder) / name).is_symlink()]
             links += [name for name in files if not self._add(folder, name)]
-            require_at_most(path, len(self._sizes) + len(links), limits.files, "files")
+            require_at_most(path, number + len(self._sizes) + len(links), limits.files, "files")
         if unreadable and not self._sizes:
             raise unreadable[0]
         warnings = _link_warnings(links)
