@@ -12,7 +12,7 @@ READY := .venv/.ready
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick test extras coverage lint types format check samples bench attack clean
+.PHONY: help setup demo quick test extras coverage lint types format check samples bench calibrate attack clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -83,6 +83,10 @@ MINUTES ?= 15
 
 attack: $(READY) ## attack the readers, the dashboard and the recorder for MINUTES (15), and print what was found
 	$(BIN)/python tests/attack/run.py --minutes $(MINUTES)
+
+calibrate: $(READY) ## the error rates of comparisons and requirements on simulated recordings, into docs/statistics.md
+	$(BIN)/python benchmarks/error_rates.py --out bench-error-rates.json
+	$(BIN)/python benchmarks/error_rates.py --docs bench-error-rates.json
 
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so

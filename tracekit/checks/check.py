@@ -9,7 +9,14 @@ import numpy as np
 
 from tracekit.analysis.result import Analysis
 from tracekit.checks.evaluator import MetricEvaluator
-from tracekit.checks.intervals import fewest_windows, interval_of_runs, middle_of_runs
+from tracekit.checks.intervals import (
+    Interval,
+    fewest_windows,
+    interval_of_runs,
+    interval_of_several,
+    middle_of_runs,
+    statistic_of,
+)
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Condition, Metric, Operator, Presence, Requirement
 from tracekit.checks.results import CheckResult, MetricValue, Outcome
@@ -91,10 +98,8 @@ def _of_runs(values: Sequence[MetricValue], metric: Metric, confidence: float) -
     kind = values[0].kind
     lows, highs = (np.array([getattr(value, name) for value in values], float) for name in ("low", "high"))
     is_amount = kind == "time"
-    ends = [interval_of_runs(side, is_amount, confidence) for side in (lows, highs)]
-    # Runs that agree do not narrow a share below what all their calls together show.
-    narrowest = _calls_of_all(values, confidence) if kind == "share" else ends[0]
-    interval = max(0.0, min(ends[0][0], narrowest[0])), max(ends[1][1], narrowest[1])
+    least, most = _interval_of_several(values, metric, confidence)
+    interval = max(0.0, least), most
     if min(value.windows for value in values) < fewest_windows(metric.statistic, 1):
         interval = 0.0, np.inf
     return replace(
@@ -110,11 +115,24 @@ def _of_runs(values: Sequence[MetricValue], metric: Metric, confidence: float) -
     )
 
 
-def _calls_of_all(values: Sequence[MetricValue], confidence: float) -> tuple[float, float]:
-    calls = sum(value.windows for value in values)
-    low = sum((value.low or 0.0) * value.windows for value in values) / max(1, calls)
-    high = sum((value.high or 0.0) * value.windows for value in values) / max(1, calls)
-    return wilson(low, calls, confidence)[0], wilson(high, calls, confidence)[1]
+def _interval_of_several(values: Sequence[MetricValue], metric: Metric, confidence: float) -> Interval:
+    """Return the interval of several runs, not narrower than that of all their calls together."""
+    calls = [value.calls for value in values if value.calls is not None]
+    is_amount = metric.kind == "time"
+    if len(calls) == len(values):
+        statistic = statistic_of(metric.statistic)
+        least, most = (
+            interval_of_several([of_run[end] for of_run in calls], statistic, is_amount, confidence)
+            for end in (0, 1)
+        )
+        return least[0], most[1]
+    ends = []
+    count = sum(value.windows for value in values)
+    for name in ("low", "high"):
+        shares = np.array([getattr(value, name) for value in values], float)
+        share = float((shares * [value.windows for value in values]).sum()) / max(1, count)
+        ends.append((interval_of_runs(shares, False, confidence), wilson(share, count, confidence)))
+    return min(end[0] for end in ends[0]), max(end[1] for end in ends[1])
 
 
 def _judged(requirement: Requirement, rule: Condition, actual: MetricValue) -> CheckResult:

@@ -11,11 +11,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracekit.checks.intervals import Interval, interval_of, interval_of_ratio, interval_of_share
+from tracekit.checks.intervals import (
+    Interval,
+    interval_of,
+    interval_of_ratio,
+    interval_of_share,
+    statistic_of,
+)
 from tracekit.checks.issue_codes import is_damage
 from tracekit.checks.requirements import ENGINE_NAMES, Metric, Presence
 from tracekit.checks.results import MetricValue, WorstWindow
-from tracekit.comparison.bootstrap import Statistic, estimate
+from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.cautions import THERMAL
 from tracekit.comparison.observations import FloatArray, Observations, Quantity
 from tracekit.model.columns import BoolArray
@@ -211,16 +217,13 @@ class MetricEvaluator:
         """Add the interval of a percentile or mean; the largest and smallest describe the recording alone."""
         if metric.statistic in ("max", "min"):
             return value
-        values, statistic = quantity.values[rows], _statistic_of(metric.statistic)
-        unknown = np.isnan(values)
-
-        def compute(level: float) -> Interval:
-            least, most = (np.where(unknown, fill, values) for fill in (0.0, quantity.most))
-            if np.isinf(most).any():
-                return interval_of(least, statistic, level)[0], np.inf
-            return interval_of(least, statistic, level)[0], interval_of(most, statistic, level)[1]
-
-        return self._with_interval(value, compute)
+        values, statistic = quantity.values[rows], statistic_of(metric.statistic)
+        least, most = (np.where(np.isnan(values), fill, values) for fill in (0.0, quantity.most))
+        judged = self._with_interval(
+            value,
+            lambda level: (interval_of(least, statistic, level)[0], interval_of(most, statistic, level)[1]),
+        )
+        return replace(judged, calls=(least, most)) if judged.interval else judged
 
     def _worst(self, row: int, value: float | None = None) -> WorstWindow:
         observations = self._observations
@@ -313,11 +316,7 @@ def _statistic(values: FloatArray, name: str) -> float:
         return float(values.max())
     if name == "min":
         return float(values.min())
-    return estimate(values, _statistic_of(name))
-
-
-def _statistic_of(name: str) -> Statistic:
-    return "mean" if name == "mean" else float(name[1:]) / 100
+    return estimate(values, statistic_of(name))
 
 
 def _few_windows(statistic: str, count: int) -> str:

@@ -7,6 +7,7 @@ Wilson's, means Student's t; of calls that resemble their neighbours, fewer coun
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,7 +21,7 @@ Interval = tuple[float, float]
 
 def interval_of(values: FloatArray, statistic: Statistic, confidence: float) -> Interval:
     """Return the interval of a statistic of calls in their order; an end that nothing bounds is infinite."""
-    if len(values) < fewest_values(statistic):
+    if len(values) < fewest_values(statistic) or not np.isfinite(values).all():
         return -math.inf, math.inf
     if statistic == "mean":
         return _of_mean(values, confidence)
@@ -41,6 +42,19 @@ def interval_of_ratio(parts: FloatArray, totals: FloatArray, confidence: float) 
     return max(0.0, min(least, ratio + low)), min(1.0, max(most, ratio + high))
 
 
+def interval_of_several(
+    runs: Sequence[FloatArray], statistic: Statistic, is_amount: bool, confidence: float
+) -> Interval:
+    """Return the interval of a statistic of several runs, not narrower than that of all their calls together.
+
+    Few runs with few calls can lack the slow calls that the program has, and then agree by chance.
+    """
+    values = np.array([estimate(run, statistic) for run in runs])
+    low, high = interval_of_runs(values, is_amount, confidence)
+    least, most = interval_of(np.concatenate(runs), statistic, confidence)
+    return min(low, least), max(high, most)
+
+
 def interval_of_runs(values: FloatArray, is_amount: bool, confidence: float) -> Interval:
     """Return the interval of the mean of several runs' values, of amounts by their logarithms."""
     if not np.isfinite(values).all():
@@ -59,6 +73,11 @@ def middle_of_runs(values: FloatArray, is_amount: bool) -> float:
     if not np.isfinite(values).all():
         return math.inf
     return centre(values, scale_of(is_amount, values))
+
+
+def statistic_of(name: str) -> Statistic:
+    """Return the statistic that a metric names: "mean", or a percentile as a fraction."""
+    return "mean" if name == "mean" else float(name[1:]) / 100
 
 
 def fewest_windows(statistic: str, otherwise: int) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tracekit.checks.requirements import Change, Kind, Requirement
+from tracekit.comparison.observations import FloatArray
 from tracekit.comparison.result import Difference, Group
 from tracekit.text import printable
 
@@ -49,6 +50,8 @@ class MetricValue:
     interval: tuple[float, float] | None = None
     confidence: float = 0.0
     runs: int = 1
+    calls: tuple[FloatArray, FloatArray] | None = field(default=None, compare=False, repr=False)
+    """The calls behind a percentile or mean, with the least and the most that unknown ones could have."""
 
 
 @dataclass(frozen=True, repr=False)

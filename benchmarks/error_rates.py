@@ -1,0 +1,330 @@
+"""Error rates of comparisons and requirements, on simulated recordings whose truth is known.
+
+    python benchmarks/error_rates.py --out rates.json              every cell: several minutes
+    python benchmarks/error_rates.py --pairs 200 --calls 20 100    fewer pairs, these calls per run
+    python benchmarks/error_rates.py --docs rates.json             writes the tables of docs/statistics.md
+
+The calls of a recording: log-normal lengths around 20 ms (sigma 0.1), 2 % outliers of 3 to 10 times that.
+
+    independent   nothing else
+    alike         neighbours are alike: AR(1) with 0.5 in the logarithm
+    warm-up       alike; the first call takes twice as long, and 10 % more fades over the next five
+    spread        warm-up; each run is 1 + N(0, 2 %) times as long
+
+Intervals come from ``rows_of``, ``compared``, ``interval_of`` and ``interval_of_several``, as those of a
+comparison and a check do; only the reading of recordings is left out. The rates are those of this model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.checks.intervals import interval_of, interval_of_several
+from tracekit.comparison.bootstrap import estimate
+from tracekit.comparison.estimates import centre
+from tracekit.comparison.functions import FunctionWeights, compared
+from tracekit.comparison.metrics import METRICS, Column, GroupMetric, run_values
+from tracekit.comparison.result import Difference, Value
+from tracekit.comparison.rows import Sides, rows_of
+
+FloatArray = npt.NDArray[np.float64]
+Runs = Sequence[FloatArray]
+BASE_MS, SIGMA, OUTLIERS, RHO, SPREAD = 20.0, 0.10, 0.02, 0.5, 0.02
+TRUE_CHANGE = 0.10
+MODELS = ("independent", "alike", "warm-up", "spread")
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "statistics.md"
+BEGIN, END = "<!-- error rates: make calibrate -->\n", "<!-- end of error rates -->\n"
+
+
+def recordings(rng: np.random.Generator, model: str, calls: int, count: int) -> FloatArray:
+    """Return the lengths in ms of many recordings: an array of recordings × calls."""
+    burn_in = 30
+    shocks = rng.normal(size=(calls + burn_in, count))
+    if model != "independent":
+        scale = math.sqrt(1 - RHO**2)
+        for call in range(1, calls + burn_in):
+            shocks[call] = RHO * shocks[call - 1] + scale * shocks[call]
+    values = BASE_MS * np.exp(SIGMA * shocks[burn_in:].T)
+    slow = rng.random(values.shape) < OUTLIERS
+    values[slow] *= rng.uniform(3, 10, int(slow.sum()))
+    if model in ("warm-up", "spread"):
+        fading = 1 + 0.1 * np.clip(1 - np.arange(-1, calls - 1) / 5, 0, 1)
+        fading[0] = 2.0
+        values *= fading
+    if model == "spread":
+        values *= 1 + rng.normal(0, SPREAD, (count, 1))
+    return values
+
+
+@dataclass(frozen=True)
+class SimulatedSide:
+    """One side of a group of windows as ``rows_of`` reads it."""
+
+    runs: Runs
+    unit: str = "ns"
+    sources: frozenset[str] = frozenset(["simulated"])
+
+    def column(self, metric: GroupMetric) -> Column:
+        """Return the same column for each metric."""
+        if not len(self.runs):
+            return Column((), Value(None, 0, 0), self.unit)  # type: ignore[arg-type]
+        values = run_values(self.runs, metric.statistic)
+        middle = centre(values, "log" if self.unit == "ns" else "linear")
+        count = sum(len(run) for run in self.runs)
+        value = Value(middle, count, count, "measured", runs=tuple(values.tolist()))
+        return Column(tuple(self.runs), value, self.unit)  # type: ignore[arg-type]
+
+
+def metric(name: str) -> GroupMetric:
+    """Return a metric of comparisons by name."""
+    return next(candidate for candidate in METRICS if candidate.name == name)
+
+
+def rows(
+    base: Runs, new: Runs, names: Sequence[str], *, run_noise: float | None = None, level: float = 0.95
+) -> list[Difference]:
+    """Return the rows of metrics that a comparison of these runs has."""
+    unit = "share" if names[0].endswith("share") else "ns"
+    sides = [SimulatedSide(side, unit) for side in (base, new, ())]
+    return list(rows_of(Sides(*sides, run_noise), [metric(name) for name in names], level))  # type: ignore[arg-type]
+
+
+def is_shown(row: Difference) -> bool:
+    """Return True where the interval does not contain 0."""
+    return row.low is not None and row.high is not None and not row.low <= 0 <= row.high
+
+
+def percent(marks: Sequence[bool]) -> float:
+    """Return the share of True in percent."""
+    return round(100 * float(np.mean(marks)), 1)
+
+
+class Rates:
+    """How often each of several events happened."""
+
+    def __init__(self) -> None:
+        self._marks: dict[str, list[bool]] = {}
+
+    def note(self, name: str, happened: bool) -> None:
+        """Count an event that happened, or not."""
+        self._marks.setdefault(name, []).append(bool(happened))
+
+    def percent(self) -> dict[str, float]:
+        """Return the rates in percent."""
+        return {name: percent(marks) for name, marks in self._marks.items()}
+
+
+def lengths_cell(
+    model: str, calls: int, runs: int, pairs: int, run_noise: float | None = None
+) -> dict[str, Any]:
+    """Return false alarms, coverage of the true difference, and how often +10 % is found."""
+    rng = np.random.default_rng([1, calls, runs, MODELS.index(model)])
+    rates = Rates()
+    for _ in range(pairs):
+        base, same, slower = recordings(rng, model, calls, 3 * runs).reshape(3, runs, calls)
+        slower = slower * (1 + TRUE_CHANGE)
+        for new, truth, event in ((same, 0.0, "alarm"), (slower, TRUE_CHANGE, "found")):
+            for row in rows(list(base), list(new), ["p50", "p90"], run_noise=run_noise):
+                if row.relative_low is not None and row.relative_high is not None:
+                    rates.note(f"{event} {row.metric}", is_shown(row))
+                    rates.note(f"covered {row.metric}", row.relative_low <= truth <= row.relative_high)
+        (first,) = rows(list(base), list(same), ["p50"], run_noise=run_noise, level=0.96)
+        rates.note("sentence", is_shown(first) and abs(first.ratio or 0.0) >= 0.01)
+    return {
+        "table": "one run" if runs == 1 else "lengths",
+        "model": model,
+        "calls": calls,
+        "runs": runs,
+        "given": run_noise,
+        **rates.percent(),
+    }
+
+
+def shares_cell(share: float, spell: int, calls: int, runs: int, pairs: int) -> dict[str, Any]:
+    """Return the rates of a share of calls, whose verdicts come in spells."""
+    rng = np.random.default_rng([2, calls, runs, spell, int(100 * share)])
+    rates = Rates()
+
+    def side(true_share: float) -> list[FloatArray]:
+        drawn = rng.random((runs, -(-calls // spell))) < true_share
+        return list(np.repeat(drawn, spell, axis=1)[:, :calls].astype(float))
+
+    for _ in range(pairs):
+        base = side(share)
+        (row,) = rows(base, side(share), ["ANE share"])
+        rates.note("alarm", is_shown(row))
+        rates.note("zero to zero", row.low == row.high)
+        (row,) = rows(base, side(share - 0.1), ["ANE share"])
+        rates.note("found", is_shown(row))
+        rates.note("covered", row.low is not None and row.high is not None and row.low <= -0.1 <= row.high)
+    return {
+        "table": "shares",
+        "share": share,
+        "spell": spell,
+        "calls": calls,
+        "runs": runs,
+        **rates.percent(),
+    }
+
+
+def functions_cell(functions: int, calls: int, runs: int, pairs: int) -> dict[str, Any]:
+    """Return how often any of many functions is wrong, and how often a doubled one is found."""
+    rng = np.random.default_rng([3, calls, runs, functions])
+    weights = 1 / np.arange(1, functions + 1)
+    weights /= weights.sum()
+    names = np.array([("App", f"function{number}", "CPU") for number in range(functions)], "O,O,O").astype(
+        object
+    )
+    rates = Rates()
+
+    def run(true_weights: FloatArray) -> FunctionWeights:
+        of_run = true_weights * (1 + rng.normal(0, 0.1, functions)).clip(0.1)
+        samples = rng.poisson(12 * of_run * calls)
+        function = np.repeat(np.arange(functions), samples)
+        window = rng.integers(0, calls, len(function))
+        keys, sizes = np.unique(function * calls + window, return_counts=True)
+        frame = pd.DataFrame({"window": keys % calls, "weight": sizes * 1e6})
+        frame.insert(0, "function", pd.Series([tuple(names[key // calls]) for key in keys], dtype=object))
+        return FunctionWeights(frame, calls, 1e6)
+
+    doubled = weights.copy()
+    doubled[2] *= 2
+    for _ in range(pairs):
+        base = [run(weights) for _ in range(runs)]
+        rates.note("any alarm", bool(compared(base, [run(weights) for _ in range(runs)], []).changed))
+        result = compared(base, [run(doubled) for _ in range(runs)], [])
+        changed = {result.names[row][1] for row in result.changed}
+        rates.note("doubled one found", "function2" in changed)
+    return {
+        "table": "functions",
+        "functions": functions,
+        "calls": calls,
+        "runs": runs,
+        **rates.percent(),
+    }
+
+
+def check_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
+    """Return how often ``p90 <= limit`` passes and fails, by the limit as a part of the true p90."""
+    rng = np.random.default_rng([4, calls, runs, MODELS.index(model)])
+    many = recordings(rng, model, calls, max(300, 200_000 // calls))
+    truth = estimate(many.ravel(), 0.9)
+    if runs > 1:
+        truth = float(np.exp(np.mean([np.log(estimate(run, 0.9)) for run in many])))
+    rates = Rates()
+    for _ in range(pairs):
+        side = list(recordings(rng, model, calls, runs))
+        if runs > 1:
+            low, high = interval_of_several(side, 0.9, True, 0.95)
+        else:
+            low, high = interval_of(side[0], 0.9, 0.95)
+        for part in (0.9, 1.0, 1.1, 1.2):
+            rates.note(f"passed {part:g}", high <= part * truth)
+            rates.note(f"failed {part:g}", low > part * truth)
+    return {"table": "check", "model": model, "calls": calls, "runs": runs, **rates.percent()}
+
+
+def _lengths(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    for calls, model, runs in itertools.product(sizes, MODELS, (2, 3, 5, 10)):
+        yield lengths_cell(model, calls, runs, pairs)
+
+
+def _one_run(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    for calls in sizes:
+        few = max(10, pairs // (10 if calls >= 1000 else 2))
+        yield lengths_cell("warm-up", calls, 1, few, 0.0)
+        yield lengths_cell("spread", calls, 1, few, SPREAD)
+
+
+def _shares(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    for calls, (share, spell), runs in itertools.product(sizes, ((1.0, 1), (0.9, 1), (0.9, 5)), (1, 3, 5)):
+        yield shares_cell(share, spell, calls, runs, pairs)
+
+
+def _functions(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    for functions, runs in itertools.product((10, 200), (3, 5, 10)):
+        yield functions_cell(functions, max(sizes), runs, max(10, pairs // 5))
+
+
+def _checks(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    cases = (("independent", 1), ("alike", 1), ("warm-up", 1), ("spread", 3), ("spread", 5))
+    for calls, (model, runs) in itertools.product(sizes, cases):
+        yield check_cell(model, calls, runs, pairs)
+
+
+TABLES = {
+    "lengths": _lengths,
+    "one run": _one_run,
+    "shares": _shares,
+    "functions": _functions,
+    "check": _checks,
+}
+TITLES = {
+    "lengths": "Lengths, several runs per side: false alarms, coverage of the true difference, +10 % found",
+    "one run": "Lengths, one run per side with the true spread given (0 where there is none)",
+    "shares": "Shares of calls: false alarms, coverage of a true -10 points, and -10 points found",
+    "functions": "Functions: any false discovery, and a doubled function found",
+    "check": "`p90 <= limit`: passed and failed, by limit / true p90",
+}
+
+
+def markdown(results: Sequence[dict[str, Any]]) -> str:
+    """Return the tables as Markdown."""
+    parts = []
+    for table, title in TITLES.items():
+        listed = [
+            {name: cell for name, cell in row.items() if name != "table"}
+            for row in results
+            if row["table"] == table
+        ]
+        names = list(dict.fromkeys(name for row in listed for name in row))
+        lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+        lines += [f"| {' | '.join(_cell(row.get(name)) for name in names)} |" for row in listed]
+        parts.append(f"**{title}**\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(value: Any) -> str:
+    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tables", nargs="+", choices=list(TITLES), default=list(TITLES))
+    parser.add_argument("--pairs", type=int, default=1000, help="simulated comparisons per row")
+    parser.add_argument(
+        "--calls", type=int, nargs="+", default=[5, 20, 100, 1000], help="calls of a recording"
+    )
+    parser.add_argument("--out", type=Path, help="a file for the rows, as JSON")
+    parser.add_argument("--docs", type=Path, nargs="+", help="files of rows to write into docs/statistics.md")
+    arguments = parser.parse_args()
+    if arguments.docs:
+        written = [row for path in arguments.docs for row in json.loads(path.read_text("utf-8"))]
+        text = DOCS.read_text("utf-8")
+        head, tail = text.partition(BEGIN)[0], text.partition(END)[2]
+        DOCS.write_text(f"{head}{BEGIN}\n{markdown(written)}\n{END}{tail}", "utf-8")
+        return
+    results = []
+    for table in arguments.tables:
+        for row in TABLES[table](arguments.pairs, arguments.calls):
+            print(json.dumps(row, ensure_ascii=False), flush=True)
+            results.append(row)
+    if arguments.out:
+        arguments.out.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
