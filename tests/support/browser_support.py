@@ -18,6 +18,8 @@ WITHOUT = (
     "WebUIOmniboxAimPopup",
     "WebUIOmniboxFullPopup",
     # Playwright's own list, in whose place this one stands.
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",
     "HttpsFirstBalancedModeAutoEnable",
