@@ -32,7 +32,7 @@ import pandas as pd
 
 from tracekit.checks.intervals import interval_of, interval_of_several
 from tracekit.comparison.bootstrap import estimate
-from tracekit.comparison.estimates import centre
+from tracekit.comparison.estimates import centre, scale_of
 from tracekit.comparison.functions import FunctionWeights, compared
 from tracekit.comparison.metrics import METRICS, Column, GroupMetric, run_values
 from tracekit.comparison.result import Difference, Value
@@ -80,7 +80,7 @@ class SimulatedSide:
         if not len(self.runs):
             return Column((), Value(None, 0, 0), self.unit)  # type: ignore[arg-type]
         values = run_values(self.runs, metric.statistic)
-        middle = centre(values, "log" if self.unit == "ns" else "linear")
+        middle = centre(values, scale_of(self.unit == "ns", values))
         count = sum(len(run) for run in self.runs)
         value = Value(middle, count, count, "measured", runs=tuple(values.tolist()))
         return Column(tuple(self.runs), value, self.unit)  # type: ignore[arg-type]

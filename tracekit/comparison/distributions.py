@@ -15,6 +15,8 @@ from statistics import NormalDist
 _NORMAL = NormalDist()
 _TINY = 1e-300
 _PRECISION = 1e-15
+_ALMOST_NORMAL = 1e7
+"""Degrees of freedom above which rounding errors exceed the difference from the normal distribution."""
 _MOST_TERMS = 10_000
 _MOST_STEPS = 100
 
@@ -67,7 +69,7 @@ def normal_quantile(probability: float) -> float:
 
 def t_upper_tail(t: float, df: float) -> float:
     """Return P(T > t) of Student's t with ``df`` degrees of freedom, which need not be whole."""
-    if math.isinf(df):
+    if df > _ALMOST_NORMAL:
         return 1 - _NORMAL.cdf(t) if t < 0 else _NORMAL.cdf(-t)
     tail = incomplete_beta(df / 2, 0.5, df / (df + t * t)) / 2
     return tail if t > 0 else 1 - tail
@@ -78,7 +80,7 @@ def t_quantile(probability: float, df: float) -> float:
     """Return the value of Student's t below which a fraction of ``probability`` lies."""
     if probability < 0.5:
         return -t_quantile(1 - probability, df)
-    if math.isinf(df):
+    if df > _ALMOST_NORMAL:
         return normal_quantile(probability)
     if probability == 0.5:
         return 0.0
