@@ -75,7 +75,7 @@ def test_other_files_are_refused_with_a_sentence(serve: Serve, tab: Any, tmp_pat
 
 def test_an_upload_goes_on_after_a_reload(serve: Serve, tab: Any, tmp_path: Path) -> None:
     large = tmp_path / "large.xml"
-    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
+    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (16 << 20))
     opened(tab, serve().base, "#upload .drop")
     sent: list[int] = []
 
@@ -136,7 +136,7 @@ def test_what_was_left_is_listed_and_can_be_discarded(idle: Any, tab: Any, tmp_p
     opened(tab, base, ".unfinished li")
     text = tab.locator(".unfinished li").inner_text()
     assert re.match(
-        r"large\.xml, [\d.]+ of 2\d MB\. Choose the same file or folder again to continue\.", text
+        r"large\.xml, [\d.]+ of 1\d MB\. Choose the same file or folder again to continue\.", text
     )
     pictures(tab, "unfinished")
     tab.once("dialog", lambda dialog: dialog.accept())
@@ -173,7 +173,7 @@ def test_an_upload_goes_on_by_itself_when_the_dashboard_answers_again(
 
 def test_an_upload_is_cancelled_and_leaves_nothing(serve: Serve, tab: Any, tmp_path: Path) -> None:
     large = tmp_path / "large.xml"
-    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
+    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (16 << 20))
     dashboard = serve()
     opened(tab, dashboard.base, "#upload .drop")
     tab.route("**/api/uploads/*", lambda route: None if route.request.method == "PUT" else route.continue_())
@@ -208,7 +208,7 @@ def test_a_hostile_symbol_is_text(serve: Serve, tab: Any, tmp_path: Path) -> Non
 
 def large(folder: Path) -> Path:
     path = folder / "large.xml"
-    path.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (20 << 20))
+    path.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (16 << 20))
     return path
 
 
@@ -265,7 +265,8 @@ def test_a_worker_killed_in_its_work_is_reported_on_the_page(serve: Serve, tab: 
     dashboard = serve()
     opened(tab, dashboard.base, "#upload .drop")
     slow = tmp_path / "slow.xml"
-    slow.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (200 << 20))
+    export = export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes()
+    slow.write_bytes(export.replace(b"</row>", b"</row>" + b"\n" * (700 << 10)))
     tab.locator(FILE).set_input_files(slow)
     tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
     for _ in range(400):
