@@ -20,6 +20,7 @@ from tracekit.export.perfetto import write_perfetto
 from tracekit.export.pprof import write_pprof
 from tracekit.export.speedscope import write_speedscope
 from tracekit.load import trace_of
+from tracekit.model.composite_cells import format_parts
 from tracekit.parsers.combine import concat_tables
 from tracekit.parsers.in_memory import InMemorySource
 from tracekit.parsers.pack.write import write_pack
@@ -44,6 +45,15 @@ Output = Callable[[Analysis], str]
 def pack_text(source: InMemorySource) -> str:
     with zipfile.ZipFile(io.BytesIO(write_pack(source, "0"))) as archive:
         return "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
+
+
+def cells_text(source: InMemorySource) -> str:
+    """Return the composite cells as reports and tables show them: their parts as one text."""
+    tables = [table for listed in source.contents.values() for table in listed]
+    cells = [
+        table.rows[column.mnemonic] for table in tables for column in table.columns if column.kind == "parts"
+    ]
+    return "\n".join(format_parts(cell) for column in cells for cell in column.dropna().unique())
 
 
 def tables_text(source: InMemorySource) -> str:

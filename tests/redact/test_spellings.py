@@ -109,9 +109,11 @@ def test_names_in_code(symbol: str, expected: str) -> None:
 def test_a_name_that_begins_in_one_part_of_a_cell_and_ends_in_the_next() -> None:
     cell = (("string", "see /Us"), ("label", (("string", "ers/ali"), ("uint64", 7))), ("string", "ce"))
     spread = (("string", "Secr"), ("string", "etd ran"), ("uint64", 5))
-    assert rewrite_parts(REWRITER, frozenset(), [cell, spread]) == [
+    glued = (("state", "Fair"), ("string", "ali"), ("string", "ce"), ("state", "Fair"))
+    assert rewrite_parts(REWRITER, frozenset(), [cell, spread, glued]) == [
         (("string", "see ~"), ("label", (("string", ""), ("uint64", 7))), ("string", "ce")),
         (("string", "other-process"), ("string", " ran"), ("uint64", 5)),
+        (("state", "Fair"), ("string", "user"), ("string", ""), ("state", "Fair")),
     ]
 
 

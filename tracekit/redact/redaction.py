@@ -22,7 +22,7 @@ from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.redact.homes import users_in
-from tracekit.redact.rewriting import TextRewriter, joined_parts, rewrite_cells, rewrite_parts
+from tracekit.redact.rewriting import TextRewriter, rewrite_cells, rewrite_parts, texts_of_parts
 from tracekit.redact.words import Names
 
 _LABEL = "event-label"
@@ -178,7 +178,7 @@ def _texts_of(tables: Iterable[Table]) -> Iterator[list[str]]:
             if column.kind == "text":
                 yield cells.cat.categories.tolist()
             elif column.kind == "parts":
-                yield list(map(joined_parts, pd.unique(cells.dropna())))
+                yield [text for cell in pd.unique(cells.dropna()) for text in texts_of_parts(cell)]
         stacks = table.stacks
         for frame in (table.threads, table.processes, stacks.frames, stacks.binaries):
             if id(frame) not in seen:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
 import numpy as np
@@ -48,9 +48,9 @@ class TextRewriter:
         """Return texts rewritten."""
         return _rewritten(texts, self._sets.text)
 
-    def spans(self, texts: Sequence[str]) -> dict[int, list[_Span]]:
-        """Return the parts that ``everywhere`` replaces, by the positions of the texts that have some."""
-        return _spans_of(texts, self._sets.text)
+    def spans_of_cells(self, cells: Sequence[Any]) -> dict[int, list[_Span]]:
+        """Return the parts to replace of cells, joined, by the position of each cell that has some."""
+        return _spans_of([joined_parts(cell) for cell in cells], self._sets.text, cells)
 
     def text(self, text: str) -> str:
         """Return one text rewritten, see ``everywhere``."""
@@ -64,16 +64,24 @@ def _rewritten(texts: Sequence[str], chosen: WordSet) -> list[str]:
     return result
 
 
-def _spans_of(texts: Sequence[str], chosen: WordSet) -> dict[int, list[_Span]]:
-    """Return the parts to replace of each text that has some, by its position."""
-    return {
-        first + place: spans
-        for first, batch in batches(texts)
-        for place, spans in _spans_of_batch(batch, chosen).items()
-    }
+def _spans_of(
+    texts: Sequence[str], chosen: WordSet, cells: Sequence[Any] | None = None
+) -> dict[int, list[_Span]]:
+    """Return the parts to replace of each text that has some, by its position.
+
+    Where the texts are those of ``cells``, words have limits at the borders of the cells' parts.
+    """
+    spans: dict[int, list[_Span]] = {}
+    for first, batch in batches(texts):
+        for place, words in _words_at(batch, chosen).items():
+            borders = frozenset[int]() if cells is None else _borders(cells[first + place])
+            parts = _merged(_spans(batch[place], [*words, *chosen.own], borders))
+            spans |= {first + place: parts} if parts else {}
+    return spans
 
 
-def _spans_of_batch(texts: Sequence[str], chosen: WordSet) -> dict[int, list[_Span]]:
+def _words_at(texts: Sequence[str], chosen: WordSet) -> dict[int, list[Word | ExactName]]:
+    """Return the names that may be in texts, and no name for a home folder, by the positions of the texts."""
     if not any(texts):
         return {}
     letters, written = letters_of_texts(texts), as_written(texts)
@@ -84,12 +92,11 @@ def _spans_of_batch(texts: Sequence[str], chosen: WordSet) -> dict[int, list[_Sp
     for name in chosen.exact:
         for place in written.places(name.name):
             words_at.setdefault(place, []).append(name)
-    spans = {place: _merged(_spans(texts[place], [*words, *chosen.own])) for place, words in words_at.items()}
-    return {place: parts for place, parts in spans.items() if parts}
+    return words_at
 
 
-def _spans(text: str, words: Sequence[Word | ExactName]) -> Iterator[_Span]:
-    versions = spellings(text)
+def _spans(text: str, words: Sequence[Word | ExactName], borders: frozenset[int]) -> Iterator[_Span]:
+    versions = spellings(text, borders)
     spans = [
         (*spelling.span(start, end), word.replacement)
         for word in words
@@ -162,11 +169,22 @@ def joined_parts(cell: Any) -> str:
     return "".join(_texts(cell, _NO_TEXT))
 
 
+def texts_of_parts(cell: Any) -> list[str]:
+    """Return the texts of a composite cell, each and, where there are several, as one."""
+    texts = list(_texts(cell))
+    return [*texts, joined_parts(cell)] if len(texts) > 1 else texts
+
+
+def _borders(cell: Any) -> frozenset[int]:
+    """Return the positions in the joined text of a cell at which its parts begin."""
+    return frozenset(accumulate(map(len, _texts(cell, _NO_TEXT))))
+
+
 def _rewritten_across(rewriter: TextRewriter, cells: Sequence[Any]) -> list[Any]:
     """Return cells without the names that are spread over several parts."""
     result = list(cells)
     spread = [position for position, cell in enumerate(cells) if len(list(islice(_texts(cell), 2))) > 1]
-    spans = rewriter.spans([joined_parts(cells[position]) for position in spread])
+    spans = rewriter.spans_of_cells([cells[position] for position in spread])
     for place, parts in spans.items():
         result[spread[place]] = _without_spans(cells[spread[place]], parts, 0)[0]
     return result

@@ -70,6 +70,8 @@ class Spelling:
     cased: str
     starts: Sequence[int] | None = None
     ends: Sequence[int] | None = None
+    limits: frozenset[int] = frozenset()
+    """Positions in ``folded`` at which a word ends and another one begins, whatever the characters."""
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the part of the text that ``folded[start:end]`` was made of."""
@@ -78,18 +80,21 @@ class Spelling:
         return self.starts[start], self.ends[end - 1]
 
 
-def spellings(text: str) -> list[Spelling]:
-    """Return the spellings of a text: as it is, and after each round of decoding its escapes."""
+def spellings(text: str, borders: frozenset[int] = frozenset()) -> list[Spelling]:
+    """Return the spellings of a text: as it is, and after each round of decoding its escapes.
+
+    At ``borders``, positions in the text, words have limits.
+    """
     if _is_plain(text):
-        return [Spelling(text.lower(), text)]
+        return [Spelling(text.lower(), text, limits=borders)]
     pieces = [(character, position, position + 1) for position, character in enumerate(text)]
-    folded = [_folded(pieces)]
+    folded = [_folded(pieces, borders)]
     for _ in range(_ROUNDS):
         decoded = _decoded_once(pieces)
         if len(decoded) == len(pieces):
             break
         pieces = decoded
-        folded.append(_folded(pieces))
+        folded.append(_folded(pieces, borders))
     return folded
 
 
@@ -206,7 +211,7 @@ def _decoded(match: re.Match[str]) -> str:
     return "".join(character for character, _, _ in _decode(match)).replace("\0", " ")
 
 
-def _folded(pieces: Sequence[tuple[str, int, int]]) -> Spelling:
+def _folded(pieces: Sequence[tuple[str, int, int]], borders: frozenset[int] = frozenset()) -> Spelling:
     folded: list[str] = []
     cased: list[str] = []
     starts: list[int] = []
@@ -220,7 +225,8 @@ def _folded(pieces: Sequence[tuple[str, int, int]]) -> Spelling:
             cased.append(original)
             starts.append(start)
             ends.append(end)
-    return Spelling("".join(folded), "".join(cased), starts, ends)
+    limits = frozenset(position for position, start in enumerate(starts) if start in borders)
+    return Spelling("".join(folded), "".join(cased), starts, ends, limits)
 
 
 @lru_cache(maxsize=10_000)

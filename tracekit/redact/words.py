@@ -61,14 +61,14 @@ class Word:
         while match := self.pattern.search(spelling.folded, position):
             start, end = match.span()
             position = start + 1
-            if not _begins_word(spelling.cased, start):
+            if not _begins_word(spelling, start):
                 continue
             if self.is_whole:
                 if not _is_in_compound(spelling.cased, start, end):
                     yield start, end
-            elif _ends_word(spelling.cased, end):
+            elif _ends_word(spelling, end):
                 yield start, end
-            elif spelling.folded[end : end + 1] == "s" and _ends_word(spelling.cased, end + 1):
+            elif spelling.folded[end : end + 1] == "s" and _ends_word(spelling, end + 1):
                 yield start, end + 1  # "alices-mac", "alices"
 
 
@@ -161,14 +161,15 @@ def _is_personal(device: str) -> bool:
     return not is_product and len(letters_of(device)) >= _LEAST_DEVICE and not _is_common(device)
 
 
-def _begins_word(cased: str, start: int) -> bool:
+def _begins_word(spelling: Spelling, start: int) -> bool:
     r"""Return True at ``alice`` of ``my_alice``, ``myAlice``, ``2alice``, ``\nalice``, not of ``malice``."""
+    cased = spelling.cased
     is_after_escape = start > 1 and cased[start - 2] == "\\" and cased[start - 1] in "abefnrtv0"
-    return not start or is_after_escape or _is_limit(cased, start)
+    return not start or is_after_escape or start in spelling.limits or _is_limit(cased, start)
 
 
-def _ends_word(cased: str, end: int) -> bool:
-    return end >= len(cased) or _is_limit(cased, end)
+def _ends_word(spelling: Spelling, end: int) -> bool:
+    return end >= len(spelling.cased) or end in spelling.limits or _is_limit(spelling.cased, end)
 
 
 def _is_in_compound(cased: str, start: int, end: int) -> bool:
