@@ -283,6 +283,8 @@ def test_an_unusual_export_that_unpacks_to_much(tmp_path: Path, monkeypatch: pyt
     assert (
         refusal(path, limits) == "is not as xctrace writes it, unpacks to more than 10.0 kB and was not read."
     )
+    problem = refusal(path, few(unusual_tags=100))
+    assert problem == "is not as xctrace writes it, has more than 100 tags and was not read."
 
 
 def test_rows_of_exports_that_are_only_counted_are_limited(tmp_path: Path) -> None:
@@ -373,6 +375,7 @@ def test_the_documentation_has_every_limit() -> None:
     assert f"| {limits.header_bytes >> 20} MB |" in text
     assert f"| {limits.value_bytes >> 20} MB, or 3 times its size |" in text
     assert f"| {limits.unusual_bytes >> 20} MB, or its size |" in text
+    assert f"| {limits.unusual_tags // 1_000_000} million, or" in text
     assert f"{limits.unpacked_slack_bytes >> 20} MB and {limits.unpacked_ratio} times its size" in text
     assert f"{limits.held_slack_bytes >> 20} MB and {limits.held_ratio} times its size" in text
 

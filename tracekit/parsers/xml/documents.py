@@ -50,7 +50,7 @@ class Documents:
         self._limits = limits
         self._stored_bytes = stored_bytes
         self._is_unusual = False
-        self._unusual_bytes = 0
+        self._unusual_bytes = self._unusual_tags = 0
         self._tables = self._cells = 0  # in the documents before the current one
         self._reader = DocumentReader(name, listed)
         self._index = DocumentIndex()
@@ -107,11 +107,8 @@ class Documents:
             self._index.feed(piece)
             self._reader.feed(piece)
             self._require_few(self._reader)
-            self._unusual_bytes += len(piece) if self._is_unusual else 0
-            max_bytes = max(self._limits.unusual_bytes, self._stored_bytes())
-            if self._unusual_bytes > max_bytes:
-                size = format_size(max_bytes)
-                raise LimitError(self._name, f"is not as xctrace writes it, unpacks to more than {size}")
+            if self._is_unusual:
+                self._require_fast(piece)
         parsed = self._reader.close()
         self._count(self._reader)
         # The index counts <row> in the bytes, and the parser counts rows of tables.
@@ -136,6 +133,18 @@ class Documents:
         max_bytes = max(self._limits.value_bytes, 3 * self._stored_bytes())
         if reading.held_bytes > max_bytes:
             raise LimitError(self._name, f"holds more than {format_size(max_bytes)} of different values")
+
+    def _require_fast(self, piece: bytes) -> None:
+        """Raise ``LimitError`` where lxml has read more than it can read soon."""
+        self._unusual_bytes += len(piece)
+        self._unusual_tags += piece.count(b"<")
+        max_bytes = max(self._limits.unusual_bytes, self._stored_bytes())
+        max_tags = max(self._limits.unusual_tags, self._stored_bytes() // 8)
+        if self._unusual_bytes > max_bytes:
+            size = format_size(max_bytes)
+            raise LimitError(self._name, f"is not as xctrace writes it, unpacks to more than {size}")
+        if self._unusual_tags > max_tags:
+            raise LimitError(self._name, f"is not as xctrace writes it, has more than {max_tags:,} tags")
 
     def _count(self, reading: DocumentReader | AcceleratedReader) -> None:
         self._require_few(reading)
