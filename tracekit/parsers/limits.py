@@ -47,8 +47,8 @@ class Limits:
     """Memory of the different values of a compressed export, or three times its size."""
     unusual_bytes: int = 256 << 20
     unusual_tags: int = 16_000_000
-    """Where the compiled reader does not support an export, for lxml takes 1.3 s for a million tags: what it may
-    unpack to, unless it is larger itself; and its tags, unless it has eight bytes for each."""
+    """For an export that the compiled reader does not support, because lxml takes 1.3 s for a million tags:
+    what it may unpack to, unless it is larger itself; its tags, unless it has eight bytes for each."""
     unpacked_ratio: int = 20
     unpacked_slack_bytes: int = 256 << 20
     """What a compressed file may unpack to: the slack plus so many times its size. Exports shrink 17:1."""
