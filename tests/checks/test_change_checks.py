@@ -90,6 +90,8 @@ def test_an_open_result_has_the_change_that_would_show_and_the_runs_that_it_take
     assert "a change of 35.2 % would show in 4 of 5 such comparisons" in text
     assert f"about {runs_needed(result)} runs per side would show one as large as the threshold" in text
     assert runs_needed(result) == 67
+    (share,) = check_changes(compare(base, new), [parse_change("ANE share < -3 points")])
+    assert "a change of 5.9 pts would show in 4 of 5" in change_reason(share)
 
 
 @pytest.mark.parametrize(("open_counts", "code"), [(None, 5), ("pass", 0), ("fail", 1)])

@@ -252,11 +252,10 @@ def _could_show(row: Difference) -> str:
     if row.smallest is None or not row.smallest:
         return ""
     estimate = row.estimate
-    smallest = (
-        _percent(row.smallest)
-        if estimate is not None and estimate.scale == "log"
-        else amount(row.smallest, row.unit)
-    )
+    if estimate is not None and estimate.scale == "log":
+        smallest = _percent(row.smallest)
+    else:
+        smallest = amount(row.smallest, row.unit, True).removeprefix("+")
     return f"; a change of {smallest} would show in 4 of 5 such comparisons"
 
 
