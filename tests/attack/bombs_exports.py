@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 from documents_support import THREAD, TIME_PROFILE, document, node, one_table, schema
 
 from attack.bomb import Bomb, analyzed
 from attack.bombs_archives import MIB, deflated, zeros
+from attack.runner import ROOT
 
 Text = Callable[[], str]
 HEAD = '<?xml version="1.0"?>\n'
 EMPTY = HEAD + "<trace-query-result></trace-query-result>\n"
+STACK_REF = '<backtrace ref="9"/>'
 NUMBER = (("n", "uint64"),)
 LABEL = (("label", "formatted-label"),)
 
@@ -58,6 +62,62 @@ def sample(stack: str, first: bool = True, time_id: int = 1) -> str:
     """A row of time-profile; only the first one states the thread and all others refer to it."""
     thread = THREAD if first else '<thread ref="2"/>'
     return f'<sample-time id="{time_id}">{time_id}</sample-time>{thread}<sentinel/><sentinel/><sentinel/><sentinel/>{stack}'
+
+
+def frames_named(names: Sequence[str]) -> str:
+    """A sample with a stack of these functions."""
+    frames = "".join(
+        f'<frame id="{number}" name={quoteattr(name)} addr="0x{number:x}"/>'
+        for number, name in enumerate(names, 10)
+    )
+    return samples(sample(f'<backtrace id="9">{frames}</backtrace>'))
+
+
+def long_symbols() -> str:
+    """Symbols that begin like those of the rules, again and again: patterns must not backtrack for long."""
+    rules = tomllib.loads((ROOT / "tracekit/analysis/classification/markers.toml").read_text())["rule"]
+    examples = [rule["example"]["symbol"] for rule in rules if rule.get("example", {}).get("symbol")]
+    return frames_named([(example + " ") * (60_000 // len(example)) for example in examples])
+
+
+def nested_symbols() -> str:
+    """Symbols of brackets, qualifiers and spaces only."""
+    pieces = (
+        "<",
+        "(",
+        ">",
+        ")",
+        "a<",
+        "a(",
+        "::",
+        "std::a::",
+        "-[",
+        "[a ",
+        "@objc ",
+        "closure #1 in ",
+        " ",
+        "$s",
+        "_Z",
+        "~",
+        "operator<",
+    )
+    return frames_named([piece * (500_000 // len(piece)) for piece in pieces])
+
+
+def many_symbols() -> str:
+    """300,000 functions of different names, each with the beginning of a rule's."""
+
+    def stack(first: int) -> str:
+        numbers = range(first, first + 1_000)
+        frames = "".join(
+            f'<frame id="{number}" name="Espresso::ANERuntimeEngine::{number}::x"/>' for number in numbers
+        )
+        return f'<backtrace id="{first - 1}">{frames}</backtrace>'
+
+    firsts = range(2_000, 302_000, 1_001)
+    return samples(
+        *(sample(stack(first), number == 0, 400_000 + number) for number, first in enumerate(firsts))
+    )
 
 
 def many_frames() -> str:
@@ -212,6 +272,19 @@ def gzip_of_rows(path: Path) -> None:
     deflated((head, *(piece for _ in range(2048)), tail), path)
 
 
+def gzip_of_samples(path: Path) -> None:
+    """Two million samples: 250 MB of good rows, which are an honest recording."""
+    text = samples(sample('<backtrace id="9"><frame id="10" name="f" addr="0x1"/></backtrace>'), "@")
+    head, _, tail = text.partition("<row>@</row>")
+
+    def rows() -> Iterator[bytes]:
+        for first in range(0, 2_000_000, 10_000):
+            times = range(first + 100, first + 10_100)
+            yield "".join(f"<row>{sample(STACK_REF, False, time)}</row>" for time in times).encode()
+
+    deflated((head.encode(), *rows(), tail.encode()), path)
+
+
 def encoded(encoding: str) -> Callable[[Path], None]:
     def write(path: Path) -> None:
         text = one_table("s", NUMBER, *['<uint64 ref="1"/>'] * 1_000_000)
@@ -271,6 +344,9 @@ TEXTS: tuple[tuple[str, Text], ...] = (
     ("a backtrace of 1.5 million frames", many_frames),
     ("a backtrace in 300,000 rows", fan_out),
     ("4 million references to frames", shared_frames),
+    ("symbols that are 60 kB long", long_symbols),
+    ("symbols of brackets", nested_symbols),
+    ("300,000 symbols", many_symbols),
     ("a list of 8 million addresses", addresses),
     ("120,000 threads and processes", lambda: threads(120_000)),
     ("contents of 900,000 tables", lambda: contents(1, 900_000)),
@@ -283,6 +359,7 @@ TEXTS: tuple[tuple[str, Text], ...] = (
 FILES: tuple[tuple[str, str, Callable[[Path], None]], ...] = (
     ("8 GB of spaces in gzip", "x.xml.gz", gzip_of_spaces),
     ("2 GB of rows in gzip", "x.xml.gz", gzip_of_rows),
+    ("two million samples in gzip", "x.xml.gz", gzip_of_samples),
     ("four million gzip members", "x.xml.gz", gzip_members),
     ("200,000 columns in gzip", "x.xml.gz", gzipped_text(lambda: tables(10, 200_000))),
     ("20 million empty documents in gzip", "x.xml.gz", lambda path: deflated((EMPTY.encode() * 20_000 for _ in range(1000)), path)),

@@ -60,19 +60,23 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after this time")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first case")
     parser.add_argument(
         "--all-outputs", action="store_true", help="write and search every output of each case"
     )
     options = parser.parse_args()
-    started, names, finds = time.monotonic(), 0, 0
+    started, names, finds, cases = time.monotonic(), 0, 0, 0
     for seed in range(options.seed, options.seed + options.cases):
+        if time.monotonic() > started + options.seconds:
+            break
+        cases += 1
         result = case(seed, options.all_outputs)
         names, finds = names + result.planted, finds + len(result.finds)
         for output, name in result.finds:
             print(f"case {seed}: {output} shows {name!r}", flush=True)
     seconds = round(time.monotonic() - started, 1)
-    print(json.dumps({"cases": options.cases, "planted": names, "finds": finds, "seconds": seconds}))
+    print(json.dumps({"cases": cases, "planted": names, "finds": finds, "seconds": seconds}))
     return 1 if finds else 0
 
 

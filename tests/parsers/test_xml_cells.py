@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from documents_support import column, document, node, one_table, read_table, schema, source_of, write
 
+from tracekit.errors import InputError
+
 pytestmark = pytest.mark.usefixtures("each_reader")
 
 
@@ -212,3 +214,37 @@ def test_a_document_that_was_indented_anew(tmp_path: Path) -> None:
 def test_comments_and_cdata_lose_nothing(tmp_path: Path) -> None:
     text = one_table("t", [("b", "string")], '<string id="1">a<!-- <row> -->b<![CDATA[<row>]]></string>')
     assert column(read_table(tmp_path, text, "t"), "b") == ["ab<row>"]
+
+
+@pytest.mark.parametrize(
+    ("elements", "problem"),
+    [
+        (
+            ['<formatted-label id="1"><string>x</string></formatted-label>']
+            + [
+                f'<formatted-label id="{n}"><formatted-label ref="{n - 1}"/><formatted-label ref="{n - 1}"/></formatted-label>'
+                for n in range(2, 20)
+            ],
+            "a composite value is longer than any recording's",
+        ),
+        (
+            ['<formatted-label id="1"><string>x</string></formatted-label>']
+            + [
+                f'<formatted-label id="{n}"><formatted-label ref="{n - 1}"/></formatted-label>'
+                for n in range(2, 40)
+            ],
+            "a composite value is nested deeper than any recording's",
+        ),
+        (
+            ['<formatted-label id="1"><formatted-label ref="1"/></formatted-label>'],
+            "a composite value is nested deeper than any recording's",
+        ),
+    ],
+    ids=["doubling", "chain", "circle"],
+)
+def test_composite_cells_that_grow_by_references_are_refused(
+    tmp_path: Path, elements: list[str], problem: str
+) -> None:
+    content = one_table("os-signpost", [("label", "formatted-label")], *elements)
+    with pytest.raises(InputError, match=problem):
+        read_table(tmp_path, content, "os-signpost")

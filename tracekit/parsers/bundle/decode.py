@@ -62,7 +62,7 @@ class CellDecoder:
         self._entities = entities
         self._tag_of = tag_of
         self._report_type = report_type
-        self._cells: dict[int, tuple[Parts, int]] = {}
+        self._cells: dict[int, tuple[Parts, int, int]] = {}
         self._lists: dict[int, tuple[int, ...]] = {}
 
     def read(self, ref: int) -> Parts:
@@ -83,14 +83,14 @@ class CellDecoder:
         """Return the two halves of a UUID, each a number whose big-endian bytes are the UUID's."""
         return tuple(("eight-byte-array", half) for half in self._pool.lists.single(ref))
 
-    def _read(self, ref: int, depth: int) -> tuple[Parts, int]:
-        """Return the parts, and the number of leaves with everything nested in them."""
+    def _read(self, ref: int, depth: int) -> tuple[Parts, int, int]:
+        """Return the parts, and the number of leaves and of levels with everything nested in them."""
         # Memoised with its leaf count: a list that is shared costs nothing again, but counts again, so a few
         # lists that refer to one another cannot expand to billions of parts.
         if ref not in self._cells:
             lists = self._pool.typed_lists
             if depth > _MAX_DEPTH:
-                raise DamagedFileError(lists.file, "has a composite value nested deeper than any recording's")
+                raise self._too_deep()
             values = self._lists[ref] if ref in self._lists else lists.single(ref)
             if len(values) % 2:
                 raise DamagedFileError(lists.file, "has a composite value without a type")
@@ -98,14 +98,21 @@ class CellDecoder:
                 self._part(type_number, value, depth)
                 for type_number, value in zip(values[::2], values[1::2], strict=True)
             ]
-            leaves = sum(count for _, _, count in parts)
+            leaves = sum(count for _, _, count, _ in parts)
+            levels = 1 + max((below for *_, below in parts), default=0)
+            if levels > _MAX_DEPTH + 1:  # lists that were read before are no deeper calls
+                raise self._too_deep()
             if leaves > _MAX_LEAVES:
                 raise DamagedFileError(lists.file, "has a composite value longer than any recording's")
-            self._cells[ref] = tuple((tag, value) for tag, value, _ in parts), leaves
+            self._cells[ref] = tuple((tag, value) for tag, value, *_ in parts), leaves, levels
         return self._cells[ref]
 
-    def _part(self, type_number: int, value: int, depth: int) -> tuple[str, Any, int]:
-        """Return one part's tag, value and number of leaves."""
+    def _too_deep(self) -> DamagedFileError:
+        problem = "has a composite value nested deeper than any recording's"
+        return DamagedFileError(self._pool.typed_lists.file, problem)
+
+    def _part(self, type_number: int, value: int, depth: int) -> tuple[str, Any, int, int]:
+        """Return one part's tag and value, and the number of leaves and of levels in it."""
         type_ids = self._pool.type_ids
         if type_number >= len(type_ids):
             problem = f"refers to a type {type_number} that is not listed"
@@ -117,10 +124,10 @@ class CellDecoder:
             self._report_type(type_id, encoding is not Encoding.UNKNOWN)
         if encoding in (Encoding.PARTS, Encoding.ANY):
             if value in (NO_VALUE_32, NO_VALUE_64):
-                return tag, None, 1
-            parts, leaves = self._read(value, depth + 1)
-            return tag, parts, leaves + 1
-        return tag, self._scalar(encoding, value), 1
+                return tag, None, 1, 0
+            parts, leaves, levels = self._read(value, depth + 1)
+            return tag, parts, leaves + 1, levels
+        return tag, self._scalar(encoding, value), 1, 0
 
     def _scalar(self, encoding: Encoding, value: int) -> Any:
         if value == NO_VALUE_64:

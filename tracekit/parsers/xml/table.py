@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tracekit.parsers.combine import distinct_records, unused_mnemonic
 from tracekit.parsers.compiled import distinct_by_column
 from tracekit.parsers.engineering_types import KIND_OF_TYPE, STACK_TYPES
 from tracekit.parsers.xml.backtraces import build_stacks
+from tracekit.parsers.xml.composite import CompositeCells
 from tracekit.parsers.xml.value_store import DamagedCellError, Rows, TableNode, ValueForm, ValueStore
 
 _LIST = re.compile(r"-?\d+( -?\d+)*\Z", re.ASCII)
@@ -184,9 +186,9 @@ def _take_values(store: ValueStore, slots: Rows, used: IntArray, kind: ColumnKin
         code = {text: row for row, text in enumerate(categories)}
         codes = np.array([code.get(text, -1) if text is not None else -1 for text in texts], np.int32)
         return pd.Categorical.from_codes(codes[inverse], categories=pd.Index(categories, dtype="str"))
-    decode = _number_list if kind == "ints" else decode_parts
+    decode = partial(_number_list, store) if kind == "ints" else CompositeCells(store).decode
     values_of = np.empty(len(unique), dtype=object)
-    values_of[:] = [decode(store, slot) if slot else None for slot in unique.tolist()]
+    values_of[:] = [decode(slot) if slot else None for slot in unique.tolist()]
     return pd.Series(values_of[inverse], dtype=object)
 
 
@@ -223,40 +225,6 @@ def _integers(store: ValueStore, slots: Rows) -> Any:
 def _number_list(store: ValueStore, slot: int) -> tuple[int, ...]:
     words = store.text(slot).split()
     return tuple(int(word) for word in words) if all(_LIST.match(word) for word in words) else ()
-
-
-def decode_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
-    """Return a composite cell as (engineering type, value) pairs, nested composites as nested tuples."""
-    children = store.child_slots(slot)
-    if not children:
-        text = store.text(slot)
-        return ((store.tags[store.tag[slot]], text),) if text else ()
-    return tuple(_part(store, child) for child in children)
-
-
-def _part(store: ValueStore, slot: int) -> tuple[str, Any]:
-    tag = store.tags[store.tag[slot]]
-    if slot == 0:
-        return tag, None
-    if tag in ("thread", "process"):
-        return tag, store.fmt_of(slot)
-    if tag == "frame":
-        return tag, _frame_parts(store, slot)
-    if store.form[slot] == ValueForm.CHILDREN:
-        return tag, decode_parts(store, slot)
-    return tag, store.number(slot) if store.form[slot] in (ValueForm.INT, ValueForm.NEGATIVE) else store.text(
-        slot
-    )
-
-
-def _frame_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
-    frames = store.frames
-    row = int(np.searchsorted(frames.slot, slot))
-    name, address, binary = store.strings[frames.name[row]], int(frames.address[row]), int(frames.binary[row])
-    if not binary:
-        return (("symbol", name), ("address", address))
-    image = int(store.binaries.name[np.searchsorted(store.binaries.slot, binary)])
-    return (("symbol", name), ("address", address), ("binary", store.strings[image]))
 
 
 def _child(store: ValueStore, slot: int, tag: str) -> int:
