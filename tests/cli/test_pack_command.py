@@ -374,7 +374,7 @@ def test_a_pack_that_came_unpacked_or_through_a_pipe_is_known(tmp_path: Path) ->
         capture_output=True,
         check=False,
     )
-    assert (piped.returncode, b"is a zip archive, which cannot be read from a pipe" in piped.stderr) == (
+    assert (piped.returncode, b"is an archive, which cannot be read from a pipe" in piped.stderr) == (
         3,
         True,
     )
