@@ -146,6 +146,7 @@ def lengths_cell(
         "model": model,
         "calls": calls,
         "runs": runs,
+        "pairs": pairs,
         "given": run_noise,
         **rates.percent(),
     }
@@ -174,6 +175,7 @@ def shares_cell(share: float, spell: int, calls: int, runs: int, pairs: int) -> 
         "spell": spell,
         "calls": calls,
         "runs": runs,
+        "pairs": pairs,
         **rates.percent(),
     }
 
@@ -211,6 +213,7 @@ def functions_cell(functions: int, calls: int, runs: int, pairs: int) -> dict[st
         "functions": functions,
         "calls": calls,
         "runs": runs,
+        "pairs": pairs,
         **rates.percent(),
     }
 
@@ -232,7 +235,7 @@ def check_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
         for part in (0.9, 1.0, 1.1, 1.2):
             rates.note(f"passed {part:g}", high <= part * truth)
             rates.note(f"failed {part:g}", low > part * truth)
-    return {"table": "check", "model": model, "calls": calls, "runs": runs, **rates.percent()}
+    return {"table": "check", "model": model, "calls": calls, "runs": runs, "pairs": pairs, **rates.percent()}
 
 
 def _lengths(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
