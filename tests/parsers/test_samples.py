@@ -53,6 +53,7 @@ def test_time_profile(tmp_path: Path) -> None:
         {"tid": 31, "name": "Main Thread", "pid": 7, "process": "App"}
     ]
     assert codes(trace) == ["null-stacks"]
+    assert trace.issues[0].message == "samples without a stack: 1 of 2 (their weight is included)"
 
 
 def test_time_of_waiting_threads_is_reported_as_off_the_cpu(tmp_path: Path) -> None:

@@ -269,7 +269,7 @@ def _find_bundle(path: str, names: Iterable[str], links: Collection[str]) -> tup
         bundles = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
         problem = f"holds {len(prefixes)} bundles ({bundles})."
         raise InputError(path, problem, "Unpack it and name one of them.")
-    warnings = [f"{outside} names that lead out of the archive were ignored"] if outside else []
+    warnings = [f"names that lead out of the archive were ignored: {outside:,}"] if outside else []
     return prefixes.pop(), (*warnings, *_link_warnings(links))
 
 

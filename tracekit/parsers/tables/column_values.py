@@ -21,6 +21,7 @@ from tracekit.model.columns import Columns, IntArray
 from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import Column, Table
 from tracekit.model.trace import Issue
+from tracekit.text import plural
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -259,7 +260,7 @@ def read_numbers(
         _refuse(name, what, null, "is missing")
     elif null.any():
         gaps = int(null.sum())
-        text = f"{gaps} rows of '{table.schema}' have no '{mnemonic}'; {missing} is used"
+        text = f"{plural(gaps, 'row')} of '{table.schema}' without '{mnemonic}': {missing} is used"
         issues.append(Issue("warning", "null-values", text, gaps))
     values: IntArray = column.fillna(missing or 0).to_numpy(np.int64)
     # In floats, because the sum of int64 values could wrap around and pass the test.

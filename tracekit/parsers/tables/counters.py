@@ -20,6 +20,7 @@ from tracekit.model.columns import IntArray
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
 from tracekit.parsers.tables.column_values import row_keys
+from tracekit.text import plural
 
 _EVENT_NAME = re.compile(r'"([^"]+)"')
 _MOST_PER_SAMPLE = 10**9
@@ -61,7 +62,8 @@ def read_cumulative_counters(
     reset = same_core & ((steps < 0) | (steps > _MOST_PER_SAMPLE)).any(axis=1)
     deltas[order[1:]] = np.where((same_core & ~reset)[:, None], steps, 0)
     if reset.any():
-        text = f"the counters of '{table.schema}' were reset before {int(reset.sum())} samples, which count 0"
+        samples = plural(int(reset.sum()), "sample")
+        text = f"the counters of '{table.schema}' were reset before {samples}, counted as 0"
         issues.append(Issue("warning", "counter-resets", text, int(reset.sum())))
     return pd.DataFrame(deltas, columns=counters.columns, index=counters.index)
 
@@ -95,7 +97,7 @@ def with_same_events(tables: Sequence[Table], issues: list[Issue]) -> list[Table
     same_events = [table for table in filled if table.attributes.get("pmc-events", "") == events]
     left = sum(len(table) for table in filled) - sum(len(table) for table in same_events)
     if left:
-        text = f"{left} rows of '{filled[0].schema}' count other events (used: {events}) and were left out"
+        text = f"{plural(left, 'row')} of '{filled[0].schema}' with other events (used: {events}) left out"
         issues.append(Issue("warning", "other-counters", text, left))
     return same_events
 
@@ -144,7 +146,9 @@ def _running(table: Table) -> npt.NDArray[np.bool_]:
 
 def _report_gaps(gaps: int, issues: list[Issue]) -> None:
     if gaps:
-        issues.append(Issue("warning", "null-counters", f"{gaps} samples have no counter values", gaps))
+        issues.append(
+            Issue("warning", "null-counters", f"{plural(gaps, 'sample')} without counter values", gaps)
+        )
 
 
 def _listed(table: Table) -> list[str]:

@@ -37,6 +37,7 @@ from tracekit.parsers.tables.counters import (
     read_cumulative_counters,
     with_same_events,
 )
+from tracekit.text import plural
 
 _RAW_SCHEMAS = (TIME_SAMPLE, CUMULATIVE_COUNTERS)
 
@@ -240,15 +241,9 @@ def _first_copies(
     keep = np.asarray(origin == first, bool)
     repeated = int((~keep).sum())
     if repeated:
-        issues.append(
-            Issue(
-                "info",
-                "samples-repeated",
-                f"{repeated} rows of '{filled[0].schema}' repeat rows of another table of this schema and"
-                " count once",
-                repeated,
-            )
-        )
+        rows = plural(repeated, "row")
+        text = f"{rows} of '{filled[0].schema}', also in another table of this schema: counted once"
+        issues.append(Issue("info", "samples-repeated", text, repeated))
     return keep
 
 
@@ -285,10 +280,7 @@ def _check_preserved(
 def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issues: list[Issue]) -> None:
     blocked = int(((samples["state"] == "Blocked") & (samples["weight_ns"].fillna(0) > 0)).sum())
     if blocked:
-        text = (
-            f"{blocked} of {len(samples)} samples are of waiting threads: their weight is elapsed time, not"
-            " CPU time"
-        )
+        text = f"samples of waiting threads: {blocked:,} of {len(samples):,} (elapsed time, not CPU time)"
         issues.append(Issue("info", "waiting-threads", text, blocked))
     null = int((samples["stack_id"] < 0).sum())
     if null:
@@ -296,7 +288,7 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
             Issue(
                 "info",
                 "null-stacks",
-                f"{null} of {len(samples)} samples have no stack (their weight is included)",
+                f"samples without a stack: {null:,} of {len(samples):,} (their weight is included)",
                 null,
             )
         )
@@ -342,8 +334,8 @@ def _with_counters(name: str, samples: Samples, tables: Loader) -> Samples:
     counters, left = attach_counters(raw.counters, _sample_keys(raw), _sample_keys(samples))
     if left:
         text = (
-            f"{left} rows of '{CUMULATIVE_COUNTERS}' have counts but match no sample of"
-            f" '{samples.source}' (by time, thread and core); their counts are left out"
+            f"counts of {plural(left, 'row')} of '{CUMULATIVE_COUNTERS}' are left out: no sample of"
+            f" '{samples.source}' has the same time, thread and core"
         )
         counter_issues.append(Issue("info", "counters-not-attached", text, left))
     return replace(samples, counters=counters, issues=(*samples.issues, *counter_issues))

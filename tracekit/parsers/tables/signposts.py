@@ -29,6 +29,7 @@ from tracekit.parsers.tables.column_values import (
     words_of,
 )
 from tracekit.parsers.tables.row_times import RowTimes, read_times
+from tracekit.text import plural
 
 _KINDS = {
     "Begin": "begin",
@@ -119,9 +120,10 @@ def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
         kind[begin] = _INTERVAL
         left = len(marks) - 2 * len(begin)
         opened = int((kind == _BEGIN).sum())
+        pair = f"{opened:,} Begin, {left - opened:,} End"
         text = (
-            f"{left} rows of '{SIGNPOST_EVENTS}' have no partner ({opened} Begin, {left - opened} End). The"
-            " partner is before or after the recording, or was not recorded"
+            f"{plural(left, 'row')} of '{SIGNPOST_EVENTS}' without a partner ({pair}). The partner is before"
+            " or after the recording, or was not recorded"
         )
         findings.add("warning" if 2 * left > len(marks) else "info", "signposts-unpaired", text, left)
         keep = np.ones(len(events), bool)

@@ -53,7 +53,7 @@ def _engines(analysis: Analysis) -> str:
         [
             row["engine"],
             "not measured" if row["busy_ns"] is None else format_ms(row["busy_ns"], 2),
-            f"{row['samples']:,}" if is_sampled else "not recorded",
+            f"{row['samples']:,}" if is_sampled else "none in this input",
             "" if not is_sampled else format_ms(row["weight"], 2) if unit == "ns" else f"{row['weight']:,}",
         ]
         for row in engine_rows(analysis)

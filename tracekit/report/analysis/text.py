@@ -122,7 +122,7 @@ def _engines(analysis: Analysis) -> str:
     right = [name in ("busy", "samples", "host time", unit) for name in header]
     table = align(header, rows, right, "  ")
     about = "host samples: who called or ran an engine on the CPU, not how long it worked"
-    about = about if is_sampled else "host samples were not recorded"
+    about = about if is_sampled else "no host samples in this input"
     scope = "" if analysis.selection.thread is None else " and all threads"
     about = f"busy is measured by tables over the whole run{scope}; {about}" if is_measured else about
     return f"{wrap(f'Engines ({about})', '')}\n{table}"

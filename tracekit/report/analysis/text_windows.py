@@ -120,7 +120,7 @@ def _title(analysis: Analysis, measured: bool) -> str:
     source = ", ".join(analysis.window_rows["source"].unique())
     busy = "busy is measured; " if measured else ""
     is_sampled = bool(analysis.trace.samples_source)
-    samples = "ANE, GPU and CPU count host samples" if is_sampled else "host samples were not recorded"
+    samples = "ANE, GPU and CPU count host samples" if is_sampled else "no host samples in this input"
     return f"Windows (from {source}; edges {basis}; {busy}{samples})"
 
 

@@ -24,7 +24,7 @@ MOST_WINDOWS = 60
 _LABEL_WIDTH = 60
 _SHOWN_STACKS = 8
 _SAMPLES_COUNTED = "The columns ANE, GPU and CPU count host samples."
-_NO_SAMPLES = "Host samples were not recorded."
+_NO_SAMPLES = "This input has no host samples."
 
 
 def section(entry: tuple[str, str, Content], analysis: Analysis, extras: Extras) -> Html:
@@ -117,7 +117,7 @@ def _engines(analysis: Analysis, _extras: Extras) -> Html:
         [
             _badge(row["engine"]),
             "not measured" if row["busy_ns"] is None else format_ms_or_longer(row["busy_ns"]),
-            f"{row['samples']:,}" if is_sampled else "not recorded",
+            f"{row['samples']:,}" if is_sampled else "none in this input",
             _weight(row["weight"], unit) if is_sampled else "",
             ", ".join(f"{phase} {count:,}" for phase, count in row["phases"].items()),
             row["meaning"],
