@@ -9,7 +9,9 @@ memory and time are measured; 1.5 GiB, 30 seconds, a traceback or an unforeseen 
 
 from __future__ import annotations
 
+import random
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -42,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     deadline = time.monotonic() + chosen.seconds
     slowest = largest = 0.0
     named = [bomb for bomb in BOMBS if chosen.only in bomb.name]
-    for bomb in named[:: max(len(named) // max(chosen.cases, 1), 1)][: chosen.cases]:
+    for bomb in random.Random(chosen.seed).sample(named, min(chosen.cases, len(named))):
         if time.monotonic() > deadline:
             break
         with tempfile.TemporaryDirectory(prefix="bomb-") as folder:
@@ -69,7 +71,8 @@ def main(arguments: list[str] | None = None) -> int:
 def disk_bytes(folder: Path) -> int:
     """Return the bytes that the files of a folder occupy, holes left out."""
     entries = (path.lstat() for path in folder.rglob("*"))
-    return sum(min(entry.st_size, 512 * entry.st_blocks) for entry in entries)
+    sizes = (min(entry.st_size, 512 * entry.st_blocks) for entry in entries if stat.S_ISREG(entry.st_mode))
+    return sum(sizes)
 
 
 if __name__ == "__main__":

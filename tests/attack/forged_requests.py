@@ -64,6 +64,7 @@ HEADERS = (
     "X-HTTP-Method-Override: DELETE", "Content-Location: //evil.example", "X-Long: " + "x" * 20_000, "No colon here", ": no name", " folded: x",
     "Bad\x00Name: x", "Referer: http://evil.example/", "TE: trailers", "Proxy: http://evil.example",
 )  # fmt: skip
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 METHODS = (
     "GET",
     "HEAD",
@@ -268,7 +269,7 @@ class Attack:
                 return -1, "", b""
             except OSError:
                 pass
-        head, _, body = bytes(received).partition(b"\r\n\r\n")
+        head, _, body = bytes(received).removeprefix(CONTINUE).partition(b"\r\n\r\n")
         match = re.match(rb"HTTP/1\.[01] (\d{3})", head)
         return int(match[1]) if match else 0, head.decode("latin-1"), body
 

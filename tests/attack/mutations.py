@@ -4,7 +4,7 @@
 
 A case is made from its kind, the seed and its number alone, so ``--only KIND --first NUMBER --cases 1`` repeats
 it. Cases run in a forked child with bounded memory; warnings count as exceptions. A child that crashes, runs
-out of memory or takes more than ``CASE_SECONDS`` for a case is replaced, and the case is a finding.
+out of memory or takes more than ``CASE_SECONDS`` of processor time for a case is replaced, and the case is a finding.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Attempts:
             if os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 2:
                 name = (
                     "hang"
-                    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+                    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF
                     else f"{status=}"
                 )
                 self._found(last, name)
@@ -100,7 +100,7 @@ class _Attempts:
                 return 0
             self._shared[:] = _PLACES.pack(case, refused, read)
             data = self._kind.make(random.Random(f"{self._seed}/{self._kind.name}/{case}"))
-            signal.alarm(CASE_SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, CASE_SECONDS)
             try:
                 self._kind.read(data, folder)
                 read += 1
@@ -110,7 +110,7 @@ class _Attempts:
                 self._found(case, _last_frames())
                 refused += 1
             finally:
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
         self._shared[:] = _PLACES.pack(end, refused, read)
         return 0
 
@@ -124,7 +124,7 @@ class _Attempts:
 
 def _limit() -> None:
     """Bound the memory of this child, end it at a hang (whatever C code runs), and make warnings errors."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     warnings.simplefilter("error")
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
