@@ -21,6 +21,7 @@ from documents_support import column, one_table
 from tracekit import open_trace
 from tracekit.detect import open_source
 from tracekit.errors import InputError, UsageError
+from tracekit.parsers.bundle.container import open_bundle_files
 from tracekit.parsers.source import Source
 
 FILES = small_bundle().files()
@@ -405,3 +406,9 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     with pytest.raises(InputError, match=r"without a \.trace and without exports"):
         open_source(tmp_path / "x")
+
+
+def test_holes_of_a_file_raise_no_limit(tmp_path: Path) -> None:
+    folder = write_folder(FILES, tmp_path / "X.trace")
+    os.truncate(folder / "open.creq", 100 << 30)
+    assert open_bundle_files(str(folder), "X.trace").size("open.creq") < 1 << 30
