@@ -155,7 +155,7 @@ class Deaths:
             self._report.find(upload.recording, "has other bytes")
         while self._request(started, "GET", f"/api/recordings/{upload.recording}/sections")[0] != 200:
             if time.monotonic() > deadline:
-                self._report.notes["not read (killed three times)"] = upload.recording
+                self._report.notes["not read at the end"] = upload.recording
                 return
             time.sleep(0.2)
 
