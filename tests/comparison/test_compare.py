@@ -15,7 +15,7 @@ from trace_support import ANE_WAIT, BNNS, UI, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.comparison import Comparison, compare
-from tracekit.comparison.result import Difference, Value
+from tracekit.comparison.result import Caution, Difference, Value
 from tracekit.comparison.rows import refused
 from tracekit.errors import UsageError
 from tracekit.load import open_trace
@@ -551,3 +551,9 @@ def test_a_function_that_decides_nothing_is_the_leaf() -> None:
     sides = [analyze(trace_of(samples), windows=windows) for samples in (idle, busy)]
     (change,) = compare(sides[:1], sides[1:]).largest_functions
     assert (change.symbol, change.binary, change.engine) == ("-[NSView drawRect:]", "AppKit", "OTHER")
+
+
+def test_a_caution_separates_runs_whose_windows_have_several_sources() -> None:
+    facts = {"base": ["stacks"], "new": ["coreml-os-signpost, stacks", "stacks"]}
+    text = caution_text(Caution("different-window-sources", facts))
+    assert text.endswith("stacks in BASE, coreml-os-signpost, stacks; stacks in NEW")

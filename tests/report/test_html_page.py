@@ -431,7 +431,7 @@ def test_the_report_of_an_incomplete_recording_names_the_gaps(missing_part: str)
         "stacks": ("stacks", "No sample has a stack."),
         "windows": ("windows", "No inference windows"),
         "anything": ("stacks", "No sample has a stack."),
-        "time": ("counters", "No hardware counters were recorded."),
+        "time": ("counters", "This input has no hardware counters."),
     }[missing_part]
     assert says[1] in section_of(text, says[0])
 

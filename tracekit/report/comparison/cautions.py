@@ -44,7 +44,9 @@ def _repeated(facts: Mapping[str, object]) -> str:
 
 def _listed(values: object) -> str:
     assert isinstance(values, Iterable)
-    return " and ".join(map(str, values))
+    texts = list(map(str, values))
+    # The value of one run may itself be a list, such as "coreml-os-signpost, stacks".
+    return ("; " if any(", " in text for text in texts) else " and ").join(texts)
 
 
 _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {

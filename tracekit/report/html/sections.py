@@ -214,7 +214,7 @@ def _stack(stack: HeavyStack, unit: str) -> Html:
 def _counters(analysis: Analysis, _extras: Extras) -> Html:
     counters = counter_table(analysis)
     if counters is None:
-        return tag("p", "No hardware counters were recorded.")
+        return tag("p", "This input has no hardware counters.")
     rows = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in counters["rows"]]
     numbers = [False, *([True] * (len(counters["columns"]) - 2)), False]
     return join([table(counters["columns"], rows, numbers, "Counters"), tag("p", counters["note"])])
