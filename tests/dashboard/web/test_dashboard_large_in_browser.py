@@ -251,7 +251,7 @@ def test_a_restarted_dashboard_is_polled_again(shown: Callable[..., Any]) -> Non
     tab.get_by_label("Filter samples").fill("thread:beta")
     line = tab.locator("#toolbar .problem-line")
     line.wait_for()
-    tab.locator(".gone").wait_for(timeout=15_000)
+    tab.locator(".gone[role=alert]").wait_for(timeout=15_000)
     tab.unroute_all()
     line.wait_for(state="hidden", timeout=15_000)
     assert " of " in summary(tab)
