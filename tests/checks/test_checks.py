@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from compare_support import recorded
-from evidence_support import core_ml, manual, prediction, with_evidence
+from evidence_support import core_ml, gpu, manual, mps, prediction, with_evidence
 from hypothesis import given
 from hypothesis import strategies as st
 from trace_support import BNNS, LOAD, MS, trace_of
@@ -420,3 +420,14 @@ def test_a_requirement_and_its_opposite_never_both_hold(lengths: list[int], limi
         "failed",
     }
     assert required(analysis, f"p90 <= {limit}ms") == forbidden(analysis, f"p90 > {limit}ms")
+
+
+def test_work_that_mpsgraph_may_have_passed_on_is_no_evidence_against_the_neural_engine() -> None:
+    """Without the Neural Engine's own rows, MPSGraph's count for the GPU, but may stand for both."""
+    trace = trace_of([(1.0, "main", None)])
+    passed_on = analyze(with_evidence(trace, [mps(1, 8)]), windows=[manual(0, 10)])
+    assert required(passed_on, "ANE share >= 80%") == "not measurable"
+    assert required(passed_on, "ANE used share >= 80%") == "not measurable"
+    assert required(passed_on, "GPU share >= 80%") == "passed"
+    on_the_gpu = analyze(with_evidence(trace, [gpu(1, 8)]), windows=[manual(0, 10)])
+    assert required(on_the_gpu, "ANE share >= 80%") == "failed"

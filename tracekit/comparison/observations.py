@@ -254,12 +254,17 @@ class Observations:
         A window's basis is its verdict's: measured where a table shows any engine at work. For a matching
         window, that engine's own table counts.
         """
-        values = np.where(self.undecided & ~matches, np.nan, matches.astype(np.float64))
+        unknown = self.undecided
+        if_unknown = "no window has a known engine"
+        if engine == Engine.ANE and self._may_be_passed_on.any():
+            unknown = unknown | self._may_be_passed_on
+            if_unknown = "MPSGraph may have passed the work to the Neural Engine"
+        values = np.where(unknown & ~matches, np.nan, matches.astype(np.float64))
         measured = np.any([self.at_work(serving) for serving in SERVING], axis=0)
         if engine in [str(serving) for serving in SERVING]:
             measured = np.where(matches, self.at_work(Engine(engine)), measured)
         basis = np.where(measured, str(Basis.MEASURED), str(Basis.SAMPLED)).astype(object)
-        return Quantity(values, "share", basis, mixes_bases=True, if_unknown="no window has a known engine")
+        return Quantity(values, "share", basis, mixes_bases=True, if_unknown=if_unknown)
 
     def at_work(self, engine: Engine) -> BoolArray:
         """Mark the windows in which an engine was measured at work, or Core ML reported a request to it."""
@@ -272,6 +277,17 @@ class Observations:
     def undecided(self) -> BoolArray:
         """Windows whose engine is unknown: any statement about them would be a guess."""
         marks: BoolArray = self.verdict == UNKNOWN
+        return marks
+
+    @cached_property
+    def _may_be_passed_on(self) -> BoolArray:
+        """Windows with GPU time where MPSGraph's rows count for the GPU and no table shows the Neural Engine.
+
+        MPSGraph may have passed a program to the Neural Engine (``mps-engine-unknown``), so such a window is no
+        evidence against it.
+        """
+        codes = {diagnostic.code for diagnostic in self.analysis.diagnostics}
+        marks: BoolArray = self.at_work(Engine.GPU) & ("mps-engine-unknown" in codes)
         return marks
 
     def is_measured(self, engine: Engine) -> bool:
