@@ -283,8 +283,8 @@ class Observations:
     def _may_be_passed_on(self) -> BoolArray:
         """Windows with GPU time where MPSGraph's rows count for the GPU and no table shows the Neural Engine.
 
-        MPSGraph may have passed a program to the Neural Engine (``mps-engine-unknown``), so such a window is no
-        evidence against it.
+        MPSGraph may have passed a program to the Neural Engine (``mps-engine-unknown``), so such a window is
+        no evidence against it.
         """
         codes = {diagnostic.code for diagnostic in self.analysis.diagnostics}
         marks: BoolArray = self.at_work(Engine.GPU) & ("mps-engine-unknown" in codes)
