@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from pathlib import Path
 
 from fake_xctrace.machine import Console, Machine, Refusal, birth, read_settings, write_settings
@@ -112,17 +113,13 @@ def ps(machine: Machine, arguments: list[str], console: Console) -> int:
 
 def _ps_of_one(machine: Machine, pid: int, columns: list[str], console: Console) -> int:
     """Print when a fake program started, and its command line, as `ps -ww -o lstart= -o command= -p PID`."""
-    if columns not in (["-o", "lstart="], ["-o", "lstart=", "-o", "command="]):
+    if columns != ["-o", "lstart=", "-o", "command="]:
         raise Refusal(f"ps: fake xctrace does not support these columns: {columns}")
-    if len(columns) == 2:
-        born = birth(pid)
-        console.write(born or "")
-        return 0 if born else 1
     calls = [json.loads(line) for line in (machine.folder / "calls.jsonl").read_text("utf-8").splitlines()]
     call = next((call for call in calls if call["pid"] == pid and call["born"] == birth(pid)), None)
     if call is None or call["born"] is None:
         return 1
-    console.write(" ".join([call["born"], *call["argv"]]))
+    console.write(" ".join([time.strftime("%a %b %e %H:%M:%S %Y", time.gmtime(call["time"])), *call["argv"]]))
     return 0
 
 

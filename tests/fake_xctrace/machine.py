@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,7 @@ def log_call(folder: Path, argv: list[str]) -> None:
         argv=argv,
         pid=pid,
         born=birth(pid),
+        time=time.time(),
         cwd=str(Path.cwd()),
         DEVELOPER_DIR=os.environ.get("DEVELOPER_DIR"),
     )

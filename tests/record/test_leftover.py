@@ -17,9 +17,10 @@ from tracekit.errors import XctraceError
 from tracekit.record import leftover
 from tracekit.record.leftover import Leftover, end_leftover, leftovers, noted_recorder
 from tracekit.record.lock import lock_path, recorder_lock
+from tracekit.xctrace.tool import CommandResult
 
-STARTED = "Sun Nov 22 08:00:00 2026"
-COMMAND = f"{STARTED}  /Xcode/usr/bin/xctrace record --output /w/x.trace"
+STARTED = 1795334400.25  # Sun Nov 22 08:00:00 2026
+XCTRACE = "/Xcode/usr/bin/xctrace record --output /w/x.trace"
 LEFTOVER = Leftover(4711, STARTED, "/w/x.trace")
 
 
@@ -27,12 +28,14 @@ class Machine:
     """The processes of a machine, and the signals that they got."""
 
     def __init__(self) -> None:
-        self.line = COMMAND
+        self.line = f"Sun Nov 22 08:00:00 2026     {XCTRACE}\n"
         self.signals: list[tuple[int, int]] = []
         self.ends = True
 
-    def ps(self, _pid: int, *columns: str) -> str:
-        return self.line if len(columns) > 1 else self.line[: len(STARTED)]
+    def ps(self, command: list[str]) -> CommandResult:
+        assert command[:3] == ["/usr/bin/env", "LC_ALL=C", "TZ=UTC"]
+        assert command[-6:] == ["-o", "lstart=", "-o", "command=", "-p", "4711"]
+        return CommandResult(0 if self.line else 1, self.line, "")
 
     def kill(self, pid: int, number: int) -> None:
         self.signals.append((pid, number))
@@ -44,7 +47,8 @@ class Machine:
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(leftover, "_ps", machine.ps)
+    monkeypatch.setattr(leftover, "run_command", machine.ps)
+    monkeypatch.setattr(leftover.time, "time", lambda: STARTED)
     monkeypatch.setattr(leftover.os, "kill", machine.kill)
     return machine
 
@@ -81,6 +85,13 @@ def test_it_is_interrupted_with_consent_so_that_it_saves(machine: Machine) -> No
     assert leftovers() == ()
 
 
+@pytest.mark.parametrize("second", [59, 58])
+def test_a_clock_that_was_set_meanwhile_is_no_other_process(machine: Machine, second: int) -> None:
+    leave_note()
+    machine.line = f"Sun Nov 22 07:59:{second} 2026  {XCTRACE}"
+    assert leftovers() == (LEFTOVER,)
+
+
 def test_without_consent_nothing_is_ended(machine: Machine) -> None:
     leave_note()
     with pytest.raises(XctraceError, match="left running by a tracekit that was killed") as raised:
@@ -93,9 +104,13 @@ def test_without_consent_nothing_is_ended(machine: Machine) -> None:
     "line",
     [
         "",
-        f"Sun Nov 22 08:00:01 2026  {COMMAND[26:]}",
-        f"{STARTED}  /usr/bin/vim x",
-        f"{STARTED}  /Xcode/usr/bin/xctrace export --input x",
+        f"Sun Nov 22 08:00:06 2026  {XCTRACE}",
+        f"Sun Nov 22 07:59:55 2026  {XCTRACE}",
+        f"Sun Nov 22 08:00:00 2025  {XCTRACE}",
+        f"So 22 Nov 08:00:00 2026  {XCTRACE}",
+        "Sun Nov 22 08:00:00 2026",
+        "Sun Nov 22 08:00:00 2026  /usr/bin/vim x",
+        "Sun Nov 22 08:00:00 2026  /Xcode/usr/bin/xctrace export --input x",
     ],
 )
 def test_another_process_with_that_pid_is_left_alone(machine: Machine, line: str) -> None:
@@ -109,9 +124,9 @@ def test_another_process_with_that_pid_is_left_alone(machine: Machine, line: str
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{", '{"pid": 4711}', "[" * 5000, '{"pid": "x", "started": "", "bundle": ""}']
-    + [json.dumps({"pid": pid, "started": STARTED, "bundle": "b"}) for pid in (0, -1, 1)]
-    + [json.dumps({"pid": 4711, "started": "", "bundle": "b"})],
+    ["", "[]", "{", '{"pid": 4711}', "[" * 5000, '{"pid": "x", "started": 1, "bundle": ""}']
+    + [json.dumps({"pid": pid, "started": STARTED, "bundle": "b"}) for pid in (0, -1, 1, 1e999)]
+    + [json.dumps({"pid": 4711, "started": started, "bundle": "b"}) for started in ("", 1e999, None)],
 )
 def test_a_note_without_sense_is_of_no_process(machine: Machine, text: str) -> None:
     leave_note(text)

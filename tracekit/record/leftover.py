@@ -2,7 +2,8 @@
 
 While a recording runs, a note beside its lock names the pid of its xctrace and the time at which that process
 started. A note whose lock is free is of a tracekit that was killed. Pids are used again, so a process is
-signalled only if it started at the noted time and is an ``xctrace record``, and only with the user's consent.
+signalled only if it started at about the noted time and is an ``xctrace record``, and only with the user's
+consent.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tracekit.errors import XctraceError
@@ -21,6 +23,9 @@ from tracekit.record.lock import is_free, lock_path, lock_paths, read_note, writ
 from tracekit.xctrace.tool import run_command
 
 _POLL_SECONDS = 0.1
+# ps prints whole seconds, and the clock may have been set since. No pid is used again within this time.
+_SAME_START_SECONDS = 5
+_PS_TIME = "%a %b %d %H:%M:%S %Y"
 # The times of ps depend on the language and the time zone, which may differ between two terminals.
 _PS = ("/usr/bin/env", "LC_ALL=C", "TZ=UTC", "ps", "-ww")
 
@@ -30,7 +35,8 @@ class Leftover:
     """An xctrace that still records, or saves, for a tracekit that was killed."""
 
     pid: int
-    started: str
+    started: float
+    """When it was started, in seconds since 1970."""
     bundle: str
 
     def __str__(self) -> str:
@@ -39,8 +45,10 @@ class Leftover:
     @property
     def is_running(self) -> bool:
         """Return True if this very process still runs."""
-        line = _ps(self.pid, "lstart=", "command=")
-        return line.startswith(f"{self.started} ") and "xctrace" in line and " record " in line
+        started, command = _ps(self.pid)
+        if started is None or abs(started - self.started) > _SAME_START_SECONDS:
+            return False
+        return "xctrace" in command and " record " in command
 
     def end(self, seconds: float, is_cancelled: Callable[[], bool]) -> None:
         """Interrupt it, so that it saves, and wait for its end.
@@ -64,9 +72,10 @@ class Leftover:
 
 @contextmanager
 def noted_recorder(device: str, bundle: Path) -> Iterator[Callable[[int], None]]:
-    """Yield a function that notes the pid of xctrace; the note is removed at the end of the block."""
+    """Yield a function that notes the pid of an xctrace just started; it is removed with the block."""
     path = _note_path(lock_path(device))
     try:
+        # Nothing slow comes before the note: without it, a killed tracekit leaves no trace of xctrace.
         yield lambda pid: write_note(path, _note(pid, bundle))
     finally:
         path.unlink(missing_ok=True)
@@ -111,20 +120,25 @@ def _note_path(lock: Path) -> Path:
 
 
 def _note(pid: int, bundle: Path) -> str:
-    note = {"pid": pid, "started": _ps(pid, "lstart="), "bundle": str(bundle.absolute())}
-    return json.dumps(note)
+    return json.dumps({"pid": pid, "started": round(time.time(), 3), "bundle": str(bundle.absolute())})
 
 
 def _read(lock: Path) -> Leftover | None:
     """Return the noted process if it still runs; a note that makes no sense is of none."""
     try:
         note = json.loads(read_note(_note_path(lock)))
-        leftover = Leftover(int(note["pid"]), str(note["started"]), str(note["bundle"]))
-    except (ValueError, KeyError, TypeError, RecursionError):
+        leftover = Leftover(int(note["pid"]), float(note["started"]), str(note["bundle"]))
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    return leftover if leftover.pid > 1 and leftover.started and leftover.is_running else None
+    return leftover if leftover.pid > 1 and leftover.is_running else None
 
 
-def _ps(pid: int, *columns: str) -> str:
-    options = [word for column in columns for word in ("-o", column)]
-    return run_command([*_PS, *options, "-p", str(pid)]).output.strip()
+def _ps(pid: int) -> tuple[float | None, str]:
+    """Return when a process started, in seconds since 1970, and its command line; None if it does not run."""
+    output = run_command([*_PS, "-o", "lstart=", "-o", "command=", "-p", str(pid)]).output.strip()
+    words = output.split(maxsplit=5)  # "Sun Nov 22 08:00:00 2026 /Xcode/usr/bin/xctrace record …"
+    try:
+        started = datetime.strptime(" ".join(words[:5]), _PS_TIME).replace(tzinfo=UTC)
+    except ValueError:
+        return None, ""
+    return started.timestamp(), " ".join(words[5:])
