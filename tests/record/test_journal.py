@@ -11,6 +11,7 @@ import pytest
 
 from tracekit.errors import UsageError
 from tracekit.record.failures import Failure
+from tracekit.record.interleaving import SeriesPlace
 from tracekit.record.journal import hide_environment_values, journal_path, write_journal
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, XctraceRun
@@ -80,6 +81,18 @@ def test_it_holds_commands_versions_and_times(tmp_path: Path) -> None:
             "said": list(OUTPUT),
         }
     ]
+
+
+def test_it_holds_the_place_among_recordings_of_two_targets(tmp_path: Path) -> None:
+    attempt = recording(tmp_path / "x.trace")
+    path = write_journal(attempt, TOOL, VERSION, "0.1.0", SeriesPlace("new", 2, 3, 10))
+    assert json.loads(path.read_text("utf-8"))["interleaved"] == {
+        "side": "new",
+        "number": 2,
+        "position": 3,
+        "recordings": 10,
+    }
+    assert written(attempt)["interleaved"] is None
 
 
 def test_a_failure_is_written_with_its_advice(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ class Host:
     name: str = "MyApp"
 
     def processes(self) -> tuple[Process, ...]:
-        return (Process(501, f"/opt/{self.name}"),)
+        return (Process(501, f"/opt/{self.name}"), Process(502, "/opt/Second"))
 
     def installed(self, name: str) -> tuple[App, ...]:
         return (APP,) if APP.matches_name(name) else ()
@@ -139,6 +139,19 @@ def test_an_invalid_variable_is_refused(text: str) -> None:
         ),
         ({"app": "MyApp", "count": 2, "compute_units": ("all",)}, "--compute-units starts the app once"),
         ({"app": "MyApp", "append": True, "compute_units": ("all",)}, "--compute-units starts the app once"),
+        ({"app": "501", "interleave": "MyApp"}, "names the same target as the base, MyApp (501)"),
+        ({"app": "501", "interleave": "My App"}, "MyApp is running and My App would be started"),
+        ({"app": "501", "interleave": "NoSuchApp"}, "Nothing called 'NoSuchApp' is running"),
+        ({"all_processes": True, "interleave": "501"}, "--interleave records two targets"),
+        (
+            {"app": "501", "interleave": "502", "append": True, "output": "x.trace"},
+            "--interleave records two targets",
+        ),
+        ({"app": "501", "interleave": "502", "compute_units": ("all",)}, "--interleave records two targets"),
+        (
+            {"app": "My App", "interleave": "502", "target_input": "-", "count": 1},
+            "--stdin - can be read once",
+        ),
         ({"app": "501", "compute_units": ("all",)}, "a running process cannot be launched"),
         ({"app": "501", "target_output": "-"}, "a running process cannot be launched"),
         ({"app": "NoSuchApp"}, "Nothing called 'NoSuchApp' is running"),
@@ -276,6 +289,34 @@ def test_repeated_recordings_are_numbered() -> None:
         "x-2.trace",
         "x-3.trace",
     ]
+
+
+def test_two_builds_take_turns(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    options = {"output": "x.trace", "count": 2, "environment": (("A", "1"),)}
+    by_path = plan(app="./old", interleave="./new", arguments=("-v",), **options)
+    assert [recording.final.name for recording in by_path] == [
+        *("x-base-1.trace", "x-new-1.trace", "x-new-2.trace", "x-base-2.trace")
+    ]
+    launched = {side: ["--launch", "--", str(tmp_path / side), "-v"] for side in ("old", "new")}
+    assert [recording.settings.target.options() for recording in by_path] == [
+        launched[side] for side in ("old", "new", "new", "old")
+    ]
+    assert {recording.settings.environment for recording in by_path} == {(("A", "1"),)}
+    by_command = plan(launch=True, arguments=("./old", "-v"), interleave="./new", **options)
+    assert [recording.settings for recording in by_command[:2]] == [
+        replace(recording.settings, target=replace(recording.settings.target, reason="a program"))
+        for recording in by_path[:2]
+    ]
+
+
+def test_targets_that_take_turns_are_recorded_five_times_unless_a_count_is_given() -> None:
+    planned = plan(Host("Old.app/Old"), app="501", interleave="502")
+    assert len(planned) == 10
+    assert planned[0].final.name.startswith("Old-Second-")
+    assert len(plan(app="501", interleave="502", count=1)) == 2
 
 
 def test_repeated_runs_are_added_to_one_recording(tmp_path: Path) -> None:

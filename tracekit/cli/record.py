@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,10 +15,17 @@ import click
 import tracekit
 from tracekit.cli.durations import seconds, size_bytes
 from tracekit.cli.output import HELP, Progress, check_output, guess_format, via_option, write_output
+from tracekit.cli.record_series import (
+    MadeRecording,
+    finish_series,
+    print_commands,
+    print_settings,
+    series_text,
+)
 from tracekit.cli.report import FORMATS, written
 from tracekit.cli.standard_error import write_message
-from tracekit.errors import UsageError, XctraceError
-from tracekit.text import printable, shell_command
+from tracekit.errors import InputError, TracekitError, UsageError, XctraceError
+from tracekit.text import printable
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
@@ -92,7 +100,18 @@ _MAX_WINDOWS = 12
 @click.option("--stdout", "target_output", default="", metavar="FILE|-", help="Output of a launched program.")
 @click.option("--append-run", "append", is_flag=True, help="Add a run to the recording that --output names.")
 @click.option("--run-name", default="", metavar="NAME", help="Name the run (Xcode 26 or later).")
-@click.option("--count", type=click.IntRange(1, 1000), default=1, metavar="N", help="Record N times.")
+@click.option(
+    "--count",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Record N times; with --interleave, each side N times. [default: 1; 5 with --interleave]",
+)
+@click.option(
+    "--interleave",
+    metavar="APP",
+    help="Record this target, such as another build, in turn with --app (or with the program after --), and"
+    " compare the two: --app is BASE, this is NEW. Both get the same options and arguments.",
+)
 @click.option(
     "--compute-units",
     metavar="LIST",
@@ -161,6 +180,7 @@ def record_command(
       tracekit record --app com.example.MyApp --time-limit 30s -o before.trace
       tracekit record --launch -- ./tool --model Encoder.mlmodelc
       tracekit record --app MyApp.app --compute-units all,cpuAndGPU,cpuOnly
+      tracekit record --app old/MyApp.app --interleave new/MyApp.app --launch -o fix.trace
       tracekit record --app MyApp --device "My iPhone" --preset coreml
       tracekit record --app MyApp --dry-run
 
@@ -187,9 +207,9 @@ def record_command(
         planned = plan_recordings(request, tool, version, Mac())
     plan = planned[0].settings.plan
     if show_plan:
-        write_output(plan_text(plan), "-", force=False)
+        write_output(plan_text(plan) + series_text(planned), "-", force=False)
     if dry_run:
-        _print_commands(tool, planned)
+        print_commands(tool, planned, via)
     if show_plan or dry_run:
         return
     for note in plan.notes:
@@ -218,17 +238,6 @@ def _request(arguments: tuple[str, ...], options: dict[str, Any]) -> RecordReque
     return RecordRequest(arguments=arguments, **{**options, **parsed})
 
 
-def _print_commands(tool: Xctrace, planned: Sequence[PlannedRecording]) -> None:
-    from tracekit.record.output_path import choose_output_path, copy_command
-    from tracekit.record.session import xctrace_command
-
-    for recording in planned:
-        output = choose_output_path(recording.final, append=recording.settings.append)
-        commands = [copy_command(output)] if output.is_copy else []
-        commands.append(xctrace_command(tool, output.working, recording.settings))
-        write_output("".join(f"{shell_command(command)}\n" for command in commands), "-", force=False)
-
-
 class _RecordAndAnalyze:
     """Records a series, and prints the analysis of each recording."""
 
@@ -244,6 +253,7 @@ class _RecordAndAnalyze:
     ) -> None:
         self._tool, self._request, self._series = tool, request, series
         self._with_analysis, self._report, self._via = analyze, report, via
+        self._made: list[MadeRecording] = []
 
     def run(self, planned: Sequence[PlannedRecording]) -> None:
         """Record all; a single recording gets a whole summary, several get a line each."""
@@ -255,35 +265,40 @@ class _RecordAndAnalyze:
             for recording in self._series:
                 self._record_one(recording, alone=True)
             return
-        analyses, failures = self._record_several(len(planned))
-        if planned[0].compute_units and analyses:
-            from tracekit.analysis.compute_units import compare_settings
-            from tracekit.report.compute_units.text import settings_text
-
-            write_output(settings_text(compare_settings(analyses)), "-", force=False)
+        try:
+            failures = self._record_several(len(planned))
+        except (KeyboardInterrupt, TracekitError):
+            self._finish(planned, analyzed=False)
+            raise
+        self._finish(planned, analyzed=self._with_analysis)
         if failures:
-            raise type(failures[0])(f"{len(failures)} of {len(planned)} recordings failed; see above.")
+            kind = (
+                XctraceError if any(isinstance(error, XctraceError) for error in failures) else TracekitError
+            )
+            raise kind(f"{len(failures)} of {len(planned)} recordings failed; see above.")
 
-    def _record_several(self, count: int) -> tuple[dict[str, Analysis], list[XctraceError]]:
-        """Record one after the other; a failed one does not prevent the next."""
-        analyses: dict[str, Analysis] = {}
-        failures: list[XctraceError] = []
+    def _finish(self, planned: Sequence[PlannedRecording], analyzed: bool) -> None:
+        if planned[0].place:
+            finish_series(planned, self._made, self._via, analyzed=analyzed)
+        elif planned[0].compute_units and analyzed:
+            print_settings(self._made)
+
+    def _record_several(self, count: int) -> list[TracekitError]:
+        """Record one after the other, and return the failures; a failed one does not prevent the next."""
+        failures: list[TracekitError] = []
         for number, recording in enumerate(self._series, 1):
-            setting = f": {recording.compute_units}" if recording.compute_units else ""
-            write_message(f"Recording {number} of {count}{setting}")
+            variant = recording.compute_units or (recording.place and recording.place.name)
+            write_message(f"Recording {number} of {count}{f': {variant}' if variant else ''}")
             try:
-                analysis = self._record_one(recording, alone=False)
-            except XctraceError as error:
+                self._record_one(recording, alone=False)
+            except (XctraceError, InputError) as error:
                 failures.append(error)
                 write_message(f"Error: {error}", *(f"  {line}" for line in error.lines))
-                analysis = None
-            if analysis is not None:
-                analyses[recording.compute_units or str(number)] = analysis
         if self._series.skipped:
             write_message(f"Stopped: {self._series.skipped} of {count} recordings were not made.")
-        return analyses, failures
+        return failures
 
-    def _record_one(self, planned: PlannedRecording, alone: bool) -> Analysis | None:
+    def _record_one(self, planned: PlannedRecording, alone: bool) -> None:
         from tracekit.record.messages import recording_error, saved_message
         from tracekit.report import wording
         from tracekit.report.analysis.text import to_text
@@ -292,19 +307,22 @@ class _RecordAndAnalyze:
         if not recording.result.is_analyzable:
             raise recording_error(recording, self._tool)
         write_message(*saved_message(recording).split("\n"))
+        stop_signal = self._series.signal
         # After a kill or the end of the terminal, the recording is saved; there is no time for more.
-        if self._series.signal in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
-            sys.exit(128 + self._series.signal)
+        if stop_signal in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+            sys.exit(128 + stop_signal)
+        ran_out_of_space = recording.runs[-1].stop_reason == "disk"
+        made = MadeRecording(planned, recording, is_cut_short=bool(stop_signal) or ran_out_of_space)
+        self._made.append(made)
         if not self._with_analysis:
-            return None
+            return
         analysis = self._analyze(recording)
         sentence = printable(wording.headline(analysis.summary.headline))
         short = f"{printable(recording.bundle.name)}: {sentence}\n"
         write_output(to_text(analysis, _MAX_WINDOWS) if alone else short, "-", force=False)
+        self._made[-1] = replace(made, analysis=analysis)
         if self._report:
-            suffix = "" if alone else recording.final.stem.rpartition("-")[2]
-            self._write_report(self._report, analysis, recording, suffix)
-        return analysis
+            self._write_report(self._report, analysis, recording, planned.suffix)
 
     def _record(self, planned: PlannedRecording) -> RecordingAttempt:
         from tracekit.cli.record_terminal import TerminalProgress

@@ -8,11 +8,13 @@ import platform
 import shlex
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tracekit.errors import UsageError
+from tracekit.record.interleaving import SeriesPlace
 from tracekit.record.output_path import journal_path
 from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
 from tracekit.record.session import FLAGS, RecordingAttempt
@@ -27,7 +29,11 @@ COMPUTE_UNITS_VARIABLE = "TRACEKIT_COMPUTE_UNITS"
 
 
 def write_journal(
-    recording: RecordingAttempt, tool: Xctrace, version: Version, tracekit_version: str
+    recording: RecordingAttempt,
+    tool: Xctrace,
+    version: Version,
+    tracekit_version: str,
+    place: SeriesPlace | None = None,
 ) -> Path:
     """Write the journal, whole or not at all, and return its path; it replaces one of that name.
 
@@ -48,6 +54,7 @@ def write_journal(
         "plan": _plan(recording),
         "target": {"kind": recording.settings.target.kind, "name": recording.settings.target.name},
         "device": recording.settings.device.udid if recording.settings.device else None,
+        "interleaved": asdict(place) if place else None,
         "runs": [*earlier, *(_run(run, recording.settings.target_output == "-") for run in recording.runs)],
     }
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
+from tracekit.record.interleaving import DEFAULT_PAIRS, SeriesPlace, check_sides, interleaved
 from tracekit.record.journal import COMPUTE_UNITS_VARIABLE
 from tracekit.record.output_path import check_output_path
 from tracekit.record.plan import InstrumentCatalog, InstrumentPlan, Preset, make_plan, template_hang
@@ -35,7 +36,10 @@ _Rules: TypeAlias = Sequence[tuple[bool, str]]
 
 @dataclass(frozen=True)
 class RecordRequest:
-    """Options of a recording; ``tracekit record --help`` describes each."""
+    """Options of a recording; ``tracekit record --help`` describes each.
+
+    ``interleave`` names a second target, to be recorded in turn with the first.
+    """
 
     app: str | None = None
     launch: bool = False
@@ -53,21 +57,33 @@ class RecordRequest:
     target_output: str = ""
     append: bool = False
     run_name: str = ""
-    count: int = 1
+    count: int | None = None
+    interleave: str | None = None
     compute_units: tuple[str, ...] = ()
     output: str | None = None
     force: bool = False
     save_timeout_seconds: float = 600
     min_free_bytes: int = 10**9
 
+    @property
+    def repetitions(self) -> int:
+        """Return the number of recordings per target."""
+        return self.count or (1 if self.interleave is None else DEFAULT_PAIRS)
+
 
 @dataclass(frozen=True)
 class PlannedRecording:
-    """One recording to make: its path, and its setting of the compute units ("" for none)."""
+    """One recording to make: its path, and its setting of the compute units ("" for none).
+
+    ``suffix`` distinguishes it from the others of its request ("" for the only one); ``place`` is its place
+    among recordings of two targets.
+    """
 
     final: Path
     settings: RecordSettings
     compute_units: str = ""
+    suffix: str = ""
+    place: SeriesPlace | None = None
 
 
 def plan_recordings(
@@ -80,7 +96,8 @@ def plan_recordings(
     """
     _check_request(request, version)
     device = None if request.device is None else _find_device(tool, request.device)
-    target = _find_target(request, host, device)
+    target = _find_target(request, host, device, request.app, request.arguments)
+    other = None if request.interleave is None else _find_other(request, host, device, request.interleave)
     plan = _make_plan(request, tool, version, device)
     default_seconds = _UNTIL_STOPPED_SECONDS if request.until_stopped else _DEFAULT_SECONDS
     limits = RecordLimits.within(
@@ -98,7 +115,11 @@ def plan_recordings(
         request.append,
         request.run_name,
     )
-    planned = _split(request, settings)
+    if other is None:
+        planned = _split(request, settings)
+    else:
+        check_sides(target, other)
+        planned = _interleave(request, settings, other)
     for recording in planned:
         check_output_path(recording.final, replace=request.force, append=request.append)
     return planned
@@ -130,6 +151,7 @@ def _check_request(request: RecordRequest, version: Version) -> None:
     for is_broken, message in (
         *_target_rules(request),
         *_program_rules(request),
+        *_series_rules(request),
         *_duration_rules(request, version),
     ):
         if is_broken:
@@ -153,10 +175,9 @@ def _target_rules(request: RecordRequest) -> _Rules:
 
 
 def _program_rules(request: RecordRequest) -> _Rules:
-    """Return the rules about a program to start, its files, and several recordings of it."""
+    """Return the rules about a program to start, and its files."""
     needs_program = bool(request.environment or request.target_input or request.target_output)
     reads_stdin = request.target_input == "-"
-    several = request.count > 1 or bool(request.compute_units)
     output = request.target_output
     output_exists = output not in {"", "-"} and os.path.lexists(output)
     return (
@@ -169,16 +190,33 @@ def _program_rules(request: RecordRequest) -> _Rules:
             "--append-run uses the template of the existing recording: leave out --preset, --template and"
             " --instrument.",
         ),
-        (reads_stdin and several, "--stdin - can be read once: for several recordings, name a file."),
         (
             output_exists and not request.force,
             f"--stdout {output}: the file exists and will not be overwritten without --force.",
         ),
         (request.until_stopped and reads_stdin, "--until-enter and --stdin - both read standard input."),
+    )
+
+
+def _series_rules(request: RecordRequest) -> _Rules:
+    """Return the rules about several recordings."""
+    several = request.repetitions > 1 or bool(request.compute_units) or request.interleave is not None
+    return (
         (
-            bool(request.compute_units) and (request.all_processes or request.count > 1 or request.append),
+            request.target_input == "-" and several,
+            "--stdin - can be read once: for several recordings, name a file.",
+        ),
+        (
+            bool(request.compute_units)
+            and (request.all_processes or (request.count or 1) > 1 or request.append),
             "--compute-units starts the app once per setting: leave out --all-processes, --count and"
             " --append-run.",
+        ),
+        (
+            request.interleave is not None
+            and (request.all_processes or request.append or bool(request.compute_units)),
+            "--interleave records two targets into recordings of their own: leave out --all-processes,"
+            " --append-run and --compute-units.",
         ),
     )
 
@@ -203,16 +241,23 @@ def _find_device(tool: Xctrace, name: str) -> Device | None:
     return None if device.kind == "mac" else device
 
 
-def _find_target(request: RecordRequest, host: Host, device: Device | None) -> Target:
+def _find_target(
+    request: RecordRequest, host: Host, device: Device | None, app: str | None, arguments: tuple[str, ...]
+) -> Target:
     if request.all_processes:
         return ALL_PROCESSES
     # A running process can no longer be given variables or files: these need a fresh start.
     needs_start = (
         request.environment or request.target_input or request.target_output or request.compute_units
     )
-    return find_target(
-        request.app, host, device, launch=request.launch or bool(needs_start), arguments=request.arguments
-    )
+    return find_target(app, host, device, launch=request.launch or bool(needs_start), arguments=arguments)
+
+
+def _find_other(request: RecordRequest, host: Host, device: Device | None, name: str) -> Target:
+    """Return the target that takes turns with the first, and gets the same arguments."""
+    if request.app is None:  # the first argument is the first program
+        return _find_target(request, host, device, None, (name, *request.arguments[1:]))
+    return _find_target(request, host, device, name, request.arguments)
 
 
 def _make_plan(
@@ -232,13 +277,27 @@ def _split(request: RecordRequest, settings: RecordSettings) -> tuple[PlannedRec
     final = _final_path(request, settings.target.name)
     if request.compute_units:
         return tuple(
-            PlannedRecording(_with_suffix(final, units), _with_compute_units(settings, units), units)
+            PlannedRecording(_with_suffix(final, units), _with_compute_units(settings, units), units, units)
             for units in request.compute_units
         )
-    if request.count == 1 or request.append:
-        return (PlannedRecording(final, settings),) * request.count
+    if request.repetitions == 1 or request.append:
+        return (PlannedRecording(final, settings),) * request.repetitions
     return tuple(
-        PlannedRecording(_with_suffix(final, str(number)), settings) for number in range(1, request.count + 1)
+        PlannedRecording(_with_suffix(final, number), settings, suffix=number)
+        for number in map(str, range(1, request.repetitions + 1))
+    )
+
+
+def _interleave(
+    request: RecordRequest, settings: RecordSettings, other: Target
+) -> tuple[PlannedRecording, ...]:
+    """Return the recordings of the two targets in turn."""
+    by_side = {"base": settings, "new": replace(settings, target=other)}
+    names = dict.fromkeys((settings.target.name, other.name))
+    final = _final_path(request, "-".join(names))
+    return tuple(
+        PlannedRecording(_with_suffix(final, place.name), by_side[place.side], suffix=place.name, place=place)
+        for place in interleaved(request.repetitions)
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import IO
 
 from tracekit.errors import UsageError
+from tracekit.record.interleaving import SeriesPlace
 from tracekit.record.journal import write_journal
 from tracekit.record.leftover import Leftover
 from tracekit.record.recorder import RecordingListener
@@ -83,11 +84,15 @@ class RecordingSeries:
                 forward_output=forward_output,
                 may_end=self._may_end,
             )
-            return with_journal(attempt, self._tool, self._version, self._tracekit_version)
+            return with_journal(attempt, self._tool, self._version, self._tracekit_version, planned.place)
 
 
 def with_journal(
-    attempt: RecordingAttempt, tool: Xctrace, version: Version, tracekit_version: str
+    attempt: RecordingAttempt,
+    tool: Xctrace,
+    version: Version,
+    tracekit_version: str,
+    place: SeriesPlace | None = None,
 ) -> RecordingAttempt:
     """Write the journal beside the bundle, if there is one, and return the attempt with its problem, if any.
 
@@ -95,7 +100,7 @@ def with_journal(
     """
     if attempt.bundle.exists():
         try:
-            write_journal(attempt, tool, version, tracekit_version)
+            write_journal(attempt, tool, version, tracekit_version, place)
         except UsageError as error:
             return replace(attempt, journal_problem=str(error))
     return attempt

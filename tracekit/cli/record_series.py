@@ -1,0 +1,131 @@
+"""Several recordings of one ``tracekit record``: their plan, and the comparison of two that took turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tracekit.cli.output import write_output
+from tracekit.cli.standard_error import write_message
+from tracekit.text import plural, printable, shell_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tracekit.analysis.result import Analysis
+    from tracekit.detect import Via
+    from tracekit.record.interleaving import SeriesPlace, SeriesSide
+    from tracekit.record.request import PlannedRecording
+    from tracekit.record.session import RecordingAttempt
+    from tracekit.xctrace.tool import Xctrace
+
+_MAX_LISTED = 12
+
+
+@dataclass(frozen=True)
+class MadeRecording:
+    """A saved recording; ``is_cut_short`` if it ended before its time."""
+
+    planned: PlannedRecording
+    attempt: RecordingAttempt
+    is_cut_short: bool
+    analysis: Analysis | None = None
+
+
+def series_text(planned: Sequence[PlannedRecording]) -> str:
+    """Return the sides and the order of recordings that take turns, for ``--show-plan``; "" for others."""
+    places = [recording.place for recording in planned if recording.place]
+    if not places:
+        return ""
+    targets = {each.place.side: each.settings.target for each in planned if each.place}
+    lines = [
+        f"{side:10}  {target.name}  ({target.locator}; {target.reason})" for side, target in targets.items()
+    ]
+    lines.append(f"{'order':10}  {_listed([place.name for place in places])}")
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def print_commands(tool: Xctrace, planned: Sequence[PlannedRecording], via: Via) -> None:
+    """Print the commands of the recordings, and the comparison of those that take turns."""
+    from tracekit.record.output_path import choose_output_path, copy_command
+    from tracekit.record.session import xctrace_command
+
+    for recording in planned:
+        output = choose_output_path(recording.final, append=recording.settings.append)
+        commands = [copy_command(output)] if output.is_copy else []
+        commands.append(xctrace_command(tool, output.working, recording.settings))
+        if recording is planned[-1] and recording.place:
+            commands.append(_comparison_command([(each.place, each.final) for each in planned], via))
+        write_output("".join(f"{shell_command(command)}\n" for command in commands), "-", force=False)
+
+
+def _comparison_command(recordings: Sequence[tuple[SeriesPlace | None, Path]], via: Via) -> list[str]:
+    """Return the words that compare the recordings of the two sides."""
+    from tracekit.record.interleaving import compare_command
+
+    base, new = (
+        [path for place, path in recordings if place and place.side == side] for side in ("base", "new")
+    )
+    return compare_command(base, new, *(() if via == "auto" else ("--via", via)))
+
+
+def print_settings(made: Sequence[MadeRecording]) -> None:
+    """Print the table of the settings of the compute units."""
+    analyses = {each.planned.compute_units: each.analysis for each in made if each.analysis is not None}
+    if analyses:
+        from tracekit.analysis.compute_units import compare_settings
+        from tracekit.report.compute_units.text import settings_text
+
+        write_output(settings_text(compare_settings(analyses)), "-", force=False)
+
+
+def finish_series(
+    planned: Sequence[PlannedRecording], made: Sequence[MadeRecording], via: Via, *, analyzed: bool
+) -> None:
+    """Name the recordings that are missing, print the command that compares the others, and compare them.
+
+    Unless ``analyzed``, nothing is compared.
+    """
+    reasons = {id(each.planned): _reason_to_leave_out(each, analyzed) for each in made}
+    left_out: dict[str, list[str]] = {}
+    for recording in planned:
+        if reason := reasons.get(id(recording), "not recorded"):
+            left_out.setdefault(reason, []).append(recording.final.name)
+    for reason, names in left_out.items():
+        write_message(f"Left out of the comparison, {reason}: {_listed(names)}")
+    sides: dict[SeriesSide, list[MadeRecording]] = {"base": [], "new": []}
+    for each in made:
+        if each.planned.place and not reasons[id(each.planned)]:
+            sides[each.planned.place.side].append(each)
+    for side, recordings in sides.items():
+        if not recordings:
+            write_message(f"There is no comparison: no recording of {side} is whole.")
+            return
+    counts = " and ".join(f"{plural(len(runs), 'recording')} of {side}" for side, runs in sides.items())
+    whole = [(each.planned.place, each.attempt.bundle) for runs in sides.values() for each in runs]
+    write_message(f"This command compares {counts}:", f"  {shell_command(_comparison_command(whole, via))}")
+    if analyzed:
+        _print_comparison(*sides.values())
+
+
+def _reason_to_leave_out(made: MadeRecording, analyzed: bool) -> str:
+    """Return the reason why a recording is no run like the others, "" if it is."""
+    if made.is_cut_short:
+        return "stopped early"
+    if made.attempt.result.state != "good":
+        return "without samples"
+    return "not analyzed" if analyzed and made.analysis is None else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return f"{', '.join(names[:_MAX_LISTED])}{more}"
+
+
+def _print_comparison(base: Sequence[MadeRecording], new: Sequence[MadeRecording]) -> None:
+    from tracekit.comparison import compare
+    from tracekit.report.comparison.text import to_text
+
+    analyses = [[each.analysis for each in side if each.analysis is not None] for side in (base, new)]
+    write_output(f"\n{to_text(compare(*analyses))}", "-", force=False)
