@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 from unittest import mock
@@ -43,6 +44,23 @@ def test_too_little_memory_is_a_sentence() -> None:
     with mock.patch.object(click.Group, "invoke", side_effect=MemoryError):
         result = run("analyze", "x.xml")
     assert (result.exit_code, result.stderr) == (3, "Error: not enough memory for this input.\n")
+
+
+@pytest.mark.parametrize("error", [ValueError("odd\x1b[2J"), EOFError("cut"), RecursionError()])
+def test_a_defect_is_no_failed_requirement(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tracekit", "check", "x.xml"])
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(cli, "_collect_seldom", lambda: None)
+    with mock.patch.object(click.Group, "invoke", side_effect=error), pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 70
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert any(type(error).__name__ in line for line in lines)
+    assert lines[-1] == "Error: this is a defect of tracekit. Please report it with the lines above."
+    assert not any("\x1b" in line for line in lines)
 
 
 def test_a_command_that_is_not_there_has_a_likely_name() -> None:

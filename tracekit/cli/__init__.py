@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _BROKEN_PIPE = 128 + 13
 """The exit code that a shell reports for SIGPIPE: neither a failed requirement nor a mistake."""
 
+_DEFECT = 70
+"""The exit code for unforeseen errors (EX_SOFTWARE of sysexits.h); Python's 1 is a failed requirement."""
+
 _COMMANDS = (
     "analyze",
     "classify",
@@ -101,7 +104,12 @@ class _Commands(click.Group):
         # Only where tracekit is the program, not where it is imported.
         _collect_seldom()
         sys.excepthook = write_traceback
-        return super().__call__(*args, **kwargs)
+        try:
+            return super().__call__(*args, **kwargs)
+        except Exception:  # noqa: BLE001 - any error that no line foresaw
+            write_traceback(*sys.exc_info())
+            write_message("Error: this is a defect of tracekit. Please report it with the lines above.")
+            sys.exit(_DEFECT)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         with printable_usage():
@@ -117,6 +125,9 @@ class _Commands(click.Group):
         except TracekitError as error:
             write_message(f"Error: {error}", *(f"  {line}" for line in error.lines))
             ctx.exit(error.exit_code)
+        except EOFError as error:
+            # click would take it for the end of a terminal's input: "Aborted!", and exit code 1.
+            raise RuntimeError("unexpected end of a file") from error
         except MemoryError:
             write_message("Error: not enough memory for this input.")
             ctx.exit(InputError.exit_code)
@@ -156,5 +167,6 @@ def main() -> None:
       tracekit tables MyApp.trace      the tables of a recording
 
     Exit codes: 0 done, 1 a comparison or requirement failed, 2 wrong usage, 3 unreadable or damaged input,
-    4 xctrace failed or is not installed, 5 a requirement cannot be measured in this recording.
+    4 xctrace failed or is not installed, 5 a requirement cannot be measured in this recording, 70 a defect
+    of tracekit.
     """
