@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from documents_support import strict
 from jsonschema import Draft202012Validator
+from short_tools import answer_in_process
 from xctrace_support import FakeXctrace, install
 
 from tracekit.cli import main
@@ -32,6 +33,7 @@ def doctor(*arguments: str) -> Result:
 def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeXctrace:
     fake = install(tmp_path / "mac")
     monkeypatch.setenv("PATH", str(fake.folder))
+    answer_in_process(monkeypatch)
     return fake
 
 

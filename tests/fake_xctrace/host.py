@@ -62,7 +62,7 @@ def xcrun(machine: Machine, arguments: list[str], console: Console) -> int:
         return 0
     if tool == "devicectl":
         return _devicectl(machine, left, console)
-    return os.execv(path, [tool, *left])
+    return machine.execute(path, [tool, *left])
 
 
 def _devicectl(machine: Machine, arguments: list[str], console: Console) -> int:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,9 @@ class Refusal(Exception):
 class Machine:
     """Settings by name, and files beside them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, execute: Callable[[Path, list[str]], int] = os.execv) -> None:
         self.folder = folder
+        self.execute = execute
         self._settings = {**DEFAULTS, **read_settings(folder)}
 
     def __getitem__(self, name: str) -> Any:
@@ -135,13 +137,13 @@ def append_line(path: Path, **fields: object) -> None:
         os.close(stream)
 
 
-def log_call(folder: Path, argv: list[str]) -> None:
-    pid = os.getpid()
+def log_call(folder: Path, argv: list[str], pid: int | None) -> None:
+    """Log the start of a program; without a pid it is no process."""
     append_line(
         folder / "calls.jsonl",
         argv=argv,
         pid=pid,
-        born=birth(pid),
+        born=None if pid is None else birth(pid),
         time=time.time(),
         cwd=str(Path.cwd()),
         DEVELOPER_DIR=os.environ.get("DEVELOPER_DIR"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -15,16 +16,18 @@ def main(name: str, folder: str) -> int:
     """Run as `name` with the settings in `folder`, and return the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     arguments = sys.argv[1:]
-    log_call(Path(folder), [name, *arguments])
-    machine = Machine(Path(folder))
-    console = Console()
+    log_call(Path(folder), [name, *arguments], os.getpid())
+    return run_program(name, arguments, Machine(Path(folder)), Console())
+
+
+def run_program(name: str, arguments: list[str], machine: Machine, console: Console) -> int:
     try:
         if name == "xctrace":
             return xctrace(machine, arguments, console)
-        run = {"xcrun": host.xcrun, "xcode-select": host.xcode_select, "ps": host.ps, "mdfind": host.mdfind}[
+        tool = {"xcrun": host.xcrun, "xcode-select": host.xcode_select, "ps": host.ps, "mdfind": host.mdfind}[
             name
         ]
-        return run(machine, arguments, console)
+        return tool(machine, arguments, console)
     except Refusal as refusal:
         console.write_error(str(refusal))
         return refusal.code

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from short_tools import answer_in_process
 from xctrace_support import FakeXctrace, install
 
 from tracekit.errors import UsageError
@@ -28,6 +29,7 @@ def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeXctrace:
     monkeypatch.setenv("PATH", str(fake.folder))
     monkeypatch.delenv("DEVELOPER_DIR", raising=False)
     monkeypatch.chdir(tmp_path)
+    answer_in_process(monkeypatch)
     return fake
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from short_tools import answer_in_process
 from xctrace_support import FakeXctrace, install
 
 from tracekit.cli import main
@@ -44,6 +45,7 @@ class Mac:
         monkeypatch.delenv("DEVELOPER_DIR", raising=False)
         monkeypatch.setattr(tempfile, "tempdir", None)
         monkeypatch.chdir(folder)
+        answer_in_process(monkeypatch)
 
     def record(self, *arguments: str, **settings: object) -> Result:
         self.xctrace.configure(**settings)

@@ -73,14 +73,21 @@ def install(folder: Path, **settings: object) -> FakeXctrace:
         (folder / name).mkdir(parents=True, exist_ok=True)
     for name in PROGRAMS:
         program = folder / name
-        program.write_text(
-            _SCRIPT.format(python=sys.executable, paths=_PATHS, name=name, folder=str(folder.resolve())),
-            "utf-8",
-        )
+        program.write_text(_script(program), "utf-8")
         program.chmod(0o755)
     fake = FakeXctrace(folder)
     fake.configure(**settings)
     return fake
+
+
+def is_installed(program: Path) -> bool:
+    """Return whether a file is one of the fake programs, as ``install`` wrote it."""
+    return program.name in PROGRAMS and program.is_file() and program.read_text("utf-8") == _script(program)
+
+
+def _script(program: Path) -> str:
+    folder = str(program.parent.resolve())
+    return _SCRIPT.format(python=sys.executable, paths=_PATHS, name=program.name, folder=folder)
 
 
 _PATHS = [str(Path(__file__).resolve().parents[1]), str(Path(lxml.__file__).parents[1])]

@@ -1,0 +1,84 @@
+"""Answer the short commands of a fake xctrace in the test's own process: a process of Python takes 50 ms each.
+
+``answer_in_process`` replaces the start of a process in ``tracekit.xctrace.tool``, the only place that runs such commands;
+everything else of ``run_command`` is run as it is. Recordings, exports and programs that a test has written itself
+stay processes.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from fake_xctrace.machine import Console, Machine, log_call
+from fake_xctrace.program import run_program
+from xctrace_support import is_installed
+
+from tracekit.xctrace import tool
+
+_SHORT_COMMANDS = ("version", "list", "help")
+_WITHOUT_VARIABLE = ["/usr/bin/env", "-u"]
+
+
+class CapturedConsole(Console):
+    """A console whose lines are kept by stream."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts = {1: b"", 2: b""}
+
+    def _write(self, stream: int, line: str) -> None:
+        if self.enabled:
+            self.texts[stream] += f"{line}\n".encode()
+
+
+class EndedProcess:
+    """A program that was run in this process, as the part of ``Popen`` that ``run_command`` uses."""
+
+    def __init__(self, code: int, console: CapturedConsole) -> None:
+        self.returncode = code
+        self.stdout, self.stderr = (io.BytesIO(console.texts[stream]) for stream in (1, 2))
+
+    def wait(self, seconds: float) -> int:
+        del seconds
+        return self.returncode
+
+    def poll(self) -> int:
+        return self.returncode
+
+
+class InProcess:
+    """Stands for the module ``subprocess``."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(subprocess, name)
+
+    def Popen(self, command: list[str], **options: object) -> object:
+        words = [str(word) for word in command]
+        if words[:2] == _WITHOUT_VARIABLE:
+            with patch.dict(os.environ):
+                os.environ.pop(words[2], None)
+                return self.Popen(words[3:], **options)
+        path = Path(shutil.which(words[0]) or words[0])
+        is_short = path.name != "xctrace" or words[1] in _SHORT_COMMANDS
+        if not is_short or not is_installed(path):
+            return subprocess.Popen(command, **options)  # type: ignore[call-overload]
+        console = CapturedConsole()
+        return EndedProcess(_run(path, words[1:], console), console)
+
+
+def _run(path: Path, arguments: Sequence[str], console: CapturedConsole) -> int:
+    log_call(path.parent, [path.name, *arguments], None)
+    machine = Machine(path.parent, lambda program, words: _run(program, words[1:], console))
+    return run_program(path.name, list(arguments), machine, console)
+
+
+def answer_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run short commands of fakes that ``xctrace_support.install`` wrote in this process."""
+    monkeypatch.setattr(tool, "subprocess", InProcess())
