@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from compare_support import INFO, recorded
-from evidence_support import core_ml, manual, prediction, with_evidence
-from trace_support import ANE_WAIT, BNNS, UI, trace_of
+from evidence_support import ane, core_ml, manual, prediction, with_evidence
+from trace_support import ANE, ANE_WAIT, BNNS, UI, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.comparison import Comparison, compare
@@ -282,6 +282,22 @@ def test_lengths_of_different_bases_are_not_compared() -> None:
     assert "coreml-os-signpost in BASE and from stacks in NEW" in row(comparison, "p50").base.missing
     assert "different-window-sources" in [caution.code for caution in comparison.cautions]
     assert row(comparison, "CPU share").judgement == "within the noise"
+
+
+def test_the_two_names_of_the_neural_engines_table_are_one_source() -> None:
+    def windows(internal: bool) -> Analysis:
+        busy = [ane(30 * n, 30 * n + 5 + n % 3, internal=internal) for n in range(1, 12)]
+        return analyze(with_evidence(trace_of([(40.0, "main", ANE)]), busy), windows="ane")
+
+    comparison = compare([windows(False)], [windows(True)])
+    assert [side.runs[0].window_sources for side in (comparison.base, comparison.new)] == [
+        ("ane-hw-intervals",),
+        ("ane-hw-intervals-internal",),
+    ]
+    codes = {caution.code for caution in comparison.cautions}
+    assert not codes & {"different-window-sources", "different-kinds-of-windows"}
+    assert comparison.one_sided == ()
+    assert row(comparison, "p50").difference == 0
 
 
 def test_times_with_different_bases_are_not_subtracted() -> None:

@@ -9,7 +9,7 @@ from hashlib import sha256
 import numpy as np
 
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.comparison.observations import Observations
+from tracekit.comparison.observations import Observations, comparable_source
 from tracekit.comparison.result import Caution, OneSided, RunDescription, Side
 from tracekit.model.vocabulary import SERVING
 
@@ -64,7 +64,7 @@ def describe_run(run: Observations) -> RunDescription:
         selection=", ".join(parts),
         thermal=_hottest(run),
         windows=run.count,
-        window_sources=tuple(sorted({str(source) for source in run.source})),
+        window_sources=tuple(sorted(set(run.windows["source"].astype("str")))),
         headline=run.analysis.summary.headline,
     )
 
@@ -166,5 +166,5 @@ def _field_text(name: str, value: object) -> str:
     if name == "period_ns":
         return "none" if value is None else f"{int(str(value)) / 1e6:g} ms"
     if isinstance(value, tuple):
-        return ", ".join(value) or "none"
+        return ", ".join(dict.fromkeys(map(comparable_source, value))) or "none"
     return str(value) or ("none" if name == "selection" else "not known")

@@ -13,7 +13,6 @@ from tracekit.comparison.estimates import centre, scale_of
 from tracekit.comparison.observations import FloatArray, Observations, Quantity, Unit, concatenated
 from tracekit.comparison.result import Value
 from tracekit.model.columns import BoolArray
-from tracekit.model.schemas import ANE_INTERVALS, ANE_TABLES
 from tracekit.model.vocabulary import SERVING, Engine
 
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
@@ -120,10 +119,9 @@ class GroupSide:
 
     @property
     def sources(self) -> set[str]:
-        """The sources of the windows; the Neural Engine's table has two names, which count as one."""
+        """The sources of the windows."""
         runs = zip(self.runs, self.rows, strict=True)
-        sources = {str(source) for run, rows in runs for source in run.source[rows]}
-        return {ANE_INTERVALS if source in ANE_TABLES else source for source in sources}
+        return {str(source) for run, rows in runs for source in run.source[rows]}
 
     def column(self, metric: GroupMetric) -> Column:
         """Return a metric's value in each window, and the side's number: of several runs, their mean."""

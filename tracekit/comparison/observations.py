@@ -22,7 +22,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import UNKNOWN
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.schemas import ANE_TABLES, CORE_ML, GPU_TABLES
+from tracekit.model.schemas import ANE_INTERVALS, ANE_TABLES, CORE_ML, GPU_TABLES
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -86,6 +86,11 @@ class Amount:
     missing: str = ""
 
 
+def comparable_source(source: str) -> str:
+    """Return the source of windows as it is compared: the Neural Engine's table has two names."""
+    return ANE_INTERVALS if source in ANE_TABLES else source
+
+
 class Observations:
     """The columns of one analysis; rows are its windows, in order of time."""
 
@@ -95,7 +100,9 @@ class Observations:
         self.count = len(analysis.window_rows)
         self.starts: IntArray = analysis.window_rows["start_ns"].to_numpy(np.int64)
         self.first: BoolArray = analysis.window_rows["first"].to_numpy(bool)
-        self.source: Names = analysis.window_rows["source"].astype("str").to_numpy(object)
+        self.source: Names = (
+            analysis.window_rows["source"].astype("str").map(comparable_source).to_numpy(object)
+        )
         self.label: Names = analysis.window_rows["label"].to_numpy(object)
         self.model: Names = analysis.window_rows["model"].to_numpy(object)
         self.verdict: Names = np.array([verdict.verdict for verdict in analysis.verdicts], object)
