@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from pathlib import Path
@@ -22,7 +21,7 @@ _LICENCE = (
 def developer_folder(machine: Machine) -> str | None:
     """Return the selected folder; DEVELOPER_DIR overrides `xcode-select --switch`."""
     selected = {"command-line-tools": TOOLS, "none": None}.get(machine["xcode"], XCODE)
-    return os.environ.get("DEVELOPER_DIR") or selected
+    return machine.environment.get("DEVELOPER_DIR") or selected
 
 
 def check_xctrace(machine: Machine) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +65,13 @@ class Refusal(Exception):
 class Machine:
     """Settings by name, and files beside them."""
 
-    def __init__(self, folder: Path, execute: Callable[[Path, list[str]], int] = os.execv) -> None:
-        self.folder = folder
-        self.execute = execute
+    def __init__(
+        self,
+        folder: Path,
+        execute: Callable[[Path, list[str]], int] = os.execv,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.folder, self.execute, self.environment = folder, execute, environment
         self._settings = {**DEFAULTS, **read_settings(folder)}
 
     def __getitem__(self, name: str) -> Any:
@@ -105,6 +109,18 @@ class Console:
                 self.enabled = False
 
 
+class CapturedConsole(Console):
+    """A console whose output is kept, by stream."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts = {1: "", 2: ""}
+
+    def _write(self, stream: int, line: str) -> None:
+        if self.enabled:
+            self.texts[stream] += f"{line}\n"
+
+
 def write_all(stream: int, content: bytes) -> None:
     """Write unbuffered, so that no output is lost, whatever ends the program."""
     while content:
@@ -117,15 +133,23 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def write_settings(folder: Path, settings: dict[str, Any]) -> None:
-    """Replace the settings in one step: a program that starts now sees the old or the new ones."""
+    """Replace the settings: a program that starts meanwhile sees the old or the new ones."""
+    from fake_xctrace.answers import write_answers
+
     for name, value in settings.items():
         if name not in DEFAULTS:
             raise TypeError(f"fake xctrace has no setting '{name}'")
         if name in CHOICES and value not in CHOICES[name]:
             raise ValueError(f"'{name}' is one of {CHOICES[name]}, not {value!r}")
-    temporary = folder / f"settings.{os.getpid()}"
-    temporary.write_text(json.dumps(settings), "utf-8")
-    temporary.replace(folder / "settings.json")
+    replace_file(folder / "settings.json", json.dumps(settings))
+    write_answers(Machine(folder, environment={}))
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file in one step."""
+    temporary = path.with_name(f"new.{os.getpid()}")
+    temporary.write_text(text, "utf-8")
+    temporary.replace(path)
 
 
 def append_line(path: Path, **fields: object) -> None:

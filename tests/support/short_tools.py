@@ -16,7 +16,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from fake_xctrace.machine import Console, Machine, log_call
+from fake_xctrace.machine import CapturedConsole, Machine, log_call
 from fake_xctrace.program import run_program
 from xctrace_support import is_installed
 
@@ -26,24 +26,12 @@ _SHORT_COMMANDS = ("version", "list", "help")
 _WITHOUT_VARIABLE = ["/usr/bin/env", "-u"]
 
 
-class CapturedConsole(Console):
-    """A console whose lines are kept by stream."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts = {1: b"", 2: b""}
-
-    def _write(self, stream: int, line: str) -> None:
-        if self.enabled:
-            self.texts[stream] += f"{line}\n".encode()
-
-
 class EndedProcess:
     """A program that was run in this process, as the part of ``Popen`` that ``run_command`` uses."""
 
     def __init__(self, code: int, console: CapturedConsole) -> None:
         self.returncode = code
-        self.stdout, self.stderr = (io.BytesIO(console.texts[stream]) for stream in (1, 2))
+        self.stdout, self.stderr = (io.BytesIO(console.texts[stream].encode()) for stream in (1, 2))
 
     def wait(self, seconds: float) -> int:
         del seconds

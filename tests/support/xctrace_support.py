@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import lxml
+from fake_xctrace.answers import SCRIPT
 from fake_xctrace.machine import birth, read_settings, write_settings
 
 PROGRAMS = ("xctrace", "xcrun", "xcode-select", "ps", "mdfind")
@@ -87,17 +89,17 @@ def is_installed(program: Path) -> bool:
 
 def _script(program: Path) -> str:
     folder = str(program.parent.resolve())
-    return _SCRIPT.format(python=sys.executable, paths=_PATHS, name=program.name, folder=folder)
+    code = f"import sys; sys.path += {_PATHS!r}; from fake_xctrace.program import main; sys.exit(main({program.name!r}, {folder!r}))"
+    return SCRIPT.format(
+        folder=shlex.quote(folder),
+        name=program.name,
+        python=shlex.quote(sys.executable),
+        code=shlex.quote(code),
+    )
 
 
+# -IS spares what site-packages hooks into the start of every Python, such as coverage.
 _PATHS = [str(Path(__file__).resolve().parents[1]), str(Path(lxml.__file__).parents[1])]
-# Started thousands of times: -S spares what site-packages hooks into the start of every Python, such as coverage.
-_SCRIPT = """#!{python} -IS
-import sys
-sys.path += {paths!r}
-from fake_xctrace.program import main
-sys.exit(main({name!r}, {folder!r}))
-"""
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
