@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
+import subprocess
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -35,9 +36,6 @@ KINDS = ("integration", "browser", "consumers", "fuzz")
 SWEEPS = ("real", "test_damage.py", "test_xml_accelerator.py", "test_sample_truth.py", "test_language.py")
 """Folders and modules that repeat the same lines for many inputs, as properties do: coverage would double their time."""
 
-TRACE_RACE = "Cannot install a trace function while another trace function is being installed"
-"""Raised by CPython 3.11 where two threads start at once while coverage is measured; the thread does not run."""
-
 
 def is_property(item: pytest.Item) -> bool:
     """Return whether hypothesis makes the arguments of a test."""
@@ -47,8 +45,8 @@ def is_property(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with its kind: a test without one is a unit test.
 
-    A browser, or a worker of the dashboard, may be late once on a busy machine, so their tests are run a second time
-    before they fail; the summary lists them.
+    A browser or another process may be late once on a busy machine, so their tests are run a second time before they
+    fail; the summary lists them. No others: under pytest-xdist, each test that may be run again costs 40 ms.
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
@@ -56,38 +54,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
         if WORKER_FIXTURES.intersection(fixtures):
             item.add_marker(pytest.mark.integration)
-        starts_workers = item.get_closest_marker("integration") and "dashboard" in item.path.parts
-        if starts_workers or item.get_closest_marker("browser"):
+        if item.get_closest_marker("integration") or item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
-        else:
-            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=TRACE_RACE))
         if is_property(item) or not set(SWEEPS).isdisjoint(item.path.parts):
             item.add_marker(pytest.mark.no_cover)
         if not any(item.get_closest_marker(kind) for kind in KINDS):
             item.add_marker(pytest.mark.unit)
 
 
-PROCESS_EVENTS = ("subprocess.Popen", "os.fork", "os.posix_spawn")
-
-
 class ProcessGuard:
-    """Fails unit tests that start a process, so that ``make quick`` stays quick."""
+    """Fails unit tests that start a process, so that ``make quick`` stays quick.
+
+    No audit hook: CPython 3.11 refuses a thread's trace function, which coverage sets, while a hook written in
+    Python runs for another thread's.
+    """
 
     def __init__(self) -> None:
         self.is_armed = False
-        sys.addaudithook(self.on_event)
+        for owner, name in ((subprocess.Popen, "__init__"), (os, "fork"), (os, "posix_spawn")):
+            setattr(owner, name, self._guarded(getattr(owner, name)))
 
-    def on_event(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Raise for the start of a process during a unit test; audit hooks cannot be removed, only disarmed.
+    def _guarded(self, start: Callable[..., object]) -> Callable[..., object]:
+        """Return a function that starts a process unless a unit test calls it.
 
         Only the test's own thread counts: a library that several tests share goes on starting its workers.
         """
-        if (
-            self.is_armed
-            and event in PROCESS_EVENTS
-            and threading.current_thread() is threading.main_thread()
-        ):
-            raise AssertionError(f"a unit test started a process ({arguments!r}): mark it as integration")
+
+        @wraps(start)
+        def guarded(*arguments: object, **options: object) -> object:
+            if self.is_armed and threading.current_thread() is threading.main_thread():
+                raise AssertionError(f"a unit test started a process ({arguments!r}): mark it as integration")
+            return start(*arguments, **options)
+
+        return guarded
 
 
 PROCESS_GUARD = ProcessGuard()
