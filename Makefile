@@ -36,8 +36,13 @@ demo: $(READY) ## analyse the sample recordings and say where the results are
 		done; \
 	done
 
+# Where memory serves as a disk (Linux), temporary files go there: the tests write and sync thousands of them.
+MEMORY_DISK := $(shell grep -sq '^[^ ]* /dev/shm .*noexec' /proc/mounts || df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8000000 { print $$6 }')
+# The tests start tracekit hundreds of times; it is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
+
 # make test coverage COVERAGE=1: the lines and branches that the tests reach in their own processes
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile $(if $(COVERAGE),--cov --cov-report=)
+PYTEST := $(if $(MEMORY_DISK),TMPDIR=$(MEMORY_DISK)) $(BIN)/python -m pytest -n auto --dist loadfile $(if $(COVERAGE),--cov --cov-report=)
 EXTRA := browser or consumers or fuzz
 
 quick: $(READY) ## run the unit tests: no other process, no browser, under a minute
