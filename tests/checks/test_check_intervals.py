@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tracekit.checks.intervals import (
     interval_of_runs,
     interval_of_several,
     interval_of_share,
+    with_spread,
 )
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.results import CheckResult
@@ -131,6 +133,104 @@ def test_runs_that_agree_by_chance_do_not_hide_slow_calls() -> None:
     runs = [np.full(20, 10.0) for _ in range(3)]
     runs[0][3], runs[1][8] = 90.0, 95.0
     assert interval_of_several(runs, 0.9, True, 0.95) == (10.0, 90.0)
+
+
+# A spread between runs, given or from other recordings ----------------------------------------------------------
+
+
+def noisy(count: int, spread: float) -> list[Analysis]:
+    """Runs of equal calls whose levels differ by chance, with exactly this standard deviation in the logarithm."""
+    levels = np.linspace(-1, 1, count)
+    return [recorded([20.0 * level] * 12) for level in np.exp(spread * levels / levels.std(ddof=1))]
+
+
+def test_a_given_spread_widens_the_interval_of_a_time() -> None:
+    (alone,) = check(recorded([20.0] * 12), "p50 <= 20.5ms")
+    assert (alone.outcome, alone.actual.interval) == ("passed", (2e7, 2e7))
+    (given,) = check(recorded([20.0] * 12), "p50 <= 20.5ms", run_noise=0.02)
+    reach = math.exp(1.959964 * 0.02)
+    assert given.actual.interval == pytest.approx((2e7 / reach, 2e7 * reach))
+    assert (given.outcome, given.actual.note) == ("open", "with the given spread between runs of 2 %")
+    (several,) = check([recorded([level] * 12) for level in (19.9, 20.1)], "p50 <= 1s", run_noise=0.02)
+    assert several.actual.interval == pytest.approx((19.45e6, 20.56e6), rel=1e-3)
+
+
+def test_a_given_spread_of_shares_is_in_points() -> None:
+    analysis = recorded([20.0] * 40, "AAAC" * 10)
+    (alone,), (given,) = (check(analysis, "ANE share >= 50%", run_noise=noise) for noise in (None, 0.05))
+    low, high = alone.actual.interval or (0, 0)
+    assert given.actual.interval == pytest.approx(
+        (0.75 - math.hypot(0.75 - low, 0.098), 0.75 + math.hypot(high - 0.75, 0.098)), abs=1e-4
+    )
+    assert given.actual.note == "with the given spread between runs of 5 points"
+
+
+def test_other_recordings_show_the_spread() -> None:
+    (result,) = check(recorded([20.0] * 12), "p50 <= 21ms", noise_from=noisy(5, 0.02))
+    reach = math.exp(2.776445 * 0.02)  # Student's t with four degrees of freedom
+    assert result.actual.interval == pytest.approx((2e7 / reach, 2e7 * reach), rel=1e-4)
+    assert (result.outcome, result.actual.note) == (
+        "open",
+        "with the spread between runs of 5 other recordings",
+    )
+    # Pooled with the runs' own: 2 + 4 degrees of freedom.
+    low, high = interval_of_runs(np.array([1.0, 2, 3]), False, 0.95, np.array([0.0, 2, 0, 2, 1]))
+    half = 2.446912 * math.sqrt((2 + 4) / 6 / 3)
+    assert (low, high) == pytest.approx((2 - half, 2 + half))
+
+
+def test_one_end_that_nothing_bounds_leaves_the_first() -> None:
+    low, high = with_spread([(10.0, 10.0)], [(9.0, math.inf)], 0.02, "time", 0.95)
+    assert (low, high) == (
+        pytest.approx(10 * math.exp(-math.hypot(math.log(10 / 9), 0.0392)), rel=1e-4),
+        math.inf,
+    )
+    assert with_spread([(0.0, math.inf)], [(0.0, math.inf)], 0.02, "count", 0.95) == (0.0, math.inf)
+
+
+def test_a_requirement_at_its_limit_is_seldom_passed_with_a_spread_between_runs() -> None:
+    rng = np.random.default_rng(5)
+    outcomes = {"given": 0, "from": 0}
+    for _ in range(400):
+        level, *others = np.exp(rng.normal(0, 0.02, 5))
+        calls, limit = np.full(100, level), 1.0
+        low, high = with_spread([(level, level)], [interval_of(calls, 0.5, 0.95)], 0.02, "time", 0.95)
+        outcomes["given"] += high <= limit or low > limit
+        low, high = interval_of_runs(np.array([level]), True, 0.95, np.array(others))
+        outcomes["from"] += high <= limit or low > limit
+    # The median of the levels is the limit itself; five of a hundred intervals lie beside it. The recordings
+    # for the noise show the spread alone, so the number may lie anywhere beside them.
+    assert all(0.02 < count / 400 < 0.08 for count in outcomes.values())
+
+
+def test_recordings_without_the_number_show_no_spread() -> None:
+    short = [recorded([level] * 6) for level in (20.0, 21.0, 22.0)]
+    (result,) = check(recorded([20.0] * 12), "p90 <= 1s", noise_from=short)
+    assert result.outcome == "open"
+    assert result.actual.interval == (0, math.inf)
+    assert result.actual.note == "0 recordings for the noise can be used, which is too few"
+
+
+def test_what_describes_the_recording_alone_has_no_spread() -> None:
+    (result,) = check(recorded([20.0] * 12), "max <= 21ms", run_noise=0.5)
+    assert (result.outcome, result.actual.interval, result.actual.note) == ("passed", None, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"run_noise": 0.02, "noise_from": [0, 1]}, "in one way"),
+        ({"noise_from": [0]}, "give two or more"),
+        ({"noise_from": [0, 0]}, "give two or more"),
+        ({"run_noise": 0.02, "confidence": 0.0}, "with a confidence of 0 there are none"),
+    ],
+)
+def test_a_spread_that_cannot_be_used_is_refused(options: dict[str, Any], message: str) -> None:
+    runs = noisy(2, 0.02)
+    if "noise_from" in options:
+        options = {**options, "noise_from": [runs[number] for number in options["noise_from"]]}
+    with pytest.raises(UsageError, match=message):
+        check(runs[0], "p50 <= 1s", **options)
 
 
 def test_a_confidence_is_a_fraction() -> None:

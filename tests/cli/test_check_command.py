@@ -326,6 +326,20 @@ def test_a_further_run_of_the_program() -> None:
     assert "2 runs)" in result.stdout
 
 
+def test_a_spread_between_runs_is_given_as_in_compare() -> None:
+    limit = require("p50 <= 1s")
+    assert "with the given spread between runs of 2 %" in run(*limit, "--run-noise", "2%").stdout
+    other = str(ROOT / "sample_traces" / "concurrent-models-ios27")
+    for refused, message in (
+        (("--run-noise", "2%", "--noise-from", other), "by --run-noise or by --noise-from, not both"),
+        (("--noise-from", other), "--noise-from needs two recordings or more"),
+        (("--run-noise", "2%", "--confidence", "0"), "--confidence 0 judges the recorded numbers alone"),
+    ):
+        result = run(*limit, *refused)
+        assert result.exit_code == 2
+        assert message in result.stderr
+
+
 @pytest.mark.parametrize(("counts", "code"), [("pass", 0), ("fail", 1)])
 def test_open_requirements_count_as_chosen(counts: str, code: int) -> None:
     result = run(*require("p90 <= 30ms"), "--open", counts, "--format", "json")

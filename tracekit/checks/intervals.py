@@ -11,12 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tracekit.checks.requirements import Kind
 from tracekit.comparison.bootstrap import FloatArray, Statistic, estimate, fewest_values
-from tracekit.comparison.distributions import binomial_at_most, t_quantile
+from tracekit.comparison.distributions import binomial_at_most, normal_quantile, t_quantile
 from tracekit.comparison.estimates import centre, scale_of
 from tracekit.comparison.shares import independent_calls, wilson
 
 Interval = tuple[float, float]
+_NO_VALUES: FloatArray = np.zeros(0)
 
 
 def interval_of(values: FloatArray, statistic: Statistic, confidence: float) -> Interval:
@@ -55,17 +57,58 @@ def interval_of_several(
     return min(low, least), max(high, most)
 
 
-def interval_of_runs(values: FloatArray, is_amount: bool, confidence: float) -> Interval:
-    """Return the interval of the mean of several runs' values, of amounts by their logarithms."""
-    if not np.isfinite(values).all():
+def interval_of_runs(
+    values: FloatArray, is_amount: bool, confidence: float, noise: FloatArray = _NO_VALUES
+) -> Interval:
+    """Return the interval of the mean of several runs' values, of amounts by their logarithms.
+
+    ``noise`` has the values of other recordings, which differ from one another as these runs do: the spread
+    is pooled. An interval has no ends where neither shows a spread.
+    """
+    pools = [values, noise] if len(noise) else [values]
+    df = float(sum(len(pool) - 1 for pool in pools))
+    if not df or not all(np.isfinite(pool).all() for pool in pools):
         return -math.inf, math.inf
-    scale = scale_of(is_amount, values)
-    scaled = np.log(values) if scale == "log" else values
-    middle = float(scaled.mean())
-    half = t_quantile((1 + confidence) / 2, len(values) - 1.0) * float(scaled.std(ddof=1))
-    ends = np.array([middle - half / math.sqrt(len(values)), middle + half / math.sqrt(len(values))])
+    scale = scale_of(is_amount, *pools)
+    scaled = [np.log(pool) if scale == "log" else pool for pool in pools]
+    variance = sum(float(((pool - pool.mean()) ** 2).sum()) for pool in scaled) / df
+    middle = float(scaled[0].mean())
+    half = t_quantile((1 + confidence) / 2, df) * math.sqrt(variance / len(values))
+    ends = np.array([middle - half, middle + half])
     low, high = np.exp(np.clip(ends, -700, 700)).tolist() if scale == "log" else ends.tolist()
     return low, high
+
+
+def with_spread(
+    ends: Sequence[Interval], calls: Sequence[Interval], spread: float, kind: Kind, confidence: float
+) -> Interval:
+    """Return the interval of the mean of runs from those of their calls, and a normal spread between runs.
+
+    The distances of the ends from the numbers are added in squares (Zou and Donner 2008), of times by their
+    logarithms. ``ends`` has each run's number, with the least and the most that calls without a value could
+    have. ``spread`` is a standard deviation: of shares as a fraction of 1, of other numbers as a fraction of
+    the number.
+    """
+    lows, highs, least, most = np.array(
+        [[*end, *interval] for end, interval in zip(ends, calls, strict=True)]
+    ).T
+    reach = normal_quantile((1 + confidence) / 2) * spread / math.sqrt(len(ends))
+    if kind == "time" and min(lows.min(), least.min()) > 0:
+        lows, highs, least, most = (np.log(values) for values in (lows, highs, least, most))
+        low = lows.mean() - _distance(lows, least, reach)
+        return math.exp(low), math.exp(highs.mean() + _distance(highs, most, reach))
+    units = (1.0, 1.0) if kind == "share" else (abs(lows.mean()), abs(highs.mean()))
+    return (
+        float(lows.mean()) - _distance(lows, least, reach * units[0]),
+        float(highs.mean()) + _distance(highs, most, reach * units[1]),
+    )
+
+
+def _distance(values: FloatArray, ends: FloatArray, reach: float) -> float:
+    """Return the distance of a mean from its end: those of the values, and a further one, in squares."""
+    if not (np.isfinite(values).all() and np.isfinite(ends).all()):
+        return math.inf
+    return math.hypot(math.hypot(*(values - ends)) / len(values), reach)
 
 
 def middle_of_runs(values: FloatArray, is_amount: bool) -> float:

@@ -11,7 +11,13 @@ import click
 
 from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
 from tracekit.cli.check_config import NAME, Config, nearest, read_config
-from tracekit.cli.intervals import confidence_option, open_option
+from tracekit.cli.intervals import (
+    check_noise_options,
+    confidence_option,
+    noise_from_option,
+    open_option,
+    run_noise_option,
+)
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.errors import UsageError
 from tracekit.text import plural
@@ -53,6 +59,8 @@ _FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
 )
 @click.option("--junit", metavar="FILE", help="Write JUnit XML to FILE as well.")
 @click.option("--also", multiple=True, metavar="INPUT", help="A further run of the same program. Repeatable.")
+@run_noise_option
+@noise_from_option
 @confidence_option
 @open_option("requirement")
 @analysis_options
@@ -66,6 +74,8 @@ def check_command(
     format_: str | None,
     junit: str | None,
     also: tuple[str, ...],
+    run_noise: float | None,
+    noise_from: tuple[str, ...],
     confidence: float,
     open_counts: OpenCounts | None,
     options: AnalysisOptions,
@@ -83,8 +93,14 @@ def check_command(
       tracekit check MyApp.trace --forbid 'CPU execute in MyModel' --junit check.xml
       tracekit check MyApp.trace --require 'warm p99 in MyModel <= 12ms' --format github
       tracekit check run1.trace --also run2.trace --also run3.trace --require 'p90 <= 8ms' --open pass
+      tracekit check MyApp.trace --require 'p90 <= 8ms' --run-noise 2%
       tracekit check MyApp.trace --config ci/tracekit.toml
     """
+    check_noise_options(run_noise, noise_from)
+    if confidence == 0 and (run_noise is not None or noise_from):
+        raise UsageError(
+            "--confidence 0 judges the recorded numbers alone: leave out --run-noise and --noise-from."
+        )
     check_output(output, force)
     if junit is not None:
         check_output(junit, force)
@@ -103,11 +119,12 @@ def check_command(
     from tracekit.report.checks.junit import to_junit
     from tracekit.report.checks.text import to_text
 
-    if (*inputs, *also).count("-") > 1:
+    if (*inputs, *also, *noise_from).count("-") > 1:
         raise UsageError("Standard input can be one of the recordings, not several.")
     analyses = [analyse(inputs, options), *(analyse((path,), options) for path in also)]
     analysis = analyses[0]
-    results = check(analyses, requirements, confidence)
+    noise_runs = [analyse((path,), options) for path in noise_from]
+    results = check(analyses, requirements, confidence, run_noise=run_noise, noise_from=noise_runs)
     name = f"{analysis.trace.info.name}, run {analysis.trace.info.run}"
     if also:
         name = f"{name} and {plural(len(also), 'more run')}"

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
-from tracekit.cli.intervals import PERCENT, open_option
+from tracekit.cli.intervals import (
+    PERCENT,
+    check_noise_options,
+    noise_from_option,
+    open_option,
+    run_noise_option,
+)
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
@@ -41,19 +47,8 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
 )
 @click.option("--strict", is_flag=True, help="With --fail-on: ignore the intervals of the differences.")
 @open_option("--fail-on")
-@click.option(
-    "--run-noise",
-    type=PERCENT,
-    metavar="PERCENT",
-    help="The spread (standard deviation) between runs of the same program, such as 2%.",
-)
-@click.option(
-    "--noise-from",
-    "noise_from",
-    multiple=True,
-    metavar="INPUT",
-    help="One of several recordings that differ by chance alone: their spread is the noise. Repeatable.",
-)
+@run_noise_option
+@noise_from_option
 @click.option(
     "--min-change",
     type=PERCENT,
@@ -111,10 +106,7 @@ def compare_command(
         raise UsageError("--strict needs --fail-on: it changes how differences are compared with thresholds.")
     if open_counts and not fail_on:
         raise UsageError("--open needs --fail-on: it decides what counts as failed.")
-    if run_noise is not None and noise_from:
-        raise UsageError("Give the spread between runs by --run-noise or by --noise-from, not both.")
-    if len(noise_from) == 1:
-        raise UsageError("--noise-from needs two recordings or more: one shows no spread between runs.")
+    check_noise_options(run_noise, noise_from)
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
     base_inputs = (base, *more_base)

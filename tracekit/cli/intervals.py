@@ -1,11 +1,13 @@
-"""Options of the commands that judge intervals: percentages, confidence, and what counts as open."""
+"""Options of the commands that judge intervals: percentages, confidence, noise, and what counts as open."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
+
+from tracekit.errors import UsageError
 
 
 class Percent(click.ParamType[float]):
@@ -39,6 +41,30 @@ confidence_option = click.option(
     show_default=True,
     help="Of the intervals that requirements are judged by; 0 judges the recorded numbers alone.",
 )
+
+
+run_noise_option = click.option(
+    "--run-noise",
+    type=PERCENT,
+    metavar="PERCENT",
+    help="The spread (standard deviation) between runs of the same program, such as 2%.",
+)
+
+noise_from_option = click.option(
+    "--noise-from",
+    "noise_from",
+    multiple=True,
+    metavar="INPUT",
+    help="One of several recordings that differ by chance alone: their spread is the noise. Repeatable.",
+)
+
+
+def check_noise_options(run_noise: float | None, noise_from: Sequence[str]) -> None:
+    """Raise ``UsageError`` for a spread between runs that is given twice, or by one recording."""
+    if run_noise is not None and noise_from:
+        raise UsageError("Give the spread between runs by --run-noise or by --noise-from, not both.")
+    if len(noise_from) == 1:
+        raise UsageError("--noise-from needs two recordings or more: one shows no spread between runs.")
 
 
 def open_option(gates: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

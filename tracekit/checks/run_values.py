@@ -1,0 +1,116 @@
+"""The number of several runs, or of one run and a spread between runs, from the numbers of single runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracekit.checks.evaluator import MetricEvaluator
+from tracekit.checks.intervals import (
+    Interval,
+    fewest_windows,
+    interval_of,
+    interval_of_runs,
+    middle_of_runs,
+    statistic_of,
+    with_spread,
+)
+from tracekit.checks.requirements import Condition, Metric
+from tracekit.checks.results import MetricValue
+from tracekit.comparison.observations import FloatArray
+from tracekit.comparison.shares import wilson
+from tracekit.text import plural
+
+
+@dataclass(frozen=True)
+class RunNoise:
+    """The spread between runs of a program: given as a fraction, or shown by other recordings of it."""
+
+    fraction: float | None = None
+    evaluators: Sequence[MetricEvaluator] = ()
+
+    def __bool__(self) -> bool:
+        return self.fraction is not None or bool(self.evaluators)
+
+    def values(self, rule: Condition, must_stay_low: bool, like: MetricValue) -> list[MetricValue]:
+        """Return the metric of those recordings that have it as ``like``."""
+        fewest = fewest_windows(rule.metric.statistic, 1)
+        values = [each.evaluate(rule.metric, rule.scope, must_stay_low) for each in self.evaluators]
+        return [
+            value
+            for value in values
+            if value.interval is not None
+            and value.windows >= fewest
+            and (value.kind != "time" or value.basis == like.basis)
+        ]
+
+
+def of_runs(
+    values: Sequence[MetricValue], rule: Condition, confidence: float, noise: RunNoise, must_stay_low: bool
+) -> MetricValue:
+    """Return the mean of the runs' values, with an interval by the spread between runs."""
+    metric, kind = rule.metric, values[0].kind
+    is_amount = kind == "time"
+    alike = noise.values(rule, must_stay_low, values[0])
+    lows, highs = (_ends(values, name) for name in ("low", "high"))
+    low, high = (middle_of_runs(ends, is_amount) for ends in (lows, highs))
+    if noise.fraction is not None:
+        ends = [(value.low or 0.0, value.high or 0.0) for value in values]
+        of_calls = [value.interval or (-np.inf, np.inf) for value in values]
+        interval = with_spread(ends, of_calls, noise.fraction, kind, confidence)
+    else:
+        calls = _of_all_calls(values, metric, confidence)
+        least, _ = interval_of_runs(lows, is_amount, confidence, _ends(alike, "low"))
+        _, most = interval_of_runs(highs, is_amount, confidence, _ends(alike, "high"))
+        # Few runs with few calls can lack the slow calls that the program has, and then agree by chance.
+        interval = min(least, calls[0]), max(most, calls[1])
+    if min(value.windows for value in values) < fewest_windows(metric.statistic, 1):
+        interval = 0.0, np.inf
+    notes = [value.note for value in values] + [_noise_note(noise, len(alike), kind)]
+    return replace(
+        values[0],
+        low=low,
+        high=high,
+        basis=" and ".join(sorted({value.basis for value in values if value.basis})),
+        windows=sum(value.windows for value in values),
+        worst=values[0].worst if len(values) == 1 else None,
+        note="; ".join(dict.fromkeys(note for note in notes if note)),
+        interval=(max(0.0, interval[0]), min(1.0, interval[1]) if kind == "share" else interval[1]),
+        runs=len(values),
+    )
+
+
+def _ends(values: Sequence[MetricValue], name: str) -> FloatArray:
+    return np.array([getattr(value, name) for value in values], float)
+
+
+def _noise_note(noise: RunNoise, count: int, kind: str) -> str:
+    if noise.fraction is not None:
+        unit = "points" if kind == "share" else "%"
+        return f"with the given spread between runs of {100 * noise.fraction:g} {unit}"
+    if not noise:
+        return ""
+    if count < 2:
+        return f"{plural(count, 'recording')} for the noise can be used, which is too few"
+    return f"with the spread between runs of {plural(count, 'other recording')}"
+
+
+def _of_all_calls(values: Sequence[MetricValue], metric: Metric, confidence: float) -> Interval:
+    """Return the interval that takes the calls of all runs for those of one."""
+    if len(values) == 1:
+        assert values[0].interval is not None
+        return values[0].interval
+    calls = [value.calls for value in values if value.calls is not None]
+    if len(calls) == len(values):
+        statistic = statistic_of(metric.statistic)
+        least, most = (
+            interval_of(np.concatenate([of_run[end] for of_run in calls]), statistic, confidence)
+            for end in (0, 1)
+        )
+        return least[0], most[1]
+    windows = np.array([value.windows for value in values], float)
+    count = int(windows.sum())
+    shares = [float((_ends(values, name) * windows).sum()) / max(1, count) for name in ("low", "high")]
+    return wilson(shares[0], count, confidence)[0], wilson(shares[1], count, confidence)[1]
