@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_support import Opened
+from page_support import TIMERS, Opened
 from view_fixture import page, small_view
 
 
@@ -24,6 +24,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Opened]:
         file.write_text(text or page(view or small_view()), encoding="utf-8")
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options)
         contexts.append(context)
+        context.add_init_script(TIMERS)
         tab = context.new_page()
         tab.on("console", lambda message: bad.append(message.text))
         tab.on("pageerror", lambda error: bad.append(str(error)))

@@ -10,9 +10,11 @@ from page_support import (
     breadcrumb,
     chosen,
     drag,
+    finished,
     flame_note,
     lanes_box,
     point_at,
+    settled,
     shown_range,
     summary,
 )
@@ -41,9 +43,11 @@ def test_the_wheel_zooms_at_the_pointer_with_control_and_scrolls_the_page_withou
     assert end - start == pytest.approx(100 / 2**0.6, rel=0.01)
     assert (25 - start) / (end - start) == pytest.approx(0.25, abs=0.01)
     before = tab.evaluate("scrollY")
-    for _ in range(2):  # Chromium itself swallows the first step after one that the page has taken for itself
+    for _ in range(10):  # Chromium swallows the first step after one that the page has taken for itself
         tab.mouse.wheel(0, 300)
-        tab.wait_for_timeout(300)
+        tab.wait_for_timeout(100)
+        if tab.evaluate("scrollY") > before:
+            break
     assert tab.evaluate("scrollY") > before
     assert shown_range(tab) == (start, end)
 
@@ -140,7 +144,7 @@ def test_pointing_describes_the_element(opened: Opened) -> None:
         (80, "thermal state", "no value"),
     ):
         tab.mouse.move(*point_at(tab, time, label))
-        tab.wait_for_timeout(60)
+        settled(tab)
         assert words in tooltip.inner_text()
     tab.mouse.move(5, 5)
     assert not tooltip.is_visible()
@@ -163,8 +167,7 @@ def test_the_filter_drops_samples(opened: Opened) -> None:
         ("nowhere", 0),
     ):
         box.fill(text)
-        tab.wait_for_timeout(250)
-        assert summary(tab) == f"{samples} of 200 samples"
+        assert summary(finished(tab)) == f"{samples} of 200 samples"
     assert flame_note(tab) == "No samples in the selection."
     box.press("Escape")
     assert summary(tab) == "200 of 200 samples"

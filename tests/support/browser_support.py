@@ -45,7 +45,8 @@ ARGUMENTS = [
     "--disable-sync",
     f"--disable-features={','.join(WITHOUT)}",
 ]
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SHELL = "chromium-headless-shell"
+BROWSERS = (SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """The first that is installed is used; the shell, which has no window of its own, takes two thirds of the time."""
 
 
@@ -70,6 +71,26 @@ def browser() -> Iterator[Any]:
         started = driver.chromium.launch(executable_path=configured or bundled, args=ARGUMENTS)
         yield started
         started.close()
+
+
+ABOUT_COLOR = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+FINITE_ANIMATIONS = """() => Promise.all(document.getAnimations()
+    .filter(animation => animation.effect.getComputedTiming().endTime < Infinity)
+    .map(animation => animation.finished.catch(() => null)))"""
+VIOLATIONS = """options => axe.run(document, { resultTypes: ['violations'], ...options }).then(({ violations }) =>
+    violations.map(({ id, nodes }) => [id, nodes.map(node => node.html.slice(0, 200))]))"""
+
+
+def barriers(tab: Any, axe: str) -> list[Any]:
+    """Return what axe finds wrong with a page: by all its rules in the light scheme, by those on colour in the dark."""
+    tab.evaluate(axe)
+    found = []
+    for scheme, options in (("light", {}), ("dark", ABOUT_COLOR)):
+        tab.emulate_media(color_scheme=scheme)
+        tab.evaluate(FINITE_ANIMATIONS)
+        found += [(scheme, *violation) for violation in tab.evaluate(VIOLATIONS, options)]
+    tab.emulate_media(color_scheme="light")
+    return found
 
 
 @pytest.fixture(scope="session")
