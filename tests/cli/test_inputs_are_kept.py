@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -130,8 +129,10 @@ def test_a_reader_that_has_gone_is_no_failed_requirement(words: list[str]) -> No
 def test_an_interrupt_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "slow.xml")
     process = start("analyze", str(tmp_path / "slow.xml"))
-    with (tmp_path / "slow.xml").open("wb"):  # opens when the command has begun to read
-        time.sleep(0.2)
+    with (tmp_path / "slow.xml").open("wb", buffering=0) as pipe:
+        pipe.write(
+            b"<trace-query-result>" + b"\n" * (1 << 17)
+        )  # more than a pipe holds: the command is reading
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=30)
     assert (process.returncode, error) == (130, b"Interrupted.\n")

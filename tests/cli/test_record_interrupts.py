@@ -122,7 +122,7 @@ def test_a_target_that_writes_without_end_can_be_stopped(tmp_path: Path) -> None
 
 
 def test_a_second_interrupt_warns_and_kills_nothing(tmp_path: Path) -> None:
-    running = Running(tmp_path, LONG, second_interrupt="aborts", save_seconds=1.5)
+    running = Running(tmp_path, (*LONG, "--no-analysis"), second_interrupt="aborts", save_seconds=1.5)
     running.wait_for_recording()
     running.interrupt()
     running.wait_for_message("Stopping and saving …")
@@ -162,6 +162,16 @@ def test_a_program_launched_by_a_killed_xctrace_is_ended(tmp_path: Path) -> None
     assert ended.left_nothing()
 
 
+def test_nothing_slow_is_imported_before_xctrace_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    ended = Running(tmp_path, LONG, attach="refused").end()
+    assert "Nothing was recorded" in ended.error
+    assert "tracekit.record.session" in ended.error
+    assert "pandas" not in ended.error and "numpy" not in ended.error
+
+
 def test_an_interrupt_that_xctrace_does_not_save_at(tmp_path: Path) -> None:
     running = Running(tmp_path, LONG, interrupt_saves=False)
     running.wait_for_recording()
@@ -194,7 +204,7 @@ def test_enter_stops_one_recording_of_several(tmp_path: Path) -> None:
 
 
 def test_after_an_interrupt_no_further_recording_begins(tmp_path: Path) -> None:
-    running = Running(tmp_path, (*LONG, "--count", "3"))
+    running = Running(tmp_path, (*LONG, "--count", "3", "--no-analysis"))
     running.wait_for_recording()
     running.interrupt()
     ended = running.end()

@@ -10,7 +10,7 @@ from pathlib import Path
 from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.tool import Xctrace
 
-SCRIPT = """#!{python}
+SCRIPT = """#!{python} -IS
 import os, signal, sys, time
 from pathlib import Path
 home = Path(__file__).parent

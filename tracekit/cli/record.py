@@ -300,8 +300,6 @@ class _RecordAndAnalyze:
 
     def _record_one(self, planned: PlannedRecording, alone: bool) -> None:
         from tracekit.record.messages import recording_error, saved_message
-        from tracekit.report import wording
-        from tracekit.report.analysis.text import to_text
 
         recording = self._record(planned)
         if not recording.result.is_analyzable:
@@ -316,6 +314,10 @@ class _RecordAndAnalyze:
         self._made.append(made)
         if not self._with_analysis:
             return
+        # These need pandas: they are imported when the recording is saved, so that it begins at once.
+        from tracekit.report import wording
+        from tracekit.report.analysis.text import to_text
+
         analysis = self._analyze(recording)
         sentence = printable(wording.headline(analysis.summary.headline))
         short = f"{printable(recording.bundle.name)}: {sentence}\n"

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tracekit.cli import main
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = """#!{python}
+SCRIPT = """#!{python} -IS
 import os, pathlib, sys, time
 home = pathlib.Path(__file__).parent
 arguments = dict(zip(sys.argv[2:], sys.argv[3:]))
@@ -53,14 +54,17 @@ TABLE = document(
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """The folder of the fake xctrace."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the fake xctrace, which is the only one, and beside it one for temporary files."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "toc.xml").write_text(TOC)
     (folder / "table.xml").write_text(TABLE)
     (tmp_path / "tmp").mkdir()
     install(folder)
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     return folder
 
 
@@ -88,21 +92,17 @@ def unopened(tmp_path: Path) -> Path:
     return write_folder(small_bundle().files() | {schema: b"garbage"}, tmp_path / "z.trace")
 
 
-def start(home: Path, *arguments: object, warnings: str = "ignore::ResourceWarning") -> subprocess.Popen[str]:
-    """Start tracekit with the fake xctrace as the only one, and with a temporary folder of its own."""
-    environment = {**os.environ, "PATH": str(home), "TMPDIR": str(home.parent / "tmp")}
+def start(*arguments: object, warnings: str = "ignore::ResourceWarning") -> subprocess.Popen[str]:
+    """Start tracekit in a process of its own."""
     command = [sys.executable, "-W", warnings, "-m", "tracekit", *map(str, arguments)]
-    return subprocess.Popen(
-        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
-    )
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
 
 
 def run(home: Path, *arguments: object) -> tuple[int, str, str]:
     """Return exit code, standard output and error; nothing temporary is left."""
-    process = start(home, *arguments)
-    output, error = process.communicate(timeout=60)
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
     assert list((home.parent / "tmp").iterdir()) == []
-    return process.returncode, output, error
+    return result.exit_code, result.stdout, result.stderr
 
 
 def queries(home: Path) -> list[str]:
@@ -119,8 +119,9 @@ def test_only_through_xctrace(home: Path, bundle: Path) -> None:
     assert queries(home) == ["toc", '/trace-toc/run[@number="1"]/data/table[2]']
 
 
-def test_nothing_is_left_open(home: Path, bundle: Path) -> None:
-    process = start(home, "tables", bundle, "--via", "xctrace", warnings="default::ResourceWarning")
+@pytest.mark.usefixtures("home")
+def test_nothing_is_left_open(bundle: Path) -> None:
+    process = start("tables", bundle, "--via", "xctrace", warnings="default::ResourceWarning")
     _, error = process.communicate(timeout=60)
     assert "ResourceWarning" not in error
 
@@ -259,10 +260,10 @@ def test_an_interruption_leaves_no_process_and_no_files(
     home: Path, bundle: Path, number: signal.Signals
 ) -> None:
     install(home, '(home / "pid").write_text(str(os.getpid())); time.sleep(100)')
-    process = start(home, "analyze", bundle, "--via", "xctrace")
+    process = start("analyze", bundle, "--via", "xctrace")
     while not (home / "pid").exists() or not (home / "pid").read_text():
         assert process.poll() is None
-        time.sleep(0.05)
+        time.sleep(0.01)
     assert list((home.parent / "tmp").iterdir()) == []
     process.send_signal(number)
     _, error = process.communicate(timeout=30)
