@@ -199,9 +199,8 @@ def _lock(path: Path) -> FileLock:
             time.sleep(0.05)
 
 
-def main(folder: Path) -> None:
-    """Make the attempt whose request is on standard input."""
-    lines = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - unbuffered: nothing to lock at the end
+def make_attempt(folder: Path, lines: IO[bytes]) -> None:
+    """Make the attempt whose request is the first line; each further line requests a stop."""
     task = json.loads(lines.readline())
     request = task["request"]
     request["compute_units"] = tuple(request["compute_units"])
@@ -213,4 +212,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    # Unbuffered: nothing to lock at the end.
+    make_attempt(Path(sys.argv[1]), open(0, "rb", buffering=0, closefd=False))  # noqa: SIM115

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 from library_support import BUNDLE, EXPORTS, opened, upload, upload_folder
 from recording_support import desk_of
+from recording_thread import WorkerThread
+from short_tools import answer_in_process
 from worker_support import FILES, FOLDERS, TWO, Reading, Workers
 from xctrace_support import FakeXctrace, install
 
 from dashboard.library.library import Library
+from dashboard.recording import attempts
 from dashboard.recording.attempts import Attempts
 
 
@@ -54,6 +57,11 @@ def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeXct
 
 
 @pytest.fixture
-def desk(library: Library, tmp_path: Path, xctrace: FakeXctrace) -> Attempts:
-    """The place where a server starts recordings."""
-    return desk_of(library, tmp_path)
+def desk(
+    library: Library, tmp_path: Path, xctrace: FakeXctrace, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Attempts]:
+    """The place where a server starts recordings, which are made in threads; ``desk_of`` starts processes."""
+    monkeypatch.setattr(attempts, "WorkerProcess", WorkerThread)
+    answer_in_process(monkeypatch)
+    yield desk_of(library, tmp_path)
+    WorkerThread.end_all()

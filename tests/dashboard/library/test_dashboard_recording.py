@@ -217,17 +217,19 @@ def test_a_server_that_is_interrupted_or_killed_costs_no_recording(
         assert (Path(recording.path) / "form.template").exists()
 
 
-def test_the_process_that_records_is_interrupted(library: Library, desk: Attempts) -> None:
+def test_the_process_that_records_is_interrupted(
+    library: Library, xctrace: FakeXctrace, tmp_path: Path
+) -> None:
+    desk = desk_of(library, tmp_path)
     attempt = desk.start(LONG)
     until(desk, attempt, "recording")
     desk._processes[attempt].send(signal.SIGTERM)
     assert len(until_opened(desk, attempt)) == 1
 
 
-def test_the_process_that_records_is_killed(
-    library: Library, desk: Attempts, xctrace: FakeXctrace, tmp_path: Path
-) -> None:
+def test_the_process_that_records_is_killed(library: Library, xctrace: FakeXctrace, tmp_path: Path) -> None:
     """xctrace is in a session of its own, goes on to its time limit, and what it saves is found."""
+    desk = desk_of(library, tmp_path)
     attempt = desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=3))
     until(desk, attempt, "recording")
     wait_for(lambda: list(tmp_path.glob("library/recorded/*/*.trace")))
