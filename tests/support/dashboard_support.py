@@ -112,6 +112,18 @@ class Served:
 Serve = Callable[..., Served]
 
 
+def page_callback(path: str, **changed: Any) -> dict[str, Any]:
+    """Return what a browser sends to Dash for the page at a path, with some of its fields changed."""
+    return {
+        "output": "page.children",
+        "outputs": {"id": "page", "property": "children"},
+        "inputs": [{"id": "address", "property": "pathname", "value": path}],
+        "state": [{"id": "address", "property": "search", "value": ""}],
+        "changedPropIds": ["address.pathname"],
+        **changed,
+    }
+
+
 def free_port() -> int:
     """Return a port that no other dashboard takes, unlike the first one that it finds by itself."""
     with socket.socket() as free:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dashboard_support import page_callback
 from fake_library import READY
 
 from dashboard.auth import allowed_hosts, body_check, check_names, content_policy, is_loopback
@@ -167,13 +168,7 @@ def test_our_own_api_wants_its_header_and_dash_does_not(client: Client) -> None:
         403,
         {"error": "The header X-Tracekit is missing, so nothing was changed."},
     )
-    call = {
-        "output": "page.children",
-        "outputs": {"id": "page", "property": "children"},
-        "inputs": [{"id": "address", "property": "pathname", "value": "/"}],
-        "state": [{"id": "address", "property": "search", "value": ""}],
-        "changedPropIds": ["address.pathname"],
-    }
+    call = page_callback("/")
     assert client().post(CALLBACK, headers=headers, json=call).status_code == 200
 
 
@@ -306,14 +301,8 @@ def test_an_error_in_a_callback_is_a_sentence_on_the_page(
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(tab.library, "recording", broken)
-    headers = {
-        "output": "page.children",
-        "outputs": {"id": "page", "property": "children"},
-        "inputs": [{"id": "address", "property": "pathname", "value": "/recordings/x"}],
-        "state": [{"id": "address", "property": "search", "value": ""}],
-        "changedPropIds": ["address.pathname"],
-    }
-    answer = tab.post(CALLBACK, headers=OURS, json=headers)
+    call = page_callback("/recordings/x")
+    answer = tab.post(CALLBACK, headers=OURS, json=call)
     assert "The dashboard failed" in body_of(answer)
     assert "secret detail" not in body_of(answer) and "Traceback" not in body_of(answer)
     assert "secret detail" in caplog.text
@@ -328,13 +317,7 @@ def test_a_locked_catalog_is_a_status_after_which_the_page_repeats_its_request(
         raise CatalogLocked("It is locked.")
 
     monkeypatch.setattr(tab.library, "recording", locked)
-    call = {
-        "output": "page.children",
-        "outputs": {"id": "page", "property": "children"},
-        "inputs": [{"id": "address", "property": "pathname", "value": "/recordings/x"}],
-        "state": [{"id": "address", "property": "search", "value": ""}],
-        "changedPropIds": ["address.pathname"],
-    }
+    call = page_callback("/recordings/x")
     for answer in (
         tab.post(CALLBACK, headers=OURS, json=call),
         tab.get("/recordings/x/download/html", headers=HOST),

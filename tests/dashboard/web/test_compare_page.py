@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from dash import dcc, html
+from dashboard_support import page_callback
 from fake_library import BUSY, FAILED, READY, recording
 
 from dashboard.callbacks import compare as callbacks
@@ -178,15 +179,9 @@ def test_a_recording_and_itself(web: Client) -> None:
 
 
 def test_without_recordings_the_page_explains_how_two_are_chosen(web: Client) -> None:
-    body = {
-        "output": "page.children",
-        "outputs": {"id": "page", "property": "children"},
-        "inputs": [{"id": "address", "property": "pathname", "value": "/compare"}],
-        "state": [{"id": "address", "property": "search", "value": ""}],
-        "changedPropIds": ["address.pathname"],
-    }
+    call = page_callback("/compare")
     headers = {"Host": "127.0.0.1:8127", "Origin": "http://127.0.0.1:8127"}
-    answer = web().post("/_dash-update-component", headers=headers, json=body)
+    answer = web().post("/_dash-update-component", headers=headers, json=call)
     assert "Tick two recordings in the library" in answer.get_data(as_text=True)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
+from dashboard_support import page_callback
 from fake_library import READY
 
 from dashboard.callbacks.values import has_type
@@ -152,18 +153,6 @@ def test_a_body_of_nonsense_is_refused_with_a_sentence(address: str, client: Cli
         assert refused(response).endswith("."), body
 
 
-def call(**changed: Any) -> dict[str, Any]:
-    """Return a request of the page, changed."""
-    return {
-        "output": "page.children",
-        "outputs": {"id": "page", "property": "children"},
-        "inputs": [{"id": "address", "property": "pathname", "value": "/"}],
-        "state": [{"id": "address", "property": "search", "value": ""}],
-        "changedPropIds": ["address.pathname"],
-        **changed,
-    }
-
-
 FORGED: list[dict[str, Any]] = [
     {"inputs": [{"id": "address", "property": "pathname", "value": 5}]},
     {"inputs": [{"id": "address", "property": "pathname", "value": ["/"]}]},
@@ -186,9 +175,11 @@ FORGED: list[dict[str, Any]] = [
 
 def test_a_forged_callback_does_not_run(client: Client) -> None:
     visitor = client()
-    assert visitor.post(CALLBACK, headers=OURS, json=call()).status_code == 200
+    assert visitor.post(CALLBACK, headers=OURS, json=page_callback("/")).status_code == 200
     for changed in FORGED:
-        assert refused(visitor.post(CALLBACK, headers=OURS, json=call(**changed))) == MALFORMED, changed
+        assert (
+            refused(visitor.post(CALLBACK, headers=OURS, json=page_callback("/", **changed))) == MALFORMED
+        ), changed
 
 
 def test_a_forged_button_does_nothing(client: Client) -> None:
@@ -245,7 +236,9 @@ def test_a_library_whose_folder_was_removed_is_named_in_a_sentence(
         answer = visitor.get(f"/api/recordings/{READY}/{path}", headers=HOST)
         assert answer.status_code == 500
         assert sentence in answer.get_json()["error"] and "somebody" not in answer.get_json()["error"]
-    forged = call(inputs=[{"id": "address", "property": "pathname", "value": f"/recordings/{READY}"}])
+    forged = page_callback(
+        "/", inputs=[{"id": "address", "property": "pathname", "value": f"/recordings/{READY}"}]
+    )
     assert sentence in visitor.post(CALLBACK, headers=OURS, json=forged).get_data(as_text=True)
 
 
