@@ -33,8 +33,12 @@ WORKER_FIXTURES = {"reading"}
 
 KINDS = ("integration", "browser", "consumers", "fuzz")
 
-SWEEPS = ("real", "test_damage.py", "test_xml_accelerator.py", "test_sample_truth.py", "test_language.py")
-"""Folders and modules that repeat the same lines for many inputs, as properties do: coverage would double their time."""
+MEASURED = ("dashboard", "record", "xctrace")
+"""Folders whose integration tests count for coverage, beside all unit tests.
+
+The others repeat the same lines for more rows and real recordings, and so do properties: measuring them would add
+minutes and hardly a line.
+"""
 
 
 def is_property(item: pytest.Item) -> bool:
@@ -56,10 +60,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
         if item.get_closest_marker("integration") or item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
-        if is_property(item) or not set(SWEEPS).isdisjoint(item.path.parts):
-            item.add_marker(pytest.mark.no_cover)
         if not any(item.get_closest_marker(kind) for kind in KINDS):
             item.add_marker(pytest.mark.unit)
+        is_measured = item.get_closest_marker("unit") or not set(MEASURED).isdisjoint(item.path.parts)
+        if is_property(item) or not is_measured:
+            item.add_marker(pytest.mark.no_cover)
 
 
 class ProcessGuard:
