@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
@@ -105,7 +106,9 @@ class Table:
         header = struct.pack(
             "<7I", _MAGIC, 3, 0x28, _PAGE, self._row_size, allocation % 2**32, _ROWS_PER_ALLOCATION
         )
-        rows = b"".join(self._row(row, uniquing) for row in self.rows)
+        # The same row many times over, as a table of a million rows is best made, is encoded once.
+        repeats = (list(same) for _, same in groupby(self.rows, key=id))
+        rows = b"".join(self._row(same[0], uniquing) * len(same) for same in repeats)
         return header.ljust(_PAGE, b"\0") + rows + bytes(-len(rows) % _PAGE)
 
     def _row(self, row: tuple[Any, ...], uniquing: Uniquing) -> bytes:

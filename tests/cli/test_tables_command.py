@@ -207,12 +207,14 @@ def test_a_table_that_was_recorded_but_not_exported(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_every_table_of_the_samples_prints_in_every_format(tmp_path: Path) -> None:
+def test_every_schema_of_the_samples_prints_in_every_format(tmp_path: Path) -> None:
+    schemas: set[str] = set()
     for folder in sorted(path.parent for path in SAMPLES.glob("*/truth.json")):
         listed = json.loads(run(str(folder), "--format", "json").stdout)
         for table in listed["runs"][0]["tables"]:
-            if table["row_count"] is None:
+            if table["row_count"] is None or table["schema"] in schemas:
                 continue
+            schemas.add(table["schema"])
             name = table["schema"]
             rows = json.loads(run(str(folder), "--schema", name, "--format", "json").stdout)["rows"]
             lines = list(
