@@ -149,20 +149,21 @@ def changed_value(dice: Dice, value: Any, leaf: Callable[[Dice], Any] = scalar) 
             places.append((inner, key))
             waiting.append(part)
     for _ in range(dice.choice((1, 1, 2, 4))):
-        container, key = dice.choice(places)
-        other, other_key = dice.choice(places)
-        if isinstance(container, list) and key >= len(container):
-            continue
+        (container, key), (other, other_key) = dice.choice(places), dice.choice(places)
+        if not _holds(container, key):
+            continue  # removed before
         action = dice.random()
         if action < 0.6:
             container[key] = leaf(dice)
         elif action < 0.75:
             del container[key]
-        elif (isinstance(other, dict) and other_key in other) or (
-            isinstance(other, list) and other_key < len(other)
-        ):
+        elif _holds(other, other_key):
             container[key] = copy.deepcopy(other[other_key])
     return value
+
+
+def _holds(container: Any, key: Any) -> bool:
+    return key in container if isinstance(container, dict) else key < len(container)
 
 
 # Exports ----------------------------------------------------------------------------------------------------
