@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,9 +40,17 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports_of(path: Path) -> set[str]:
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Return every node of a module that imports or names something."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Name)
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
+
+
+@cache
+def imports_of(path: Path) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -49,7 +58,7 @@ def imports_of(path: Path) -> set[str]:
             for alias in node.names:
                 is_module = (folder / alias.name).is_dir() or (folder / f"{alias.name}.py").is_file()
                 names.add(f"{node.module}.{alias.name}" if is_module else node.module)
-    return {name for name in names if name.split(".")[0] in ("tracekit", "dashboard")}
+    return frozenset(name for name in names if name.split(".")[0] in ("tracekit", "dashboard"))
 
 
 def room(name: str) -> str:
@@ -108,7 +117,7 @@ def test_every_room_is_drawn() -> None:
 def test_only_the_command_line_prints_or_exits() -> None:
     for path in MODULES:
         if "cli" not in path.parts:
-            names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+            names = {node.id for node in nodes_of(path) if isinstance(node, ast.Name)}
             assert not names & {"print", "exit", "quit"}, path
 
 

@@ -67,7 +67,7 @@ def test_documents_of_xctrace_are_supported(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS, ids=range(len(SEEDS)))
 def test_blocks_of_every_size(seed: bytes) -> None:
     whole = outcome(seed, "lxml")
-    for size in range(1, len(seed) + 1):
+    for size in (*range(1, 40), *range(40, len(seed) + 1, 5)):
         assert outcome(seed, "compiled", (size,)) == whole, size
 
 
