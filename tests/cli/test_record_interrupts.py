@@ -122,11 +122,14 @@ def test_a_target_that_writes_without_end_can_be_stopped(tmp_path: Path) -> None
 
 
 def test_a_second_interrupt_warns_and_kills_nothing(tmp_path: Path) -> None:
-    running = Running(tmp_path, (*LONG, "--no-analysis"), second_interrupt="aborts", save_seconds=1.5)
+    end = tmp_path / "end"
+    running = Running(tmp_path, (*LONG, "--no-analysis"), second_interrupt="aborts", save_until=str(end))
     running.wait_for_recording()
     running.interrupt()
     running.wait_for_message("Stopping and saving …")
     running.interrupt()
+    running.wait_for_message("Ctrl-C again within 15 s kills it")
+    end.touch()
     ended = running.end()
     assert ended.code == 0
     assert (

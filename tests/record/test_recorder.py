@@ -251,8 +251,8 @@ def test_one_that_is_silent_while_it_saves_is_ended(bench: Bench) -> None:
 )
 def test_one_that_gives_signs_of_life_while_it_saves_is_waited_for(bench: Bench, sign: str) -> None:
     bench.bundle.mkdir()
-    body = f"begin(); say('Stopping recording...')\nfor _ in range(8):\n    time.sleep(0.1)\n    {sign}\nnote('saved')"
-    run = bench.record(body, RecordLimits(60, silence_seconds=0.6, term_seconds=0.4, min_free_bytes=1))
+    body = f"begin(); say('Stopping recording...')\nfor _ in range(12):\n    time.sleep(0.1)\n    {sign}\nnote('saved')"
+    run = bench.record(body, RecordLimits(60, silence_seconds=1.0, term_seconds=0.4, min_free_bytes=1))
     assert (bench.log, run.killed) == (["saved"], False)
 
 

@@ -30,6 +30,13 @@ def until(desk: Attempts, attempt: str, phase: str) -> State:
     return state_of(desk, attempt)
 
 
+def until_recording(desk: Attempts, attempt: str) -> State:
+    """Wait until there is a bundle: whatever stops xctrace from then on, it saves."""
+    state = until(desk, attempt, "recording")
+    wait_for(lambda: any((desk._folder / attempt).glob("*.trace")))
+    return state
+
+
 def until_opened(desk: Attempts, attempt: str) -> tuple[str, ...]:
     wait_for(lambda: desk.opened(attempt) is not None)
     recording_ids = desk.opened(attempt)

@@ -248,11 +248,16 @@ def test_ctrl_c_may_lose_the_recording(mac: Mac) -> None:
 
 @pytest.mark.parametrize(("second", "saved"), [("ignored", True), ("aborts", False)])
 def test_a_second_ctrl_c_may_lose_the_recording(mac: Mac, second: str, saved: bool) -> None:
-    child = mac.start(*LONG, second_interrupt=second, save_seconds=0.3)
+    end = mac.work.parent / "end"
+    child = mac.start(*LONG, second_interrupt=second, save_until=str(end))
     wait_for_line(child, "Ctrl-C")
     child.send_signal(signal.SIGINT)
     wait_for_line(child, "Recording completed")
     child.send_signal(signal.SIGINT)
+    if saved:
+        time.sleep(0.1)
+        assert child.poll() is None
+        end.touch()
     assert ended(child)[0] == 54
     assert mac.finished() == saved
 
@@ -268,7 +273,8 @@ def test_a_hang_at_the_start_obeys_ctrl_c(mac: Mac) -> None:
 
 def test_a_hang_at_the_limit_obeys_ctrl_c(mac: Mac) -> None:
     child = mac.start(*ATTACH, hang="time-limit")
-    time.sleep(0.3)
+    wait_for_line(child, "Ctrl-C")
+    time.sleep(0.2)
     assert child.poll() is None
     child.send_signal(signal.SIGINT)
     assert ended(child)[0] == 54 and mac.finished()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from library_support import BUNDLE_VERDICT, ROOT, opened, settled, wait_for
-from recording_support import APP, LONG, desk_of, recorded, state_of, until, until_opened
+from recording_support import APP, LONG, desk_of, recorded, state_of, until, until_opened, until_recording
 from xctrace_support import FakeXctrace
 
 from dashboard.errors import Conflict, NoSpace, NotFound
@@ -51,8 +51,10 @@ def test_it_is_read_like_any_other(tmp_path: Path, xctrace: FakeXctrace) -> None
         assert BUNDLE_VERDICT.split(" (")[0] in settled(library, library.recording(number)).verdict
 
 
-def test_the_state_shows_the_next_step(desk: Attempts, xctrace: FakeXctrace) -> None:
-    xctrace.configure(start_seconds=0.5, save_seconds=1.0)
+def test_the_state_shows_the_next_step(library: Library, xctrace: FakeXctrace, tmp_path: Path) -> None:
+    end = tmp_path / "end"
+    xctrace.configure(save_until=str(end))
+    desk = desk_of(library, tmp_path)
     attempt = desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=60))
     assert state_of(desk, attempt).phase == "preparing"
     state = until(desk, attempt, "recording")
@@ -61,6 +63,7 @@ def test_the_state_shows_the_next_step(desk: Attempts, xctrace: FakeXctrace) -> 
     wait_for(lambda: state_of(desk, attempt).size_bytes > 0)
     desk.stop(attempt)
     until(desk, attempt, "saving")
+    end.touch()
     assert len(until_opened(desk, attempt)) == 1
 
 
@@ -100,7 +103,7 @@ def test_everything_can_be_recorded_with_a_template(desk: Attempts, xctrace: Fak
 
 def test_stopped_by_a_person(library: Library, desk: Attempts) -> None:
     attempt = desk.start(LONG)
-    until(desk, attempt, "recording")
+    until_recording(desk, attempt)
     desk.stop(attempt)
     (number,) = until_opened(desk, attempt)
     assert (Path(library.recording(number).path) / "form.template").exists()
@@ -108,7 +111,7 @@ def test_stopped_by_a_person(library: Library, desk: Attempts) -> None:
 
 def test_discarded_nothing_is_kept(library: Library, desk: Attempts, tmp_path: Path) -> None:
     attempt = desk.start(LONG)
-    until(desk, attempt, "recording")
+    until_recording(desk, attempt)
     desk.discard(attempt)
     assert until_opened(desk, attempt) == ()
     assert recorded(tmp_path) == []
@@ -118,12 +121,14 @@ def test_discarded_nothing_is_kept(library: Library, desk: Attempts, tmp_path: P
 def test_discarded_while_it_is_saved(
     library: Library, desk: Attempts, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
-    xctrace.configure(save_seconds=1.0, second_interrupt="aborts")
+    end = tmp_path / "end"
+    xctrace.configure(save_until=str(end), second_interrupt="aborts")
     attempt = desk.start(LONG)
-    until(desk, attempt, "recording")
+    until_recording(desk, attempt)
     desk.stop(attempt)
     until(desk, attempt, "saving")
     desk.discard(attempt)
+    end.touch()
     assert until_opened(desk, attempt) == ()
     assert recorded(tmp_path) == []
 
@@ -141,11 +146,12 @@ def test_cancelled_before_it_began(desk: Attempts, xctrace: FakeXctrace, tmp_pat
 
 def test_the_server_ends_while_it_records(tmp_path: Path, xctrace: FakeXctrace) -> None:
     """A recording that runs is stopped and saved; the next server follows it to its end."""
-    xctrace.configure(save_seconds=1.0)
+    end = tmp_path / "end"
+    xctrace.configure(save_until=str(end))
     with opened(tmp_path / "library") as library:
         desk = desk_of(library, tmp_path)
         attempt = desk.start(LONG)
-        until(desk, attempt, "recording")
+        until_recording(desk, attempt)
         desk.close()
     with opened(tmp_path / "library") as library:
         desk = desk_of(library, tmp_path)
@@ -154,6 +160,7 @@ def test_the_server_ends_while_it_records(tmp_path: Path, xctrace: FakeXctrace) 
             desk.start(APP)
         with pytest.raises(Conflict, match="It is being saved"):
             desk.stop(attempt)
+        end.touch()
         (number,) = until_opened(desk, attempt)
         assert (Path(library.recording(number).path) / "form.template").exists()
         assert len(library.recordings()) == 1
@@ -163,7 +170,7 @@ def test_what_was_saved_while_no_server_ran_is_found(tmp_path: Path, xctrace: Fa
     with opened(tmp_path / "library") as library:
         desk = desk_of(library, tmp_path)
         attempt = desk.start(LONG)
-        until(desk, attempt, "recording")
+        until_recording(desk, attempt)
         desk.close()
         wait_for(lambda: xctrace.running() == [])
         wait_for(lambda: '"done"' in (tmp_path / "library/recorded" / attempt / "state.json").read_text())
@@ -222,7 +229,7 @@ def test_the_process_that_records_is_interrupted(
 ) -> None:
     desk = desk_of(library, tmp_path)
     attempt = desk.start(LONG)
-    until(desk, attempt, "recording")
+    until_recording(desk, attempt)
     desk._processes[attempt].send(signal.SIGTERM)
     assert len(until_opened(desk, attempt)) == 1
 
@@ -231,7 +238,7 @@ def test_the_process_that_records_is_killed(library: Library, xctrace: FakeXctra
     """xctrace is in a session of its own, goes on to its time limit, and what it saves is found."""
     desk = desk_of(library, tmp_path)
     attempt = desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=3))
-    until(desk, attempt, "recording")
+    until_recording(desk, attempt)
     wait_for(lambda: list(tmp_path.glob("library/recorded/*/*.trace")))
     desk._processes[attempt].send(signal.SIGKILL)
     state = until(desk, attempt, "lost")
@@ -315,7 +322,7 @@ def test_an_unfinished_recording_names_the_command_that_recovers_it(
 ) -> None:
     xctrace.configure(interrupt_saves=False)
     attempt = desk.start(LONG)
-    until(desk, attempt, "recording")
+    until_recording(desk, attempt)
     desk.stop(attempt)
     state = until(desk, attempt, "failed")
     assert "was not finished: it was stopped, and xctrace did not save it." in state.message
@@ -327,7 +334,7 @@ def test_an_unfinished_recording_names_the_command_that_recovers_it(
 def test_who_insists_kills_and_not_before(desk: Attempts, xctrace: FakeXctrace) -> None:
     xctrace.configure(hang="saving")
     attempt = desk.start(LONG)
-    until(desk, attempt, "recording")
+    until_recording(desk, attempt)
     desk.stop(attempt)
     until(desk, attempt, "saving")
     desk.stop(attempt)
@@ -343,16 +350,18 @@ def test_who_insists_kills_and_not_before(desk: Attempts, xctrace: FakeXctrace) 
 def test_a_server_that_ends_after_a_request_to_stop_kills_nothing(
     tmp_path: Path, xctrace: FakeXctrace
 ) -> None:
-    xctrace.configure(save_seconds=2.0)
+    end = tmp_path / "end"
+    xctrace.configure(save_until=str(end))
     with opened(tmp_path / "library") as library:
         desk = desk_of(library, tmp_path)
         attempt = desk.start(LONG)
-        until(desk, attempt, "recording")
+        until_recording(desk, attempt)
         desk.stop(attempt)
         until(desk, attempt, "saving")
         desk.stop(attempt)
         wait_for(lambda: state_of(desk, attempt).insist_until > time.time())
         desk.close()
+    end.touch()
     with opened(tmp_path / "library") as library:
         assert len(until_opened(desk_of(library, tmp_path), attempt)) == 1
 
