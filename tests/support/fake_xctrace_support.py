@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,8 +10,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from fake_xctrace.machine import CapturedConsole
+from short_tools import run_in_process
 from xctrace_support import install
 
 SIMULATOR = "0F4D5D74-A4FE-4261-9596-8073565E7927"
@@ -64,11 +68,16 @@ class Mac:
         )
 
     def error(self, *arguments: str, program: str = "xctrace", **settings: object) -> tuple[int, str]:
-        """Return the exit code and first line of a refused call, which prints nothing to stdout."""
+        """Return the exit code and first line of a refused call, which prints nothing to stdout.
+
+        It is made in this process: a refusal is the program's alone.
+        """
         self.fake.configure(**settings)
-        done = self.run(*arguments, program=program)
-        assert not done.stdout
-        return done.returncode, done.stderr.splitlines()[0]
+        console = CapturedConsole()
+        with contextlib.chdir(self.work), patch.dict(os.environ, self.fake.environment()):
+            code = run_in_process(self.fake.folder / program, arguments, console)
+        assert not console.texts[1]
+        return code, console.texts[2].splitlines()[0]
 
     def export(self, query: str, trace: str = "a.trace") -> str:
         done = self.run("export", "--input", trace, "--xpath", query)

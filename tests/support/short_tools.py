@@ -58,12 +58,13 @@ class InProcess:
         if not is_short or not is_installed(path):
             return subprocess.Popen(command, **options)  # type: ignore[call-overload]
         console = CapturedConsole()
-        return EndedProcess(_run(path, words[1:], console), console)
+        return EndedProcess(run_in_process(path, words[1:], console), console)
 
 
-def _run(path: Path, arguments: Sequence[str], console: CapturedConsole) -> int:
+def run_in_process(path: Path, arguments: Sequence[str], console: CapturedConsole) -> int:
+    """Run a fake program and return its exit code; it must not record."""
     log_call(path.parent, [path.name, *arguments], None)
-    machine = Machine(path.parent, lambda program, words: _run(program, words[1:], console))
+    machine = Machine(path.parent, lambda program, words: run_in_process(program, words[1:], console))
     return run_program(path.name, list(arguments), machine, console)
 
 
