@@ -346,7 +346,10 @@ def test_the_targets_lines_are_passed_on_and_xctraces_are_not(bench: Bench) -> N
     assert forwarded == [b"hello\n", b"  indented \n"]
 
 
-def test_a_grandchild_that_holds_the_pipe_open_is_not_waited_for(bench: Bench) -> None:
+def test_a_grandchild_that_holds_the_pipe_open_is_not_waited_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_LAST_OUTPUT_SECONDS", 0.3)
     body = "child = subprocess.Popen(['sleep', '60'])\nnote(str(child.pid))\nsay('last words')"
     started = time.monotonic()
     run = bench.record(body)

@@ -195,6 +195,11 @@ def record_with(
     return record(tool, replace(settings, limits=limits), final, requests, Silent(), **more)  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def retried_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracekit.record.session._RETRY_DELAY_SECONDS", 0.01)
+
+
 SAVE = (f'cp -R "{SAMPLE}" "$3"', 'echo "Output file saved as: $3"')
 
 
@@ -206,6 +211,7 @@ def test_a_good_recording_is_at_its_final_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("retried_at_once")
 def test_a_pid_that_is_not_found_at_first_is_tried_once_more(tmp_path: Path) -> None:
     """The same command attaches a bit later (software-mansion/argent#333)."""
     gone = 'echo "Cannot find process for provided pid: 501" >&2; exit 21'
@@ -216,6 +222,7 @@ def test_a_pid_that_is_not_found_at_first_is_tried_once_more(tmp_path: Path) -> 
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("retried_at_once")
 def test_a_pid_that_is_never_found_is_tried_twice_only(tmp_path: Path) -> None:
     tool = xctrace(tmp_path, 'echo "Cannot find process for provided pid: 501" >&2', "exit 21")
     attempt = record_with(tool, tmp_path / "x.trace")

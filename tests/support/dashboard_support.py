@@ -138,13 +138,13 @@ def start(folder: Path, *arguments: str) -> Started:
     command += arguments
     with log.open("wb") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=stream, cwd=ROOT)
-    for _ in range(300):
+    for _ in range(1200):
         match = re.search(r"The dashboard is at (\S+)", log.read_text("utf-8"))
         if match:
             return Started(process, library, log, match[1])
         if process.poll() is not None:
             break
-        time.sleep(0.1)
+        time.sleep(0.05)
     process.kill()
     raise AssertionError(log.read_text("utf-8"))
 
