@@ -164,6 +164,30 @@ def test_a_processing_instruction_with_a_row_in_it_is_skipped() -> None:
     assert isinstance(accelerated, list)
 
 
+@pytest.mark.parametrize("row", [1, 2])
+@pytest.mark.parametrize("size_bytes", [130_000, 2_000_000])
+def test_a_row_may_be_as_long_as_the_deepest_stack(row: int, size_bytes: int) -> None:
+    """The first row of a recording spells out all names of its stack."""
+    short = '<row><tagged-backtrace id="1"><backtrace id="2"/></tagged-backtrace></row>' * (row - 1)
+    stack = 2 * row - 1
+    frames = "".join(
+        f'<frame id="{number}" name="{number}::{"x" * 90}" addr="0x{number:x}"/>'
+        for number in range(stack + 2, stack + size_bytes // 100)
+    )
+    long = (
+        f'<tagged-backtrace id="{stack}"><backtrace id="{stack + 1}">{frames}</backtrace></tagged-backtrace>'
+    )
+    columns = schema("s", [("stack", "tagged-backtrace")])
+    data = document(node(f"{columns}{short}<row>{long}</row>")).encode()
+    assert len(data) > size_bytes
+    reading = accelerator.AcceleratedReader()
+    for piece in pieces(data, (1 << 17,)):
+        reading.feed(piece)
+    reading.close()
+    assert reading.ended
+    assert [described(reading.document(), tables=True)] == outcome(data, "lxml", tables=True)
+
+
 @pytest.mark.integration
 def test_an_error_after_many_rows_names_its_row() -> None:
     rows = "".join(f'<row><uint64 id="{number}">{number}</uint64></row>\n' for number in range(1, 70_000))

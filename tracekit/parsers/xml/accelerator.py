@@ -44,8 +44,7 @@ _scanner = _import()
 READER_VARIABLE = "TRACEKIT_XML_READER"
 """The reader of exports: "lxml", "compiled", or unset for the compiled one if it is installed."""
 
-_MAX_UNREAD_BYTES = 1 << 20  # without a finished row: no row of xctrace is as long
-_MAX_HEAD_BYTES = 3 << 15  # the same before the first row, so that input that is no export is refused soon
+_MAX_HEAD_BYTES = 3 << 15  # before the first row begins, so that input that is no export is refused soon
 _SLICE_BYTES = 1 << 20
 _ROOT = re.compile(
     rb"""(?:<\?xml version=(["'])1\.0\1(?: encoding=(["'])(?:UTF|utf)-8\2)? ?\?>)?[ \t\n]*"""
@@ -90,6 +89,7 @@ class AcceleratedReader:
         self._schemas: list[Schema] = []
         self._nodes: list[TableNode] = []
         self._bytes_since_row = 0
+        self._row_began = False
         self._cells = 0
         self.columns = 0
         """The number of columns of the widest table so far."""
@@ -113,11 +113,17 @@ class AcceleratedReader:
         self._bytes_since_row += new_bytes
         if self._scan.all_rows > rows_before:
             self._bytes_since_row = 0
-        max_unread = _MAX_UNREAD_BYTES if self._scan.all_rows else _MAX_HEAD_BYTES
-        if not self.ended and (
-            self._scan.unread_bytes > max_unread or self._bytes_since_row > MAX_ELEMENT_BYTES // 2
-        ):
-            self.unsupported = True
+        self.unsupported |= not self.ended and (
+            self._bytes_since_row > MAX_ELEMENT_BYTES // 2
+            or (not self._scan.all_rows and self._scan.unread_bytes > _MAX_HEAD_BYTES and not self._has_row())
+        )
+
+    def _has_row(self) -> bool:
+        """Return True if a row began in the head; it ends much later where it spells out a deep stack."""
+        if not self._row_began:
+            head = self._scan.unread()[:_MAX_HEAD_BYTES]
+            self._row_began = _ROOT.match(head) is not None and b"<row>" in head
+        return self._row_began
 
     def close(self) -> None:
         """Read the last bytes: afterwards the document has ``ended``, or is ``unsupported``."""
