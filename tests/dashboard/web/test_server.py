@@ -129,7 +129,7 @@ def test_an_end_by_ctrl_c_is_a_clean_one_however_many_signals_follow(running: Ru
             break
         started.process.send_signal(number)
         time.sleep(0.01)
-    assert started.process.wait(20) == 0
+    assert started.process.wait(60) == 0
     assert "Traceback" not in started.log() and "SystemExit" not in started.log()
     assert started.log().endswith("The dashboard has ended.\n")
     for worker in workers:
