@@ -57,11 +57,15 @@ def xctrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeXct
 
 
 @pytest.fixture
-def desk(
-    library: Library, tmp_path: Path, xctrace: FakeXctrace, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Attempts]:
-    """The place where a server starts recordings, which are made in threads; ``desk_of`` starts processes."""
+def recording_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Recordings are made in threads of the server's process."""
     monkeypatch.setattr(attempts, "WorkerProcess", WorkerThread)
     answer_in_process(monkeypatch)
-    yield desk_of(library, tmp_path)
+    yield
     WorkerThread.end_all()
+
+
+@pytest.fixture
+def desk(library: Library, tmp_path: Path, xctrace: FakeXctrace, recording_threads: None) -> Attempts:
+    """The place where a server starts recordings, which are made in threads; ``desk_of`` starts processes."""
+    return desk_of(library, tmp_path)

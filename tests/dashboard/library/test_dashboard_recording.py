@@ -302,6 +302,7 @@ def test_a_full_disk_leaves_what_there_is(library: Library, desk: Attempts, xctr
     assert desk.all() == []
 
 
+@pytest.mark.usefixtures("recording_threads")
 def test_no_room_to_begin(library: Library, tmp_path: Path, xctrace: FakeXctrace) -> None:
     desk = Attempts(tmp_path / "library", library, min_free_bytes=1 << 60)
     state = until(desk, desk.start(APP), "failed")
@@ -366,6 +367,7 @@ def test_a_server_that_ends_after_a_request_to_stop_kills_nothing(
         assert len(until_opened(desk_of(library, tmp_path), attempt)) == 1
 
 
+@pytest.mark.usefixtures("recording_threads")
 def test_a_failure_is_shown_after_a_restart_until_it_is_read(tmp_path: Path, xctrace: FakeXctrace) -> None:
     xctrace.configure(attach="refused")
     with opened(tmp_path / "library") as library:
