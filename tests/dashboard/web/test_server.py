@@ -72,12 +72,18 @@ def test_no_number_of_this_machine_is_its_own_alone() -> None:
 
 
 @pytest.mark.integration
-def test_the_message_of_the_start(running: Running, tmp_path: Path) -> None:
+def test_the_message_of_the_start_and_of_a_second_one_on_the_same_library(
+    running: Running, tmp_path: Path
+) -> None:
     started = running("--allow-host", "proxy.example", "--library", os.path.relpath(tmp_path / "here", ROOT))
     token = started.address.partition("?token=")[2]
     assert len(token) >= 32
     assert f"By proxy.example, open /?token={token} there once.\n" in started.log()
     assert f"Its library is {tmp_path / 'here'}. Ctrl-C ends it." in started.log()
+    second = CliRunner().invoke(main, ["dashboard", "--no-browser", "--library", str(tmp_path / "here")])
+    assert second.exit_code != 0
+    assert second.stderr.startswith("Error: Another dashboard")
+    assert "Traceback" not in second.stderr
 
 
 def test_a_host_that_is_not_this_machine_s_is_reported(tmp_path: Path) -> None:
@@ -138,15 +144,6 @@ def test_an_end_by_ctrl_c_is_a_clean_one_however_many_signals_follow(running: Ru
     with socket.socket() as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", started.port))
-
-
-@pytest.mark.integration
-def test_a_second_one_on_the_same_library_is_reported(running: Running, tmp_path: Path) -> None:
-    started = running()
-    done = CliRunner().invoke(main, ["dashboard", "--no-browser", "--library", str(started.library)])
-    assert done.exit_code != 0
-    assert done.stderr.startswith("Error: Another dashboard")
-    assert "Traceback" not in done.stderr
 
 
 def test_the_default_folder_is_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
