@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Generator
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,11 @@ WORKER_FIXTURES = {"reading"}
 
 KINDS = ("integration", "browser", "consumers", "fuzz")
 
+EXTRAS = {"browser", "consumers", "fuzz"}
+"""Kinds that ``make extras`` runs, and no other target."""
+
+SIGN_OF_EXTRAS = re.compile(r"\b(browser|tab|opened): |\bmark\.(browser|consumers|fuzz)\b")
+
 MEASURED = ("dashboard", "record", "xctrace")
 """Folders whose integration tests count for coverage, beside all unit tests.
 
@@ -44,6 +50,20 @@ minutes and hardly a line.
 def is_property(item: pytest.Item) -> bool:
     """Return whether hypothesis makes the arguments of a test."""
     return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+
+
+@cache
+def may_have_extras(module: Path) -> bool:
+    """Return whether a module's text has a fixture or a mark of the tests that ``make extras`` runs."""
+    return SIGN_OF_EXTRAS.search(module.read_text("utf-8")) is not None
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out modules without extras where only these are selected: importing all takes 12 s in each process."""
+    selected = set(re.findall(r"\w+", config.option.markexpr)) - {"or"}
+    if collection_path.suffix == ".py" and selected and selected <= EXTRAS:
+        return None if may_have_extras(collection_path) else True
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -65,6 +85,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_measured = item.get_closest_marker("unit") or not set(MEASURED).isdisjoint(item.path.parts)
         if is_property(item) or not is_measured:
             item.add_marker(pytest.mark.no_cover)
+        if any(item.get_closest_marker(kind) for kind in EXTRAS) and not may_have_extras(item.path):
+            raise pytest.UsageError(f"make extras would leave out {item.nodeid}: extend SIGN_OF_EXTRAS")
 
 
 class ProcessGuard:
