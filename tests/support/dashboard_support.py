@@ -79,6 +79,7 @@ class Served:
         self._listener, self._settings = listening(Settings(folder, limits=limits, **settings))
         app = create_app(self._settings, self.library)
         app.server.before_request_funcs.setdefault(None, []).append(lambda: time.sleep(pauses[-1]))
+        self._recording = app.server.extensions["recording"]
         self._server = make_server(
             "127.0.0.1",
             self._settings.port,
@@ -102,9 +103,13 @@ class Served:
         return address(self._settings, path)
 
     def close(self) -> None:
+        """End the dashboard; does nothing the second time."""
+        if not self._thread.is_alive():
+            return
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+        self._recording.close()
         self._listener.close()
         self.library.close()
 
@@ -164,13 +169,24 @@ def eventually(tab: Any, expression: str) -> None:
     raise AssertionError(expression)
 
 
+def until(tab: Any, condition: Callable[[], object]) -> None:
+    """Wait for what a test's own handlers note of requests and dialogs: they run while the browser is called."""
+    for _ in range(400):
+        if condition():
+            return
+        tab.wait_for_timeout(25)
+    raise AssertionError("it did not come about within ten seconds")
+
+
 def pictures(tab: Any, name: str) -> None:
     """Save a picture of the page in the folder DASHBOARD_PICTURES, if it is set."""
     if folder := os.environ.get("DASHBOARD_PICTURES"):
         for scheme in ("light", "dark"):
             tab.emulate_media(color_scheme=scheme)
-            tab.wait_for_timeout(300)
-            tab.screenshot(path=f"{folder}/{name}-{scheme}.png", full_page=True)
+            tab.evaluate(
+                "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            tab.screenshot(path=f"{folder}/{name}-{scheme}.png", full_page=True, animations="disabled")
         tab.emulate_media(color_scheme=None)
 
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dashboard_support import PATIENCE_MS, READY, Running, opened, pictures, start
+from browser_support import barriers
+from dashboard_support import PATIENCE_MS, READY, Running, Serve, opened, pictures, start
+from library_support import wait_for
 from xctrace_support import FakeXctrace, install
+
+from dashboard.library.library import Library
 
 PHONE = {"name": "My Phone", "os": "26.2", "udid": "00008101-000D482C1E78001E"}
 MAC = {"name": "Test Mac", "udid": "D283C622-DE11-5668-8E1F-E6234E85E6C8"}
+OPENED = re.compile(r"/recordings/[0-9a-f]+")
 FORM = "#record-start"
 PROCESS = "select[data-store=record-process]"
 
@@ -54,9 +61,9 @@ def commands(xctrace: FakeXctrace) -> list[list[str]]:
     return [call for call in xctrace.calls("xctrace") if call[1] == "record"]
 
 
-def test_from_the_form_to_the_opened_recording(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
-    xctrace.configure(save_seconds=1.5)
-    base = running().base
+def test_from_the_form_to_the_opened_recording(serve: Serve, tab: Any, xctrace: FakeXctrace) -> None:
+    xctrace.configure(save_seconds=3)
+    base = serve().base
     opened(tab, base, "#upload .drop")
     tab.get_by_role("link", name="Record", exact=True).click()
     tab.locator(FORM).wait_for(timeout=PATIENCE_MS)
@@ -98,23 +105,23 @@ def test_a_dashboard_that_ends_names_the_recording_that_it_saves(
     raise AssertionError(xctrace.running())
 
 
-def test_other_visitors_may_record_if_allowed(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
-    started = running("--allow-host", "mac.example.org", "--allow-recording")
-    opened(tab, started.address.replace("/?", "/record?"), FORM)
+def test_other_visitors_may_record_if_allowed(serve: Serve, tab: Any, xctrace: FakeXctrace) -> None:
+    dashboard = serve(allowed_hosts=("mac.example.org",), remote_recording=True)
+    opened(tab, dashboard.address.replace("/?", "/record?"), FORM)
 
 
-def test_its_end_opens_it_also_without_a_stop(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
-    begin(tab, running().base, 0.3)
+def test_its_end_opens_it_also_without_a_stop(serve: Serve, tab: Any, xctrace: FakeXctrace) -> None:
+    begin(tab, serve().base, 0.3)
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
 
 
 def test_launched_with_a_template_once_per_setting(
-    running: Running, tab: Any, xctrace: FakeXctrace, tmp_path: Path
+    idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
     tool = tmp_path / "a tool"
     tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
     tool.chmod(0o755)
-    opened(tab, f"{running().base}record", FORM)
+    opened(tab, f"{idle[0]}record", FORM)
     tab.get_by_role("button", name="Start an app or program").click()
     tab.locator("#record-app").fill(str(tool))
     tab.get_by_role("button", name="all", exact=True).click()
@@ -134,29 +141,29 @@ def test_launched_with_a_template_once_per_setting(
 
 
 def test_a_device_takes_a_name_and_everything_takes_none(
-    running: Running, tab: Any, xctrace: FakeXctrace
+    idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace
 ) -> None:
     xctrace.configure(processes=[{"pid": 9, "path": "/private/MyApp.app/MyApp", "device": PHONE["udid"]}])
-    base = running().base
+    base = idle[0]
     opened(tab, f"{base}record", FORM)
     tab.locator("[data-store=record-device]").select_option("My Phone (26.2)")
     tab.locator("#record-name").fill("MyApp")
     tab.locator("#record-seconds").fill("0.3")
     tab.locator(FORM).click()
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    tab.wait_for_url(OPENED, timeout=PATIENCE_MS)
     opened(tab, f"{base}record", FORM)
     tab.get_by_role("button", name="All processes").click()
     tab.locator("#record-seconds").fill("0.3")
     tab.locator(FORM).click()
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    tab.wait_for_url(OPENED, timeout=PATIENCE_MS)
     first, second = commands(xctrace)
     assert first[first.index("--device") + 1] == PHONE["udid"]
     assert first[-2:] == ["--attach", "MyApp"]
     assert second[-1] == "--all-processes"
 
 
-def test_what_runs_is_listed_anew(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
-    opened(tab, f"{running().base}record", FORM)
+def test_what_runs_is_listed_anew(idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace) -> None:
+    opened(tab, f"{idle[0]}record", FORM)
     choose_app(tab)
     xctrace.configure(processes=[{"pid": 5, "path": "/bin/newcomer"}])
     tab.get_by_role("button", name="Refresh").click()
@@ -167,9 +174,9 @@ def test_what_runs_is_listed_anew(running: Running, tab: Any, xctrace: FakeXctra
 
 
 def test_what_makes_no_recording_is_reported_and_changes_nothing(
-    running: Running, tab: Any, xctrace: FakeXctrace
+    idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace
 ) -> None:
-    opened(tab, f"{running().base}record", FORM)
+    opened(tab, f"{idle[0]}record", FORM)
     tab.locator(FORM).click()
     tab.get_by_text("Choose the process to record.").wait_for(timeout=PATIENCE_MS)
     tab.get_by_role("button", name="Start an app or program").click()
@@ -179,20 +186,20 @@ def test_what_makes_no_recording_is_reported_and_changes_nothing(
     assert commands(xctrace) == []
 
 
-def test_discarded_it_is_gone(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
-    started = running()
-    begin(tab, started.base)
+def test_discarded_it_is_gone(idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace) -> None:
+    base, library = idle
+    begin(tab, base)
     recording(tab)
     tab.get_by_text("Discard …").click()
     pictures(tab, "record-discard")
     tab.get_by_role("button", name="Discard it").click()
     tab.locator(FORM).wait_for(timeout=PATIENCE_MS)
     assert tab.url.endswith("/record")
-    assert list((started.library / "recorded").iterdir()) == []
+    assert list(library.recorded.iterdir()) == []
 
 
-def test_two_tabs_one_recording(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
-    base = running().base
+def test_two_tabs_one_recording(idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace) -> None:
+    base = idle[0]
     second_tab = tab.context.new_page()
     opened(second_tab, f"{base}record", FORM)
     choose_app(second_tab)
@@ -205,12 +212,12 @@ def test_two_tabs_one_recording(running: Running, tab: Any, xctrace: FakeXctrace
     pictures(second_tab, "record-second")
     recording(second_tab).click()  # who is told can follow it, too
     for page in (tab, second_tab):
-        page.wait_for_selector(READY, timeout=PATIENCE_MS)
+        page.wait_for_url(OPENED, timeout=PATIENCE_MS)
     assert len(commands(xctrace)) == 1
 
 
-def test_a_closed_page_costs_nothing(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
-    base = running().base
+def test_a_closed_page_costs_nothing(idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace) -> None:
+    base = idle[0]
     page = tab.context.new_page()
     begin(page, base, 1.5)
     recording(page)
@@ -243,9 +250,9 @@ def test_the_dashboard_is_killed_and_started_anew_while_it_records(
     assert xctrace.running() == []
 
 
-def test_xctraces_refusal_and_what_is_left(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
+def test_xctraces_refusal_and_what_is_left(idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace) -> None:
     xctrace.configure(attach="refused")
-    base = running().base
+    base = idle[0]
     begin(tab, base)
     tab.get_by_text("macOS refused to attach to this process").wait_for(timeout=PATIENCE_MS)
     pictures(tab, "record-refused")
@@ -260,9 +267,9 @@ def test_xctraces_refusal_and_what_is_left(running: Running, tab: Any, xctrace: 
     tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
 
 
-def test_who_insists_is_warned_first(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
+def test_who_insists_is_warned_first(idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace) -> None:
     xctrace.configure(hang="saving")
-    begin(tab, running().base)
+    begin(tab, idle[0])
     recording(tab).click()
     tab.get_by_role("button", name="Stop saving …").click()
     tab.get_by_text("killing it now can lose the recording").wait_for(timeout=PATIENCE_MS)
@@ -282,14 +289,14 @@ def test_who_insists_is_warned_first(running: Running, tab: Any, xctrace: FakeXc
 
 
 def test_without_xctrace_the_page_gives_advice(
-    running: Running, browser: Any, tab: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    idle: tuple[str, Library], browser: Any, tab: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    opened(tab, f"{running().base}record", "#record-form h2")
+    opened(tab, f"{idle[0]}record", "#record-form h2")
     assert "Nothing can be recorded here" in tab.locator("#record").inner_text()
     pictures(tab, "record-nothing")
     before = tab.get_by_text("Last looked at").inner_text()
-    tab.wait_for_timeout(1_000)
+    wait_for(lambda: time.strftime("%H:%M:%S") not in before)
     tab.get_by_role("button", name="Look again").click()
     tab.get_by_text("Asking xctrace for devices").wait_for(timeout=PATIENCE_MS)
     tab.locator("#record-form h2").wait_for(timeout=PATIENCE_MS)
@@ -301,41 +308,35 @@ def test_without_xctrace_the_page_gives_advice(
 
 
 def test_a_reachable_dashboard_has_a_warning_on_the_page(
-    running: Running, tab: Any, xctrace: FakeXctrace
+    serve: Serve, tab: Any, xctrace: FakeXctrace
 ) -> None:
-    started = running("--allow-host", "mac.example.org")
-    opened(tab, started.address.replace("/?", "/record?"), "#page main pre")
+    dashboard = serve(allowed_hosts=("mac.example.org",))
+    opened(tab, dashboard.address.replace("/?", "/record?"), "#page main pre")
     assert "starts no programs on its machine" in tab.locator("#page main").inner_text()
     pictures(tab, "record-remote")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_stands_in_the_way_of_assistive_technology(
-    axe: str, running: Running, tab: Any, xctrace: FakeXctrace, scheme: str
+    axe: str, idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace
 ) -> None:
-    tab.emulate_media(color_scheme=scheme)
-    opened(tab, f"{running().base}record", FORM)
-    check(tab, axe)
+    opened(tab, f"{idle[0]}record", FORM)
+    assert barriers(tab, axe) == []
     tab.get_by_role("button", name="Start an app or program").click()
     tab.locator("#record-app").wait_for()
-    check(tab, axe)
+    assert barriers(tab, axe) == []
     tab.get_by_role("button", name="A running process").click()
     choose_app(tab)
     tab.locator(FORM).click()
     recording(tab)
-    check(tab, axe)
+    assert barriers(tab, axe) == []
     tab.get_by_role("button", name="Stop and save").click()
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    tab.wait_for_url(OPENED, timeout=PATIENCE_MS)
 
 
-def check(tab: Any, axe: str) -> None:
-    tab.evaluate(axe)
-    violations = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-    assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
-
-
-def test_everything_can_be_done_by_keyboard(running: Running, tab: Any, xctrace: FakeXctrace) -> None:
-    opened(tab, f"{running().base}record", FORM)
+def test_everything_can_be_done_by_keyboard(
+    idle: tuple[str, Library], tab: Any, xctrace: FakeXctrace
+) -> None:
+    opened(tab, f"{idle[0]}record", FORM)
     tab.locator(PROCESS).focus()
     tab.keyboard.type("Sample")
     tab.locator("#record-seconds").focus()
@@ -345,4 +346,4 @@ def test_everything_can_be_done_by_keyboard(running: Running, tab: Any, xctrace:
     tab.keyboard.press("Enter")
     recording(tab).focus()
     tab.keyboard.press("Enter")
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    tab.wait_for_url(OPENED, timeout=PATIENCE_MS)
