@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,16 @@ from dashboard_support import (
     export_of,
     opened,
     pictures,
+    until,
 )
+from library_support import received, wait_for
+from worker_support import Workers
 
+from dashboard.library.library import Library
 from tracekit.cli import main
 
 FILE = "#upload input:not([webkitdirectory])"
+Idle = tuple[str, Library]
 
 
 def test_from_an_upload_to_the_verdict(serve: Serve, tab: Any) -> None:
@@ -73,10 +78,10 @@ def test_other_files_are_refused_with_a_sentence(serve: Serve, tab: Any, tmp_pat
     tab.expected.append("status of 4")  # the browser itself notes a refusal
 
 
-def test_an_upload_goes_on_after_a_reload(serve: Serve, tab: Any, tmp_path: Path) -> None:
-    large = tmp_path / "large.xml"
-    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (16 << 20))
-    opened(tab, serve().base, "#upload .drop")
+def test_an_upload_goes_on_after_a_reload(idle: Idle, tab: Any, tmp_path: Path) -> None:
+    base, library = idle
+    file = large(tmp_path)
+    opened(tab, base, "#upload .drop")
     sent: list[int] = []
 
     def one_slice_only(route: Any) -> None:
@@ -88,14 +93,21 @@ def test_an_upload_goes_on_after_a_reload(serve: Serve, tab: Any, tmp_path: Path
         route.continue_()
 
     tab.route("**/api/uploads/*", one_slice_only)
-    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
+    tab.locator(FILE).set_input_files(file)
     tab.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
-    tab.wait_for_timeout(200)
+    until(tab, lambda: len(sent) == 2)
     pictures(tab, "uploading")
     opened(tab, tab.url, "#upload .drop")
-    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    tab.locator(FILE).set_input_files(file)
+    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
     assert sent == [0, 8 << 20, 8 << 20, 16 << 20]
+    is_whole(library, file)
+
+
+def is_whole(library: Library, file: Path) -> None:
+    """Check that the library has one recording, of this file's bytes."""
+    (recording,) = library.recordings()
+    assert received(library, recording.id) == file.read_bytes()
 
 
 def stopped_at_the_second_slice(tab: Any, base: str, file: Path) -> None:
@@ -111,15 +123,12 @@ def stopped_at_the_second_slice(tab: Any, base: str, file: Path) -> None:
     tab.get_by_text("8.4 of").wait_for(timeout=PATIENCE_MS)
 
 
-def test_leaving_in_the_midst_of_an_upload_needs_confirmation(idle: Any, tab: Any, tmp_path: Path) -> None:
+def test_leaving_in_the_midst_of_an_upload_needs_confirmation(idle: Idle, tab: Any, tmp_path: Path) -> None:
     stopped_at_the_second_slice(tab, idle[0], large(tmp_path))
     requests: list[str] = []
     tab.once("dialog", lambda dialog: (requests.append(dialog.type), dialog.dismiss()))
     tab.get_by_role("link", name="Record", exact=True).click(no_wait_after=True)
-    for _ in range(100):
-        if requests:
-            break
-        tab.wait_for_timeout(50)
+    until(tab, lambda: bool(requests))
     assert requests == ["beforeunload"]
     assert tab.get_by_role("button", name="Cancel upload").is_visible()
     tab.get_by_role("button", name="Cancel upload").click()
@@ -127,7 +136,7 @@ def test_leaving_in_the_midst_of_an_upload_needs_confirmation(idle: Any, tab: An
     opened(tab, f"{idle[0]}record", "h1")  # unasked
 
 
-def test_what_was_left_is_listed_and_can_be_discarded(idle: Any, tab: Any, tmp_path: Path) -> None:
+def test_what_was_left_is_listed_and_can_be_discarded(idle: Idle, tab: Any, tmp_path: Path) -> None:
     base, library = idle
     stopped_at_the_second_slice(tab, base, large(tmp_path))
     assert not tab.get_by_text("Unfinished uploads").is_visible()  # it is under way here
@@ -147,7 +156,7 @@ def test_what_was_left_is_listed_and_can_be_discarded(idle: Any, tab: Any, tmp_p
 
 
 def test_an_upload_goes_on_by_itself_when_the_dashboard_answers_again(
-    idle: Any, tab: Any, tmp_path: Path
+    idle: Idle, tab: Any, tmp_path: Path
 ) -> None:
     base, library = idle
     opened(tab, base, "#upload .drop")
@@ -171,19 +180,21 @@ def test_an_upload_goes_on_by_itself_when_the_dashboard_answers_again(
     tab.expected.append("ERR_FAILED")  # the browser itself notes it
 
 
+def has_large_files(folder: Path) -> bool:
+    with suppress(FileNotFoundError):  # removed meanwhile
+        return any(path.stat().st_size > 1 << 20 for path in folder.rglob("*"))
+    return True
+
+
 def test_an_upload_is_cancelled_and_leaves_nothing(serve: Serve, tab: Any, tmp_path: Path) -> None:
-    large = tmp_path / "large.xml"
-    large.write_bytes(export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes() + b"\n" * (16 << 20))
     dashboard = serve()
     opened(tab, dashboard.base, "#upload .drop")
     tab.route("**/api/uploads/*", lambda route: None if route.request.method == "PUT" else route.continue_())
-    tab.locator("#upload input:not([webkitdirectory])").set_input_files(large)
+    tab.locator(FILE).set_input_files(large(tmp_path))
     tab.get_by_role("button", name="Cancel upload").click()
     tab.get_by_text("Upload cancelled. Nothing was stored.").wait_for()
     eventually(tab, "Object.keys(localStorage).length === 0")
-    tab.wait_for_timeout(300)
-    left = [path for path in dashboard.folder.rglob("*") if path.is_file() and path.stat().st_size > 1 << 20]
-    assert left == []
+    wait_for(lambda: not has_large_files(dashboard.folder), 10)
     assert not tab.get_by_role("button", name="Cancel upload").is_visible()
 
 
@@ -212,8 +223,8 @@ def large(folder: Path) -> Path:
     return path
 
 
-def test_two_tabs_with_the_same_file_share_one_upload(serve: Serve, tab: Any, tmp_path: Path) -> None:
-    dashboard, file = serve(), large(tmp_path)
+def test_two_tabs_with_the_same_file_share_one_upload(idle: Idle, tab: Any, tmp_path: Path) -> None:
+    (base, library), file = idle, large(tmp_path)
     second_tab = tab.context.new_page()
     routes: list[Any] = []
 
@@ -224,7 +235,7 @@ def test_two_tabs_with_the_same_file_share_one_upload(serve: Serve, tab: Any, tm
             route.continue_()
 
     for page in (tab, second_tab):
-        opened(page, dashboard.base, "#upload .drop")
+        opened(page, base, "#upload .drop")
     tab.route("**/api/uploads/*", hold_the_third)
     tab.locator(FILE).set_input_files(file)
     tab.get_by_text("16.8 of").or_(tab.get_by_text("17 of")).wait_for(timeout=PATIENCE_MS)
@@ -234,18 +245,16 @@ def test_two_tabs_with_the_same_file_share_one_upload(serve: Serve, tab: Any, tm
     eventually(second_tab, "document.querySelector('#upload progress').value > 0.7")
     routes[0].continue_()
     for page in (tab, second_tab):
-        page.wait_for_selector(READY, timeout=PATIENCE_MS)
+        page.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
     assert tab.url.split("#")[0] == second_tab.url.split("#")[0]
-    second_tab.goto(dashboard.base)
-    second_tab.wait_for_selector("#library tbody tr")
-    assert second_tab.locator("#library tbody tr").count() == 1
+    is_whole(library, file)
 
 
-def test_a_tab_goes_on_with_what_another_left(serve: Serve, tab: Any, tmp_path: Path) -> None:
-    dashboard, file = serve(), large(tmp_path)
+def test_a_tab_goes_on_with_what_another_left(idle: Idle, tab: Any, tmp_path: Path) -> None:
+    (base, library), file = idle, large(tmp_path)
     second_tab = tab.context.new_page()
     for page in (tab, second_tab):
-        opened(page, dashboard.base, "#upload .drop")
+        opened(page, base, "#upload .drop")
     second_tab.route(
         "**/api/uploads/*",
         lambda route: (
@@ -257,33 +266,25 @@ def test_a_tab_goes_on_with_what_another_left(serve: Serve, tab: Any, tmp_path: 
     tab.locator(FILE).set_input_files(file)
     tab.get_by_text("Another tab is sending large.xml").wait_for()
     second_tab.close()
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
+    is_whole(library, file)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="workers are found in /proc")
-def test_a_worker_killed_in_its_work_is_reported_on_the_page(serve: Serve, tab: Any, tmp_path: Path) -> None:
-    dashboard = serve()
-    opened(tab, dashboard.base, "#upload .drop")
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal")
+def test_a_worker_killed_in_its_work_is_reported_on_the_page(
+    serve: Serve, tab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers = Workers(tmp_path / "notes", monkeypatch)
+    workers.do("hang")
+    opened(tab, serve().base, "#upload .drop")
     slow = tmp_path / "slow.xml"
-    export = export_of(SAMPLES / "gpu-mpsgraph-macos15").read_bytes()
-    slow.write_bytes(export.replace(b"</row>", b"</row>" + b"\n" * (700 << 10)))
+    shutil.copy(export_of(SAMPLES / "gpu-mpsgraph-macos15"), slow)
     tab.locator(FILE).set_input_files(slow)
     tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
-    for _ in range(400):
-        if pids := workers(os.getpid()):
-            break
-        tab.wait_for_timeout(10)
-    os.kill(pids[0], signal.SIGKILL)
+    worker, _ = workers.hanging()
+    workers.read()
+    os.kill(worker, signal.SIGKILL)
     tab.get_by_text("was killed (signal 9)").wait_for(timeout=PATIENCE_MS)
     pictures(tab, "killed")
     tab.get_by_role("button", name="Try again: slow.xml").click()
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
-
-
-def workers(server: int) -> list[int]:
-    done = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(server)], capture_output=True, text=True, check=False
-    )
-    return [
-        int(line.split()[0]) for line in done.stdout.splitlines() if "dashboard.jobs.workers.read" in line
-    ]
