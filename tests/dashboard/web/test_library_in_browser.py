@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard_support import FALLBACK, SAMPLES, Running, eventually, free_port, opened, pictures
+from dashboard_support import FALLBACK, SAMPLES, Serve, eventually, free_port, opened, pictures, until
 
 from dashboard.library.catalog import new_recording
 from dashboard.library.library import Library
@@ -17,6 +17,25 @@ BROKEN = "**/_dash-update-component*"
 def quiet(tab: Any) -> None:
     """Forget what the browser and Dash note of requests that fail."""
     tab.expected += ["ERR_FAILED", "ERR_CONNECTION", "the server did not respond"]
+
+
+def failures(tab: Any) -> list[Any]:
+    """Return a list to which every request that fails is added."""
+    failed: list[Any] = []
+
+    def note(request: Any) -> None:
+        failed.append(request)
+
+    tab.on("requestfailed", note)
+    return failed
+
+
+def without_responses(tab: Any) -> None:
+    """Let a question of the page go without a response."""
+    failed = failures(tab)
+    tab.route(BROKEN, lambda route: route.abort())
+    until(tab, lambda: failed)
+    tab.unroute(BROKEN)
 
 
 def cancelled(library: Library, path: Any) -> Any:
@@ -35,9 +54,7 @@ def progress(library: Library, recording: Any, share: float) -> None:
 def test_the_list_goes_on_after_a_question_without_a_response(idle: Idle, tab: Any) -> None:
     base, library = idle
     opened(tab, base, ".empty")
-    tab.route(BROKEN, lambda route: route.abort())
-    tab.wait_for_timeout(1_500)
-    tab.unroute(BROKEN)
+    without_responses(tab)
     library.add_file(FALLBACK)
     tab.locator("#library tbody tr", has_text="fallback").wait_for(timeout=15_000)
     quiet(tab)
@@ -47,21 +64,20 @@ def test_a_recording_s_page_goes_on_after_a_question_without_a_response(idle: Id
     base, library = idle
     recording = library.add_file(FALLBACK)
     opened(tab, f"{base}recordings/{recording.id}", "text=Waiting for its turn")
-    tab.route(BROKEN, lambda route: route.abort())
-    tab.wait_for_timeout(1_500)
-    tab.unroute(BROKEN)
+    without_responses(tab)
     library.cancel(recording.id)
     tab.get_by_text("was cancelled").wait_for(timeout=15_000)
     quiet(tab)
 
 
-def test_the_list_goes_on_after_a_restart_of_the_dashboard(running: Running, tab: Any) -> None:
-    started = running("--port", str(free_port()))
-    opened(tab, started.base, ".empty")
-    started.process.terminate()
-    started.process.wait(20)
-    tab.wait_for_timeout(1_500)
-    running("--port", str(started.port), str(FALLBACK))
+def test_the_list_goes_on_after_a_restart_of_the_dashboard(serve: Serve, tab: Any) -> None:
+    port = free_port()
+    dashboard = serve(port=port)
+    opened(tab, dashboard.base, ".empty")
+    failed = failures(tab)
+    dashboard.close()
+    until(tab, lambda: failed)
+    serve(FALLBACK, port=port)
     tab.locator("#library tbody tr", has_text="fallback").wait_for(timeout=15_000)
     quiet(tab)
 
