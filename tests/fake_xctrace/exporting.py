@@ -24,8 +24,6 @@ EXPORT_FAILED = 10
 
 def export(machine: Machine, arguments: list[str], console: Console) -> int:
     """Run the command and return its exit code; crashes end the process."""
-    for number in (signal.SIGINT, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)
     parsed = parse("export", arguments, machine.build, positional=int(machine.build >= XCODE_27))
     exclude(parsed, "export", machine.build, "--toc", "--xpath", "--har")
     shown = parsed.value("--input") or next(iter(parsed.positional), None)

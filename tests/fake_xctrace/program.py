@@ -16,6 +16,8 @@ def main(name: str, folder: str) -> int:
     """Run as `name` with the settings in `folder`, and return the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     arguments = sys.argv[1:]
+    if "export" in arguments[:2]:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a recording goes on without its reader
     log_call(Path(folder), [name, *arguments], os.getpid())
     return run_program(name, arguments, Machine(Path(folder)), Console())
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from xctrace_support import is_installed
 from tracekit.xctrace import tool
 
 _SHORT_COMMANDS = ("version", "list", "help")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
 _WITHOUT_VARIABLE = ["/usr/bin/env", "-u"]
 
 
@@ -63,9 +65,12 @@ class InProcess:
 
 def run_in_process(path: Path, arguments: Sequence[str], console: CapturedConsole) -> int:
     """Run a fake program and return its exit code; it must not record."""
+    handlers = [signal.getsignal(number) for number in _SIGNALS]
     log_call(path.parent, [path.name, *arguments], None)
     machine = Machine(path.parent, lambda program, words: run_in_process(program, words[1:], console))
-    return run_program(path.name, list(arguments), machine, console)
+    code = run_program(path.name, list(arguments), machine, console)
+    assert [signal.getsignal(number) for number in _SIGNALS] == handlers, "they are the test's own"
+    return code
 
 
 def answer_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
