@@ -30,7 +30,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.checks.intervals import interval_of, interval_of_several
+from tracekit.checks.intervals import interval_of, interval_of_several, interval_of_share
+from tracekit.checks.parser import parse_requirement
+from tracekit.checks.requirements import Condition
+from tracekit.checks.results import MetricValue
+from tracekit.checks.run_values import RunNoise, of_runs
 from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.estimates import centre, scale_of
 from tracekit.comparison.functions import FunctionWeights, compared
@@ -238,6 +242,38 @@ def check_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
     return {"table": "check", "model": model, "calls": calls, "runs": runs, "pairs": pairs, **rates.percent()}
 
 
+def check_shares_cell(share: float, spell: int, calls: int, runs: int, pairs: int) -> dict[str, Any]:
+    """Return how often a share is passed and failed at a limit that is the true share.
+
+    *none below* are the recordings that pass without a call of another verdict.
+    """
+    rng = np.random.default_rng([5, calls, runs, spell, int(100 * share)])
+    rule = parse_requirement(f"ANE share >= {share}").rule
+    assert isinstance(rule, Condition)
+    rates = Rates()
+    for _ in range(pairs):
+        drawn = rng.random((runs, -(-calls // spell))) < share
+        side = np.repeat(drawn, spell, axis=1)[:, :calls].astype(float)
+        values = [
+            MetricValue("share", of_run, of_run, "measured", calls, interval=interval_of_share(run, 0.95))
+            for of_run, run in zip(side.mean(axis=1).tolist(), side, strict=True)
+        ]
+        value = values[0] if runs == 1 else of_runs(values, rule, 0.95, RunNoise(), False)
+        low, high = value.interval or (0.0, 1.0)
+        rates.note("passed", low >= share)
+        rates.note("none below", low >= share and bool(side.all()))
+        rates.note("failed", high < share)
+    return {
+        "table": "check shares",
+        "share": share,
+        "spell": spell,
+        "calls": calls,
+        "runs": runs,
+        "pairs": pairs,
+        **rates.percent(),
+    }
+
+
 def _lengths(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
     for calls, model, runs in itertools.product(sizes, MODELS, (2, 3, 5, 10)):
         yield lengths_cell(model, calls, runs, pairs)
@@ -266,12 +302,19 @@ def _checks(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
         yield check_cell(model, calls, runs, pairs)
 
 
+def _check_shares(pairs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    cases = itertools.product((size for size in sizes if size > 5), (0.8, 0.9), (1, 5), (1, 3))
+    for calls, share, spell, runs in cases:
+        yield check_shares_cell(share, spell, calls, runs, pairs)
+
+
 TABLES = {
     "lengths": _lengths,
     "one run": _one_run,
     "shares": _shares,
     "functions": _functions,
     "check": _checks,
+    "check shares": _check_shares,
 }
 TITLES = {
     "lengths": "Lengths, several runs per side: false alarms, coverage of the true difference, +10 % found",
@@ -279,6 +322,7 @@ TITLES = {
     "shares": "Shares of calls: false alarms, coverage of a true -10 points, and -10 points found",
     "functions": "Functions: any false discovery, and a doubled function found",
     "check": "`p90 <= limit`: passed and failed, by limit / true p90",
+    "check shares": "`ANE share >= limit` at the true share: passed (*none below*: no other verdict), failed",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,15 +11,17 @@ from click.testing import CliRunner
 from compare_support import recorded
 from record_support import APP, Mac
 
-from tracekit.cli import main
+from tracekit.cli import main, record
 from tracekit.cli.record_series import MadeRecording, finish_series, series_text
+from tracekit.errors import InputError, TracekitError, XctraceError
 from tracekit.record.interleaving import interleaved
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits
-from tracekit.record.request import PlannedRecording
+from tracekit.record.request import PlannedRecording, RecordRequest
 from tracekit.record.result import RecordingResult, ResultState
 from tracekit.record.session import RecordingAttempt, RecordSettings
 from tracekit.record.target import Target
+from tracekit.xctrace.tool import Xctrace
 
 TWO = [{"pid": 1, "path": "/A/Old"}, {"pid": 2, "path": "/B/New"}]
 IN_TURN = ("--app", "Old", "--interleave", "New", *APP[2:])
@@ -140,6 +142,66 @@ def test_a_series_that_an_interrupt_ends_while_it_is_analyzed_gets_its_command(
     )
     assert messages[-1] == "  tracekit compare x-base-1.trace x-new-1.trace"
     assert output == ""
+
+
+class Series:
+    """The recordings of a series without xctrace."""
+
+    skipped = 0
+
+    def __init__(self, recordings: Sequence[PlannedRecording]) -> None:
+        self._recordings = recordings
+
+    def __iter__(self) -> Iterator[PlannedRecording]:
+        return iter(self._recordings)
+
+
+def run_series(monkeypatch: pytest.MonkeyPatch, errors: dict[str, BaseException]) -> None:
+    """Make two recordings per side, the analyses of which raise ``errors`` by the recordings' names."""
+    recordings = planned(2)
+    runner = record._RecordAndAnalyze(
+        Xctrace("xctrace"),
+        RecordRequest(),
+        Series(recordings),  # type: ignore[arg-type]
+        analyze=True,
+        report=None,
+        via="auto",
+    )
+
+    def record_one(recording: PlannedRecording, alone: bool) -> None:
+        error = errors.get(recording.suffix)
+        runner._made.append(made(recording, analyzed=error is None))
+        if error:
+            raise error
+
+    monkeypatch.setattr(runner, "_record_one", record_one)
+    runner.run(recordings)
+
+
+def test_an_interrupt_while_a_recording_is_analyzed_ends_with_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_series(monkeypatch, {"new-2": KeyboardInterrupt()})
+    assert capsys.readouterr().err.splitlines()[-3:] == [
+        "Left out of the comparison, not recorded: x-base-2.trace",
+        "This command compares 1 recording of base and 2 recordings of new:",
+        "  tracekit compare x-base-1.trace x-new-1.trace x-new-2.trace",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(InputError("x.trace", "is damaged."), 3), (XctraceError("xctrace failed."), 4)]
+)
+def test_a_failure_ends_no_series(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: TracekitError, code: int
+) -> None:
+    with pytest.raises(TracekitError, match="1 of 4 recordings failed; see above") as raised:
+        run_series(monkeypatch, {"base-1": error})
+    assert raised.value.exit_code == code
+    messages = capsys.readouterr().err
+    assert f"Error: {error}\n" in messages
+    assert "This command compares 1 recording of base and 2 recordings of new:\n" in messages
 
 
 def test_a_long_series_is_listed_in_part(capsys: pytest.CaptureFixture[str]) -> None:

@@ -400,7 +400,7 @@ def test_a_side_whose_windows_have_no_known_engine_has_no_shares() -> None:
 
 
 def test_windows_of_unknown_engine_leave_shares_open() -> None:
-    comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "A" * 12 + "U" * 8)])
+    comparison = compare([recorded([10.0] * 20)], [recorded([10.0] * 20, "AUAUA" * 4)])
     ane = row(comparison, "ANE share")
     assert (ane.base.value, ane.base.most, ane.new.value, ane.new.most) == (1.0, None, 0.6, 1.0)
     assert (ane.difference, ane.judgement) == (None, "not measurable")

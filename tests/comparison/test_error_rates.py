@@ -21,7 +21,7 @@ def test_lengths_between_runs(model: str, calls: int, runs: int) -> None:
     assert rates["alarm p50"] <= 8.5
     assert rates["sentence"] <= 7.5
     assert min(rates["covered p50"], rates["covered p90"]) >= 92
-    assert rates["found p50"] >= (35 if calls * runs < 100 else 75)
+    assert rates["found p50"] >= (35 if calls * runs < 100 else 78)
 
 
 def test_one_run_with_a_given_spread() -> None:
@@ -35,7 +35,16 @@ def test_shares_and_spells() -> None:
     assert (whole["alarm"], whole["zero to zero"]) == (0.0, 0.0)
     spells = RATES["shares_cell"](0.9, 5, 100, 3, 150)
     assert spells["alarm"] <= 10
-    assert RATES["shares_cell"](0.9, 5, 100, 1, 150)["alarm"] <= 20  # 39 % for independent calls
+    # 39 % for independent calls, 17 % where a side without a spell does not show how long spells are.
+    assert RATES["shares_cell"](0.9, 5, 100, 1, 300)["alarm"] <= 7
+    assert RATES["shares_cell"](0.9, 1, 100, 1, 150)["found"] >= 30
+
+
+def test_shares_at_their_limit_do_not_pass() -> None:
+    assert RATES["check_shares_cell"](0.9, 1, 100, 1, 200)["passed"] <= 6
+    spells = RATES["check_shares_cell"](0.9, 5, 100, 1, 200)
+    assert spells["passed"] - spells["none below"] <= 6
+    assert RATES["check_shares_cell"](0.9, 5, 100, 3, 200)["passed"] <= 6
 
 
 def test_none_of_many_functions_is_listed_by_chance() -> None:

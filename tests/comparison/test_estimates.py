@@ -31,15 +31,18 @@ def between(
 
 
 def test_welch_by_hand() -> None:
-    estimate = between([1.0, 2, 3], [4.0, 9, 14])
-    # Variances 1 and 25 of three runs each: 1/3 + 25/3; Satterthwaite (26/3)² / ((1/3)²/2 + (25/3)²/2).
-    assert (estimate.change, estimate.error**2, estimate.df) == pytest.approx((7, 26 / 3, 2 * 676 / 626))
+    estimate = between([1.0, 2, 3], [4.0, 14, 24])
+    # Variances 1 and 100 of three runs each: 1/3 + 100/3; Satterthwaite (101/3)² / ((1/3)²/2 + (100/3)²/2).
+    assert (estimate.change, estimate.error**2, estimate.df) == pytest.approx(
+        (12, 101 / 3, 2 * 10201 / 10001)
+    )
     assert estimate.tested == "between runs"
     unequal = between([1.0, 2, 3], [4.0, 6, 8, 10])
     assert unequal.df == pytest.approx((1 / 3 + 5 / 3) ** 2 / ((1 / 3) ** 2 / 2 + (5 / 3) ** 2 / 3))
 
 
 def test_equally_many_runs_of_similar_spread_are_students_t() -> None:
+    assert between([1.0, 2, 3], [4.0, 9, 14]).df == 4  # five times the spread, as chance gives one in twenty
     estimate = between([1.0, 2, 3], [4.0, 6, 8])
     assert (estimate.error**2, estimate.df) == pytest.approx((5 / 3, 4))
     assert estimate.interval() == pytest.approx((4 - 2.7764 * 1.29099, 4 + 2.7764 * 1.29099), abs=1e-3)

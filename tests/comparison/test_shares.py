@@ -56,6 +56,13 @@ def test_calls_in_spells_count_for_fewer() -> None:
     )
 
 
+def test_a_run_without_a_spell_counts_as_the_runs_that_show_them() -> None:
+    spells, alike = np.repeat(np.tile([1.0, 1, 0, 1, 1], 4), 5), np.ones(100)
+    assert independent_calls(alike) == 100
+    assert independent_calls(alike, [alike, spells]) == independent_calls(spells, [alike, spells]) < 30
+    assert independent_calls(np.ones(50), [np.ones(50), calls(0.8, 100)]) == 50
+
+
 def test_a_change_in_one_spell_is_not_a_change_of_all_calls() -> None:
     base, spell, spread = calls(1.0, 100), np.repeat([1.0, 0.0], [80, 20]), calls(0.8, 100)
     in_a_spell, apart = (share_interval([base], [new], None, None) for new in (spell, spread))

@@ -2,7 +2,7 @@
 are.
 
 Verdicts can come in spells (ten calls on the CPU after one failure), so the calls of a run count for fewer
-than they are: for as many independent ones as give means of blocks the same variance.
+than they are: for as many independent ones as give means of blocks the same variance, on both sides alike.
 """
 
 from __future__ import annotations
@@ -29,25 +29,37 @@ def wilson(share: float, count: float, level: float = LEVEL) -> tuple[float, flo
     return low, 1.0 if share >= 1 else min(1.0, middle + half)
 
 
-def independent_calls(values: FloatArray) -> float:
-    """Return the number of independent calls that a run's calls, in their order, count for."""
-    count = len(values)
-    of_calls = float(values.var()) if count else 0.0
-    if count < 2 or not of_calls:
-        return float(count)
-    length = block_length(count)
-    if length >= count:
-        return float(count)
-    sums = np.cumsum(np.concatenate([[0.0], values, values[: length - 1]]))
-    blocks = (sums[length:] - sums[:-length]) / length
-    variance = float(((blocks - values.mean()) ** 2).mean()) * count / (count - length)
-    # Means of blocks of independent calls have the variance of the calls / length. Where theirs is larger, it
-    # is an estimate from few blocks: Student's t takes the place of the normal distribution.
-    inflation = variance * length / of_calls * (1 - 1 / count)
+def independent_calls(values: FloatArray, alike: Sequence[FloatArray] = ()) -> float:
+    """Return the number of independent calls that a run's calls, in their order, count for.
+
+    ``alike`` are the runs whose calls resemble their neighbours as much as these do: by default this one.
+    """
+    return max(1.0, len(values) / _calls_per_independent(alike or [values])) if len(values) else 0.0
+
+
+def _calls_per_independent(runs: Sequence[FloatArray]) -> float:
+    """Return how many calls count for an independent one, from the variance of means of blocks.
+
+    Means of blocks of independent calls have the variance of the calls / length. Where theirs is larger, it
+    is an estimate from few blocks: Student's t takes the place of the normal distribution. The runs are
+    pooled, because one without a spell of its verdicts does not show how long its spells are.
+    """
+    of_calls = of_blocks = blocks = 0.0
+    for values in runs:
+        count, length = len(values), block_length(len(values))
+        if count < 2:
+            continue
+        sums = np.cumsum(np.concatenate([[0.0], values, values[: length - 1]]))
+        means = (sums[length:] - sums[:-length]) / length
+        variance = float(((means - values.mean()) ** 2).mean()) * count / (count - length)
+        of_calls += count * float(values.var())
+        of_blocks += count * variance * length * (1 - 1 / count)
+        blocks = max(blocks, count / length)
+    inflation = of_blocks / of_calls if of_calls else 1.0
     if inflation <= 1 + 1e-9:
-        return float(count)
-    tails = normal_quantile((1 + LEVEL) / 2) / t_quantile((1 + LEVEL) / 2, max(1.0, count / length - 1))
-    return max(1.0, count * tails**2 / inflation)
+        return 1.0
+    tails = t_quantile((1 + LEVEL) / 2, max(1.0, blocks - 1)) / normal_quantile((1 + LEVEL) / 2)
+    return inflation * tails**2
 
 
 def newcombe(
@@ -83,7 +95,7 @@ def share_interval(
         runs = spread.interval(level)
         return _within_one(min(calls[0], runs[0])), _within_one(max(calls[1], runs[1]))
     shares = [float(np.mean([run.mean() for run in side])) for side in sides]
-    counts = [sum(independent_calls(run) for run in side) for side in sides]
+    counts = [sum(independent_calls(run, [*base, *new]) for run in side) for side in sides]
     low, high = newcombe((shares[0], shares[1]), (counts[0], counts[1]), level)
     change = shares[1] - shares[0]
     given = normal_quantile((1 + level) / 2) * (run_noise or 0.0) * math.sqrt(sum(1 / len(s) for s in sides))
