@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from evidence_support import Interval, ane, core_ml, prediction, with_evidence
 from trace_support import ANE, BNNS, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.windows.choose import WindowSource
+from tracekit.comparison import Comparison
+from tracekit.comparison.result import Difference
 from tracekit.model.trace import Issue, TraceInfo
 
+LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
 INFO = TraceInfo("literal", "xctrace-xml", device="Mac", os="15.0", template="Core ML", process="App")
 
 
@@ -48,3 +52,32 @@ def recorded(
         start += length + 10
     trace = with_evidence(trace_of(samples), intervals)
     return analyze(replace(trace, info=info, issues=issues), windows=windows)
+
+
+def row(comparison: Comparison, metric: str, group: int = 0) -> Difference:
+    match = next(
+        candidate for candidate in comparison.rows(comparison.groups[group]) if candidate.metric == metric
+    )
+    assert match is not None
+    return match
+
+
+def numbers(compared: Difference) -> tuple[float | None, float | None, float | None, str]:
+    """Base, new and difference in ms, and the judgement."""
+    amounts = [
+        None if n is None else n / 1e6 for n in (compared.base.value, compared.new.value, compared.difference)
+    ]
+    return (*amounts, compared.judgement)  # type: ignore[return-value]
+
+
+def several(
+    lengths: list[float], engines: str = "", factor: float = 1.0, spread: float = 0.01
+) -> list[Analysis]:
+    """Three runs of the same program, which differ by ``spread``."""
+    levels = (1.0, 1 + spread, 1 - spread)
+    return [run(tuple(factor * level * length for length in lengths), engines) for level in levels]
+
+
+@cache
+def run(lengths: tuple[float, ...], engines: str) -> Analysis:
+    return recorded(lengths, engines)
