@@ -63,7 +63,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         folder = tmp_path_factory.mktemp("shelf")
         with opened(folder, TWO) as library:
             for recording in [library.add_file(path) for path in paths]:
-                assert settled(library, recording, 60).state == "ready"
+                assert settled(library, recording, 180).state == "ready"
         return folder
 
     return read

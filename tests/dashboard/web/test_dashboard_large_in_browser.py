@@ -23,7 +23,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, li
     written = write_export(folder / "large.xml")
     dashboard = Served(folder / "library")
     recording = dashboard.library.add_file(folder / "large.xml")
-    assert settled(dashboard.library, recording, 60).state == "ready"
+    assert settled(dashboard.library, recording, 180).state == "ready"
     yield dashboard, written
     dashboard.close()
 
