@@ -204,6 +204,14 @@ def test_a_zip_of_an_unknown_compression(tmp_path: Path) -> None:
     assert "document-damaged" in codes(source.issues())
 
 
+def test_a_zip_with_a_nameless_member_is_read(tmp_path: Path) -> None:
+    path = write_as(tmp_path, "x.zip", zipped(FILES))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("x", b"")
+        archive.infolist()[-1].filename = ""
+    check(opened(path), "recording.trace")
+
+
 # What leads out -------------------------------------------------------------------------------------------
 
 OUTSIDE = ("files-ignored",)

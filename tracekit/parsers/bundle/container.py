@@ -167,7 +167,9 @@ class _ZipFiles:
 
     def __init__(self, path: str, display_name: str, limits: Limits) -> None:
         self._zip = BoundedZip(path, limits.files)
-        entries = {_plain_name(entry.filename): entry for entry in self._zip.infolist() if not entry.is_dir()}
+        # Not entry.is_dir(), which fails for an empty name before Python 3.12.
+        files = (entry for entry in self._zip.infolist() if not entry.filename.endswith("/"))
+        entries = {_plain_name(entry.filename): entry for entry in files}
         links = [name for name, entry in entries.items() if is_link(entry)]
         for name in links:
             del entries[name]
