@@ -39,7 +39,7 @@ EXTRAS = {"browser", "consumers", "fuzz"}
 
 SIGN_OF_EXTRAS = re.compile(r"\b(browser|tab|opened): |\bmark\.(browser|consumers|fuzz)\b")
 
-MEASURED = ("dashboard", "record", "xctrace")
+MEASURED = ("cli", "dashboard", "record", "xctrace")
 """Folders whose integration tests count for coverage, beside all unit tests.
 
 The others repeat the same lines for more rows and real recordings, and so do properties: measuring them would add

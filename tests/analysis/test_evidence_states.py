@@ -16,6 +16,8 @@ from tracekit.model.trace import Issue, Trace
 from tracekit.report import wording
 from tracekit.report.analysis.json import to_dict
 
+pytestmark = pytest.mark.integration  # analyses recordings
+
 KNOWN = [
     "time-profile",
     "cpu-profile",

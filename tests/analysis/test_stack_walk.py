@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stack_support import MARKERS, classified, frame
@@ -43,6 +44,7 @@ def test_a_stacks_verdict_does_not_depend_on_its_neighbours(stacks):
             assert getattr(together, name)[row] == getattr(alone, name)[0], name
 
 
+@pytest.mark.integration
 @settings(max_examples=200, deadline=None)
 @given(stacks_of_known_frames)
 def test_the_walk_equals_the_slow_one_on_known_frames(stack):
@@ -66,6 +68,7 @@ RULES = st.lists(
 )
 
 
+@pytest.mark.integration
 @settings(max_examples=200, deadline=None)
 @given(RULES, st.lists(st.sampled_from([*"abcdefghi", "0x1"]), max_size=8))
 def test_the_walk_equals_the_slow_one_on_random_rules(rules, symbols):

@@ -23,6 +23,8 @@ from tracekit.checks.parser import parse_requirement
 from tracekit.checks.results import CheckResult
 from tracekit.errors import UsageError
 
+pytestmark = pytest.mark.integration  # analyses recordings
+
 SHUFFLED = np.random.default_rng(3).permutation(np.arange(1.0, 101))
 
 

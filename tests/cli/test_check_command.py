@@ -24,6 +24,8 @@ from tracekit.report.checks.json import to_json
 from tracekit.report.checks.junit import to_junit
 from tracekit.report.checks.text import to_text
 
+pytestmark = pytest.mark.integration  # analyses recordings
+
 ROOT = Path(__file__).resolve().parents[2]
 FALLBACK = str(ROOT / "sample_traces" / "fallback-midway-ios27")
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-check-1.schema.json").read_text())
@@ -114,7 +116,6 @@ def test_the_json_validates_and_carries_the_exit_code() -> None:
     assert document["results"][4]["actual"]["worst"]["window"] == 6
 
 
-@pytest.mark.integration
 def test_junit_beside_the_text() -> None:
     result = run(*require("p90 <= 8ms", "windows >= 10", "thermal <= fair"), "--junit", "check.xml")
     assert result.exit_code == 1
@@ -189,7 +190,6 @@ def test_one_place_cannot_hold_two_results(tmp_path: Path) -> None:
     assert apart.stdout.startswith("<?xml")
 
 
-@pytest.mark.integration
 def test_warm_shares_count_warm_windows() -> None:
     assert run(*require("warm ANE share >= 45%"), "--confidence", "0").exit_code == 0
     result = run(*require("warm ANE share >= 46%"), "--confidence", "0")
@@ -236,7 +236,6 @@ def config(tmp_path: Path, text: str, name: str = "tracekit.toml") -> Path:
     return path
 
 
-@pytest.mark.integration
 def test_the_nearest_file_upward_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config(tmp_path, "[check]\nrequire = ['p90 <= 8ms']\nforbid = ['GPU']\n")
     inner = tmp_path / "app" / "src"
@@ -306,7 +305,6 @@ def test_a_typo_is_pointed_at_before_anything_is_read() -> None:
     )
 
 
-@pytest.mark.integration
 def test_ten_thousand_requirements_of_a_file(tmp_path: Path) -> None:
     listed = ", ".join(f"'p90 <= {limit}ms'" for limit in range(10_000))
     config(tmp_path, f"[check]\nrequire = [{listed}]\n")

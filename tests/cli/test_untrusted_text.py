@@ -75,6 +75,7 @@ def analysis(name: str) -> Analysis:
 # The functions that every output uses -----------------------------------------------------------------------
 
 
+@pytest.mark.integration
 @given(hostile_text)
 def test_printable_text_drives_no_terminal(text: str) -> None:
     assert is_safe(printable(text), breaks="")

@@ -15,6 +15,8 @@ from tracekit.analysis.windows.choose import WINDOW_SOURCES
 from tracekit.cli import main
 from tracekit.cli.analyze import analyze_command
 
+pytestmark = pytest.mark.integration  # analyses recordings
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 PARTITIONED = SAMPLES / "ane-intervals-macos26"
 FALLBACK = SAMPLES / "fallback-midway-ios27"
@@ -46,7 +48,6 @@ def windows(*arguments: str | Path) -> list[dict[str, Any]]:
     return listed
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     ("recording", "source", "count"),
     [
@@ -70,7 +71,6 @@ def test_each_source_of_windows(recording: Path, source: str, count: int) -> Non
     assert {window["source"] for window in chosen} <= names.get(source, {source})
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     ("options", "recording", "truth_key"),
     [
@@ -91,7 +91,6 @@ def test_the_command_offers_every_source() -> None:
     assert tuple(option.type.choices) == WINDOW_SOURCES  # type: ignore[attr-defined]
 
 
-@pytest.mark.integration
 def test_the_best_source_is_taken_by_itself() -> None:
     assert {window["source"] for window in windows(FALLBACK)} == {"coreml-os-signpost"}
     assert {window["source"] for window in windows(PARTITIONED)} == {"ane-hw-intervals-internal", "stacks"}
@@ -105,7 +104,6 @@ def test_a_source_that_is_not_there(source: str) -> None:
     assert f"--windows {source} finds nothing" in result.stderr
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("pattern", ["encode", "Inference/*", "org.example.*/Inference/enc?de"])
 def test_signposts_by_pattern(pattern: str) -> None:
     chosen = windows(PARTITIONED, "--window-signpost", pattern)
@@ -136,7 +134,6 @@ def test_windows_are_given_in_one_way(options: tuple[str, ...]) -> None:
     assert "Give windows in one way" in result.stderr
 
 
-@pytest.mark.integration
 def test_a_thread_has_its_own_windows() -> None:
     every = windows(TOGETHER, "--windows", "coreml")
     chosen = windows(TOGETHER, "--windows", "coreml", "--thread", "0x5a3a")
@@ -146,7 +143,6 @@ def test_a_thread_has_its_own_windows() -> None:
     ]
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     "options", [("--process", "SampleApp"), ("--process", "4711"), ("--thread", "0x5a1d")]
 )
@@ -159,7 +155,6 @@ def test_a_process_has_the_windows_of_its_table() -> None:
     assert len(windows(FALLBACK, "--process", "SampleApp")) == 12
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     ("recording", "sentence"),
     [
@@ -193,7 +188,6 @@ def test_the_fallback_for_good_is_measured_on_both_engines() -> None:
     assert "2 of 11 Neural Engine intervals (8.3 ms of inference) fit none" in text
 
 
-@pytest.mark.integration
 def test_the_text_lists_hand_offs_and_the_first_call() -> None:
     text = words(PARTITIONED, "--window-signpost", "encode")
     assert "in the order ANE → CPU → ANE" in text
@@ -217,7 +211,6 @@ def test_a_request_to_a_language_model_is_no_claim_about_an_engine() -> None:
     assert "SECRETPROMPT" not in text
 
 
-@pytest.mark.integration
 def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
     rows = [
         f'<start-time id="{index}">{start}</start-time><duration id="{index + 1}">{length}</duration>'

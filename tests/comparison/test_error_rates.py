@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.integration  # simulates hundreds of comparisons
+
 RATES = runpy.run_path(str(Path(__file__).resolve().parents[2] / "benchmarks" / "error_rates.py"))
 
 

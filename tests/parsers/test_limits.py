@@ -337,6 +337,7 @@ def test_different_values_of_a_packed_export_are_limited(
     assert problem == "holds more than 100 kB of different values and was not read."
 
 
+@pytest.mark.integration
 def test_endless_white_space_ends(tmp_path: Path) -> None:
     path = write_as(tmp_path, "x.xml.gz", gzip.compress(b" " * (34 << 20), 1))
     with pytest.raises(InputError, match="more than 16 MB came without a finished row"):
@@ -346,6 +347,7 @@ def test_endless_white_space_ends(tmp_path: Path) -> None:
 # The option, the documentation ------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_the_option_raises_every_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_as(tmp_path, "x.xml", (TABLE * 1001).encode())
     refused = CliRunner().invoke(main, ["tables", str(path)])

@@ -158,6 +158,7 @@ def test_a_manifest_of_hostile_origin(tmp_path: Path, seed: int) -> None:
     unreadable_or_read(path)
 
 
+@pytest.mark.integration
 def test_most_random_changes_are_refused(tmp_path: Path) -> None:
     refused = 0
     for seed in range(60):

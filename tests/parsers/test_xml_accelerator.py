@@ -164,6 +164,7 @@ def test_a_processing_instruction_with_a_row_in_it_is_skipped() -> None:
     assert isinstance(accelerated, list)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("row", [1, 2])
 @pytest.mark.parametrize("size_bytes", [130_000, 2_000_000])
 def test_a_row_may_be_as_long_as_the_deepest_stack(row: int, size_bytes: int) -> None:
