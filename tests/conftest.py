@@ -37,6 +37,9 @@ KINDS = ("integration", "browser", "consumers", "fuzz")
 EXTRAS = {"browser", "consumers", "fuzz"}
 """Kinds that ``make extras`` runs, and no other target."""
 
+NO_UNIT_TESTS = re.compile(
+    r"^pytestmark = \[?\s*pytest\.mark\.(integration|browser|consumers)\b", re.MULTILINE
+)
 SIGN_OF_EXTRAS = re.compile(r"\b(browser|tab|opened): |\bmark\.(browser|consumers|fuzz)\b")
 
 MEASURED = ("cli", "dashboard", "record", "xctrace")
@@ -59,11 +62,14 @@ def may_have_extras(module: Path) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out modules without extras where only these are selected: importing all takes 12 s in each process."""
+    """Leave out modules without a selected test: importing all takes 12 s in each process."""
     selected = set(re.findall(r"\w+", config.option.markexpr)) - {"or"}
-    if collection_path.suffix == ".py" and selected and selected <= EXTRAS:
-        return None if may_have_extras(collection_path) else True
-    return None
+    if collection_path.suffix != ".py" or collection_path.name == "conftest.py" or not selected:
+        return None
+    is_left_out = (selected <= EXTRAS and not may_have_extras(collection_path)) or (
+        selected == {"unit"} and NO_UNIT_TESTS.search(collection_path.read_text("utf-8")) is not None
+    )
+    return True if is_left_out else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
