@@ -42,7 +42,7 @@ MEMORY_DISK := $(shell grep -sq '^[^ ]* /dev/shm .*noexec' /proc/mounts || df -P
 unexport PYTHONDONTWRITEBYTECODE
 
 # make test coverage COVERAGE=1: the lines and branches that the tests reach in their own processes
-PYTEST := $(if $(MEMORY_DISK),TMPDIR=$(MEMORY_DISK)) $(BIN)/python -m pytest -n auto --dist loadfile $(if $(COVERAGE),--cov --cov-report=)
+PYTEST := $(if $(MEMORY_DISK),TMPDIR=$(MEMORY_DISK)) $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=)
 EXTRA := browser or consumers or fuzz
 
 quick: $(READY) ## run the unit tests: no other process, no browser, under a minute

@@ -77,6 +77,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     A browser or another process may be late once on a busy machine, so their tests are run a second time before they
     fail; the summary lists them. No others: under pytest-xdist, each test that may be run again costs 40 ms.
+
+    Modules with more than unit tests come first, so that no process is left with a slow one at the end.
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
@@ -93,6 +95,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.no_cover)
         if any(item.get_closest_marker(kind) for kind in EXTRAS) and not may_have_extras(item.path):
             raise pytest.UsageError(f"make extras would leave out {item.nodeid}: extend SIGN_OF_EXTRAS")
+    slow = {item.path for item in items if not item.get_closest_marker("unit")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 class ProcessGuard:
