@@ -268,6 +268,10 @@ def rule(text: str) -> str:
         (rule("engine = ['GPU']\nsymbol = 'a'"), "is not a valid engine"),
         (rule("engine = 'GPU'\nphase = 'run'\nsymbol = 'a'"), "'run' is not a valid phase"),
         (rule("engine = 'GPU'\nsymbol = '('"), "not a valid regular expression"),
+        (
+            rule("engine = 'GPU'\nsymbol = '[a--b]x'"),
+            "ambiguous regular expression: Possible set difference at position 2",
+        ),
         (rule("engine = 'GPU'\nsymbol = '(a+)+b'"), "repeats a group that itself repeats"),
         (rule("engine = 'GPU'\nsymbol = 7"), "'symbol' must be a string"),
         (rule("engine = 'GPU'\nbinary = 'Metal'"), "'binary' must be a list of strings"),

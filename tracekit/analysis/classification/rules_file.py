@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -178,9 +179,16 @@ class _Reader:
 
     def _check_pattern(self, key: str, pattern: str) -> None:
         try:
-            re.compile(pattern)
+            with warnings.catch_warnings():
+                # A set such as [a--b] is to change its meaning in a later Python.
+                warnings.simplefilter("error", FutureWarning)
+                re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
             self.fail(f"'{key}' is not a valid regular expression: {error}.")
+        except FutureWarning as warning:
+            self.fail(
+                f"'{key}' is an ambiguous regular expression: {warning}. Escape the character with '\\'."
+            )
         # Python's regular expressions backtrack: ``(a+)+b`` takes exponential time on ``aaaa…``.
         if _REPEATED_GROUP.search(pattern):
             self.fail(
