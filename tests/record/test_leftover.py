@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import tempfile
@@ -126,7 +127,10 @@ def test_another_process_with_that_pid_is_left_alone(machine: Machine, line: str
     "text",
     ["", "[]", "{", '{"pid": 4711}', "[" * 5000, '{"pid": "x", "started": 1, "bundle": ""}']
     + [json.dumps({"pid": pid, "started": STARTED, "bundle": "b"}) for pid in (0, -1, 1, 1e999)]
-    + [json.dumps({"pid": 4711, "started": started, "bundle": "b"}) for started in ("", 1e999, None)],
+    + [
+        json.dumps({"pid": 4711, "started": started, "bundle": "b"})
+        for started in ("", 1e999, math.nan, None)
+    ],
 )
 def test_a_note_without_sense_is_of_no_process(machine: Machine, text: str) -> None:
     leave_note(text)
