@@ -163,6 +163,15 @@ def test_a_zip_that_is_cut_off(tmp_path: Path, keep: float) -> None:
     assert error(path).startswith(f"{path}: ")
 
 
+def test_a_zip_that_is_cut_off_behind_a_zip_in_it(tmp_path: Path) -> None:
+    inner = zip_of({"1.run": b"x"})
+    content = zip_of({"a.trace/1.zip": inner, **below("a.trace/")}, zipfile.ZIP_STORED)
+    path = write_as(tmp_path, "x.zip", content[: content.index(inner) + len(inner) + 10])
+    assert error(path) == (
+        f"{path}: cannot be unpacked: it is cut off or damaged. Make the archive again, or download it again."
+    )
+
+
 LAST = "symbols/stores/11111111-2222-3333-4444-555555555555.symbolsarchive"
 
 

@@ -173,7 +173,13 @@ class _ZipFiles:
         links = [name for name, entry in entries.items() if is_link(entry)]
         for name in links:
             del entries[name]
-        prefix, self.warnings = _find_bundle(path, entries, links)
+        try:
+            prefix, self.warnings = _find_bundle(path, entries, links)
+        except InputError:
+            # A bundle holds zips. Where the outer one is cut off, zipfile reads the directory of one inside.
+            if min((entry.header_offset for entry in self._zip.infolist()), default=0):
+                raise zipfile.BadZipFile from None
+            raise
         self.name = PurePosixPath(prefix).name or display_name
         self._entries = _inside(prefix, entries)
         self._zip_bytes = Path(path).stat().st_size
