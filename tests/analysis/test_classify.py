@@ -187,12 +187,13 @@ def test_a_prediction_in_the_completion_of_a_load_is_no_load():
     assert verdict(E5_ANE, *PREDICT, block, *WORKER) == ("ANE", "dispatch")
 
 
-def test_kernel_side_teardown_is_load():
+def test_teardown_is_idle_on_the_drivers_side_and_load_on_the_clients():
     frames = [
         "kernel.release.t6030 | IOCommandGate::runAction()",
         "AppleH11ANEInterface | ANEClientDevice::close()",
     ]
-    assert verdict(*frames, "kernel.release.t6030 | ???") == ("ANE", "load")
+    assert verdict(*frames, "kernel.release.t6030 | ???") == ("ANE", "idle")
+    assert verdict(*frames, "AppleNeuralEngine | -[_ANEDeviceController stop]") == ("ANE", "load")
 
 
 def test_a_parked_service_thread_is_idle():

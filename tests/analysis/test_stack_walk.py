@@ -56,7 +56,7 @@ RULES = st.lists(
         Rule,
         id=st.just("x"),
         engine=st.sampled_from([engine for engine in Engine if engine is not Engine.UNKNOWN]),
-        strength=st.sampled_from(["decisive", "presumed", "needs-ml", "context", "plumbing"]),
+        strength=st.sampled_from(["decisive", "presumed", "needs-ml", "driver", "context", "plumbing"]),
         phase=st.sampled_from([None, *Phase]),
         symbol=st.sampled_from("abcdefgh"),
         scope=st.sampled_from(["frame", "stack"]),
@@ -99,7 +99,7 @@ def slow_walk(matches, stack, rules):
                 continue
             if rule.strength == "needs-ml" and rule.engine is Engine.RUNTIME:
                 return "image"
-            if rule.strength in ("decisive", "context"):
+            if rule.strength in ("decisive", "driver", "context"):
                 if rule.engine not in ml:
                     return "drawing"
                 if rule.ancestor:
@@ -123,12 +123,41 @@ def slow_walk(matches, stack, rules):
                 return True
         return True
 
-    classes: dict[int, tuple[int, Engine]] = {}
+    def releases(rule: Rule | None) -> bool:
+        return rule is not None and rule.strength == "plumbing" and rule.phase is Phase.LOAD
+
+    def released(position: int) -> bool:
+        """True when a release is nearer to this GPU frame than the ML frame that called it."""
+        if rule_of[position].engine is not Engine.GPU:
+            return False
+        ml_is_nearer = call_is_nearer = False
+        for further in range(position + 1, len(rule_of)):
+            rule = rule_of[further]
+            if releases(rule):
+                return not (ml_is_nearer and call_is_nearer)
+            calls = rule is not None and rule.strength in ("decisive", "driver", "context")
+            if calls and rule.engine in ml and rule.engine is not Engine.GPU and rule.ancestor:
+                ml_is_nearer = True
+            call_is_nearer |= matches[further].boundary_rule >= 0
+        return False
+
+    classes: dict[float, tuple[int, Engine]] = {}
+    unloading = False
     for position, rule in reversed(list(enumerate(rule_of))):
         if rule is None:
             continue
-        if rule.strength == "decisive" or (rule.strength == "presumed" and opinion_of_presumed(position)):
+        decides = rule.strength == "decisive" or (
+            rule.strength == "presumed" and opinion_of_presumed(position)
+        )
+        by_ml = rule.strength == "needs-ml" and rule.engine is not Engine.RUNTIME
+        by_ml = by_ml and opinion(position) == "ml"
+        if (decides or by_ml) and released(position):
+            classes[3.5] = (position, Engine.RUNTIME)
+            unloading = True
+        elif decides:
             classes[1] = (position, rule.engine)
+        elif rule.strength == "driver":
+            classes[1.2 if rule.scope == "stack" else 1.5] = (position, rule.engine)
         elif rule.strength == "needs-ml" and opinion(position) == "ml":
             classes[3 if rule.engine is Engine.RUNTIME else 2] = (position, rule.engine)
         elif rule.strength == "context" and rule.engine is Engine.RUNTIME:
@@ -144,13 +173,21 @@ def slow_walk(matches, stack, rules):
         return engine, None, deciding
 
     phase = rule_of[deciding].phase
-    if phase in (Phase.DISPATCH, Phase.EXECUTE, None):
-        for rule in rule_of:
-            if rule is not None and rule.phase is Phase.WAIT:
-                phase = Phase.WAIT
-                break
-            if rule is None or rule.strength != "plumbing":
-                break
+    asleep = False
+    for rule in rule_of:
+        if rule is not None and rule.phase is Phase.WAIT:
+            asleep = True
+            break
+        if rule is None or rule.strength != "plumbing":
+            break
+    if asleep and phase in (Phase.DISPATCH, Phase.EXECUTE, None):
+        phase = Phase.WAIT
+    alone = all(
+        rule is not None and (rule.strength in ("plumbing", "driver") or rule.phase is Phase.WAIT)
+        for rule in rule_of
+    )
+    if asleep and alone and rule_of[deciding].strength == "driver":
+        phase = Phase.IDLE
     if phase is Phase.IDLE:
         silent = all(rule is not None and rule.strength == "plumbing" for rule in rule_of[:deciding])
         if engine is not Engine.RUNTIME or silent:
@@ -159,10 +196,11 @@ def slow_walk(matches, stack, rules):
     for position, match in enumerate(matches):
         if match.boundary_rule >= 0 and rules[match.boundary_rule].boundary == "call":
             counts_here = loads_at(position, match, rule_of, rules, opinion, opinion_of_presumed)
+            phase = None if unloading and engine is Engine.RUNTIME else phase
             return engine, rules[match.phase_rule].phase if counts_here else phase, deciding
         if loads_at(position, match, rule_of, rules, opinion, opinion_of_presumed):
             return engine, rules[match.phase_rule].phase, deciding
-    return engine, phase, deciding
+    return engine, Phase.LOAD if unloading and engine is Engine.RUNTIME else phase, deciding
 
 
 def loads_at(position, match, rule_of, rules, opinion, opinion_of_presumed) -> bool:

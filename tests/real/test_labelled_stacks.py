@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 ENGINES = ("ANE", "GPU", "CPU")
 # What a person called the phase, where it is one of ours and the frames can show it.
-PHASES = {"load": "load", "teardown": "load", "compile": "compile", "idle": "idle"}
+PHASES = {"load": "load", "teardown": "idle", "compile": "compile", "idle": "idle"}
 
 
 @pytest.fixture(scope="module")

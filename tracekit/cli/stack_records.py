@@ -121,10 +121,14 @@ def _why_nothing(record: StackRecord, engine: Engine) -> str:
 def _why(rule: Rule, engine: Engine, phase: Phase | None, loading: Rule | None) -> str:
     """Return one sentence: the meaning of the deciding frame, and the reason for a changed phase."""
     meaning = rule.means or f"rule {rule.id} matches this frame"
+    if engine is Engine.RUNTIME is not rule.engine:
+        return f"{meaning}; but an object is released there, which is no work"
     if engine is not rule.engine:
         return f"{meaning}; no ML runtime calls it"
     if loading is not None and loading is not rule:
         return f"{meaning}; phase {phase} because of rule {loading.id}: {loading.means or loading.id}"
+    if phase is Phase.IDLE and rule.phase is not Phase.IDLE:
+        return f"{meaning}; its thread sleeps, and no client calls it"
     if phase is Phase.WAIT and rule.phase is not Phase.WAIT:
         return f"{meaning}; its thread sleeps"
     return meaning

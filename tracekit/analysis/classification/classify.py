@@ -12,16 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.classification.frame_flags import FrameNames, Objects, match_frames
 from tracekit.analysis.classification.rule_set import RuleSet
-from tracekit.analysis.classification.stack_walk import (
-    NO_PHASE,
-    Classification,
-    Codes,
-    FrameNames,
-    Objects,
-    StackWalk,
-    match_frames,
-)
+from tracekit.analysis.classification.stack_walk import NO_PHASE, Classification, Codes, StackWalk
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import StackTable
 from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Engine, Phase

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.classify import Classification
+from tracekit.analysis.classification.frame_flags import FrameNames
 from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.sample_labels import SampleLabels, deciding_frames
-from tracekit.analysis.classification.stack_walk import FrameNames
 from tracekit.analysis.engines.codes import INFERENCE, firsts, is_phase
 from tracekit.analysis.engines.membership import Membership
 from tracekit.model.columns import BoolArray, IntArray

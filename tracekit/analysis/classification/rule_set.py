@@ -95,7 +95,7 @@ class RuleSet:
             return NO_MATCH
         return FrameMatch(
             matches[0],
-            next((index for index in matches if self.rules[index].scope == "stack"), -1),
+            next((index for index in matches if self.rules[index].sets_phase), -1),
             next((index for index in matches if self.rules[index].boundary), -1),
         )
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from tracekit.analysis.classification.pattern_literals import required_literals
 from tracekit.model.vocabulary import Engine, Phase
 
-Strength: TypeAlias = Literal["decisive", "presumed", "needs-ml", "context", "plumbing", "thread"]
+Strength: TypeAlias = Literal["decisive", "presumed", "needs-ml", "driver", "context", "plumbing", "thread"]
 Boundary: TypeAlias = Literal["call", "worker"]
 
 
@@ -64,6 +64,11 @@ class Rule:
     def literals(self) -> tuple[str, ...]:
         """Strings of which every matching symbol contains at least one; ("",) where none is certain."""
         return required_literals(self.symbol) or ("",)
+
+    @property
+    def sets_phase(self) -> bool:
+        """Return whether its phase is that of the whole stack, wherever the frame is."""
+        return self.scope == "stack" and self.phase is not Phase.IDLE
 
     def fits_binary(self, binary: str) -> bool:
         """Return whether this rule may match frames of a ``plain_binary``; "" is an unknown one."""

@@ -216,12 +216,15 @@ class _Reader:
 
     def _check_combination(self, rule: Rule, entry: Mapping[str, Any]) -> None:
         """Check keys that are valid only together with others."""
-        if rule.scope == "stack" and rule.phase not in (Phase.LOAD, Phase.COMPILE):
-            self.fail('scope = "stack" needs phase = "load" or "compile".')
+        own_thread = rule.strength == "driver" and rule.phase is Phase.IDLE
+        if rule.scope == "stack" and rule.phase not in (Phase.LOAD, Phase.COMPILE) and not own_thread:
+            self.fail(
+                'scope = "stack" needs phase = "load" or "compile", or "idle" with strength = "driver".'
+            )
         if rule.engine in (Engine.GRAPHICS, Engine.OTHER) and rule.phase and rule.strength != "plumbing":
             self.fail(f"a rule with engine {rule.engine} cannot have a phase.")
-        if rule.strength == "plumbing" and rule.phase not in (None, Phase.WAIT):
-            self.fail('plumbing can only have phase = "wait".')
+        if rule.strength == "plumbing" and rule.phase not in (None, Phase.WAIT, Phase.LOAD):
+            self.fail('plumbing can only have phase = "wait", or "load" for releasing.')
         if rule.boundary and rule.strength not in ("context", "decisive"):
             self.fail('\'boundary\' needs strength = "context" or "decisive".')
         if "otherwise" in entry and rule.strength not in ("needs-ml", "presumed"):

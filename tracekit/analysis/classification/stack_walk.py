@@ -8,9 +8,11 @@ Every frame row gets a word of flags from its rules; the stacks are then runs of
 A stack's engine comes from the innermost frame of the first of these classes that occurs in it:
 
 1. a decisive frame, or a ``presumed`` one that no drawing or image-processing frame calls;
-2. a ``needs-ml`` frame of an engine that an ML frame calls;
-3. an ML runtime's frame, pre- or post-processing under one, or a Metal frame that drawing code calls;
-4. a ``needs-ml`` or ``presumed`` frame that no ML frame calls: it counts as its ``otherwise``.
+2. a ``driver`` frame: first those that show a thread of the driver's own;
+3. a ``needs-ml`` frame of an engine that an ML frame calls;
+4. an ML runtime's frame, pre- or post-processing under one, or a Metal frame that drawing code calls;
+5. a GPU frame inside the release of an object, which is no work on the GPU: it counts as a runtime's;
+6. a ``needs-ml`` or ``presumed`` frame that no ML frame calls: it counts as its ``otherwise``.
 
 "Calls" refers to the nearest frame toward the root that is evidence for or against ML. Decisive, accepted
 presumed and context frames of ML are evidence for it; drawing and image-processing frames are evidence
@@ -21,29 +23,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from tracekit.analysis.classification.frame_names import has_symbol
-from tracekit.analysis.classification.rule_set import NO_MATCH, FrameMatch, RuleSet
+from tracekit.analysis.classification.frame_flags import NO_FLAG, Flag, FrameFacts, RuleIndices
 from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.model.columns import IntArray
-from tracekit.model.tables import StackTable
 from tracekit.model.vocabulary import ENGINE_CODE, ML_ENGINES, PHASE_CODE, Engine, Phase
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Codes: TypeAlias = npt.NDArray[np.int8]
-RuleIndices: TypeAlias = npt.NDArray[np.int32]
-Objects: TypeAlias = npt.NDArray[np.object_]
 
 NO_PHASE = PHASE_CODE[None]
-_NO_FLAG = np.uint32(0)
 
 
 @dataclass(frozen=True)
@@ -69,116 +63,6 @@ class Classification:
 
     def __len__(self) -> int:
         return len(self.engine)
-
-
-class _Flag:
-    """Properties of a frame, as bits that are combined with ``|``; wrappers have strength "plumbing"."""
-
-    (
-        DECIDES,
-        PRESUMED,
-        NEEDS_ML,
-        RUNTIME,
-        FOR_ML,
-        DRAWS,
-        WRAPPER,
-        WAITS,
-        HAS_OTHERWISE,
-        CALL,
-        WORKER,
-        HAS_SYMBOL,
-        HAS_RULE,
-    ) = (np.uint32(1 << bit) for bit in range(13))
-    CONVERTS = np.uint32(1 << 13)
-    """A ``needs-ml`` frame of pre- or post-processing: the frames that it calls are part of it."""
-    LOADS = np.uint32(1 << 14)
-    LOADS_IF_DECIDING = np.uint32(1 << 15)
-    """A load or compile frame that counts only if its rule may decide."""
-    CALLED_BY_ML = np.uint32(1 << 16)
-    """Set by the walk: a ``needs-ml`` frame of an engine that ML calls."""
-    FALLS_BACK = np.uint32(1 << 17)
-    """Set by the walk: a frame that may not decide and counts as its ``otherwise``."""
-    UNRESOLVED = np.uint32(1 << 18)
-    """A frame with neither a symbol nor a binary: only an address."""
-    WRAPPER_OR_WAIT = WRAPPER | WAITS
-    AGAINST_ML = DRAWS | CONVERTS
-
-
-@dataclass(frozen=True)
-class FrameFacts:
-    """Per frame row: the flags of its rules, and the rules as rows of ``RuleSet.rules``."""
-
-    flags: npt.NDArray[np.uint32]
-    rule: RuleIndices
-    phase_rule: RuleIndices
-    boundary_rule: RuleIndices
-
-
-@dataclass(frozen=True)
-class FrameNames:
-    """The binary and the symbol of each frame row, as codes of distinct names; some names may be unused."""
-
-    binary_codes: npt.NDArray[np.integer]
-    binaries: Objects
-    symbol_codes: npt.NDArray[np.integer]
-    symbols: Objects
-
-    @classmethod
-    def of(cls, stacks: StackTable) -> FrameNames:
-        """Return the names of a table's frames; binaries that share a name count as one."""
-        codes, binaries = pd.factorize(np.append(stacks.binaries["name"].to_numpy(object), ""))
-        rows = stacks.frames["binary_id"].to_numpy()
-        return cls(codes[rows], binaries, stacks.symbol_codes, stacks.symbol_names)
-
-
-def match_frames(names: FrameNames, rule_set: RuleSet) -> FrameFacts:
-    """Match every distinct pair of binary and symbol once, and spread the result over the rows."""
-    # A pair is one integer, binary * width + symbol, so that factorize finds the distinct pairs.
-    width = max(len(names.symbols), 1)
-    row, pairs = pd.factorize(names.binary_codes.astype(np.int64) * width + names.symbol_codes)
-    binaries, symbols = names.binaries[pairs // width], names.symbols[pairs % width]
-    matches = [rule_set.match(binary, symbol) for binary, symbol in zip(binaries, symbols, strict=True)]
-    flags_of = {match: _frame_flags(match, rule_set.rules) for match in set(matches)}
-    flags = np.array([flags_of[match] for match in matches], np.uint32)
-    has_name = np.array([has_symbol(symbol) for symbol in symbols], np.bool_)
-    flags |= np.where(
-        has_name, _Flag.HAS_SYMBOL, np.where(binaries.astype(np.bool_), _NO_FLAG, _Flag.UNRESOLVED)
-    )
-    rules = np.array(matches, np.int32).reshape(-1, 3)[row]
-    return FrameFacts(flags[row], rules[:, 0], rules[:, 1], rules[:, 2])
-
-
-def _frame_flags(match: FrameMatch, rules: Sequence[Rule]) -> np.uint32:
-    """Return the flags of a frame from its rules."""
-    if match == NO_MATCH:
-        return _NO_FLAG
-    flags = _rule_flags(rules[match.rule])
-    if match.phase_rule >= 0:
-        unconditional = rules[match.phase_rule].strength not in ("needs-ml", "presumed")
-        flags |= _Flag.LOADS if unconditional else _Flag.LOADS_IF_DECIDING
-    if match.boundary_rule >= 0:
-        flags |= _Flag.CALL if rules[match.boundary_rule].boundary == "call" else _Flag.WORKER
-    return flags
-
-
-def _rule_flags(rule: Rule) -> np.uint32:
-    """Return the flags of a rule."""
-    ml = rule.engine in ML_ENGINES
-    asserts = rule.strength in ("decisive", "context")
-    properties = {
-        _Flag.HAS_RULE: True,
-        _Flag.DECIDES: rule.strength == "decisive",
-        _Flag.PRESUMED: rule.strength == "presumed",
-        _Flag.NEEDS_ML: rule.strength == "needs-ml",
-        _Flag.CONVERTS: rule.strength == "needs-ml" and rule.engine is Engine.RUNTIME,
-        _Flag.RUNTIME: rule.strength == "context" and rule.engine is Engine.RUNTIME,
-        _Flag.FOR_ML: asserts and ml and rule.ancestor,
-        _Flag.DRAWS: asserts and not ml,
-        _Flag.WRAPPER: rule.strength == "plumbing",
-        _Flag.WAITS: rule.phase is Phase.WAIT,
-        _Flag.HAS_OTHERWISE: rule.otherwise is not None,
-    }
-    return reduce(or_, (flag for flag, holds in properties.items() if holds))
 
 
 class StackWalk:
@@ -211,10 +95,11 @@ class StackWalk:
         # that it calls, and those decide the classes from which the deciding frame is taken.
         self._accept_presumed()
         self._accept_called_by_ml()
+        self._drop_released()
         deciding = self._deciding()
         rule = self._rules_at(self._frames.rule, deciding)
         engine = self._engines(deciding, rule)
-        call = self._last(_Flag.CALL)
+        call = self._last(Flag.CALL)
         phase, phase_rule = self._phases(deciding, engine, rule)
         works = is_engine(engine, *ML_ENGINES) & ~is_phase(phase, Phase.IDLE)
         return Classification(
@@ -225,51 +110,68 @@ class StackWalk:
             self._in_stack(deciding),
             self._in_stack(call),
             self._rules_at(self._frames.boundary_rule, call),
-            works & (call < 0) & (self._first(_Flag.WORKER) >= 0),
+            works & (call < 0) & (self._first(Flag.WORKER) >= 0),
             self._first_of(self._informative()) < 0,
         )
 
     def _accept_presumed(self) -> None:
         """Accept presumed frames, except where drawing or image processing calls them."""
-        presumed = self._where(_Flag.PRESUMED)
+        presumed = self._where(Flag.PRESUMED)
         # A presumed frame stands for ML unless the nearest evidence among its callers is against it; without
         # evidence it stands.
-        caller = self._caller(presumed, _Flag.AGAINST_ML | _Flag.FOR_ML)
-        accepted = presumed[caller & _Flag.AGAINST_ML == 0]
+        caller = self._caller(presumed, Flag.AGAINST_ML | Flag.FOR_ML)
+        accepted = presumed[caller & Flag.AGAINST_ML == 0]
         # Presumed frames themselves do not count as callers here, so their order does not matter.
-        self._flags[accepted] |= _Flag.DECIDES | _Flag.FOR_ML
-        self._flags[presumed[caller & _Flag.AGAINST_ML != 0]] |= _Flag.FALLS_BACK
+        self._flags[accepted] |= Flag.DECIDES | Flag.FOR_ML
+        self._flags[presumed[caller & Flag.AGAINST_ML != 0]] |= Flag.FALLS_BACK
 
     def _accept_called_by_ml(self) -> None:
         """Set the flags of ``needs-ml`` frames, and of load frames of such rules, by their caller."""
-        dependent = self._where(_Flag.NEEDS_ML | _Flag.LOADS_IF_DECIDING)
-        caller = self._caller(dependent, _Flag.AGAINST_ML | _Flag.PRESUMED | _Flag.FOR_ML)
+        dependent = self._where(Flag.NEEDS_ML | Flag.LOADS_IF_DECIDING)
+        caller = self._caller(dependent, Flag.AGAINST_ML | Flag.PRESUMED | Flag.FOR_ML)
         flags = self._flags[dependent]
-        needs = flags & _Flag.NEEDS_ML != 0
-        converts = flags & _Flag.CONVERTS != 0
-        by_ml = caller & _Flag.FOR_ML != 0
-        drawn = (caller & _Flag.DRAWS != 0) & (flags & _Flag.HAS_OTHERWISE != 0)
-        allowed = by_ml | (flags & _Flag.DECIDES != 0)
-        self._flags[dependent[needs & by_ml & ~converts]] |= _Flag.CALLED_BY_ML
-        self._flags[dependent[needs & by_ml & converts]] |= _Flag.RUNTIME
-        self._flags[dependent[needs & ~by_ml]] |= _Flag.FALLS_BACK
+        needs = flags & Flag.NEEDS_ML != 0
+        converts = flags & Flag.CONVERTS != 0
+        by_ml = caller & Flag.FOR_ML != 0
+        drawn = (caller & Flag.DRAWS != 0) & (flags & Flag.HAS_OTHERWISE != 0)
+        allowed = by_ml | (flags & Flag.DECIDES != 0)
+        self._flags[dependent[needs & by_ml & ~converts]] |= Flag.CALLED_BY_ML
+        self._flags[dependent[needs & by_ml & converts]] |= Flag.RUNTIME
+        self._flags[dependent[needs & ~by_ml]] |= Flag.FALLS_BACK
         # A Metal frame that drawing code calls belongs to class 3; its otherwise (GRAPHICS) is the engine.
-        self._flags[dependent[needs & ~by_ml & drawn]] |= _Flag.RUNTIME
-        self._flags[dependent[allowed & (flags & _Flag.LOADS_IF_DECIDING != 0)]] |= _Flag.LOADS
+        self._flags[dependent[needs & ~by_ml & drawn]] |= Flag.RUNTIME
+        self._flags[dependent[allowed & (flags & Flag.LOADS_IF_DECIDING != 0)]] |= Flag.LOADS
+
+    def _drop_released(self) -> None:
+        """Take their weight from GPU frames of a release: between them and their ML caller, or around both.
+
+        The last owner's release of a model destroys its buffers and pipelines, which is no work on the GPU.
+        A prediction call, or its worker, inside a release is work.
+        """
+        weight = Flag.DECIDES | Flag.CALLED_BY_ML
+        on_gpu = self._where(Flag.GPU)
+        on_gpu = on_gpu[self._flags[on_gpu] & weight != 0]
+        caller = self._caller(on_gpu, Flag.RELEASES | Flag.CALLS_GPU)
+        around = self._caller(on_gpu, Flag.RELEASES | Flag.CALL | Flag.WORKER)
+        released = on_gpu[(caller | around) & Flag.RELEASES != 0]
+        self._flags[released] = (self._flags[released] & ~weight) | Flag.RELEASED
 
     def _deciding(self) -> IntArray:
         """Return every stack's deciding position, by the classes in the module's docstring."""
-        deciding = self._first(_Flag.DECIDES)
-        for flag in (_Flag.CALLED_BY_ML, _Flag.RUNTIME):
+        deciding = self._first(Flag.DECIDES)
+        for flag in (Flag.PARKED, Flag.DRIVER, Flag.CALLED_BY_ML, Flag.RUNTIME, Flag.RELEASED):
             deciding = np.where(deciding >= 0, deciding, self._first(flag))
-        both = _Flag.FALLS_BACK | _Flag.HAS_OTHERWISE
+        both = Flag.FALLS_BACK | Flag.HAS_OTHERWISE
         fallbacks = np.flatnonzero(self._flags & both == both)
         return np.where(deciding >= 0, deciding, self._first_of(fallbacks))
 
     def _engines(self, deciding: IntArray, rule: RuleIndices) -> Codes:
         # The appended entry is that of stacks without a deciding frame, whose position is -1.
-        falls_back = np.append(self._flags & _Flag.FALLS_BACK != 0, False)[deciding]
+        falls_back, released = (
+            np.append(self._flags & flag != 0, False)[deciding] for flag in (Flag.FALLS_BACK, Flag.RELEASED)
+        )
         engine = np.where(falls_back, self._otherwise_of[rule], self._engine_of[rule])
+        engine = np.where(released, ENGINE_CODE[Engine.RUNTIME], engine)
         undecided = np.where(self._is_readable(), ENGINE_CODE[Engine.OTHER], ENGINE_CODE[Engine.UNKNOWN])
         return np.where(deciding >= 0, engine, undecided).astype(np.int8)
 
@@ -280,11 +182,11 @@ class StackWalk:
         """
         # Running sums give the number of bare addresses of each stack as one difference: sum at its end less
         # sum at its start.
-        unresolved = np.append(0, np.cumsum(self._flags & _Flag.UNRESOLVED != 0))
+        unresolved = np.append(0, np.cumsum(self._flags & Flag.UNRESOLVED != 0))
         mostly_unresolved = (
             2 * (unresolved[self._ends] - unresolved[self._starts]) > self._ends - self._starts
         )
-        readable: Bools = (self._first(_Flag.HAS_SYMBOL) >= 0) & ~mostly_unresolved
+        readable: Bools = (self._first(Flag.HAS_SYMBOL) >= 0) & ~mostly_unresolved
         return readable
 
     def _phases(self, deciding: IntArray, engine: Codes, rule: RuleIndices) -> tuple[Codes, RuleIndices]:
@@ -292,34 +194,53 @@ class StackWalk:
         phase = self._phase_of[rule]
         # A frame that dispatches or executes while the leaf sleeps in the kernel is waiting for the result.
         can_wait = is_phase(phase, Phase.DISPATCH, Phase.EXECUTE, None)
-        phase = np.where(can_wait & self._asleep(), PHASE_CODE[Phase.WAIT], phase)
+        asleep = self._asleep()
+        phase = np.where(can_wait & asleep, PHASE_CODE[Phase.WAIT], phase)
+        phase = np.where(asleep & self._only_driver(deciding), PHASE_CODE[Phase.IDLE], phase)
 
         # A pool's thread is idle only while its loop calls nothing but wrappers.
         idle = phase == PHASE_CODE[Phase.IDLE]
-        first_work = self._first_of(np.flatnonzero(self._flags & _Flag.WRAPPER == 0))
+        first_work = self._first_of(np.flatnonzero(self._flags & Flag.WRAPPER == 0))
         busy = (engine == ENGINE_CODE[Engine.RUNTIME]) & idle & (first_work < deciding)
         phase = np.where(busy, NO_PHASE, phase)
 
         ml = is_engine(engine, *ML_ENGINES)
-        loading, call = self._first(_Flag.LOADS), self._first(_Flag.CALL)
+        loading, call = self._first(Flag.LOADS), self._first(Flag.CALL)
         # Only load and compile frames inside the prediction call count (nearer the leaf than its frame): a
         # prediction that begins in the completion handler of a load is not loading.
         loads = ml & (loading >= 0) & ((call < 0) | (loading < call)) & ~(idle & ~busy)
         phase_rule = self._rules_at(self._frames.phase_rule, np.where(loads, loading, -1))
-        phase = np.where(loads, self._phase_of[phase_rule], phase)
+        # Releasing a model outside of a call is unloading it.
+        runtime = engine == ENGINE_CODE[Engine.RUNTIME]
+        released = runtime & ~loads & (self._first(Flag.RELEASED) >= 0)
+        unloads = released & (call < 0)
+        releasing = self._rules_at(self._frames.rule, np.where(unloads, self._first(Flag.RELEASES), -1))
+        phase_rule = np.where(unloads, releasing, phase_rule)
+        phase = np.where(released, NO_PHASE, phase)
+        phase = np.where(loads | unloads, self._phase_of[phase_rule], phase)
         return np.where(ml, phase, NO_PHASE).astype(np.int8), phase_rule
+
+    def _only_driver(self, deciding: IntArray) -> Bools:
+        """Mark stacks that a ``driver`` frame decides and in which nobody calls the driver.
+
+        A request comes from a client, whose frames are on the stack, or has a rule of its own.
+        """
+        decides = np.append(self._flags & Flag.DRIVER != 0, False)[deciding]
+        others = self._first_of(np.flatnonzero(self._flags & (Flag.WRAPPER_OR_WAIT | Flag.DRIVER) == 0))
+        only: Bools = decides & (others < 0)
+        return only
 
     def _asleep(self) -> Bools:
         """Mark stacks whose wrapper frames at the leaf wait."""
-        waits = self._first(_Flag.WAITS)
-        works = self._first_of(np.flatnonzero(self._flags & _Flag.WRAPPER_OR_WAIT == 0))
+        waits = self._first(Flag.WAITS)
+        works = self._first_of(np.flatnonzero(self._flags & Flag.WRAPPER_OR_WAIT == 0))
         asleep: Bools = (waits >= 0) & ((works < 0) | (waits < works))
         return asleep
 
     def _informative(self) -> IntArray:
         """Return the positions of frames with a symbol or a rule that are not wrappers."""
-        informative = self._flags & (_Flag.HAS_SYMBOL | _Flag.HAS_RULE) != 0
-        return np.flatnonzero(informative & (self._flags & _Flag.WRAPPER == 0))
+        informative = self._flags & (Flag.HAS_SYMBOL | Flag.HAS_RULE) != 0
+        return np.flatnonzero(informative & (self._flags & Flag.WRAPPER == 0))
 
     def _where(self, flag: np.uint32) -> IntArray:
         return np.flatnonzero(self._flags & flag)
@@ -349,7 +270,7 @@ class StackWalk:
         following = np.searchsorted(candidates, positions, side="right")
         caller = np.append(candidates, len(self._flags))[following]
         end = self._ends[np.searchsorted(self._ends, positions, side="right")]
-        return np.where(caller < end, np.append(self._flags, _NO_FLAG)[caller], _NO_FLAG)
+        return np.where(caller < end, np.append(self._flags, NO_FLAG)[caller], NO_FLAG)
 
     def _rules_at(self, rules: RuleIndices, positions: IntArray) -> RuleIndices:
         """Return the rules of the frames at some positions; -1 for position -1."""
