@@ -19,11 +19,10 @@ from dashboard.callbacks import trace as trace_callbacks
 from dashboard.callbacks.values import check_values
 from dashboard.errors import Busy, NotFound
 from dashboard.library.library import Library
-from dashboard.modules import ENTRY, preloads
 from dashboard.pages import compare
 from dashboard.pages.frame import frame, not_found, problem
+from dashboard.routes import bundle, downloads, samples, uploads, views
 from dashboard.routes import compare as compare_routes
-from dashboard.routes import downloads, samples, uploads, views
 from dashboard.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -36,16 +35,14 @@ _INDEX = f"""<!doctype html>
 <title>{{%title%}}</title>
 <link rel="icon" href="/assets/favicon.svg" type="image/svg+xml">
 {{%css%}}
-<link rel="stylesheet" href="/report-assets/page.css?v={tracekit.__version__}">
-<link rel="stylesheet" href="/assets/dashboard.css?v={tracekit.__version__}">
-{preloads()}
+{bundle.sheet()}
 </head>
 <body>
 {{%app_entry%}}
 {{%config%}}
 {{%scripts%}}
 {{%renderer%}}
-<script type="module" src="{ENTRY}"></script>
+{bundle.script()}
 </body>
 </html>"""
 
@@ -55,7 +52,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     app = dash.Dash(
         "dashboard",
         assets_folder=str(_ASSETS),
-        include_assets_files=False,  # start.js imports what a page needs
+        include_assets_files=False,  # routes/bundle.py joins them
         pages_folder="",
         use_pages=False,
         title="tracekit",
@@ -75,6 +72,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     record_callbacks.register(app, settings, library)
     check_values(app)
     error_responses.register(app.server)
+    bundle.register(app.server)
     views.register(app.server, library)
     samples.register(app.server, library)
     uploads.register(app.server, library)

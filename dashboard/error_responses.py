@@ -8,8 +8,8 @@ import logging
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-import tracekit
 from dashboard.errors import Busy, Conflict, LibraryFailed, NotFound, TooLarge
+from dashboard.routes import bundle
 from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.report.html.elements import Html, join, tag
 from tracekit.text import printable
@@ -24,7 +24,6 @@ _STATUS: tuple[tuple[type[TracekitError], int], ...] = (
     (Busy, 503),
     (LibraryFailed, 500),
 )
-_SHEETS = ("/report-assets/page.css", "/assets/dashboard.css")
 _ICON = tag("link", rel="icon", href="/assets/favicon.svg", type="image/svg+xml")
 _BACK = {"recordings": "Back to the recording", "compare": "Back to the comparison"}
 UNEXPECTED = "The dashboard failed because of an error in tracekit. Its terminal has the details."
@@ -119,14 +118,10 @@ def _page(sentence: str, has_access: bool) -> str:
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", "Not possible – tracekit" if has_access else "tracekit"),
-        join([_ICON, *map(_sheet, _SHEETS)]) if has_access else tag("style", _STYLE),
+        join([_ICON, bundle.sheet()]) if has_access else tag("style", _STYLE),
     )
     body = _in_the_site(sentence) if has_access else tag("main", tag("h1", "tracekit"), tag("p", sentence))
     return join([Html("<!doctype html>"), tag("html", head, tag("body", body), lang="en")])
-
-
-def _sheet(name: str) -> Html:
-    return tag("link", rel="stylesheet", href=f"{name}?v={tracekit.__version__}")
 
 
 def _in_the_site(sentence: str) -> Html:

@@ -3,7 +3,7 @@ import { make } from "/report-assets/dom.js";
 
 /** The window's event when the dashboard responds again. */
 export const SERVER_IS_BACK = "tracekit-answers-again";
-const PAUSE_MS = 5000;
+const ALIVE_PAUSE_MS = 5000;
 
 export function watchServer() {
   const notice = make("p", { className: "problem card gone", role: "alert", hidden: true });
@@ -15,5 +15,5 @@ export function watchServer() {
     notice.hidden = isAlive;
     if (isAlive) dispatchEvent(new Event(SERVER_IS_BACK));
     notice.textContent = isAlive ? "" : "The dashboard does not answer: it was stopped, or the connection is lost. This page shows its last state.";
-  }, PAUSE_MS);
+  }, ALIVE_PAUSE_MS);
 }

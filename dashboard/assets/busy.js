@@ -1,6 +1,6 @@
 // Repeats requests for which the server was too busy, such as a write while another program has locked the catalog.
 import { make } from "/report-assets/dom.js";
-import { errorMessage } from "./requests.js";
+import { errorMessage, pause } from "./requests.js";
 
 const MOST_REPEATS = 15;
 const LONGEST_PAUSE_S = 10;
@@ -38,15 +38,4 @@ export function createPatientFetch(fetch, show, { repeats = MOST_REPEATS, sleep 
       await sleep(1000 * Math.min(seconds, LONGEST_PAUSE_S), options?.signal);
     }
   };
-}
-
-function pause(milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) throw signal.reason;
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
-  });
 }

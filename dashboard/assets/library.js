@@ -2,7 +2,7 @@
 import { make } from "/report-assets/dom.js";
 import { patch } from "./patch.js";
 
-const ANSWER_TIMEOUT_MS = 5000;
+const ACTION_TIMEOUT_MS = 5000;
 
 /** Dash's callbacks set a field of `place.state` (table, chosen, answered, closed) and send "state" with its name. */
 export function showLibrary(place) {
@@ -70,7 +70,7 @@ function createSender(show, notice) {
         notice.textContent = `“${name}” was not answered and may not have been done. Press it again when the dashboard answers.`;
         show();
       };
-      timers.set(sentAt, setTimeout(warn, ANSWER_TIMEOUT_MS));
+      timers.set(sentAt, setTimeout(warn, ACTION_TIMEOUT_MS));
       window.dash_clientside.set_props("library-asked", { data: { ...action, at: sentAt } });
     },
     /** An action was answered, and with it all earlier ones. */

@@ -17,3 +17,15 @@ export async function errorMessage(response) {
   }
   return response.status === 413 ? "This is larger than the dashboard accepts." : `The server answered with status ${response.status}.`;
 }
+
+/** Resolves after some time; rejects when `signal` is aborted. */
+export function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) throw signal.reason;
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}

@@ -6,14 +6,14 @@ import { createSampleFeed, feedSummary, cachePromises, viewAround } from "./samp
 import { stackDetail } from "./stack_detail.js";
 import { selectionQuery } from "./sums.js";
 
-const PAGE_ROWS = 100;
+const LISTED_ROWS = 100;
 const QUERY_PAUSE_MS = 200;
 const STACK_PAUSE_MS = 80;
 const MOST_STACKS = 300;
 const TIME_STEP_NS = 1000;
 const NEAR = "300px";
 const COLUMNS = ["Time", "Thread", "Engine", "Weight", "Function", "Rule"];
-const NUMBERS = ["Time", "Weight"];
+const NUMBER_COLUMNS = ["Time", "Weight"];
 
 /** Fills a section; `address` is the recording's, without a trailing slash. */
 export function showSampleList(container, { address, view, store }) {
@@ -32,7 +32,7 @@ export function showSampleList(container, { address, view, store }) {
   const detail = createDetail(stackOf);
   const feed = createSampleFeed((query, cursor, signal) => {
     const after = cursor === null ? "" : `&after=${encodeURIComponent(cursor)}`;
-    return fetchJson(`${address}/samples?count=${PAGE_ROWS}${query && `&${query}`}${after}`, signal);
+    return fetchJson(`${address}/samples?count=${LISTED_ROWS}${query && `&${query}`}${after}`, signal);
   }, (state) => list.draw(state));
   container.append(list.head, make("div", { className: "samples" }, list.body, detail.element));
   followSelection(container, store, { wait: list.wait, request: feed.request });
@@ -71,7 +71,7 @@ function createList(view, handlers) {
   const retryButton = make("button", { type: "button", hidden: true }, "Try again");
   const more = make("button", { type: "button", onclick: handlers.more, hidden: true }, "Show more");
   const rows = make("tbody");
-  const kind = (title) => (NUMBERS.includes(title) ? "number" : "text");
+  const kind = (title) => (NUMBER_COLUMNS.includes(title) ? "number" : "text");
   const heads = COLUMNS.map((title) => make("th", { scope: "col", className: kind(title) }, title));
   const caption = make("caption", { className: "unseen" }, "Samples of the selection in order of time");
   const table = make("table", { hidden: true }, caption, make("thead", {}, make("tr", {}, ...heads)), rows);

@@ -1,5 +1,5 @@
 // The upload's protocol: files in slices, one after the other, so that a lost connection or a reload costs one slice.
-import { errorMessage } from "./requests.js";
+import { errorMessage, pause } from "./requests.js";
 
 export const SLICE_BYTES = 8 * 1024 * 1024;
 const OFFSET = "Upload-Offset";
@@ -170,14 +170,4 @@ function fetchWithHeader(fetch, address, { headers = {}, ...options }) {
 
 function json(method, value) {
   return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) };
-}
-
-function pause(milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
-  });
 }

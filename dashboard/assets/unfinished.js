@@ -3,7 +3,7 @@ import { make } from "/report-assets/dom.js";
 import { formatMegabytes } from "/report-assets/numbers.js";
 import { patch } from "./patch.js";
 
-const PAUSE_MS = 5000;
+const UNFINISHED_POLL_MS = 5000;
 const STILL_SENT_SECONDS = 20;
 
 /** `stored` are this browser's uploads (storedUploads); `sendingId()` is the id of the upload that this tab sends. */
@@ -28,7 +28,7 @@ export function showUnfinished(place, stored, sendingId) {
   const timer = setInterval(() => {
     if (!box.isConnected) clearInterval(timer);
     else if (!document.hidden) refresh();
-  }, PAUSE_MS);
+  }, UNFINISHED_POLL_MS);
   refresh();
   return refresh;
 }

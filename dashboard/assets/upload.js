@@ -8,7 +8,7 @@ import { storedUploads, showUnfinished } from "./unfinished.js";
 const HINT =
   "A .trace, zipped (right-click, Compress) or as a folder; an xctrace export (.xml, .xml.gz) or a folder of them; a tracekit pack.";
 
-const POLL_MS = 2000;
+const UPLOAD_POLL_MS = 2000;
 
 export function showUpload(place) {
   let controller = null;
@@ -79,7 +79,7 @@ export function showUpload(place) {
       const isAlive = interrupted === selection && (await fetch("/api/alive", { method: "HEAD" }).then(() => true, () => false));
       if (interrupted !== selection || !zone.isConnected) clearInterval(timer);
       else if (isAlive && !controller) start(selection);
-    }, POLL_MS);
+    }, UPLOAD_POLL_MS);
   }
 
   function setInterrupted(selection) {

@@ -9,9 +9,9 @@ from flask import Flask, Response, jsonify, send_file
 from dashboard.errors import NotFound
 from dashboard.jobs.workers import compare as worker
 from dashboard.library.library import Library
+from dashboard.routes.caching import cacheable
 from dashboard.routes.downloads import file_stem
 from dashboard.routes.markup import tree
-from dashboard.routes.views import cacheable
 
 _FILES = {
     "html": (worker.HTML, "text/html"),

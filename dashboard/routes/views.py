@@ -1,21 +1,18 @@
-"""The data of the trace page, and the report's modules that draw it."""
+"""The data of the trace page."""
 
 from __future__ import annotations
 
 import json
-from functools import cache
-from importlib.resources import files
 
-from flask import Flask, Response, abort, jsonify, request, send_file
+from flask import Flask, Response, jsonify, send_file
 
 from dashboard.library.library import Library
+from dashboard.routes.caching import cacheable
 from dashboard.routes.markup import tree
-
-_TYPES = {"js": "text/javascript", "css": "text/css"}
 
 
 def register(server: Flask, library: Library) -> None:
-    """Add ``/api/recordings/<id>/view``, ``…/sections``, ``/api/alive`` and ``/report-assets/<name>``."""
+    """Add ``/api/recordings/<id>/view``, ``…/sections`` and ``/api/alive``."""
 
     @server.get("/api/recordings/<recording>/view")
     def view(recording: str) -> Response:
@@ -33,24 +30,3 @@ def register(server: Flask, library: Library) -> None:
         """Return the report's sections, which need no view, as trees in the order of the page."""
         sections = json.loads(library.sections_path(recording).read_text("utf-8"))
         return cacheable(jsonify([tree(markup) for markup in sections.values()]))
-
-    @server.get("/report-assets/<name>")
-    def report_asset(name: str) -> Response:
-        if name not in _report_assets():
-            abort(404)
-        text = files("tracekit.report").joinpath("assets", name).read_bytes()
-        return cacheable(Response(text, mimetype=_TYPES[name.rpartition(".")[2]]))
-
-
-def cacheable(response: Response) -> Response:
-    """Let the browser cache a response, and revalidate it by its ETag."""
-    response.headers["Cache-Control"] = "private, no-cache"
-    response.add_etag()
-    response.make_conditional(request)
-    return response
-
-
-@cache
-def _report_assets() -> frozenset[str]:
-    folder = files("tracekit.report").joinpath("assets")
-    return frozenset(file.name for file in folder.iterdir() if file.name.rpartition(".")[2] in _TYPES)

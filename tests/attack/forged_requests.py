@@ -43,7 +43,7 @@ PATHS = (
     "/api/recordings/{id}/view", "/api/recordings/{id}/sections", "/api/recordings/{id}/tile?from=0&to=9", "/api/recordings/{id}/sums",
     "/api/recordings/{id}/samples?first=0", "/api/recordings/{id}/stacks/0", "/recordings/{id}/download/markdown",
     "/recordings/{id}/download/csv?redact=1&process=1", "/compare/{id}/{id}/download/json", "/api/compare/{id}/{id}/sections",
-    "/report-assets/page.css", "/assets/start.js", "/_dash-layout", "/_dash-dependencies", "/_favicon.ico", "/_reload-hash",
+    "/bundle/pages.css", "/assets/start.js", "/_dash-layout", "/_dash-dependencies", "/_favicon.ico", "/_reload-hash",
     "/_dash-component-suites/dash/deps/x.js", "/_dash-component-suites/plotly/plotly.min.js",
 )  # fmt: skip
 SEGMENTS = (
@@ -349,7 +349,7 @@ def main(arguments: list[str] | None = None) -> int:
             log = started.log()
         if "Traceback" in log:
             report.find("log", log[log.index("Traceback") :][:500])
-    known = {"pages", "api", "recordings", "compare", "assets", "report-assets", "record"}
+    known = {"pages", "api", "recordings", "compare", "assets", "bundle", "record"}
     elsewhere = sum(
         report.counts.pop(name)
         for name in list(report.counts)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
-PATHS = ("/", "/api/alive", "/_dash-layout", "/_dash-dependencies", "/report-assets/page.css")
+PATHS = ("/", "/api/alive", "/_dash-layout", "/_dash-dependencies", "/bundle/pages.css")
 OPENINGS = {
     "silence": b"",
     "half a header": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-",

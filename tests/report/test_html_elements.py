@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from view_support import ROOT
 
 from tracekit.report.html import bundle
-from tracekit.report.html.bundle import bundled
+from tracekit.report.html.bundle import bundled, joined
 from tracekit.report.html.elements import Html, join, table, tag
 
-ASSETS = ROOT / "tracekit" / "report" / "assets"
-MODULES = sorted(ASSETS.glob("*.js"))
+PLACES = {"/report-assets": ROOT / "tracekit" / "report" / "assets", "/assets": ROOT / "dashboard" / "assets"}
+MODULES = sorted(path for folder in PLACES.values() for path in folder.glob("*.js"))
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,18 @@ def test_what_is_imported_stands_before_and_once(modules: dict[str, str]) -> Non
     )
 
 
+def test_modules_of_two_folders() -> None:
+    files = {
+        "/assets/a.js": 'import { c } from "/report-assets/c.js";\nimport { b } from "./b.js";\nb(c);\n',
+        "/assets/b.js": "export function b() {}\n",
+        "/report-assets/c.js": 'import { d } from "./b.js";\nexport const c = d;\n',
+        "/report-assets/b.js": "export const d = 1;\n",
+    }
+    assert joined("/assets/a.js", files.__getitem__) == (
+        "const d = 1;\n\nconst c = d;\n\nfunction b() {}\n\nb(c);\n"
+    )
+
+
 def test_an_import_over_several_lines(modules: dict[str, str]) -> None:
     modules["a.js"] = 'import {\n  b,\n  c,\n} from "./b.js";\nb();\n'
     modules["b.js"] = "export function b() {}\nexport let c;\n"
@@ -144,7 +157,7 @@ def test_a_module_that_is_not_there_is_an_error() -> None:
 _NAMED = re.compile(
     r"^(?:export )?(?:async )?(?:function\*?|const|let|class|var) +([\w$]+|[{\[][^=]*)", re.MULTILINE
 )
-_IMPORT = re.compile(r'import \{[\w$,\s]+\} from "\./[a-z_]+\.js";\n')
+_IMPORT = re.compile(r'import \{([\w$,\s]+)\} from "(\.|/report-assets)/([a-z_]+\.js)";\n')
 _EXPORT = re.compile(r"export (?:async )?(?:function|const|let|class) [\w$]+")
 
 
@@ -166,19 +179,19 @@ def test_no_two_modules_share_a_top_level_name() -> None:
     assert [name for name, count in counted.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
-def test_modules_keep_to_the_forms_that_can_be_put_together(path: object) -> None:
-    text = path.read_text("utf-8")  # type: ignore[attr-defined]
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parts[-3]}/{path.name}")
+def test_modules_keep_to_the_forms_that_can_be_put_together(path: Path) -> None:
+    text = path.read_text("utf-8")
     remaining = _EXPORT.sub("", _IMPORT.sub("", text))
     assert re.findall(r"^\s*(?:import|export)\b.*", remaining, re.MULTILINE) == []
     assert not re.search(r"\bimport\s*\(|\bimport\.meta\b", remaining)
     assert "\r" not in text
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
-def test_what_a_module_imports_is_exported_there(path: object) -> None:
-    for names, file in re.findall(r'import \{([^}]*)\} from "\./([a-z_]+\.js)";', path.read_text("utf-8")):  # type: ignore[attr-defined]
-        exported = (ASSETS / file).read_text("utf-8")
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parts[-3]}/{path.name}")
+def test_what_a_module_imports_is_exported_there(path: Path) -> None:
+    for names, place, file in _IMPORT.findall(path.read_text("utf-8")):
+        exported = (PLACES.get(place, path.parent) / file).read_text("utf-8")
         for name in re.findall(r"[\w$]+", names):
             assert re.search(
                 rf"^export (?:async )?(?:function|const|let|class) {re.escape(name)}\b",

@@ -22,8 +22,8 @@ EVERY_ROUTE = [
     "/",
     "/recordings/x",
     "/api/recordings/x/view",
-    "/report-assets/page.css",
-    "/assets/start.js",
+    "/bundle/pages.css",
+    "/bundle/pages.js",
     "/_dash-layout",
     "/_dash-dependencies",
     "/nonsense",
@@ -252,9 +252,7 @@ def test_a_refusal_leads_nowhere_but_home(client: Client) -> None:
 # Headers and errors ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/_dash-layout", "/report-assets/page.css", "/nonsense/..", "/report-assets/none"]
-)
+@pytest.mark.parametrize("path", ["/", "/_dash-layout", "/bundle/pages.css", "/nonsense/..", "/bundle/none"])
 def test_the_headers_are_on_every_answer(path: str, client: Client) -> None:
     for host in (HOST, {"Host": "evil.example"}):
         headers = client().get(path, headers=host).headers
@@ -348,7 +346,7 @@ def test_a_locked_catalog_is_a_status_after_which_the_page_repeats_its_request(
 def test_what_is_no_page_is_not_found_by_programs_either(path: str, expected: int, client: Client) -> None:
     answer = client().get(path, headers=HOST)
     assert (answer.status_code, answer.mimetype) == (expected, "text/html")
-    assert "/assets/start.js" in body_of(answer)  # which draws the page that says so
+    assert "/bundle/pages.js?v=" in body_of(answer)  # which draws the page that says so
 
 
 @pytest.mark.parametrize("path", ["/_mcp", "/_alive_0", "/_dash-dev-tools"])

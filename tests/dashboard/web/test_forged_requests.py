@@ -104,7 +104,7 @@ def test_a_redirect_to_another_site_is_not_sent(client: Client) -> None:
         "/assets/none.js",
         "/recordings/%0d%0aSet-Cookie:a=b",
         "/%00",
-        "/report-assets/%0a",
+        "/bundle/%0a",
         f"/recordings/{READY}/download/%0d%0a",
         f"/recordings/{READY}/stacks/9",
         "/api/recordings/x/stacks/99999999999999999999",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ def test_the_view_goes_out_as_it_lies_there(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", [f"/api/recordings/{READY}/view", f"/api/recordings/{READY}/sections", "/report-assets/page.js"]
+    "place", [f"/api/recordings/{READY}/view", f"/api/recordings/{READY}/sections", "/bundle/pages.js"]
 )
 def test_what_the_browser_has_is_not_sent_again(place: str, client: Client) -> None:
     tab = client()
@@ -53,18 +54,34 @@ def test_missing_inputs_are_reported(what: str, recording_id: str, client: Clien
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [("page.js", "text/javascript"), ("decode.js", "text/javascript"), ("page.css", "text/css")],
+    ("name", "kind", "parts"),
+    [
+        ("pages.js", "text/javascript", ["function showLibrary(", "function startPage("]),
+        ("pages.css", "text/css", [".brand", ".timeline"]),
+    ],
 )
-def test_the_report_s_modules_are_served(name: str, kind: str, client: Client) -> None:
-    answer = client().get(f"/report-assets/{name}", headers=HOST)
+def test_script_and_style_are_one_file_each_that_browsers_keep(
+    name: str, kind: str, parts: list[str], client: Client
+) -> None:
+    tab = client()
+    place = re.search(rf'"(/bundle/{name}\?v=\w+)"', tab.get("/", headers=HOST).text)[1]  # type: ignore[index]
+    answer = tab.get(place, headers=HOST)
     assert (answer.status_code, answer.mimetype) == (200, kind)
-    assert len(answer.data) > 100
+    assert [part for part in parts if part not in answer.text] == []
+    assert not re.search(r"^(import|export)\b", answer.text, re.MULTILINE)
+    assert answer.headers["Cache-Control"] == "private, max-age=31536000, immutable"
+
+
+@pytest.mark.parametrize("version", ["", "?v=0", "?v="])
+def test_a_page_from_before_an_update_gets_what_there_is_now(version: str, client: Client) -> None:
+    answer = client().get(f"/bundle/pages.js{version}", headers=HOST)
+    assert "function showLibrary(" in answer.text
+    assert answer.headers["Cache-Control"] == "private, no-cache"
 
 
 @pytest.mark.parametrize(
-    "name", ["none.js", "../__init__.py", "..%2f__init__.py", "%2e%2e/text.py", "page.css%00", "__init__.py"]
+    "name", ["none.js", "../__init__.py", "..%2f__init__.py", "%2e%2e/text.py", "pages.css%00", "__init__.py"]
 )
 def test_nothing_beside_them_is(name: str, client: Client) -> None:
-    answer = client().get(f"/report-assets/{name}", headers=HOST)
+    answer = client().get(f"/bundle/{name}", headers=HOST)
     assert b"import" not in answer.data.replace(b"importmap", b"")
