@@ -159,6 +159,7 @@ def _rows(
             "pid": pid,
             "source": source,
             "depth": 0,
+            "segment": "",
             "command_buffer": -1,
         }
     )

@@ -170,8 +170,8 @@ def test_the_json_has_every_witness_in_a_fixed_order() -> None:
         "state": "rows",
         "rows": 1,
         "scope": "system",
-        "shows": "when the Neural Engine ran, for all processes without naming one; Core AI graphs may not appear",
+        "shows": "when the Neural Engine ran, for all processes without naming one",
         "remark": "measures the Neural Engine's busy time; its rows cannot be assigned to a process",
-        "note": "when the Neural Engine ran, for all processes without naming one; Core AI graphs may not appear;"
+        "note": "when the Neural Engine ran, for all processes without naming one;"
         " measures the Neural Engine's busy time; its rows cannot be assigned to a process",
     }

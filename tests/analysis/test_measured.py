@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 from evidence_support import (
+    APP,
     OTHER_APP,
     Interval,
     ane,
     codes,
+    core_ai,
     core_ml,
     drawing,
     gpu,
@@ -40,10 +42,12 @@ def busy(*rows: Interval, window: tuple[float, float] = (10, 20)) -> dict[str, f
 
 
 def by_model(*rows: Interval) -> dict[str, float]:
-    """Model of a Core ML window → the ANE's busy time in it."""
+    """Model of windows of Core ML or Core AI → the ANE's busy time in them."""
     analysis = analyze(with_evidence(trace_of(QUIET), rows))
-    models = analysis.window_rows["model"].tolist()
-    return {model: known(analysis, "busy_ns", window)["ANE execute"] for window, model in enumerate(models)}
+    sums: dict[str, float] = {}
+    for window, model in enumerate(analysis.window_rows["model"].tolist()):
+        sums[model] = sums.get(model, 0) + known(analysis, "busy_ns", window)["ANE execute"]
+    return sums
 
 
 # How much of the rows ---------------------------------------------------------------------------------------
@@ -243,6 +247,67 @@ def test_a_pipelines_sub_models_are_the_targets_and_count_in_any_window() -> Non
     ]
     assert by_model(*rows) == {"Pipe": 3}
     assert codes(analyze(with_evidence(trace_of(QUIET), rows))) == {}
+
+
+REGION = "main_ANE_region_0_0"
+
+
+def test_core_ais_names_claim_rows_beside_core_mls() -> None:
+    rows = [
+        *(prediction(10, 20), core_ai(30, 40)),
+        *(ane(12, 14), ane(31, 34, "Scene_main__Op1_AneInference Prediction"), ane(36, 39, THEIRS)),
+    ]
+    analysis = analyze(with_evidence(trace_of(QUIET), rows))
+    assert by_model(*rows) == {"Net": 2, "Scene": 3}
+    assert codes(analysis)["ane-work-of-others"] == 1
+    (text,) = [issue.message for issue in analysis.issues if issue.code == "ane-work-of-others"]
+    assert "fit none of this app's Core ML or Core AI models" in text
+
+
+def test_a_functions_name_alone_needs_the_time_of_that_function() -> None:
+    rows = [
+        *(prediction(10, 20), core_ai(30, 40), ane(12, 14)),
+        *(ane(31, 33, REGION), ane(41, 43, REGION), ane(34, 35, "decode_ANE_region_0_0")),
+    ]
+    assert by_model(*rows) == {"Net": 2, "Scene": 2}
+    assert codes(analyze(with_evidence(trace_of(QUIET), rows)))["ane-work-of-others"] == 2
+
+
+def test_a_function_of_two_models_is_of_the_one_at_work() -> None:
+    rows = [core_ai(10, 20, model="A"), core_ai(30, 40, model="B"), core_ai(35, 50, model="A")]
+    rows += [ane(11, 12, REGION), ane(31, 33, REGION), ane(36, 39, REGION)]
+    # At 36 both models run their main: the row counts in both windows.
+    assert by_model(*rows) == {"A": 1 + 3, "B": 2 + 3}
+
+
+@pytest.mark.parametrize(
+    ("label", "code", "expected"),
+    [
+        # Core AI's regions fit, Core ML's table is empty: a label of the other kind cannot be checked.
+        (REGION, {"ane-process-unknown": 1}, {"Scene": 2}),
+        # No label fits at all: the names differ, and nothing is excluded.
+        ("entry_0_ANE_region_0_0", {"ane-labels-unmatched": 2}, {"Scene": 2 + 4}),
+    ],
+)
+def test_labels_of_two_compilers_are_compared_apart(
+    label: str, code: dict[str, int], expected: dict[str, int]
+) -> None:
+    rows = [core_ai(30, 40), ane(31, 33, label), ane(35, 39, THEIRS)]
+    analysis = analyze(with_evidence(trace_of(QUIET), rows))
+    assert codes(analysis) == code
+    assert by_model(*rows) == expected
+
+
+def test_a_row_that_an_mps_row_repeats_is_of_its_process() -> None:
+    rows = [
+        *(prediction(10, 20), ane(12, 14)),
+        *(ane(15, 16, "entry_0_ANE_region_0_0", pid=APP), ane(17, 19, THEIRS, pid=OTHER_APP)),
+    ]
+    trace = with_evidence(trace_of(QUIET), rows)
+    analysis = analyze(trace)
+    assert known(analysis, "busy_ns") == {"ANE execute": 3}
+    assert times(analysis)["foreign_ns"] == 2
+    assert codes(analysis) == {}
 
 
 @pytest.mark.parametrize(

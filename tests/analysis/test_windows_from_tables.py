@@ -11,6 +11,7 @@ from evidence_support import (
     Signpost,
     ane,
     codes,
+    core_ai,
     edges,
     foundation,
     known,
@@ -93,6 +94,31 @@ def test_foundation_models() -> None:
     assert analysis.window_rows["label"].tolist() == ["turn 1", "turn 2"]
     assert analysis.window_rows["model"].tolist() == ["base", "base"]
     assert set(sources(analysis)) == {"ModelInferenceTable"}
+
+
+def test_core_ai() -> None:
+    rows = [
+        core_ai(1, 5, "Specialization"),
+        core_ai(5, 7, "Load"),
+        core_ai(10, 20),
+        core_ai(12, 18, depth=1),
+        core_ai(30, 40, function="decode"),
+    ]
+    analysis = analyze(trace_with(*rows))
+    assert edges(analysis) == [(10, 20), (30, 40)]
+    assert analysis.window_rows["label"].tolist() == ["Scene::main", "Scene::decode"]
+    assert analysis.window_rows["model"].tolist() == ["Scene", "Scene"]
+    assert set(sources(analysis)) == {"ODIEProfile"}
+    assert edges(analyze(trace_with(*rows), windows="coreai")) == [(10, 20), (30, 40)]
+
+
+def test_both_runtimes_at_once() -> None:
+    """A call that Core ML passes to Core AI's runtime is one window."""
+    rows = [prediction(10, 20), core_ai(30, 40), core_ai(11, 19, model="Net"), core_ai(15, 25, model="Net")]
+    analysis = analyze(trace_with(*rows))
+    assert edges(analysis) == [(10, 20), (15, 25), (30, 40)]
+    assert edges(analyze(trace_with(*rows), windows="coreml")) == [(10, 20)]
+    assert len(analyze(trace_with(*rows), windows="coreai").window_rows) == 3
 
 
 # ANE --------------------------------------------------------------------------------------------------------
@@ -190,6 +216,7 @@ def test_any_source_can_be_requested() -> None:
             "coreml",
             "literal has no row of a prediction in coreml-os-signpost, so --windows coreml finds nothing.",
         ),
+        ("coreai", "literal has no row of an inference in ODIEProfile, so --windows coreai finds nothing"),
         ("foundation-models", "literal has no row in ModelInferenceTable, so --windows foundation-models"),
         (
             "ane",

@@ -317,7 +317,7 @@ def test_labels_of_others_models_are_numbered(tmp_path: Path) -> None:
         _spelt(row["event-label"]) for row in rows(pack(source, tmp_path, "--redact"), "ane-hw-intervals")
     }
     assert len(labels - left) == 1
-    assert left - labels == {"other-1"}
+    assert left - labels == {"other-1 Neural Engine Prediction"}
 
 
 def _spelt(cell: Any) -> str:

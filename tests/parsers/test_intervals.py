@@ -14,7 +14,7 @@ from tracekit.model.columns import INTERVALS, PROCESSES, THREADS
 from tracekit.model.tables import Column, StackTable, Table
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Phase
-from tracekit.parsers.tables.interval_labels import ane_model, ane_phase, has_ml_mark
+from tracekit.parsers.tables.interval_labels import ane_label, has_ml_mark
 from tracekit.parsers.tables.intervals import read_intervals
 from tracekit.parsers.tables.row_times import OPEN_NS, close_open_ends
 
@@ -88,7 +88,92 @@ def test_the_neural_engine() -> None:
     ],
 )
 def test_labels_of_the_neural_engine(label: str, phase: Phase, model: str) -> None:
-    assert (ane_phase(label), ane_model(label)) == (phase, model)
+    assert (ane_label(label).phase, ane_label(label).model) == (phase, model)
+
+
+UUID = "0F8FAD5B-D9CB-469F-A165-70867728950E"
+
+
+@pytest.mark.parametrize(
+    ("label", "phase", "model", "segment"),
+    [
+        ("encoder_main__Op1_AneInference Prediction", "execute", "encoder", "Op1"),
+        ("encoder_main__Op12_AneInference Load", "load", "encoder", "Op12"),
+        ("encoder_main__Op1_AneInference Compile", "compile", "encoder", "Op1"),
+        (f"expert_12_{UUID}_main__Op1_AneInference Prediction", "execute", "expert_12", "Op1"),
+        (f"expert_12_{UUID}_decode__Op1_AneInference Prediction", "execute", "expert_12", "decode Op1"),
+        ("Neural Engine Load", "load", "", ""),
+        ("Scene_0123456789ab main Neural Engine Prediction", "execute", "Scene", ""),
+        ("main_ANE_region_0_3", "execute", "", "region 0.3"),
+        ("main_ANE_region_2 Prediction", "execute", "", "region 2"),
+        ("mpsx.ane @entry_0_ANE_region_0_0", "execute", "", "entry_0 region 0.0"),
+        (f"Scene_{UUID}_main_ANE_region_0_12 Load", "load", "Scene", "region 0.12"),
+        # Models whose names contain what separates the parts of a label.
+        ("a__Op3_b_main__Op1_AneInference Prediction", "execute", "a__Op3_b", "Op1"),
+        (f"x_ANE_region_1_2_{UUID}_main_ANE_region_0_1", "execute", "x_ANE_region_1_2", "region 0.1"),
+        ("Neural Engine Load_main__Op1_AneInference", "execute", "Neural Engine Load", "Op1"),
+    ],
+)
+def test_every_published_form_of_a_label_is_read_to_its_end(
+    label: str, phase: str, model: str, segment: str
+) -> None:
+    content = ane_label(label)
+    assert (content.phase, content.model, content.segment, content.form) == (phase, model, segment, "known")
+
+
+@given(
+    label=st.sampled_from(
+        [
+            "encoder_main__Op12_AneInference Prediction",
+            f"expert_{UUID}_main__Op1_AneInference Load",
+            "Scene_0123456789ab main Neural Engine Compile",
+            "main_ANE_region_0_3 Load",
+        ]
+    ),
+    length=st.integers(0, 60),
+    dots=st.sampled_from(["", "…", "..."]),
+)
+def test_a_label_that_is_cut_off_is_never_another_kind_of_work(label: str, length: int, dots: str) -> None:
+    """What is left is known to be cut off, or it is a form itself, or too little to show any form."""
+    whole, part = ane_label(label), ane_label(label[:length] + dots)
+    if length < len(label):
+        assert part.phase in (None, whole.phase, Phase.EXECUTE)
+        assert part.segment in ("", whole.segment) or whole.segment.startswith(part.segment[:-1])
+        marked = "__Op" in label[:length] or "Neural" in label[:length]
+        if marked and not label[:length].endswith("AneInference"):
+            assert part.phase in (None, whole.phase)
+
+
+def test_labels_that_are_not_understood_are_counted() -> None:
+    labels = ["m_main__Op0_AneInference Lo", "m_main__Op0_AneInference Lo", "Neural Engine", "Payload", ""]
+    rows = [ane_row(start, 5, label) for start, label in enumerate(labels)]
+    frame, issues = read_intervals(tables_of(rows_of("ane-hw-intervals", ANE, *rows)), TARGET)
+    assert [row[0] for row in records(frame, "phase")] == [None, None, None, "execute", "execute"]
+    assert issue_counts(issues) == [("ane-label-cut-off", 3), ("ane-label-unknown", 1)]
+    assert "'Neural Engine'" in issues[0].message
+    assert "count as no work" in issues[0].message
+
+
+def test_mps_rows_name_the_process_of_the_rows_that_they_repeat() -> None:
+    mps = rows_of(
+        "mps-hw-intervals",
+        MPS,
+        (100, 50, "MPSGraph", 0, "MPSGraph", "Active", (9, "Other")),
+        (200, 50, "MPSGraph", 0, "MPSGraph", "Active", None),
+        (300, 50, "MPSGraph", 0, "MPSGraph", "Active", (9, "Other")),
+        (300, 50, "MPSGraph", 0, "MPSGraph", "Active", (8, "Third")),
+        (400, 51, "MPSGraph", 0, "MPSGraph", "Active", (9, "Other")),
+        (500, 50, "MPSGraph", 0, "MPSGraph", "Active", (9, "Other")),
+    )
+    ane = rows_of(
+        "ane-hw-intervals",
+        ANE,
+        *(ane_row(start, 50) for start in (100, 200, 300, 400)),
+        ane_row(500, 50, "m_main__Op0 Load"),
+    )
+    frame, _ = read_intervals(tables_of(mps, ane), NO_TARGET)
+    rows = frame[frame["source"] == "ane-hw-intervals"]
+    assert records(rows, "start_ns", "pid") == [(100, 9), (200, -1), (300, -1), (400, -1), (500, -1)]
 
 
 def test_mps_work_that_went_to_the_neural_engine_does_not_count_for_the_gpu() -> None:
@@ -287,7 +372,9 @@ def test_an_end_column_serves_where_there_is_no_duration() -> None:
 
 def test_tables_of_one_schema_add_up() -> None:
     first, two = (
-        rows_of("ane-hw-intervals", ANE, ane_row(start, 5, f"{start}_main__Op0"), ane_row(None, 5))
+        rows_of(
+            "ane-hw-intervals", ANE, ane_row(start, 5, f"{start}_main__Op0_AneInference"), ane_row(None, 5)
+        )
         for start in (1, 2)
     )
     frame, issues = read_intervals(tables_of(first, two), NO_TARGET)

@@ -105,26 +105,87 @@ def test_foundation_models_without_prompts_and_responses() -> None:
     assert issues == ()
 
 
+CORE_AI = {
+    "start": "start-time",
+    "duration": "duration",
+    "model-name": "string",
+    "function-name": "string",
+    "phase": "string",
+    "category": "string",
+    "level": "uint64",
+    "process": "process",
+}
+
+
+def core_ai_row(
+    start: int,
+    end: int,
+    level: int | None = 0,
+    model: str = "m",
+    category: str = "Inference",
+    event: str | None = None,
+    pid: int = 7,
+) -> tuple[object, ...]:
+    return start, end - start, model, "main", event, category, level, (pid, f"App {pid}")
+
+
 def test_core_ai() -> None:
     text = rows_of(
         "ODIEProfile",
-        {
-            "start": "start-time",
-            "duration": "duration",
-            "model-name": "string",
-            "function-name": "string",
-            "category": "string",
-        },
-        (1, 2, "m", "main", "Inference"),
-        (2, 2, "m", "main", "Setup"),
-        (3, 2, "m", "main", "Load"),
-        (4, 2, "m", "main", "Other"),
+        CORE_AI,
+        core_ai_row(1, 2, category="Specialization"),
+        core_ai_row(1, 2, 1, category="Specialization", event="Compile Asset"),
+        core_ai_row(2, 3, category="Load", event="Load m::main"),
+        core_ai_row(3, 4, category="Setup", event="Context.alloc"),
+        core_ai_row(4, 9),
+        core_ai_row(4, 5, 1, event="Compile segment"),
+        core_ai_row(5, 9, 1, event="Run main"),
+        core_ai_row(9, 10, category="Other", event="Compile segment"),
     )
     frame, issues = read_intervals(tables_of(text), NO_TARGET)
-    assert records(frame, "engine", "phase", "label", "model", "channel") == [
-        ("RUNTIME", None, "main", "m", "Inference"),
-        ("RUNTIME", "load", "main", "m", "Setup"),
-        ("RUNTIME", "load", "main", "m", "Load"),
-        ("RUNTIME", None, "main", "m", "Other"),
+    assert records(frame, "engine", "phase", "label", "model", "channel", "depth") == [
+        ("RUNTIME", "compile", "main", "m", "Specialization", 0),
+        ("RUNTIME", "compile", "main", "m", "Specialization", 1),
+        ("RUNTIME", "load", "main", "m", "Load", 0),
+        ("RUNTIME", "load", "main", "m", "Setup", 0),
+        ("RUNTIME", None, "main", "m", "Inference", 0),
+        ("RUNTIME", "compile", "main", "m", "Inference", 1),
+        ("RUNTIME", None, "main", "m", "Inference", 1),
+        ("RUNTIME", None, "main", "m", "Other", 0),
     ]
     assert issue_counts(issues) == [("interval-kind-unknown", 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "depths", "torn"),
+    [
+        # Inside a row of a lower level, on any level; the same level at once is another call.
+        ([(0, 90, 0), (0, 90, 1), (10, 20, 2), (5, 80, 0)], [0, 1, 1, 0], 0),
+        # Not inside any: its outer row was not recorded.
+        ([(0, 10, 0), (20, 30, 1)], [0, 0], 0),
+        ([(0, 10, 0), (5, 15, 1), (20, 30, 1)], [0, 1, 0], 1),
+        # Two outer rows do not hold it together.
+        ([(0, 10, 0), (10, 20, 0), (5, 15, 1)], [0, 0, 1], 1),
+        # Without levels, what is inside a longer row, or equals an earlier one.
+        ([(0, 90, None), (0, 90, None), (10, 20, None), (85, 95, None)], [0, 1, 1, 0], 0),
+    ],
+)
+def test_rows_inside_an_inference_are_not_outermost(
+    rows: list[tuple[int, int, int | None]], depths: list[int], torn: int
+) -> None:
+    frame, issues = read_intervals(
+        tables_of(rows_of("ODIEProfile", CORE_AI, *(core_ai_row(*row) for row in rows))), NO_TARGET
+    )
+    assert frame["depth"].tolist() == depths
+    assert dict(issue_counts(issues)) == ({"core-ai-rows-overlap": torn} if torn else {})
+
+
+def test_rows_nest_within_one_model_of_one_process() -> None:
+    rows = [
+        core_ai_row(0, 90),
+        core_ai_row(10, 20, 1, model="other"),
+        core_ai_row(10, 20, 1, pid=8),
+        core_ai_row(10, 20, 1),
+    ]
+    frame, _ = read_intervals(tables_of(rows_of("ODIEProfile", CORE_AI, *rows)), NO_TARGET)
+    assert frame["depth"].tolist() == [0, 0, 0, 1]

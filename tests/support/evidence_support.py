@@ -14,7 +14,7 @@ from tracekit.model.columns import INTERVALS, METRICS, SIGNPOSTS, THREAD_STATES,
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Engine, Phase
-from tracekit.parsers.tables.interval_labels import ane_model, ane_phase, core_ml_kind
+from tracekit.parsers.tables.interval_labels import ane_label, core_ai_kind, core_ml_kind
 
 APP, OTHER_APP = 7, 88
 
@@ -33,6 +33,7 @@ class Interval:
     channel: str = ""
     pid: int = -1
     depth: int = 0
+    segment: str = ""
 
 
 def ane(
@@ -41,11 +42,22 @@ def ane(
     label: str = "Net_main__Op0_AneInference",
     depth: int = 0,
     internal: bool = False,
+    pid: int = -1,
 ) -> Interval:
     source = "ane-hw-intervals-internal" if internal else "ane-hw-intervals"
-    channel = "Apple Neural Engine"
+    content, channel = ane_label(label), "Apple Neural Engine"
     return Interval(
-        start, end, Engine.ANE, ane_phase(label), label, source, ane_model(label), channel, -1, depth
+        start,
+        end,
+        Engine.ANE,
+        content.phase,
+        label,
+        source,
+        content.model,
+        channel,
+        pid,
+        depth,
+        content.segment,
     )
 
 
@@ -73,6 +85,19 @@ def core_ml(
 
 def prediction(start: float, end: float, model: str = "Net", pid: int = APP, depth: int = 0) -> Interval:
     return core_ml(start, end, "Prediction", model, pid, depth)
+
+
+def core_ai(
+    start: float,
+    end: float,
+    category: str = "Inference",
+    model: str = "Scene",
+    function: str = "main",
+    pid: int = APP,
+    depth: int = 0,
+) -> Interval:
+    engine, phase = core_ai_kind(category) or (Engine.RUNTIME, None)
+    return Interval(start, end, engine, phase, function, "ODIEProfile", model, category, pid, depth)
 
 
 def foundation(start: float, end: float, turn: str, model: str) -> Interval:
@@ -142,7 +167,10 @@ def _intervals(rows: Sequence[Interval]) -> pd.DataFrame:
             **_edges(rows),
             "engine": [str(row.engine) for row in rows],
             "phase": [None if row.phase is None else str(row.phase) for row in rows],
-            **{name: [getattr(row, name) for row in rows] for name in ("label", "model", "channel")},
+            **{
+                name: [getattr(row, name) for row in rows]
+                for name in ("label", "model", "segment", "channel")
+            },
             **{name: [getattr(row, name) for row in rows] for name in ("pid", "source", "depth")},
             "command_buffer": [-1] * len(rows),
         },

@@ -139,4 +139,4 @@ def _use_of_ane(measured: Measured) -> tuple[Use, int]:
         return Use.ANE_NOT_COUNTED, other_process
     if other_process:
         return Use.ANE_PARTLY, other_process
-    return Use.ANE_OWNED if owner.named_by_core_ml and not owner.unmatched else Use.ANE_UNCHECKED, 0
+    return Use.ANE_UNCHECKED if owner.unmatched or owner.unchecked else Use.ANE_OWNED, 0

@@ -67,14 +67,15 @@ def _ane_ownership(measured: Measured) -> list[Diagnostic]:
         return []
     owner = measured.owner
     other_process = int(owner.other_process.sum())
-    numbers = {"intervals": count, "busy_ns": measured.other_process.total_ns}
+    numbers = {"intervals": count, "busy_ns": measured.other_process.total_ns, "runtimes": owner.runtimes}
     if owner.unattributed:
-        return [Diagnostic("warning", "ane-work-unclaimed", count, numbers)]
-    if other_process:
-        return [Diagnostic("warning", "ane-work-of-others", other_process, numbers)]
-    if owner.unmatched:
-        return [Diagnostic("warning", "ane-labels-unmatched", count)]
-    return [] if owner.named_by_core_ml else [Diagnostic("info", "ane-process-unknown", count)]
+        return [Diagnostic("warning", "ane-work-unclaimed", other_process, numbers)]
+    diagnostics = [
+        Diagnostic("warning", "ane-work-of-others", other_process, numbers),
+        Diagnostic("warning", "ane-labels-unmatched", owner.unmatched, numbers),
+        Diagnostic("info", "ane-process-unknown", owner.unchecked),
+    ]
+    return [diagnostic for diagnostic in diagnostics if diagnostic.count]
 
 
 def _overlapping_calls(windows: pd.DataFrame, measured: Measured) -> list[Diagnostic]:

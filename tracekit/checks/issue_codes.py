@@ -7,6 +7,8 @@ from tracekit.model.trace import Issue
 
 ISSUE_CODES: tuple[str, ...] = (
     "ane-dispatch-without-interval",
+    "ane-label-cut-off",
+    "ane-label-unknown",
     "ane-labels-unmatched",
     "ane-process-unknown",
     "ane-work-of-others",
@@ -15,6 +17,7 @@ ISSUE_CODES: tuple[str, ...] = (
     "calls-outside-windows",
     "clocks-disagree",
     "contents-damaged",
+    "core-ai-rows-overlap",
     "counter-names-unknown",
     "counter-resets",
     "counters-not-attached",

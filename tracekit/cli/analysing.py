@@ -64,11 +64,12 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     ),
     click.option(
         "--windows",
-        type=click.Choice(["auto", "coreml", "foundation-models", "ane", "stacks", "run"]),
+        type=click.Choice(["auto", "coreml", "coreai", "foundation-models", "ane", "stacks", "run"]),
         default="auto",
         show_default=True,
-        help="Where windows come from: Core ML's predictions, Foundation Models' requests, the Neural"
-        " Engine's intervals, prediction calls on stacks, or the whole run; auto takes the first of these.",
+        help="Where windows come from: Core ML's predictions, Core AI's inferences, Foundation Models'"
+        " requests, the Neural Engine's intervals, prediction calls on stacks, or the whole run; auto takes"
+        " the first of these, and Core ML's and Core AI's together.",
     ),
     click.option(
         "--samples", metavar="SCHEMA", help="The table to take samples from (default: the best available)."

@@ -120,8 +120,9 @@ INTERVALS = Columns(
         "phase": "category",  # missing: a call or a request as a whole, or GPU work with no ML mark
         "label": "category",  # in the table's own words, never a prompt or an answer
         "model": "category",  # "" = unknown
+        "segment": "category",  # the part of the model's program that an ANE row ran: "Op1"; "" = unknown
         "channel": "category",  # what the table calls the kind of work: "Compute", "Prediction", …
-        "pid": "int64",  # -1 = the table names none
+        "pid": "int64",  # -1 = no table names one
         "source": "category",  # the schema
         "depth": "int16",  # 0 = outermost
         "command_buffer": "int64",  # -1 = none

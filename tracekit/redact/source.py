@@ -11,7 +11,7 @@ from tracekit.load import trace_of
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Phase
 from tracekit.parsers.in_memory import InMemorySource, recount
-from tracekit.parsers.tables.interval_labels import ane_phase
+from tracekit.parsers.tables.interval_labels import ane_label
 from tracekit.redact.private_cells import hide_private
 from tracekit.redact.redaction import (
     Redaction,
@@ -80,7 +80,12 @@ def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
     The table names no process, so an analysis is needed first. The words for loading and compiling stay: they
     are all that shows the phase of a row.
     """
-    words = {Phase.LOAD: " Neural Engine Load", Phase.COMPILE: " Neural Engine Compile"}
+    words = {
+        Phase.LOAD: " Neural Engine Load",
+        Phase.COMPILE: " Neural Engine Compile",
+        Phase.EXECUTE: " Neural Engine Prediction",
+        None: " Neural Engine",  # as cut off as the label was
+    }
     labels: set[str] = set()
     models: set[str] = set()
     for run in source.runs:
@@ -92,14 +97,16 @@ def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
         except TracekitError:  # no analysis: the labels cannot be assigned to a process
             continue
         rows = trace.intervals
-        labels |= {
-            str(label) for label in rows["label"][Ownership(rows, not unclaimed).other_process].unique()
+        is_other = Ownership(rows, not unclaimed).other_process
+        # A label of which the target has rows as well shows nothing of another process.
+        labels |= {str(label) for label in rows["label"][is_other].unique()} - {
+            str(label) for label in rows["label"][~is_other].unique()
         }
         models |= {str(model) for model in rows["model"].unique()}
     prefix = "other"
     while prefix in models:
         prefix += "s"
     return {
-        label: f"{prefix}-{number}{words.get(ane_phase(label), '')}"
+        label: f"{prefix}-{number}{words.get(ane_label(label).phase, '')}"
         for number, label in enumerate(sorted(labels), 1)
     }

@@ -133,7 +133,11 @@ class Measured:
     def other_process(self) -> IntervalSet:
         """When the ANE ran models that are none of the target's."""
         is_execution = (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)
-        return _intervals(self._frame[self.owner.other_process & is_execution])
+        is_other = self.owner.other_process
+        if self._all_pids:
+            of_others = ~self._frame["pid"].isin([-1, *self._all_pids])
+            is_other = is_other | (of_others & self._frame["source"].isin(ANE_TABLES)).to_numpy(bool)
+        return _intervals(self._frame[is_other & is_execution])
 
     @property
     def gpu_rows_without_process(self) -> int:

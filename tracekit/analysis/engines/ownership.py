@@ -1,80 +1,168 @@
 """Ownership: the process and the model that each interval of a table belongs to.
 
-The Neural Engine's table is system-wide and names no process. Where Core ML's own table names the target's
-models, labels separate them from other processes' work; elsewhere ownership cannot be checked. The GPU's rows
-have a process. MPS rows mostly have none and belong to the recording's target.
+The Neural Engine's table is system-wide and names no process. Where the tables of Core ML and Core AI name
+the target's models, labels separate them from other processes' work; elsewhere ownership cannot be checked.
+An MPS row that repeats a row of the Neural Engine gives it its process. The GPU's rows have a process. MPS
+rows mostly have none and belong to the recording's target.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import is_engine
-from tracekit.model.columns import BoolArray
-from tracekit.model.schemas import ANE_TABLES, CORE_ML
+from tracekit.analysis.engines.codes import is_engine, rows_by
+from tracekit.analysis.engines.interval_sets import IntervalSet
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, Engine
 
+Names: TypeAlias = npt.NDArray[Any]
+
 _BOUNDARIES = "_ .-:/"
+_PROCEDURE = "mpsx.ane @"
+_REGION = "ane_region_"
 _MANY_ELSEWHERE = 20
 _MANY_QUIET = 100
 """Choices: an inference on the Neural Engine leaves a sample or more of it on the host, at 1 ms."""
+RUNTIMES = {CORE_ML: "Core ML", CORE_AI: "Core AI"}
+"""The tables whose rows name the target's models, and the runtimes that report them."""
 
 
 class Ownership:
     """The model of each interval, as far as rows and labels name it.
 
-    ``model`` is "" where it is not known. Where Core ML names the target's models, ANE labels are compared
-    with them, and ``other_process`` marks labels that fit none. When no label at all fits one, the two tables
-    name models differently (``unmatched``), and no row is called another process's. Without Core ML's names,
-    a label's own model separates models, but not processes; where the target's stacks show that the Neural
-    Engine did not work for it (``ane_is_target`` is False), all of its rows are another process's
-    (``unattributed``). ``models`` are those by which windows can be separated.
+    ``model`` is "" where it is not known. Where ``runtimes`` name the target's models, ANE labels are
+    compared with them, and ``other_process`` marks labels that fit none. When no label at all fits one, the
+    tables name models differently (``unmatched`` counts these rows), and no row is called another process's.
+    Without such names, a label's own model separates models, but not processes (``unchecked`` counts these
+    rows); where the target's stacks show that the Neural Engine did not work for it (``ane_is_target`` is
+    False), all of its rows are another process's (``unattributed``). Rows whose process an MPS row names need
+    no label. ``models`` are those by which windows can be separated.
+
+    Labels of Core AI's regions are formed by another compiler than Core ML's: a label of one kind that fits
+    shows nothing about the other kind. They may name a function alone; then the row must lie in the time of
+    Core AI's rows of that function.
     """
 
     def __init__(self, frame: pd.DataFrame, ane_is_target: bool = True) -> None:
-        core_ml = (frame["source"] == CORE_ML).to_numpy(bool)
-        names = frame["model"].astype("str").to_numpy(object)
+        self._frame = frame
+        self._names: Names = frame["model"].astype("str").to_numpy(object)
+        is_core_ml, is_core_ai = ((frame["source"] == table).to_numpy(bool) for table in (CORE_ML, CORE_AI))
         # Core ML nests the models of a pipeline in the pipeline's row: parts, which own no window.
-        nested = core_ml & (frame["depth"] > 0).to_numpy(bool)
-        outermost = core_ml & ~nested
-        models = set(names[outermost]) - {""}
-        parts = set(names[nested]) - {""} - models
-        self.named_by_core_ml = bool(models or parts)
+        nested = is_core_ml & (frame["depth"] > 0).to_numpy(bool)
+        outermost = (is_core_ml | is_core_ai) & ~nested
+        models = set(self._names[outermost]) - {""}
+        parts = set(self._names[nested]) - {""} - models
+        self._core_ai = _CoreAI(frame[is_core_ai], self._names[is_core_ai])
+        named = {CORE_ML: set(self._names[is_core_ml]) - {""}, CORE_AI: self._core_ai.models}
+        self.runtimes = tuple(name for table, name in RUNTIMES.items() if named[table])
         is_ane = frame["source"].isin(ANE_TABLES).to_numpy(bool)
-        self.model = np.full(len(frame), "", object)
+        self.model: Names = np.full(len(frame), "", object)
         self.other_process: BoolArray = np.zeros(len(frame), bool)
-        self.unmatched = False
+        self.unmatched = self.unchecked = 0
         self.unattributed = False
-        self.model[outermost] = names[outermost]
-        if self.named_by_core_ml:
-            self._match_labels(frame["label"].astype("str").to_numpy(object)[is_ane], is_ane, models, parts)
+        self.model[outermost] = self._names[outermost]
+        self._has_process = (frame["pid"] >= 0).to_numpy(bool)
+        rows = np.flatnonzero(is_ane)
+        if self.runtimes:
+            self._match(rows, models, parts, bool(named[CORE_ML]))
+            models |= set(self.model[rows]) - {""}
         elif not ane_is_target:
-            self.other_process = is_ane
-            self.unattributed = bool(is_ane.any())
+            self.other_process = is_ane & ~self._has_process
+            self.unattributed = bool(self.other_process.any())
         else:
-            self.model[is_ane] = names[is_ane]
-            models = set(names[is_ane]) - {""}
+            self._take_label(rows)
+            models = set(self._names[rows]) - {""}
         self.models = frozenset(models)
 
-    def _match_labels(
-        self, labels: np.ndarray[Any, Any], is_ane: BoolArray, models: set[str], parts: set[str]
-    ) -> None:
-        distinct, label_of_row = np.unique(labels, return_inverse=True)
-        owners = [owner_of(label, models | parts) for label in distinct.tolist()]
-        # One label that fits proves that both tables name models alike, so that a label that fits none is
-        # another process's. Without any fit, a difference in naming is as likely, and no row is excluded.
-        if any(owner is not None for owner in owners):
-            # Several pipelines may have the same part, so a part's row belongs to no model in particular.
-            names = [owner if owner in models else "" for owner in owners]
-            self.model[is_ane] = np.array(names, object)[label_of_row]
-            self.other_process[is_ane] = np.array([owner is None for owner in owners])[label_of_row]
+    def _match(self, rows: IntArray, models: set[str], parts: set[str], is_core_ml_named: bool) -> None:
+        """Compare labels with the target's models, each kind of label for itself."""
+        text = self._frame["label"].astype("str").to_numpy(object)[rows]
+        labels, label_of_row = np.unique(text, return_inverse=True)
+        owner_of_label = [owner_of(label, models | parts) for label in labels.tolist()]
+        is_region = np.array([_REGION in label.lower() for label in labels.tolist()], bool)
+        if not self._core_ai.models:
+            is_region[:] = False
+        # Several pipelines may have the same part, so a part's row belongs to no model in particular.
+        owner = np.array([owner if owner in models else "" for owner in owner_of_label], object)
+        fits = np.array([owner is not None for owner in owner_of_label], bool)
+        by_function = self._core_ai.functions_of(labels[is_region & ~fits])
+        fits[is_region & ~fits] = by_function != ""
+        is_region_row, fits_row = is_region[label_of_row], fits[label_of_row]
+        self.model[rows] = owner[label_of_row]
+        regions = rows[is_region_row & (self.model[rows] == "")]
+        if fits[is_region].any():
+            function = dict(
+                zip(labels[is_region & (owner == "")].tolist(), by_function.tolist(), strict=True)
+            )
+            claimed = np.array([function[label] for label in text[np.isin(rows, regions)].tolist()], object)
+            self._match_by_time(regions, claimed)
+        elif len(regions):
+            self.unmatched += int((~self._has_process[regions]).sum())
+            self._match_by_time(regions, None)
+        rest = rows[~is_region_row]
+        if fits[~is_region].any():
+            # One label that fits proves that both tables name models alike, so that a label that fits none is
+            # another process's.
+            self.other_process[rest] = ~fits_row[~is_region_row]
+        elif not is_core_ml_named and fits[is_region].any():
+            self._take_label(rest)
         else:
-            self.unmatched = bool(len(distinct))
+            # Without any fit, a difference in naming is as likely, and no row is excluded.
+            self.unmatched += int((~self._has_process[rest]).sum())
+        self.other_process &= ~self._has_process
+
+    def _match_by_time(self, rows: IntArray, functions: Names | None) -> None:
+        """Assign rows to the only Core AI model at work on their function (on any, without functions)."""
+        starts, ends = (self._frame[name].to_numpy(np.int64)[rows] for name in ("start_ns", "end_ns"))
+        model, is_possible = self._core_ai.at_work(starts, ends, functions)
+        self.model[rows] = model
+        self.other_process[rows] = ~is_possible
+
+    def _take_label(self, rows: IntArray) -> None:
+        """Assign rows to the model of their label, whatever process ran it."""
+        self.model[rows] = self._names[rows]
+        self.unchecked += int((~self._has_process[rows]).sum())
+
+
+class _CoreAI:
+    """The target's Core AI models, with the functions that ran, loaded or compiled, and when."""
+
+    def __init__(self, rows: pd.DataFrame, models: Names) -> None:
+        self.models: set[str] = set(models) - {""}
+        self._rows, self._model = rows, models
+        self._function: Names = rows["label"].astype("str").to_numpy(object)
+
+    def functions_of(self, labels: Names) -> Names:
+        """Return the function that each label begins with, "" for none."""
+        functions = set(self._function) - {""}
+        claims = [owner_of(label.removeprefix(_PROCEDURE), functions) or "" for label in labels.tolist()]
+        return np.array(claims, object)
+
+    def at_work(self, starts: IntArray, ends: IntArray, functions: Names | None) -> tuple[Names, BoolArray]:
+        """Return the model whose rows share time with each span, "" for several; and a mask.
+
+        With ``functions``, only rows of the span's function count. The mask is False where no row does.
+        """
+        count, owner = np.zeros(len(starts), np.int64), np.full(len(starts), "", object)
+        row_starts, row_ends = (self._rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+        keys = {"model": self._model, "function": self._function if functions is not None else ""}
+        for (model, function), members in rows_by(pd.DataFrame(keys, index=self._rows.index), *keys):
+            if not model or (functions is not None and not function):
+                continue
+            chosen = np.arange(len(starts)) if functions is None else np.flatnonzero(functions == function)
+            spans = IntervalSet.of(row_starts[members], row_ends[members])
+            touched = chosen[spans.touches(starts[chosen], ends[chosen])]
+            count[touched] += 1
+            owner[touched] = model
+        owner[count > 1] = ""
+        return owner, count > 0
 
 
 def owner_of(label: str, models: set[str]) -> str | None:

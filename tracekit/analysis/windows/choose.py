@@ -15,24 +15,33 @@ from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.stack_windows import Inferred, windows_from_stacks
 from tracekit.analysis.windows.table_windows import (
     ane_windows,
+    core_ai_windows,
     core_ml_windows,
     foundation_model_windows,
+    runtime_windows,
     signpost_windows,
 )
-from tracekit.analysis.windows.window import Window, sampling_period_ns, whole_run
+from tracekit.analysis.windows.window import Window, edges_of, sampling_period_ns, whole_run
 from tracekit.errors import UsageError
-from tracekit.model.columns import IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
 
-WindowSource: TypeAlias = Literal["auto", "coreml", "foundation-models", "ane", "stacks", "run"]
+WindowSource: TypeAlias = Literal["auto", "coreml", "coreai", "foundation-models", "ane", "stacks", "run"]
 WINDOW_SOURCES: tuple[WindowSource, ...] = get_args(WindowSource)
 
-_FROM_TABLES: dict[str, tuple[Callable[[Trace, frozenset[int]], list[Window]], str]] = {
+_Finder: TypeAlias = Callable[[Trace, frozenset[int]], list[Window]]
+_FROM_TABLES: dict[str, tuple[_Finder, str]] = {
     "coreml": (core_ml_windows, "row of a prediction in coreml-os-signpost"),
+    "coreai": (core_ai_windows, "row of an inference in ODIEProfile"),
     "foundation-models": (foundation_model_windows, "row in ModelInferenceTable"),
     "ane": (ane_windows, "interval of an inference in ane-hw-intervals"),
 }
+_AUTO: tuple[tuple[str, _Finder], ...] = (
+    ("runtimes", runtime_windows),
+    ("foundation-models", foundation_model_windows),
+    ("ane", ane_windows),
+)
+"""The sources of "auto", in the order in which they are tried."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +62,9 @@ def choose_windows(
 ) -> WindowSelection:
     """Return the windows to which samples and intervals are attributed.
 
-    "auto" takes Core ML's predictions, else Foundation Models' requests, else ANE intervals, each with the
-    calls on stacks that none of them touches; else the calls on stacks; else the whole run. ``signposts`` are
+    "auto" takes Core ML's predictions and Core AI's inferences, else Foundation Models' requests, else ANE
+    intervals, each with the calls on stacks that none of them touches; else the calls on stacks; else the
+    whole run. ``signposts`` are
     patterns that select signpost intervals instead. ``pids`` are the processes of the analysis;
     ``ane_is_target`` is False where their stacks show that the Neural Engine's work is another process's.
     Raises ``UsageError`` when the recording lacks the chosen source, and for windows that end before they
@@ -76,11 +86,11 @@ def choose_windows(
     inferred = windows_from_stacks(trace, labels)
     if requested in _FROM_TABLES:
         return _from_table(trace, labels, requested, inferred, pids)
-    # From exact to inferred: Core ML's own rows bound each call, Foundation Models' rows each request, ANE
-    # intervals only the engine's part of a call. Stacks come last, because they cannot separate back-to-back
-    # calls.
+    # From exact to inferred: the runtimes' own rows bound each call, Foundation Models' rows each request,
+    # ANE intervals only the engine's part of a call. Stacks come last, because they cannot separate
+    # back-to-back calls.
     if requested == "auto":
-        for source, (find, _) in _FROM_TABLES.items():
+        for source, find in _AUTO:
             if source == "ane" and not ane_is_target:
                 continue
             windows = find(trace, pids)
@@ -138,10 +148,10 @@ def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Windo
     # Calls are grouped by owner, so that the windows that may be of an owner are united once and not per
     # call.
     owners = np.array([(call.pid, call.thread_id) for call in calls], np.int64).reshape(-1, 2)
-    starts, ends = _edges(calls)
+    starts, ends = edges_of(calls)
     for pid, thread in np.unique(owners, axis=0).tolist():
         rows = np.flatnonzero((owners == (pid, thread)).all(axis=1))
-        covered = IntervalSet.of(*_edges([window for window in windows if _may_be_of(window, pid, thread)]))
+        covered = IntervalSet.of(*edges_of([window for window in windows if _may_be_of(window, pid, thread)]))
         touched[rows] = covered.touches(starts[rows], ends[rows])
     return [call for call, is_touched in zip(calls, touched.tolist(), strict=True) if not is_touched]
 
@@ -155,7 +165,7 @@ def _may_be_of(window: Window, pid: int, thread: int) -> bool:
 
 def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
     """Return diagnostics about the work that windows from ANE intervals leave out."""
-    covered = IntervalSet.of(*_edges(windows))
+    covered = IntervalSet.of(*edges_of(windows))
     times = trace.samples["time_ns"].to_numpy(np.int64)
     elsewhere = is_phase(labels.phase, *INFERENCE) & is_engine(labels.engine, Engine.CPU, Engine.GPU)
     # A moment is a window of one nanosecond: covered or not.
@@ -173,13 +183,13 @@ def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window
     period more than any other thread of the process. Otherwise the window stays without a thread.
     """
     # For each window: the longest cover by a thread so far, its thread, and the second longest cover.
-    starts, ends = _edges(windows)
+    starts, ends = edges_of(windows)
     pids = np.array([window.pid for window in windows], np.int64)
     best, second = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
     owner = np.full(len(windows), -1, np.int64)
     for thread in sorted({call.thread_id for call in calls} - {-1}):
         thread_calls = [call for call in calls if call.thread_id == thread]
-        covered = IntervalSet.of(*_edges(thread_calls)).within(starts, ends)
+        covered = IntervalSet.of(*edges_of(thread_calls)).within(starts, ends)
         covered[(pids >= 0) & (pids != thread_calls[0].pid)] = 0
         better = covered > best
         second = np.where(better, best, np.maximum(second, covered))
@@ -192,13 +202,6 @@ def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window
         replace(window, thread_id=thread) if window.thread_id < 0 and certain else window
         for window, thread, certain in zip(windows, owner.tolist(), is_certain.tolist(), strict=True)
     ]
-
-
-def _edges(windows: Sequence[Window]) -> tuple[IntArray, IntArray]:
-    return (
-        np.array([window.start_ns for window in windows], np.int64),
-        np.array([window.end_ns for window in windows], np.int64),
-    )
 
 
 def _stack_diagnostics(inferred: Inferred, at_work: bool) -> list[Diagnostic]:

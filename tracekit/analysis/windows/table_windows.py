@@ -1,4 +1,4 @@
-"""Windows from tables: Core ML's predictions, Foundation Models' requests, ANE intervals, signposts."""
+"""Windows from tables: calls of Core ML, Core AI and Foundation Models, ANE intervals, signposts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from fnmatch import translate
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ownership import Ownership, only_pid
 from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
-from tracekit.analysis.windows.window import Window
+from tracekit.analysis.windows.window import Window, edges_of
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.schemas import ANE_TABLES, CORE_ML, MODEL_INFERENCE
+from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, MODEL_INFERENCE
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
 
@@ -26,6 +27,33 @@ def core_ml_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     rows = trace.intervals
     rows = rows[(rows["source"] == CORE_ML) & (rows["channel"] == "Prediction") & (rows["depth"] == 0)]
     return _windows(rows, rows["model"].astype("str"), only_pid(pids))
+
+
+def core_ai_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
+    """Return one window per inference that Core AI reported; the rows inside an inference are part of it."""
+    rows = trace.intervals
+    rows = rows[(rows["source"] == CORE_AI) & (rows["channel"] == "Inference") & (rows["depth"] == 0)]
+    rows = rows[rows["phase"].isna()]
+    models, functions = rows["model"].astype("str"), rows["label"].astype("str")
+    # Apple writes a model's function like this: "Load model::main".
+    names = models.where(functions == "", models + "::" + functions).where(models != "", functions)
+    return _windows(rows, names, only_pid(pids))
+
+
+def runtime_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
+    """Return the windows of Core ML and of Core AI; a call that both report is one, as Core ML reports it."""
+    of_core_ml, of_core_ai = core_ml_windows(trace, pids), core_ai_windows(trace, pids)
+    if not of_core_ml or not of_core_ai:
+        return of_core_ml or of_core_ai
+    inside = np.zeros(len(of_core_ai), bool)
+    owners = np.array([(window.pid, window.model) for window in of_core_ai], object)
+    for pid, model in {(window.pid, window.model) for window in of_core_ml if window.model}:
+        outer = [window for window in of_core_ml if (window.pid, window.model) == (pid, model)]
+        rows = np.flatnonzero((owners == np.array((pid, model), object)).all(axis=1))
+        covered = IntervalSet.of(*edges_of(outer))
+        starts, ends = edges_of([of_core_ai[row] for row in rows.tolist()])
+        inside[rows] = covered.within(starts, ends) == ends - starts
+    return [*of_core_ml, *(w for w, is_part in zip(of_core_ai, inside.tolist(), strict=True) if not is_part)]
 
 
 def foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -74,6 +75,14 @@ def window_frame(windows: list[Window]) -> pd.DataFrame:
     starts, ends = frame["start_ns"].to_numpy(np.int64), frame["end_ns"].to_numpy(np.int64)
     frame["alone"] = ~overlapping(starts, ends)
     return WINDOWS.check(frame, "windows")
+
+
+def edges_of(windows: Sequence[Window]) -> tuple[IntArray, IntArray]:
+    """Return the starts and the ends of windows."""
+    return (
+        np.array([window.start_ns for window in windows], np.int64),
+        np.array([window.end_ns for window in windows], np.int64),
+    )
 
 
 def overlapping(starts: IntArray, ends: IntArray) -> BoolArray:

@@ -1,29 +1,33 @@
-"""Purpose of a row of an engine's table, from the words of its label.
+"""Kinds of intervals: the engine and the phase of each row of an engine's table, from the words of its label.
 
 Facts and where they are from:
 
 * ``encoder_main__Op0_AneInference``: a published excerpt of ``ane-hw-intervals-internal`` (Xcode 26.6).
-* ``<compiledName>_<hash> … Neural Engine Prediction``, ``… Load``, ``… Compile``: published excerpts of
-  ``ane-hw-intervals`` (Xcode 27). No export of either table with rows was available.
+* ``<model>[_<UUID>]_<function>__Op<k>_AneInference Prediction|Load|Compile``: published patterns of three
+  parsers of ``ane-hw-intervals`` (Xcode 27). ``k`` counts all operations of the program, casts included.
+* ``<compiledName>_<hash> … Neural Engine Prediction``, ``… Load``, ``… Compile``, or these words alone:
+  published excerpts of the same table. No export of either table with rows was available.
+* ``<function>_ANE_region_<i>_<j>``: the Neural Engine's parts of a Core AI model, as its compiler names their
+  files and procedures (``mpsx.ane @entry_0_ANE_region_0_0``); not seen in a row of the table.
 * ``MPSGraph:0x10f504470 (CommandBuffer: 0xaa130cc9)``: real rows of ``mps-hw-intervals`` (Xcode 16.4).
 * ``Prediction``, ``CPU``, ``GPU Request``, ``Prepare GPU Request``: values of ``coreml-os-signpost`` named by
   a public parser; the Neural Engine's are formed alike and have not been seen.
+* ``Specialization``, ``Load``, ``Setup``, ``Inference`` (Apple's documentation) and the events inside them
+  (``Compile Asset``, ``Specialize``, ``Compile segment``, ``Load model::main``, ``Setup for model::main``,
+  ``Context.alloc``, ``Run main``, published excerpts): ``ODIEProfile``, Core AI's table.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
 
 from tracekit.model.vocabulary import Engine, Phase
 
 Kind = tuple[Engine, Phase | None]
-
-_NEURAL_ENGINE = re.compile(r"Neural Engine (Prediction|Load|Unload|Compile)")
-_PROGRAM = re.compile(r"(.*?)(?:_main)?__Op\d+", re.DOTALL)
-_COMPILED = re.compile(r"(\S+)_[0-9A-Fa-f]{8,}\s")
-_VERSION = re.compile(r"-\d+\Z")
-_COMMAND_BUFFER = re.compile(r"CommandBuffer: 0x([0-9A-Fa-f]{1,16})\b")
-_ML_MARK = re.compile("MPSGraph|MpsGraph|MPSNDArray|MPSNN|MPSCNN|MPSMatrix|E5RT|Espresso|BNNS")
+Form: TypeAlias = Literal["known", "cut off", "unknown"]
 
 _PHASE_OF_WORD = {
     "Prediction": Phase.EXECUTE,
@@ -31,6 +35,30 @@ _PHASE_OF_WORD = {
     "Unload": Phase.LOAD,
     "Compile": Phase.COMPILE,
 }
+_UUID = re.compile(r"(.+)_[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:_(.*))?", re.DOTALL)
+_OPERATION = re.compile(r"(.*)__Op(\d{1,9})(?!\d)(.*)", re.DOTALL)
+_REGION = re.compile(r"_?ANE_region_(\d{1,9}(?:_\d{1,9})?)(?!\d)(.*)", re.DOTALL | re.IGNORECASE)
+_REGION_START = re.compile(r"_?ANE_region_(?=\d)", re.IGNORECASE)
+_NEURAL_ENGINE = re.compile(r"(.*)(?<![A-Za-z])Neural Engine(.*)", re.DOTALL)
+_COMPILED = re.compile(r"(.+?)_[0-9A-Fa-f]{8,}\s", re.DOTALL)
+_CUT_MARKER = re.compile(
+    r"(?:__O?p?|_ANE_r?e?g?i?o?n?_?|(?<![A-Za-z])Neural(?: E?n?g?i?n?e?)?)\Z", re.IGNORECASE
+)
+_PROCEDURE = "mpsx.ane @"
+_EVENTS = tuple(
+    f"{separator}{prefix}{word}"
+    for separator in " _"
+    for prefix in ("", "Neural Engine ")
+    for word in _PHASE_OF_WORD
+)
+_AFTER_OPERATION = ("_AneInference", *(f"_AneInference{event}" for event in _EVENTS), *_EVENTS)
+_AFTER_REGION = ("", *_EVENTS)
+_AFTER_NEURAL_ENGINE = tuple(f" {word}" for word in _PHASE_OF_WORD)
+
+_VERSION = re.compile(r"-\d+\Z")
+_COMMAND_BUFFER = re.compile(r"CommandBuffer: 0x([0-9A-Fa-f]{1,16})\b")
+_ML_MARK = re.compile("MPSGraph|MpsGraph|MPSNDArray|MPSNN|MPSCNN|MPSMatrix|E5RT|Espresso|BNNS")
+
 _CORE_ML: dict[str, Kind] = {
     "Prediction": (Engine.RUNTIME, None),
     "CPU": (Engine.CPU, Phase.EXECUTE),
@@ -47,28 +75,109 @@ _CORE_AI: dict[str, Kind] = {
     "Inference": (Engine.RUNTIME, None),
     "Setup": (Engine.RUNTIME, Phase.LOAD),
     "Load": (Engine.RUNTIME, Phase.LOAD),
+    "Specialization": (Engine.RUNTIME, Phase.COMPILE),
 }
+_CORE_AI_EVENT = re.compile(r"(?:(Compile|Specialize)|(Load|Setup|Context\.alloc))(?![A-Za-z])")
 
 
-def ane_phase(label: str) -> Phase:
-    """Return the phase of a Neural Engine row; execution unless the label names another."""
-    named = _NEURAL_ENGINE.findall(label)
-    if named:
-        return _PHASE_OF_WORD[named[-1]]
-    if "AneInference" in label or label.endswith("Prediction"):
-        return Phase.EXECUTE
+@dataclass(frozen=True)
+class AneLabel:
+    """The content of a Neural Engine label.
+
+    ``model`` is "" where the label names none for certain, ``segment`` where it names no part of the model's
+    program. A label that is cut off has no phase: "…AneInference Lo" is a load or not.
+    """
+
+    phase: Phase | None
+    model: str = ""
+    segment: str = ""
+    form: Form = "known"
+
+
+@lru_cache(maxsize=4096)
+def ane_label(label: str) -> AneLabel:
+    """Return what a Neural Engine label names; a label of no known form is execution of no model."""
+    if not label:
+        return AneLabel(Phase.EXECUTE)
+    for read in (_operation, _region, _compiled):
+        content = read(label)
+        if content is not None:
+            return content
+    if _CUT_MARKER.search(_without_dots(label)):
+        return AneLabel(None, form="cut off")
     # A model may be called "Load": only the words after the compiled name count.
     name = _COMPILED.match(label)
-    return _load_or_compile(label[name.end() :] if name else label) or Phase.EXECUTE
+    phase = _load_or_compile(label[name.end() :] if name else label)
+    return AneLabel(phase or Phase.EXECUTE, form="unknown")
 
 
-def ane_model(label: str) -> str:
-    """Return the name of the compiled model that the label begins with; "" where it has neither form."""
-    program = _PROGRAM.match(label)
-    if program:
-        return program[1]
-    compiled = _COMPILED.match(label) if _NEURAL_ENGINE.search(label) else None
-    return compiled[1] if compiled else ""
+def _operation(label: str) -> AneLabel | None:
+    """Return the content of ``<model>[_<UUID>]_<function>__Op<k>…``; the last ``__Op`` is the operation's."""
+    match = _OPERATION.fullmatch(label)
+    if match is None:
+        return None
+    stem, number, rest = match.groups()
+    form = _form(rest, _AFTER_OPERATION)
+    split = _UUID.fullmatch(stem)
+    model = split[1] if split else stem.removesuffix("_main")
+    function = (split[2] or "") if split else ""
+    if form == "cut off":
+        return AneLabel(None, model, form=form)
+    phase = _event(rest) if form == "known" else _load_or_compile(rest) or Phase.EXECUTE
+    return AneLabel(phase, model, _segment(function, f"Op{int(number)}"), form)
+
+
+def _region(label: str) -> AneLabel | None:
+    """Return the content of ``[<model>_<UUID>_]<function>_ANE_region_<i>[_<j>]…``."""
+    starts = [match.start() for match in _REGION_START.finditer(label)]
+    match = _REGION.fullmatch(label, starts[-1]) if starts else None
+    if match is None:
+        return None
+    stem, number, rest = label[: starts[-1]].removeprefix(_PROCEDURE), match[1], match[2]
+    form = _form(rest, _AFTER_REGION)
+    if form == "unknown":
+        return None
+    split = _UUID.fullmatch(stem)
+    model, function = (split[1], split[2] or "") if split else ("", stem)
+    if form == "cut off":
+        return AneLabel(None, model, form=form)
+    numbers = ".".join(str(int(part)) for part in number.split("_"))
+    return AneLabel(_event(rest), model, _segment(function, f"region {numbers}"))
+
+
+def _compiled(label: str) -> AneLabel | None:
+    """Return the content of ``[<compiledName>_<hash> …] Neural Engine <event>``."""
+    match = _NEURAL_ENGINE.fullmatch(label)
+    if match is None:
+        return None
+    form = _form(match[2], _AFTER_NEURAL_ENGINE)
+    if form == "unknown":
+        return None
+    name = _COMPILED.match(label)
+    model = name[1] if name else ""
+    return AneLabel(_event(match[2]) if form == "known" else None, model, form=form)
+
+
+def _form(rest: str, endings: tuple[str, ...]) -> Form:
+    """Return whether the end of a label is one of the known ones, or the beginning of one."""
+    if rest in endings:
+        return "known"
+    begun = _without_dots(rest)
+    return "cut off" if any(ending.startswith(begun) for ending in endings) else "unknown"
+
+
+def _without_dots(text: str) -> str:
+    return text.rstrip("…").removesuffix("...")
+
+
+def _event(rest: str) -> Phase:
+    """Return the phase that a known end of a label names: execution where it names none."""
+    word = re.split("[ _]", rest)[-1]
+    return _PHASE_OF_WORD.get(word, Phase.EXECUTE)
+
+
+def _segment(function: str, number: str) -> str:
+    return number if function in ("", "main") else f"{function} {number}"
 
 
 def core_ml_kind(label: str) -> Kind | None:
@@ -80,6 +189,12 @@ def core_ml_kind(label: str) -> Kind | None:
 def core_ai_kind(category: str) -> Kind | None:
     """Return the engine and the phase of an ``ODIEProfile`` row; None for an unknown category."""
     return _CORE_AI.get(category)
+
+
+def core_ai_phase(event: str) -> Phase | None:
+    """Return the phase of an event inside a category, which may compile or load; None for any other."""
+    match = _CORE_AI_EVENT.match(event)
+    return None if match is None else Phase.COMPILE if match[1] else Phase.LOAD
 
 
 def without_version(model: str) -> str:

@@ -16,8 +16,7 @@ _SHOWS = {
     schemas.TIME_SAMPLE: "raw host samples, which have no symbols in an export",
     schemas.CUMULATIVE_COUNTERS: "hardware counters per core at each sampling tick",
     schemas.CORE_ML: "Core ML's own predictions, requests and loads",
-    schemas.ANE_INTERVALS: "when the Neural Engine ran, for all processes without naming one; Core AI graphs"
-    " may not appear",
+    schemas.ANE_INTERVALS: "when the Neural Engine ran, for all processes without naming one",
     schemas.MPS_INTERVALS: "when MPSGraph ran a program, on the GPU or through the Neural Engine",
     schemas.GPU_INTERVALS: "when the GPU ran, graphics included, for every process",
     schemas.GPU_STATE: "when the GPU was active, for all processes together",
@@ -29,11 +28,12 @@ _SHOWS = {
     schemas.THERMAL_STATE: "the device's thermal state, which may explain slower calls",
     schemas.MODEL_INFERENCE: "requests to Foundation Models; prompts and answers are not read",
     schemas.MODEL_LOADING: "when Foundation Models loaded which asset",
-    schemas.CORE_AI: "Core AI's graphs, without the engine that ran them",
+    schemas.CORE_AI: "Core AI's own inferences, loads and compiles, without the engine that ran them",
 }
 _READ = {
     schemas.MPS_INTERVALS: "measures the GPU's busy time",
     schemas.CORE_ML: "defines the windows, unless others were chosen",
+    schemas.CORE_AI: "defines the windows, unless others were chosen",
     schemas.SIGNPOST_INTERVALS: "defines windows with --window-signpost",
     schemas.SIGNPOST_INTERVALS_NAMED: "defines windows with --window-signpost",
     schemas.REGIONS_OF_INTEREST: "defines windows with --window-signpost",

@@ -44,11 +44,27 @@ def _unattributed(diagnostic: Diagnostic) -> str:
 
 def _other_process(diagnostic: Diagnostic) -> str:
     busy = format_ms(diagnostic.numbers["busy_ns"], 1)
+    runtimes = _runtimes(diagnostic)
     return (
         f"{diagnostic.count} of {plural(diagnostic.numbers['intervals'], 'Neural Engine interval')}"
-        f" ({busy} of inference) fit none of this app's Core ML models by their labels: the work is another"
-        " process's, or did not go through Core ML. They are excluded."
+        f" ({busy} of inference) fit none of this app's {runtimes} models by their labels: the work is"
+        f" another process's, or did not go through {runtimes}. They are excluded."
     )
+
+
+def _unmatched(diagnostic: Diagnostic) -> str:
+    intervals = diagnostic.numbers["intervals"]
+    some = "All" if diagnostic.count == intervals else f"{diagnostic.count} of {intervals}"
+    runtimes = " and ".join(diagnostic.numbers["runtimes"])
+    return (
+        f"Model names in the Neural Engine table do not match {runtimes}'s, so ownership cannot be checked."
+        f" {some} intervals are counted as this app's."
+    )
+
+
+def _runtimes(diagnostic: Diagnostic) -> str:
+    """Return ``Core ML``, or ``Core ML or Core AI``."""
+    return " or ".join(diagnostic.numbers["runtimes"])
 
 
 def _dispatch_without_interval(diagnostic: Diagnostic) -> str:
@@ -79,10 +95,7 @@ def _window_outside(diagnostic: Diagnostic) -> str:
 
 _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     "ane-dispatch-without-interval": _dispatch_without_interval,
-    "ane-labels-unmatched": lambda _: (
-        "Model names in the Neural Engine table do not match Core ML's, so ownership cannot be checked. All"
-        " intervals are counted as this app's."
-    ),
+    "ane-labels-unmatched": _unmatched,
     "ane-process-unknown": lambda _: (
         "The Neural Engine table covers all processes and names none. If another app used the engine at the"
         " same time, its work is included here."
