@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stack_support import E5_ANE, E5_CPU, LOAD, PREDICT, WORKER, verdict
+from stack_support import E5_ANE, E5_CPU, LOAD, PREDICT, WORKER, classified, verdict
 
 
 @pytest.mark.parametrize(
@@ -279,3 +279,60 @@ def test_vision_is_no_proof_for_what_it_calls():
 
 def test_asking_whether_there_is_an_ane_is_not_using_it():
     assert verdict("AppleNeuralEngine | +[_ANEDeviceInfo hasANE]", *LOAD) == ("RUNTIME", "load")
+
+
+# Core AI ----------------------------------------------------------------------------------------------------
+
+CORE_AI_CALL = "CoreAIRuntime | InferenceFunction.run(inputs:states:outputViews:)"
+TO_MPSGRAPH = [
+    "MetalPerformanceShadersGraph | MPSGraphDelegateKernel._coreAI_inferValue",
+    "CoreAIRuntime | 0x1fc905348",
+    CORE_AI_CALL,
+]
+RUN_GRAPH = "MetalPerformanceShadersGraph | -[MPSGraphExecutable runInternalWithDevice:]"
+IN_GPU = "MetalPerformanceShadersGraph | GPURegionRuntime.evaluateOps"
+TO_ANE = "AppleNeuralEngine | -[_ANEClient evaluateWithModel:options:request:qos:error:]"
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        # MPSGraph serves both the GPU and the Neural Engine: alone it shows neither.
+        ([RUN_GRAPH, *TO_MPSGRAPH], ("RUNTIME", "dispatch")),
+        (["MetalPerformanceShadersGraph | 0x1fc905348", *TO_MPSGRAPH], ("RUNTIME", "dispatch")),
+        ([IN_GPU, RUN_GRAPH, *TO_MPSGRAPH], ("GPU", "dispatch")),
+        (
+            ["Metal | MTL3On4CommandBuffer.waitUntilCompleted", IN_GPU, RUN_GRAPH, *TO_MPSGRAPH],
+            ("GPU", "wait"),
+        ),
+        (["Metal | -[_MTLCommandBuffer commit]", RUN_GRAPH, *TO_MPSGRAPH], ("GPU", "dispatch")),
+        ([TO_ANE, RUN_GRAPH, *TO_MPSGRAPH], ("ANE", "dispatch")),
+        ([RUN_GRAPH, "App | Filter.apply()"], ("GPU", "dispatch")),
+        (["BNNSCoreAIDelegate | 0x1fc905348", CORE_AI_CALL], ("CPU", "execute")),
+        (
+            ["libBNNS.dylib | BNNSGraphContextExecute_v2", "BNNSCoreAIDelegate | 0x1", CORE_AI_CALL],
+            ("CPU", "execute"),
+        ),
+        ([CORE_AI_CALL, "App | Scene.encode()"], ("RUNTIME", None)),
+        (["ODIE | 0x1fc905348", "App | Scene.encode()"], ("RUNTIME", None)),
+        (["CoreAIRuntime | 0x1", "CoreAIRuntime | AIModel.loadFunction(named:)"], ("RUNTIME", "load")),
+        (
+            [
+                "MetalPerformanceShadersGraph | -[MPSGraphExecutable initWithMPSGraphPackageAtURL:]",
+                "CoreAI | static AIModel.specialize(contentsOf:options:cache:cachePolicy:)",
+            ],
+            ("RUNTIME", "load"),
+        ),
+        (["CoreAICompiler | 0x1", "App | Scene.load()"], ("RUNTIME", "compile")),
+        (["TokenGenerationCore | 0x1", "App | Scene.encode()"], ("RUNTIME", None)),
+        (["FoundationModels | LanguageModelSession.respond(to:options:)", "App | ask()"], ("RUNTIME", None)),
+        (["App | MyAIModel.run()", "App | InferenceFunctions.run()"], ("OTHER", None)),
+    ],
+)
+def test_core_ai(frames: list[str], expected: tuple[str, str | None]) -> None:
+    assert verdict(*frames) == expected
+
+
+def test_an_inference_of_core_ai_is_a_call() -> None:
+    classification = classified([[RUN_GRAPH, *TO_MPSGRAPH], ["CoreAIRuntime | 0x1"]])
+    assert classification.boundary.tolist() == [3, -1]

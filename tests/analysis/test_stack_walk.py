@@ -63,6 +63,8 @@ RULES = st.lists(
         boundary=st.sampled_from([None, None, "call", "worker"]),
         otherwise=st.sampled_from([None, Engine.GRAPHICS]),
         ancestor=st.booleans(),
+        passes_on=st.booleans(),
+        shared=st.booleans(),
     ),
     max_size=8,
 )
@@ -154,6 +156,8 @@ def slow_walk(matches, stack, rules):
         if (decides or by_ml) and released(position):
             classes[3.5] = (position, Engine.RUNTIME)
             unloading = True
+        elif decides and rule.shared and any(outer and outer.passes_on for outer in rule_of[position + 1 :]):
+            classes[3] = (position, Engine.RUNTIME)
         elif decides:
             classes[1] = (position, rule.engine)
         elif rule.strength == "driver":

@@ -62,6 +62,10 @@ class Flag:
     """Evidence for ML that is not the GPU's own: it can be what called the GPU."""
     RELEASED = np.uint32(1 << 24)
     """Set by the walk: a GPU frame that only releases an object."""
+    PASSES_ON = np.uint32(1 << 25)
+    SHARED = np.uint32(1 << 26)
+    DELEGATED = np.uint32(1 << 27)
+    """Set by the walk: a ``shared`` frame whose caller lets the library choose the engine."""
     WRAPPER_OR_WAIT = WRAPPER | WAITS
     AGAINST_ML = DRAWS | CONVERTS
 
@@ -142,6 +146,8 @@ def _rule_flags(rule: Rule) -> np.uint32:
         Flag.HAS_OTHERWISE: rule.otherwise is not None,
         Flag.DRIVER: rule.strength == "driver",
         Flag.PARKED: rule.strength == "driver" and rule.scope == "stack",
+        Flag.PASSES_ON: rule.passes_on,
+        Flag.SHARED: rule.shared,
         Flag.RELEASES: rule.strength == "plumbing" and rule.phase is Phase.LOAD,
         Flag.GPU: on_gpu and rule.strength != "context",
         Flag.CALLS_GPU: asserts and ml and rule.ancestor and not on_gpu,

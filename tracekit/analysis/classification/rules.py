@@ -30,7 +30,8 @@ class Rule:
 
     ``otherwise`` is the engine that a ``needs-ml`` or ``presumed`` rule counts as when it may not decide.
     ``phase`` is None for a runtime's frame that does not imply one. ``ancestor`` is False for a framework
-    whose callees are not necessarily inference.
+    whose callees are not necessarily inference. ``passes_on`` marks a runtime that lets a ``shared`` library
+    choose the engine: under it, the library's frames show no engine.
     """
 
     id: str
@@ -44,6 +45,8 @@ class Rule:
     boundary: Boundary | None = None
     otherwise: Engine | None = None
     ancestor: bool = True
+    passes_on: bool = False
+    shared: bool = False
     needs_binary: bool = False
     means: str = ""
     seen: str = ""

@@ -30,7 +30,7 @@ MAX_BYTES = 200_000
 """The built-in rules have 70,000. The time for parsing TOML grows with the square of a key's parts."""
 _ADVICE = "See docs/markers.md for the format of a rule."
 _TEXT = ("id", "symbol", "thread", "means", "seen", "source")
-_FLAGS = ("ancestor", "needs_binary")
+_FLAGS = ("ancestor", "needs_binary", "passes_on", "shared")
 _VALUES: dict[str, tuple[str, ...]] = {
     "engine": tuple(engine for engine in Engine if engine is not Engine.UNKNOWN),
     "phase": tuple(Phase),

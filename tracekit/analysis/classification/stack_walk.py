@@ -96,6 +96,7 @@ class StackWalk:
         self._accept_presumed()
         self._accept_called_by_ml()
         self._drop_released()
+        self._drop_delegated()
         deciding = self._deciding()
         rule = self._rules_at(self._frames.rule, deciding)
         engine = self._engines(deciding, rule)
@@ -156,6 +157,13 @@ class StackWalk:
         released = on_gpu[(caller | around) & Flag.RELEASES != 0]
         self._flags[released] = (self._flags[released] & ~weight) | Flag.RELEASED
 
+    def _drop_delegated(self) -> None:
+        """Make ``shared`` frames a runtime's where a ``passes_on`` frame calls them: any engine may serve."""
+        shared = self._where(Flag.SHARED)
+        shared = shared[self._flags[shared] & Flag.DECIDES != 0]
+        delegated = shared[self._caller(shared, Flag.PASSES_ON) != 0]
+        self._flags[delegated] = (self._flags[delegated] & ~Flag.DECIDES) | Flag.RUNTIME | Flag.DELEGATED
+
     def _deciding(self) -> IntArray:
         """Return every stack's deciding position, by the classes in the module's docstring."""
         deciding = self._first(Flag.DECIDES)
@@ -167,11 +175,12 @@ class StackWalk:
 
     def _engines(self, deciding: IntArray, rule: RuleIndices) -> Codes:
         # The appended entry is that of stacks without a deciding frame, whose position is -1.
-        falls_back, released = (
-            np.append(self._flags & flag != 0, False)[deciding] for flag in (Flag.FALLS_BACK, Flag.RELEASED)
+        falls_back, is_runtimes = (
+            np.append(self._flags & flag != 0, False)[deciding]
+            for flag in (Flag.FALLS_BACK, Flag.RELEASED | Flag.DELEGATED)
         )
         engine = np.where(falls_back, self._otherwise_of[rule], self._engine_of[rule])
-        engine = np.where(released, ENGINE_CODE[Engine.RUNTIME], engine)
+        engine = np.where(is_runtimes, ENGINE_CODE[Engine.RUNTIME], engine)
         undecided = np.where(self._is_readable(), ENGINE_CODE[Engine.OTHER], ENGINE_CODE[Engine.UNKNOWN])
         return np.where(deciding >= 0, engine, undecided).astype(np.int8)
 
