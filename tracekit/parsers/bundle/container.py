@@ -113,11 +113,24 @@ class FolderFiles:
         self._sizes: dict[str, int] = {}
         links: list[str] = []
         unreadable: list[OSError] = []
-        walk = os.walk(self._root, onerror=unreadable.append)
-        for number, (folder, subfolders, files) in enumerate(walk):
-            links += [name for name in subfolders if (Path(folder) / name).is_symlink()]
-            links += [name for name in files if not self._add(folder, name)]
-            require_at_most(path, number + len(self._sizes) + len(links), limits.files, "files")
+        # Not os.walk with a Path per file: a bundle of 20,000 tables has 80,000 files.
+        folders = [("", str(self._root))]
+        folder_count = 0
+        while folders:
+            prefix, folder = folders.pop()
+            try:
+                with os.scandir(folder) as scan:
+                    entries = list(scan)
+            except OSError as problem:
+                unreadable.append(problem)
+                continue
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append((f"{prefix}{entry.name}/", entry.path))
+                elif not self._add(prefix + entry.name, entry):
+                    links.append(entry.name)
+            require_at_most(path, folder_count + len(self._sizes) + len(links), limits.files, "files")
+            folder_count += 1
         if unreadable and not self._sizes:
             raise unreadable[0]
         warnings = _link_warnings(links)
@@ -126,18 +139,18 @@ class FolderFiles:
             warnings.append(f"{relative} cannot be read ({error.strerror}); its content is missing here")
         self.warnings: tuple[str, ...] = tuple(warnings)
 
-    def _add(self, folder: str, file: str) -> bool:
+    def _add(self, name: str, entry: os.DirEntry[str]) -> bool:
         """Record one file; return False for a path out of the bundle and for anything but a regular file."""
-        name = (Path(folder) / file).relative_to(self._root).as_posix()
         if _is_metadata(name):
             return True
-        path = Path(folder) / file
         try:
-            status = path.stat()  # first: the system follows forty links in a row, resolve() thousands
-            real = path.resolve(strict=True)
+            status = entry.stat()  # first: the system follows forty links in a row, resolve() thousands
+            # The folders above are no links. Windows has further kinds of them, which is_symlink() omits.
+            is_inside = os.name == "posix" and not entry.is_symlink()
+            is_inside = is_inside or Path(entry.path).resolve(strict=True).is_relative_to(self._root)
         except (OSError, RuntimeError):  # a link to a missing file, or to itself
             return False
-        if not real.is_relative_to(self._root) or not stat.S_ISREG(status.st_mode):
+        if not is_inside or not stat.S_ISREG(status.st_mode):
             return False
         # A hole occupies nothing: no limit must follow from gigabytes that are not there.
         occupied_bytes = 512 * getattr(status, "st_blocks", status.st_size)

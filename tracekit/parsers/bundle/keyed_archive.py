@@ -37,6 +37,13 @@ class Archived:
 Key: TypeAlias = "str | int | bytes"
 
 
+@dataclass
+class ValueBudget:
+    """The number of values that may still be made of an archive: a few bytes can refer to one many times."""
+
+    values_left: int
+
+
 class KeyedArchive:
     """One archive. A *value* is a result of ``top`` or ``get``: plain data, or an ``Archived`` object.
 
@@ -93,18 +100,17 @@ class KeyedArchive:
             return []
         return [self._guard(item) for item in self._refs(value.fields["NS.objects"])]
 
-    def plain(self, value: Any, max_values: int = _MAX_VALUES) -> Any:
-        """Return a value with everything in it as dicts, lists and scalars, at most ``max_values`` of them.
+    def plain(self, value: Any, budget: ValueBudget | None = None) -> Any:
+        """Return a value with everything in it as dicts, lists and scalars, as many as ``budget`` allows.
 
         Raises ``DamagedFileError`` for a value that is deeper or larger than any recording's, or that refers
         to itself.
         """
-        budget = [max_values]
-        return self._plain(value, 0, budget)
+        return self._plain(value, 0, budget or ValueBudget(_MAX_VALUES))
 
-    def _plain(self, value: Any, depth: int, budget: list[int]) -> Any:
-        budget[0] -= 1
-        if depth > _MAX_DEPTH or budget[0] < 0:
+    def _plain(self, value: Any, depth: int, budget: ValueBudget) -> Any:
+        budget.values_left -= 1
+        if depth > _MAX_DEPTH or budget.values_left < 0:
             raise DamagedFileError(self._name, "is nested deeper or larger than any recording's")
         if isinstance(value, Refs) or (isinstance(value, Archived) and _is_list(value)):
             return [self._plain(item, depth + 1, budget) for item in self.elements(value)]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import plistlib
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.parsers.expat import ExpatError
@@ -27,6 +28,7 @@ _TRAILER = struct.Struct(">6xBBQQQ")
 _CONTAINERS = (0xA, 0xB, 0xC, 0xD)
 _ELEMENTS_SLACK = 500_000
 _ELEMENTS_RATIO = 4
+_NAME_CHARACTERS = 64
 """Containers are decoded at each request, some several times; each element takes at least one byte."""
 
 
@@ -46,14 +48,16 @@ class PlistError(ValueError):
     """Not a binary property list, or a damaged one."""
 
 
-@dataclass(frozen=True)
+# Not frozen, although nothing changes them: a list has tens of thousands, and a frozen one takes four times
+# as long to make.
+@dataclass(slots=True)
 class Ref:
     """The number of an object in its list."""
 
     number: int
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Uid:
     """A reference of the keyed archiver: the number of an object in ``$objects``."""
 
@@ -83,12 +87,21 @@ class BinaryPlist:
         self._table = table
         self._offset_bytes = offset_bytes
         self._elements_left = _ELEMENTS_SLACK + _ELEMENTS_RATIO * len(data)
+        self._names: dict[int, str] = {}
         self.top = Ref(top)
 
     def read(self, ref: Ref) -> Any:
         """Return one object; raise ``PlistError`` when it is damaged or of an unknown kind."""
         offset = self._offset(ref)
-        kind, low = divmod(self._number(offset, 1), 16)
+        if offset >= self._end:
+            raise PlistError("is cut off")
+        marker = self._data[offset]
+        kind, low = marker >> 4, marker & 15
+        if kind == 0x8:
+            return Uid(self._number(offset + 1, low + 1))
+        if kind >= 0x4:
+            size_is_behind = low == 15
+            return self._sized(kind, *(self._size(offset + 1) if size_is_behind else (offset + 1, low)))
         if kind == 0x0:
             return {0: None, 8: False, 9: True}.get(low)
         if kind == 0x1:
@@ -97,35 +110,43 @@ class BinaryPlist:
             return struct.unpack(">f" if low == 2 else ">d", self._bytes(offset + 1, 1 << low))[0]
         if kind == 0x3:
             return struct.unpack(">d", self._bytes(offset + 1, 8))[0]
-        if kind == 0x8:
-            return Uid(self._number(offset + 1, low + 1))
-        return self._sized(kind, *self._size(offset + 1, low))
+        raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
     def _sized(self, kind: int, offset: int, size: int) -> Any:
-        if kind == 0x4:
-            return self._bytes(offset, size)
         if kind == 0x5:
             return self._bytes(offset, size).decode("ascii", "replace")
+        if kind == 0x4:
+            return self._bytes(offset, size)
         if kind == 0x6:
             return self._bytes(offset, 2 * size).decode("utf-16-be", "replace")
         if kind in (0xA, 0xB, 0xC):
             return self._refs(offset, size)
         if kind == 0xD:  # all keys first, then all values
             keys, values = self._refs(offset, size), self._refs(offset + size * self._ref_bytes, size)
-            pairs = zip(self.every(keys), self.every(values), strict=True)
-            return {self._key(key): value for key, value in pairs}
+            names = self._names
+            return {
+                names[key] if key in names else self._key(key): Ref(value)
+                for key, value in zip(self._numbers(keys), self._numbers(values), strict=True)
+            }
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
-    def _key(self, ref: Ref) -> Any:
+    def _key(self, number: int) -> Any:
+        """Return a key; the short ones, which are the names of fields and repeat, are decoded once."""
+        ref = Ref(number)
         if self._number(self._offset(ref), 1) >> 4 in _CONTAINERS:
             raise PlistError("has a container as a key")
-        return self.read(ref)
+        key = self.read(ref)
+        if isinstance(key, str) and len(key) <= _NAME_CHARACTERS:
+            self._names[number] = key
+        return key
 
     def _offset(self, ref: Ref) -> int:
         """Return the offset in bytes at which an object begins."""
         if not 0 <= ref.number < self._count:
             raise PlistError("refers to an object beyond its end")
-        return self._number(self._table + ref.number * self._offset_bytes, self._offset_bytes)
+        # The constructor has checked where the table ends.
+        start = self._table + ref.number * self._offset_bytes
+        return int.from_bytes(self._data[start : start + self._offset_bytes])
 
     def element(self, refs: Refs, index: int) -> Ref:
         """Return one element; raise ``PlistError`` for an index beyond the array."""
@@ -135,22 +156,26 @@ class BinaryPlist:
 
     def every(self, refs: Refs) -> list[Ref]:
         """Return all elements; raise ``PlistError`` once more were read than any recording needs."""
+        return [Ref(number) for number in self._numbers(refs)]
+
+    def _numbers(self, refs: Refs) -> Sequence[int]:
+        """Return the numbers of all elements; see ``every``."""
         self._elements_left -= refs.count
         if self._elements_left < 0:
             raise PlistError("holds more than any recording does")
         width = self._ref_bytes
         raw = self._bytes(refs.offset, refs.count * width)
-        return [Ref(int.from_bytes(raw[i : i + width])) for i in range(0, len(raw), width)]
+        if width == 1:
+            return raw
+        return [int.from_bytes(raw[i : i + width]) for i in range(0, len(raw), width)]
 
     def _refs(self, offset: int, count: int) -> Refs:
         if offset + count * self._ref_bytes > self._end:
             raise PlistError("is cut off")
         return Refs(offset, count)
 
-    def _size(self, offset: int, low: int) -> tuple[int, int]:
-        """Return the offset of a sized object's content, and its size: below 15, or an integer object."""
-        if low != 15:
-            return offset, low
+    def _size(self, offset: int) -> tuple[int, int]:
+        """Return the offset of a sized object's content, and its size, an integer object before it."""
         kind, exponent = divmod(self._number(offset, 1), 16)
         if kind != 0x1 or exponent > 3:
             raise PlistError("has an object without a readable size")

@@ -25,9 +25,10 @@ own and undocumented, and may change with any Xcode.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from hashlib import blake2b
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,7 @@ _MAGIC = 0x1234_0A0A
 _HEADER_BYTES = 20
 _FIELD_WIDTHS = {1: 4, 2: 8}
 _MAX_COLUMNS = 512
+_DESCRIBED = ("_fields", "_props", "_maxEventSize", "_variableSize")
 _MAX_ROWS = 2**40
 
 _TOPOLOGY_WIDTHS = {4: 9, 5: 18, 6: 24, 7: 16}
@@ -92,18 +94,52 @@ class _Field:
     type: int
 
 
+_Schema: TypeAlias = tuple[str, tuple[SchemaColumn, ...], str]
+_Descriptor: TypeAlias = tuple[tuple[_Field, ...], int, int]
+_Described = TypeVar("_Described", _Schema, _Descriptor)
+
+
+class Descriptions:
+    """The schemas and descriptors of the tables, each decoded once for all tables that have the same bytes.
+
+    A recording has one table per process, or per set of attributes, with the same columns, and most are
+    empty: among 20,000 tables there are some hundreds of different descriptions.
+    """
+
+    def __init__(self, files: BundleFiles) -> None:
+        self._files = files
+        self._decoded: dict[tuple[str, bytes], Any] = {}
+
+    def schema(self, file: str) -> _Schema:
+        """Return the content of a ``schema.xml``. Raises ``DamagedFileError``."""
+        return self._decode(_decode_schema, file)
+
+    def descriptor(self, file: str) -> _Descriptor:
+        """Return the content of a ``bulkstore_descriptor``. Raises ``DamagedFileError``."""
+        return self._decode(_decode_descriptor, file)
+
+    def _decode(self, decode: Callable[[str, bytes], _Described], file: str) -> _Described:
+        content = read_file(self._files, file)
+        # By a digest, so that no content is kept. Nothing is kept of a damaged file: its error has its name.
+        key = decode.__name__, blake2b(content).digest()
+        if key not in self._decoded:
+            self._decoded[key] = decode(file, content)
+        description: _Described = self._decoded[key]
+        return description
+
+
 class IndexedStore:
     """One ``indexed-store-<k>`` folder. Opening it reads the schema and the descriptor, not the rows.
 
     Raises ``DamagedFileError`` when they are damaged or of an unknown kind.
     """
 
-    def __init__(self, files: BundleFiles, folder: str) -> None:
+    def __init__(self, files: BundleFiles, folder: str, descriptions: Descriptions) -> None:
         self._folder = folder
         self._files = files
         self._descriptor = f"{folder}/bulkstore_descriptor"
-        self.schema, self.columns, topology = _read_schema(files, f"{folder}/schema.xml")
-        self._fields, self.row_count, self._row_bytes = _read_descriptor(files, self._descriptor)
+        self.schema, self.columns, topology = descriptions.schema(f"{folder}/schema.xml")
+        self._fields, self.row_count, self._row_bytes = descriptions.descriptor(self._descriptor)
         self._topology = self._check_topology(topology)
 
     def _check_topology(self, name: str) -> int:
@@ -268,14 +304,12 @@ def _category(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
     return np.where(narrow == _MASK_22, NO_VALUE_32, narrow).astype(np.uint32)
 
 
-def _read_schema(files: BundleFiles, file: str) -> tuple[str, tuple[SchemaColumn, ...], str]:
+def _decode_schema(file: str, content: bytes) -> _Schema:
     """Return the schema's name, its columns and the name of its topology ("" for none)."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
-        root = etree.fromstring(read_file(files, file), parser)
+        root = etree.fromstring(content, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        if isinstance(error, DamagedFileError):
-            raise
         raise DamagedFileError(file, "is not well-formed XML") from error
     columns = tuple(
         SchemaColumn(
@@ -292,17 +326,17 @@ def _read_schema(files: BundleFiles, file: str) -> tuple[str, tuple[SchemaColumn
     return name, columns, str(root.get("topology", ""))
 
 
-def _read_descriptor(files: BundleFiles, file: str) -> tuple[tuple[_Field, ...], int, int]:
+def _decode_descriptor(file: str, content: bytes) -> _Descriptor:
     """Return the fields in storage order, the number of rows and the bytes of each.
 
     A keyed archive, as seen in bundles: ``$0`` has ``_fields`` (each with ``_index``, ``_name``, ``_type``),
     ``_maxEventSize`` (bytes of a row) and ``_props.next_event_id`` (the number of rows).
     """
-    archive = KeyedArchive(file, read_file(files, file))
-    descriptor = archive.plain(archive.top())
-    root = descriptor.get("$0") if isinstance(descriptor, dict) else None
-    if not isinstance(root, dict):
+    archive = KeyedArchive(file, content)
+    described = archive.items(archive.get(archive.top(), "$0"))
+    if not described:
         raise DamagedFileError(file, "describes no rows")
+    root = {name: archive.plain(archive.follow(described[name])) for name in _DESCRIBED if name in described}
     entries = root.get("_fields")
     parts = (
         [part.get("$0") for part in entries if isinstance(part, dict)] if isinstance(entries, list) else []

@@ -22,7 +22,7 @@ from tracekit.parsers.bundle.images import RunImages
 from tracekit.parsers.bundle.interned import InternPool
 from tracekit.parsers.bundle.issues import IssueLog
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
-from tracekit.parsers.bundle.rows import IndexedStore, RawColumn
+from tracekit.parsers.bundle.rows import Descriptions, IndexedStore, RawColumn
 from tracekit.parsers.bundle.symbolication import Symbolicator
 from tracekit.parsers.bundle.symbols import SymbolsArchive, archive_name
 from tracekit.parsers.bundle.table_list import TableSpec, read_spec, read_table_list
@@ -65,6 +65,7 @@ class BundleRun:
         self._archives: dict[str, SymbolsArchive | None] = {}
         self._process_names = cache(self._read_process_names)
         self._entities = Entities(lambda: self._pool.lists, self._process_names, self._thread_names)
+        self._descriptions = Descriptions(files)
         self._tables = self._open_stores(stores)
 
     def info(self) -> RunInfo:
@@ -161,7 +162,8 @@ class BundleRun:
         """Open the existing stores; add the tables that are listed and have no store."""
         specs = self._read_table_list()
         opened = [self._open_store(index, number, specs) for index, number in enumerate(numbers, start=1)]
-        lost = [(number, spec) for number, spec in specs.items() if number not in numbers and spec.schema]
+        existing = set(numbers)
+        lost = [(number, spec) for number, spec in specs.items() if number not in existing and spec.schema]
         for number, spec in lost:
             text = f"{self._folder}/stores/indexed-store-{number} is missing; the table '{spec.schema}'"
             self._issues.add(self.number, "warning", "table-damaged", f"{text} cannot be read")
@@ -175,7 +177,7 @@ class BundleRun:
         folder = f"{self._folder}/stores/indexed-store-{number}"
         spec = self._read_spec(folder, specs.get(number))
         try:
-            store = IndexedStore(self._files, folder)
+            store = IndexedStore(self._files, folder, self._descriptions)
         except DamagedFileError as error:
             table = f"the table '{spec.schema}'" if spec.schema else "a table"
             self._issues.damaged(self.number, "table-damaged", error, f"{table} cannot be read")
@@ -185,7 +187,9 @@ class BundleRun:
         return _RunTable(info, store)
 
     def _read_spec(self, folder: str, listed: TableSpec | None) -> TableSpec:
-        """Return a store's own description; the list's where that is damaged."""
+        """Return the list's description of a store, or its own, which says the same, if it is not listed."""
+        if listed is not None and listed.schema:
+            return listed
         try:
             return read_spec(self._files, folder)
         except DamagedFileError as error:

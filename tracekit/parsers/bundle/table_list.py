@@ -1,6 +1,7 @@
-"""The tables of a run: ``tables.plist`` lists all, and each store's ``spec.plist`` describes its own.
+"""The tables of a run: ``tables.plist`` lists all, and each store's ``spec.plist`` repeats its own entry.
 
-``tables.plist`` names every store at least twice, for its two sides. A store's number is the end of its path:
+``tables.plist`` names every store at least twice, for its two sides; in the bundles seen, all its entries and
+its ``spec.plist`` agree. A store's number is the end of its path:
 ``run1/core/stores/indexed-store-7`` is store 7 of run 1. Attributes are returned as an export's table of
 contents writes them: ``codes='"0x1,0x25"' target="ALL"``.
 """
@@ -13,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
-from tracekit.parsers.bundle.keyed_archive import KeyedArchive
+from tracekit.parsers.bundle.keyed_archive import Archived, KeyedArchive, ValueBudget
 
 _STORE = re.compile(r"corespace/run([1-9]\d{0,5})/core/stores/indexed-store-(0|[1-9]\d{0,5})/")
 _LISTED = re.compile(r"run\d{1,6}/core/stores/indexed-store-(0|[1-9]\d{0,5})\Z")
-_MAX_LIST_VALUES = 200_000
+_MAX_LIST_VALUES = 2_000_000
 
 # In a bundle both are strings; an export puts quotes around strings and none around keywords, except those
 # with a space in a list. The keys are from the tables of contents of exports.
@@ -43,29 +44,31 @@ def read_spec(files: BundleFiles, store_folder: str) -> TableSpec:
     """Return a store's own description. Raises ``DamagedFileError``."""
     file = f"{store_folder}/spec.plist"
     archive = KeyedArchive(file, read_file(files, file))
-    return _spec(archive.plain(archive.top()))
+    return _spec(archive, archive.top())
 
 
 def read_table_list(files: BundleFiles, run_folder: str) -> dict[int, TableSpec]:
     """Return the description of each store in the run's list, by its number. Raises ``DamagedFileError``."""
     file = f"{run_folder}/table-manager/tables.plist"
     archive = KeyedArchive(file, read_file(files, file))
-    details = archive.plain(archive.get(archive.top(), "tableDetails"), _MAX_LIST_VALUES)
-    if not isinstance(details, dict):
+    details = archive.get(archive.top(), "tableDetails")
+    if not isinstance(details, Archived):
         raise DamagedFileError(file, "lists no tables")
-    specs = {}
-    for detail in details.values():
-        path = detail.get("storeSubpath") if isinstance(detail, dict) else None
+    budget = ValueBudget(_MAX_LIST_VALUES)
+    specs: dict[int, TableSpec] = {}
+    for reference in archive.items(details).values():
+        detail = archive.items(archive.follow(reference))
+        path = archive.follow(detail.get("storeSubpath"))
         match = _LISTED.match(path) if isinstance(path, str) else None
-        if match:
-            specs[int(match[1])] = _spec(detail.get("spec"))
+        if match and int(match[1]) not in specs:
+            specs[int(match[1])] = _spec(archive, archive.follow(detail.get("spec")), budget)
     return specs
 
 
-def _spec(value: object) -> TableSpec:
-    if not isinstance(value, dict):
-        return TableSpec()
-    schema, attributes = value.get("schemaName"), value.get("attributes")
+def _spec(archive: KeyedArchive, value: object, budget: ValueBudget | None = None) -> TableSpec:
+    described = archive.items(value)
+    schema = archive.follow(described.get("schemaName"))
+    attributes = archive.plain(archive.follow(described.get("attributes")), budget)
     return TableSpec(
         schema if isinstance(schema, str) else "",
         attribute_texts(attributes) if isinstance(attributes, dict) else {},

@@ -1,0 +1,99 @@
+"""Bundles with many tables: the work of opening one grows with different descriptions, not with tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from bundle_support import CLOCK, STORES, issues_of, new_run, source_of
+from bundle_tables import Col
+from bundle_writer import BundleWriter, Files
+from documents_support import python_calls
+
+from tracekit.parsers.bundle import rows, table_list
+from tracekit.parsers.bundle.keyed_archive import KeyedArchive
+
+LIST = "corespace/run1/core/table-manager/tables.plist"
+NAME = Col("name", "Name", "XRPrototypeStringTypeID")
+
+
+def bundle_of(tables: int) -> Files:
+    """Return a bundle with so many tables of two schemas, of no row or of one."""
+    bundle = BundleWriter()
+    run = new_run(bundle)
+    for number in range(tables):
+        columns = (CLOCK, NAME) if number % 2 else (CLOCK,)
+        values = [(number, "x")[: len(columns)]] if number % 3 == 0 else []
+        run.table(f"schema-{number % 2}", columns, values, attributes={"codes": [f"0x{number:x}"]})
+    return bundle.files()
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The number of times that each kind of file was decoded."""
+    counts: Counter[str] = Counter()
+
+    def counted(function: Any, kind: str) -> Any:
+        def call(*arguments: Any) -> Any:
+            counts[kind] += 1
+            return function(*arguments)
+
+        call.__name__ = function.__name__
+        return call
+
+    monkeypatch.setattr(rows, "_decode_schema", counted(rows._decode_schema, "schema"))
+    monkeypatch.setattr(rows, "_decode_descriptor", counted(rows._decode_descriptor, "descriptor"))
+    for module, kind in ((rows, "archive"), (table_list, "list")):
+        monkeypatch.setattr(module, "KeyedArchive", counted(KeyedArchive, kind))
+    return counts
+
+
+def test_a_description_is_decoded_once_for_all_tables_with_the_same_bytes(decoded: Counter[str]) -> None:
+    files = bundle_of(60)
+    tables = source_of(files).toc()[0].tables
+    assert [table.schema for table in tables[2:5]] == ["schema-0", "schema-1", "schema-0"]
+    assert [table.row_count for table in tables[2:8]] == [1, 0, 0, 1, 0, 0]
+    assert [table.attributes for table in tables[2:4]] == [{"codes": '"0x0"'}, {"codes": '"0x1"'}]
+    # Two schemas, each with no row and with one; process-info and thread-info. The list has the attributes.
+    assert decoded == {"schema": 4, "descriptor": 6, "archive": 6, "list": 1}
+
+
+def test_opening_more_tables_costs_little_for_each() -> None:
+    few, many = bundle_of(10), bundle_of(60)
+    calls_per_table = (python_calls(lambda: source_of(many)) - python_calls(lambda: source_of(few))) / 50
+    assert calls_per_table < 800  # 525; it is 5,400 where each table is decoded
+
+
+def test_a_damaged_table_among_equal_ones_is_reported_and_the_others_are_read() -> None:
+    files = bundle_of(12)
+    damaged = f"{STORES}/indexed-store-5/bulkstore_descriptor"
+    source = source_of({**files, damaged: b"garbage", f"{STORES}/indexed-store-8/schema.xml": b"<schema"})
+    messages = issues_of(source, "table-damaged")
+    assert [message.split(" ")[0] for message in messages] == [
+        damaged,
+        f"{STORES}/indexed-store-8/schema.xml",
+    ]
+    row_counts = [table.row_count for table in source.toc()[0].tables]
+    assert [number for number, count in enumerate(row_counts) if count is None] == [5, 8]
+    assert len(list(source.tables("schema-1"))) == 5
+
+
+def test_a_table_that_is_missing_from_the_list_describes_itself(decoded: Counter[str]) -> None:
+    bundle = BundleWriter()
+    run = new_run(bundle)
+    run.table("listed", (CLOCK,), [])
+    files = bundle.files()
+    run.table("unlisted", (CLOCK,), [], attributes={"target": "ALL"})
+    table = source_of({**bundle.files(), LIST: files[LIST]}).toc()[0].tables[-1]
+    assert (table.schema, table.attributes) == ("unlisted", {"target": "ALL"})
+    assert decoded["list"] == 2
+
+
+def test_a_list_with_more_values_than_any_recording_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its entries could refer to the same thousands of attributes."""
+    monkeypatch.setattr(table_list, "_MAX_LIST_VALUES", 50)
+    source = source_of(bundle_of(40))
+    (message,) = issues_of(source, "contents-damaged")
+    assert message.startswith(f"{LIST} is nested deeper or larger than any recording's")
+    assert source.toc()[0].tables[2].attributes == {"codes": '"0x0"'}
