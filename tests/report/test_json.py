@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 from documents_support import SHARED, TIME_PROFILE, one_table, strict, write
+from export_support import awkward
+from json_oracle import plain_windows
 from jsonschema import Draft202012Validator
 
 from tracekit.analysis import analyze, parse_window
 from tracekit.load import open_trace
-from tracekit.report.analysis.json import to_dict, to_json
+from tracekit.report.analysis import json_windows
+from tracekit.report.analysis.json import json_pieces, to_dict, to_json
+from tracekit.text import escape_json
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-analysis-1.schema.json").read_text())
@@ -52,6 +56,18 @@ def test_sample_recordings_validate(path: Path, windows: Any) -> None:
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_real_recordings_validate(shared: Path, path: Path) -> None:
     validate(to_json(analyze(open_trace(path), windows=[parse_window("1ms-2s")])))
+
+
+@pytest.mark.parametrize(
+    "recording", ["fallback-midway-ios27", "counters-bnns-macos15", "cpu-profile-ane-macos26", *awkward()]
+)
+def test_windows_are_written_as_they_are_one_by_one(recording: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_windows, "_BLOCK", 3)
+    analysis = awkward().get(recording) or analyze(open_trace(ROOT / "sample_traces" / recording))
+    pieces = list(json_pieces(analysis))
+    plain = {**json.loads("".join(pieces)), "windows": plain_windows(analysis)}
+    assert "".join(pieces) == escape_json(json.dumps(plain, ensure_ascii=False, indent=2)) + "\n"
+    assert len(pieces) == 2 + -(-len(analysis.window_rows) // 3)
 
 
 def test_an_empty_table_of_samples_validates(tmp_path: Path) -> None:

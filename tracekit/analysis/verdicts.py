@@ -117,7 +117,18 @@ def verdict_of(window: int, facts: WindowFacts, run: RunFacts) -> Verdict:
     MIXED, none is UNKNOWN: a verdict names no majority, the numbers do.
     """
     engines = _engines(window, facts, run)
-    shares = facts.shares
+    samples = runtime = unsymbolicated = preparing = preparing_ns = unmarked_gpu_ns = 0
+    for share in facts.shares:  # one loop: a run may have a hundred thousand windows
+        samples += share.samples
+        if share.engine is Engine.RUNTIME:
+            runtime += share.samples
+        elif share.engine is Engine.UNKNOWN:
+            unsymbolicated += share.samples
+        elif share.engine is Engine.GRAPHICS:
+            unmarked_gpu_ns += share.busy_ns or 0
+        if share.phase in _PREPARING:
+            preparing_ns += share.busy_ns or 0
+            preparing += share.samples if share.engine in SERVING else 0
     return Verdict(
         UNKNOWN if not engines else str(engines[0].engine) if len(engines) == 1 else MIXED,
         facts.length_ns,
@@ -128,15 +139,13 @@ def verdict_of(window: int, facts: WindowFacts, run: RunFacts) -> Verdict:
         facts.is_call,
         facts.is_engine_time,
         tuple(engine for engine in SERVING if engine in run.tables),
-        samples=sum(share.samples for share in shares),
-        runtime_samples=sum(share.samples for share in shares if share.engine is Engine.RUNTIME),
-        unsymbolicated_samples=sum(share.samples for share in shares if share.engine is Engine.UNKNOWN),
-        preparing_samples=sum(
-            share.samples for share in shares if share.engine in SERVING and share.phase in _PREPARING
-        ),
-        preparing_ns=sum(share.busy_ns or 0 for share in shares if share.phase in _PREPARING),
+        samples=samples,
+        runtime_samples=runtime,
+        unsymbolicated_samples=unsymbolicated,
+        preparing_samples=preparing,
+        preparing_ns=preparing_ns,
         other_process_ns=facts.other_process_ns,
-        unmarked_gpu_ns=sum(share.busy_ns or 0 for share in shares if share.engine is Engine.GRAPHICS),
+        unmarked_gpu_ns=unmarked_gpu_ns,
     )
 
 
@@ -155,6 +164,8 @@ def _engines(window: int, facts: WindowFacts, run: RunFacts) -> tuple[EngineWork
 
 def _work(engine: Engine, facts: WindowFacts, run: RunFacts) -> EngineWork | None:
     shares = [share for share in facts.shares if share.engine is engine and share.is_inference]
+    if not shares:
+        return None
     samples = sum(share.samples for share in shares)
     busy = sum(share.busy_ns or 0 for share in shares)
     waiting = sum(share.waiting_ns or 0 for share in shares)

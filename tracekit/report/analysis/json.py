@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,29 +13,48 @@ import pandas as pd
 import tracekit
 from tracekit.analysis.availability import Evidence
 from tracekit.analysis.classification.frame_names import has_symbol
-from tracekit.analysis.engines.attribution import SharesByWindow
-from tracekit.analysis.engines.counters import ratios
-from tracekit.analysis.engines.totals import EngineTotals, engine_totals
+from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Summary
-from tracekit.analysis.windows.window import numbered_windows
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import ENGINES, ML_ENGINES
 from tracekit.report import wording
-from tracekit.text import escape_json, format_thread
+from tracekit.report.analysis.json_windows import window_texts
+from tracekit.report.json_layout import Layout
+from tracekit.text import escape_json
 
 SCHEMA = "tracekit-analysis/1"
 
 
 def to_json(analysis: Analysis) -> str:
     """Return the document as indented JSON text with a final newline."""
-    return escape_json(json.dumps(to_dict(analysis), ensure_ascii=False, indent=2)) + "\n"
+    return "".join(json_pieces(analysis))
 
 
 def to_dict(analysis: Analysis) -> dict[str, Any]:
     """Return the document as plain data."""
+    document: dict[str, Any] = json.loads(to_json(analysis))
+    return document
+
+
+def json_pieces(analysis: Analysis) -> Iterator[str]:
+    """Yield the text of ``to_json`` in pieces: a run may have more windows than fit in memory as text."""
+    layout = Layout(is_indented=True)
+    head, foot = (escape_json(json.dumps(part, ensure_ascii=False, indent=2)) for part in _ends(analysis))
+    # The windows stand between two objects that are one: without the brace that closes the first, and the
+    # one that opens the second.
+    yield head.removesuffix("\n}") + layout.separator(0) + layout.member("windows", "")
+    begin = f"[{layout.separator(1).removeprefix(',')}"
+    for texts in window_texts(analysis, layout, 2):
+        yield begin + layout.separator(1).join(texts)
+        begin = layout.separator(1)
+    closing = f"{layout.separator(0).removeprefix(',')}]" if len(analysis.window_rows) else "[]"
+    yield f"{closing},{foot.removeprefix('{')}\n"
+
+
+def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what stands before and behind the windows."""
     trace = analysis.trace
-    return {
+    head = {
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
         "input": {"name": trace.info.name, "kind": trace.info.kind, "run": trace.info.run},
@@ -46,10 +65,12 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
         "samples": _samples(trace),
         "engines": _engines(analysis.engine_totals, bool(trace.samples_source)),
         "evidence": [_evidence(row) for row in analysis.evidence],
-        "windows": _windows(analysis),
+    }
+    foot = {
         "summary": _summary(analysis.summary),
         "issues": [asdict(issue) for issue in wording.issues(analysis.diagnostics)],
     }
+    return head, foot
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
@@ -129,78 +150,6 @@ def _engines(totals: Sequence[EngineTotals], is_sampled: bool) -> dict[str, Any]
     }
 
 
-def _windows(analysis: Analysis) -> list[dict[str, Any]]:
-    shares = SharesByWindow(analysis.attribution_rows)
-    segments = _segments(analysis.segments)
-    events, metrics = _events(analysis), _metrics(analysis)
-    times = analysis.times.astype(object).to_dict("records")
-    firsts = analysis.window_rows["first"].tolist()
-    documents = []
-    unit, measured = analysis.trace.weight_unit, analysis.measured.engines
-    for (number, window), verdict in zip(
-        numbered_windows(analysis.window_rows), analysis.verdicts, strict=True
-    ):
-        window_shares = shares.get(number, [])
-        listed = [e for e in ENGINES if e in ML_ENGINES or any(share.engine is e for share in window_shares)]
-        documents.append(
-            {
-                "id": number,
-                "start_ns": window.start_ns,
-                "end_ns": window.end_ns,
-                "label": window.label,
-                "model": window.model or None,
-                "first": firsts[number],
-                "thread": thread_label(analysis.trace, window.thread_id),
-                "source": window.source,
-                "basis": str(window.basis),
-                "engines": _engines(
-                    engine_totals(window_shares, listed, unit, measured), bool(analysis.trace.samples_source)
-                ),
-                "times": {
-                    name: None if pd.isna(value) else value
-                    for name, value in times[number].items()
-                    if name != "window_id"
-                },
-                "segments": segments.get(number, []),
-                "counters": events.get(number, {}),
-                "metrics": metrics.get(number, {}),
-                "verdict": verdict.verdict,
-                "sentence": wording.verdict_sentence(verdict),
-                "why": wording.verdict_why(verdict),
-            }
-        )
-    return documents
-
-
-def _segments(segments: pd.DataFrame) -> dict[int, list[dict[str, Any]]]:
-    """Return the hand-offs by window."""
-    names = ("engine", "start_ns", "end_ns", "busy_ns", "basis")
-    by_window: dict[int, list[dict[str, Any]]] = {}
-    columns = (segments[name].tolist() for name in names)
-    for window, *values in zip(segments["window_id"].tolist(), *columns, strict=True):
-        by_window.setdefault(window, []).append(dict(zip(names, values, strict=True)))
-    return by_window
-
-
-def _events(analysis: Analysis) -> dict[int, dict[str, Any]]:
-    """Return window → engine → its counters' sums, and the ratios that they give."""
-    by_window: dict[int, dict[str, Any]] = {}
-    for row in analysis.events.to_dict("records"):
-        engines = by_window.setdefault(int(row["window_id"]), {})
-        engines.setdefault(str(row["engine"]), {"events": {}})["events"][str(row["event"])] = row["value"]
-    for engines in by_window.values():
-        for counted in engines.values():
-            counted["ratios"] = ratios(counted["events"])
-    return by_window
-
-
-def _metrics(analysis: Analysis) -> dict[int, dict[str, float]]:
-    by_window: dict[int, dict[str, float]] = {}
-    for row in analysis.metrics.to_dict("records"):
-        by_window.setdefault(int(row["window_id"]), {})[str(row["name"])] = row["value"]
-    return by_window
-
-
 def _thermal(trace: Trace) -> list[dict[str, Any]]:
     """Return when the device's thermal state changed."""
     rows = trace.tracks[trace.tracks["name"].astype("str").str.startswith("Thermal state")]
@@ -212,11 +161,3 @@ def _thermal(trace: Trace) -> list[dict[str, Any]]:
         }
         for row in rows.to_dict("records")
     ]
-
-
-def thread_label(trace: Trace, thread_id: int) -> str | None:
-    """Return ``Main Thread (0x1f3) in SampleApp (412)``; None for all threads."""
-    if thread_id < 0:
-        return None
-    thread = trace.threads.iloc[thread_id]
-    return f"{format_thread(thread['name'], thread['tid'])} in {thread['process']} ({thread['pid']})"

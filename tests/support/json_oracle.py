@@ -1,0 +1,103 @@
+"""The windows of ``tracekit-analysis/1`` as plain data, one by one and without a template."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from tracekit.analysis.engines.attribution import SharesByWindow
+from tracekit.analysis.engines.counters import ratios
+from tracekit.analysis.engines.totals import EngineTotals, engine_totals
+from tracekit.analysis.result import Analysis
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINES, ML_ENGINES
+from tracekit.report import wording
+from tracekit.text import format_thread
+
+
+def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return the documents of all windows."""
+    trace, shares = analysis.trace, SharesByWindow(analysis.attribution_rows)
+    documents = []
+    for row, times, verdict in zip(
+        analysis.window_rows.to_dict("records"),
+        analysis.times.astype(object).to_dict("records"),
+        analysis.verdicts,
+        strict=True,
+    ):
+        number = row["window_id"]
+        of_window = shares.get(number, [])
+        listed = [e for e in ENGINES if e in ML_ENGINES or any(share.engine is e for share in of_window)]
+        totals = engine_totals(of_window, listed, trace.weight_unit, analysis.measured.engines)
+        documents.append(
+            {
+                "id": number,
+                "start_ns": row["start_ns"],
+                "end_ns": row["end_ns"],
+                "label": row["label"],
+                "model": row["model"] or None,
+                "first": row["first"],
+                "thread": _thread(trace, row["thread_id"]),
+                "source": row["source"],
+                "basis": row["basis"],
+                "engines": {str(engine.engine): _engine(engine, trace) for engine in totals},
+                "times": {name: _none(value) for name, value in times.items() if name != "window_id"},
+                "segments": [
+                    {name: segment[name] for name in ("engine", "start_ns", "end_ns", "busy_ns", "basis")}
+                    for segment in _rows(analysis.segments, number)
+                ],
+                "counters": _counters(analysis.events, number),
+                "metrics": {row["name"]: row["value"] for row in _rows(analysis.metrics, number)},
+                "verdict": verdict.verdict,
+                "sentence": wording.verdict_sentence(verdict),
+                "why": wording.verdict_why(verdict),
+            }
+        )
+    return documents
+
+
+def _engine(engine: EngineTotals, trace: Trace) -> dict[str, Any]:
+    is_sampled = bool(trace.samples_source)
+    return {
+        "samples": engine.samples if is_sampled else None,
+        "sampled_ns": engine.sampled_ns if is_sampled else None,
+        "busy_ns": engine.busy_ns,
+        "waiting_ns": engine.waiting_ns,
+        "waiting_basis": engine.waiting_basis and str(engine.waiting_basis),
+        "weight": engine.weight if is_sampled else None,
+        "phases": {
+            str(share.phase): {
+                "samples": share.samples if is_sampled else None,
+                "sampled_ns": share.sampled_ns if is_sampled else None,
+                "busy_ns": share.busy_ns,
+            }
+            for share in engine.phases
+            if share.phase is not None
+        },
+    }
+
+
+def _rows(frame: pd.DataFrame, window: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = (
+        frame[frame["window_id"] == window].drop(columns="window_id").to_dict("records")
+    )
+    return rows
+
+
+def _counters(events: pd.DataFrame, window: int) -> dict[str, Any]:
+    sums: dict[str, dict[str, int]] = {}
+    for row in _rows(events, window):
+        sums.setdefault(row["engine"], {})[row["event"]] = row["value"]
+    return {engine: {"events": counted, "ratios": ratios(counted)} for engine, counted in sums.items()}
+
+
+def _thread(trace: Trace, thread_id: int) -> str | None:
+    if thread_id < 0:
+        return None
+    row = trace.threads.iloc[thread_id]
+    return f"{format_thread(row['name'], row['tid'])} in {row['process']} ({row['pid']})"
+
+
+def _none(value: Any) -> Any:
+    return None if pd.isna(value) else value
