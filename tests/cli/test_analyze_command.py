@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 from documents_support import SHARED, THREAD, TIME_PROFILE, one_table, write
 
 from tracekit.cli import main
+from tracekit.cli import output as cli_output
+from tracekit.text import format_size
 
 pytestmark = pytest.mark.integration
 
@@ -210,6 +212,34 @@ def test_output_follows_the_extension_and_is_never_overwritten_unasked(tmp_path:
     assert run("analyze", FALLBACK, "-o", str(output), "--force").exit_code == 0
     assert output.read_text() != "mine"
     assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_windows_as_lines_are_those_of_the_document(tmp_path: Path) -> None:
+    result = run("analyze", FALLBACK, "-o", str(tmp_path / "windows.jsonl"))
+    assert result.exit_code == 0, result.output
+    lines = (tmp_path / "windows.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == analyzed(FALLBACK)["windows"]
+    assert len(lines) == 12
+    assert not any(": " in line.partition('"sentence"')[0] for line in lines)
+    empty = run("analyze", write(tmp_path, one_table("time-profile", TIME_PROFILE)), "--format", "jsonl")
+    assert (empty.exit_code, empty.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["analyze", "report"])
+def test_large_json_offers_what_is_smaller(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli_output, "_LARGE_BYTES", 1_000)
+    target = str(tmp_path / "large.json")
+    result = run(command, FALLBACK, "-o", target)
+    size = Path(target).stat().st_size
+    assert result.stderr == (
+        f"Wrote {target}\nThe JSON of 12 windows has {format_size(size)}. Smaller: tracekit analyze --format jsonl"
+        " has a window per line, tracekit export --table windows -o windows.parquet a row per window.\n"
+    )
+    assert run(command, FALLBACK, "-o", str(tmp_path / "large.txt")).stderr.startswith("Wrote ")
+    monkeypatch.undo()
+    assert "Smaller" not in run(command, FALLBACK, "-f", "-o", target).stderr
 
 
 def test_an_extension_that_names_no_format_is_refused(tmp_path: Path) -> None:

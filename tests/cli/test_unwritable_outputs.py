@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner, Result
 from documents_support import THREAD, document, node, one_table, schema, write
 
 from tracekit.cli import main, output
-from tracekit.errors import UsageError
+from tracekit.errors import InputError, TracekitError, UsageError
 
 STACKS = '{"frames": [{"binary": "libBNNS.dylib", "symbol": "BNNSFilterApplyBatch"}]}\n'
 INPUT = document(
@@ -112,6 +113,24 @@ def test_a_folder_that_is_deleted_while_it_is_written_to(tmp_path: Path, replace
         if replacement:
             folder.write_text(replacement)
     assert not (folder / "out.html").exists()
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), InputError("x.trace", "is cut off.")]
+)
+def test_a_result_that_ends_while_it_is_made_leaves_nothing(tmp_path: Path, error: Exception) -> None:
+    def pieces() -> Iterator[str]:
+        yield "half"
+        raise error
+
+    target = tmp_path / "out.json"
+    with pytest.raises(TracekitError):
+        output.write_pieces(pieces(), str(target), force=False)
+    assert list(tmp_path.iterdir()) == []
+    target.write_text("before")
+    with pytest.raises(TracekitError):
+        output.write_pieces(pieces(), str(target), force=True)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out.json", "before")]
 
 
 def test_a_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,13 +1,21 @@
-"""``tracekit analyze``: which engine served each inference, as text or JSON."""
+"""``tracekit analyze``: which engine served each inference, as text, JSON, or JSON lines."""
 
 from __future__ import annotations
 
 import click
 
 from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
-from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
+from tracekit.cli.output import (
+    HELP,
+    check_output,
+    guess_format,
+    output_options,
+    write_json,
+    write_output,
+    write_pieces,
+)
 
-_FORMATS = {".json": "json", ".txt": "text"}
+_FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
 
 
 @click.command(
@@ -26,8 +34,8 @@ _FORMATS = {".json": "json", ".txt": "text"}
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "json"]),
-    help="Default: by the extension of the output file, else text.",
+    type=click.Choice(["text", "json", "jsonl"]),
+    help="jsonl: the windows alone, one per line. Default: by the extension of the output file, else text.",
 )
 @output_options
 def analyze_command(
@@ -48,6 +56,7 @@ def analyze_command(
       tracekit analyze MyApp.trace
       tracekit analyze MyApp.trace.zip --run 2
       tracekit analyze exports/ --format json -o analysis.json
+      tracekit analyze MyApp.trace --format jsonl | jq -r 'select(.verdict == "CPU") | .why'
       tracekit analyze exports/ --window 12.5ms-18ms --process SampleApp
       tracekit analyze MyApp.trace --window-signpost 'com.example.app/Inference/*'
       xcrun xctrace export --input X.trace --xpath '/trace-toc/run/data/table[@schema="time-profile"]' \\
@@ -56,9 +65,13 @@ def analyze_command(
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
 
-    from tracekit.report.analysis.json import to_json
+    from tracekit.report.analysis.json import json_pieces, line_pieces
     from tracekit.report.analysis.text import to_text
 
     analysis = analyse(inputs, options)
-    result = to_json(analysis) if chosen == "json" else to_text(analysis, max_windows)
-    write_output(result, output, force)
+    if chosen == "text":
+        write_output(to_text(analysis, max_windows), output, force)
+    elif chosen == "jsonl":
+        write_pieces(line_pieces(analysis), output, force)
+    else:
+        write_json(json_pieces(analysis), len(analysis.window_rows), output, force)

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
@@ -16,6 +16,7 @@ import click
 from tracekit.cli.standard_error import clear_progress, write_message, write_progress
 from tracekit.errors import UsageError
 from tracekit.parsers.limits import DEFAULT_LIMITS, RAISE_OPTION
+from tracekit.text import format_size, plural
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _QUIET_SECONDS = 1.0
@@ -23,6 +24,8 @@ _NO_INPUTS = frozenset({"output", "junit", "report", "report_file", "title", "no
 """Parameters of commands that name an output, or are text for people."""
 _TABLES = (".xml", ".gz", ".zip", ".tar", ".tgz")
 """Endings of recordings in a folder; any other file beside them, such as a report, may be overwritten."""
+_LARGE_BYTES = 100_000_000
+"""Size of a JSON document from which on a smaller format is offered."""
 
 HELP = {"help_option_names": ["-h", "--help"]}
 """Every command's context settings."""
@@ -139,6 +142,27 @@ def write_output(data: str | bytes, output: str, force: bool) -> None:
     check_output(output, force)
     with open_output(output) as file:
         file.write(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
+
+
+def write_pieces(pieces: Iterable[str], output: str, force: bool) -> int:
+    """Write a result while it is made; return its size in bytes."""
+    check_output(output, force)
+    size_bytes = 0
+    with open_output(output) as file:
+        for piece in pieces:
+            size_bytes += file.write(piece.encode("utf-8", "backslashreplace"))
+    return size_bytes
+
+
+def write_json(pieces: Iterable[str], windows: int, output: str, force: bool) -> None:
+    """Write an analysis as JSON; offer what is smaller where it is large."""
+    size_bytes = write_pieces(pieces, output, force)
+    if size_bytes >= _LARGE_BYTES:
+        write_message(
+            f"The JSON of {plural(windows, 'window')} has {format_size(size_bytes)}."
+            " Smaller: tracekit analyze --format jsonl has a window per line,"
+            " tracekit export --table windows -o windows.parquet a row per window."
+        )
 
 
 @contextmanager

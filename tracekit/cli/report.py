@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
-from tracekit.cli.output import HELP, check_output, guess_format, write_output
+from tracekit.cli.output import HELP, check_output, guess_format, write_json, write_output
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -95,7 +95,12 @@ def report_command(
         raise UsageError(f"--link {link}: not a web address. Give one that begins with https:// or http://.")
     commands = () if redact or len(inputs) != 1 else recorded_commands(Path(inputs[0]))
     analysis = analyse(inputs, options, redact=redact)
-    write_output(written(chosen, analysis, Extras(title, note, link, commands), full), target, force)
+    if chosen == "json":
+        from tracekit.report.analysis.json import json_pieces
+
+        write_json(json_pieces(analysis), len(analysis.window_rows), target, force)
+    else:
+        write_output(written(chosen, analysis, Extras(title, note, link, commands), full), target, force)
 
 
 def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str | bytes:

@@ -51,6 +51,12 @@ def json_pieces(analysis: Analysis) -> Iterator[str]:
     yield f"{closing},{foot.removeprefix('{')}\n"
 
 
+def line_pieces(analysis: Analysis) -> Iterator[str]:
+    """Yield the windows of the document, each as JSON on a line of its own, in pieces of some lines."""
+    for texts in window_texts(analysis, Layout(is_indented=False), 0):
+        yield "".join(f"{text}\n" for text in texts)
+
+
 def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what stands before and behind the windows."""
     trace = analysis.trace
