@@ -62,6 +62,8 @@ def forbidden(analysis: Analysis, text: str) -> str:
         ("ANE share == 1", "passed"),
         ("CPU share <= 0", "passed"),
         ("hand-offs <= 0", "passed"),
+        ("segments per inference <= 1", "passed"),
+        ("submissions per inference < 1", "failed"),
         ("issues clocks-disagree == 0", "passed"),
     ],
 )
@@ -197,6 +199,15 @@ def test_a_share_is_known_as_the_verdicts_that_it_counts() -> None:
     mixed = recorded([20.0] * 4, "XXXX")
     assert judged(mixed, "CPU used share >= 0").actual.basis == "sampled"
     assert judged(mixed, "ANE used share >= 0").actual.basis == "measured"
+
+
+def test_segments_per_inference_need_an_engine_that_was_measured_and_single_inferences() -> None:
+    unmeasured = judged(recorded([10.0] * 4, measured=False), "segments per inference <= 1")
+    assert unmeasured.outcome == "not measurable"
+    assert unmeasured.actual.missing.startswith("no table measured the ANE")
+    several = judged(recorded([10.0] * 4, windows="stacks"), "segments per inference <= 1")
+    assert several.outcome == "not measurable"
+    assert "no window is a single inference" in several.actual.missing
 
 
 def test_hand_offs_have_a_note_on_engines_that_no_table_measured() -> None:

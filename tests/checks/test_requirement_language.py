@@ -37,6 +37,14 @@ LENGTH = "length"
         ("RUNTIME waiting <= 1ms", Condition(Metric("waiting", "RUNTIME", "p90"), "<=", 1e6)),
         ("hand-offs <= 2", Condition(Metric("hand-offs", statistic="max"), "<=", 2.0)),
         ("mean hand-offs <= 1.5", Condition(Metric("hand-offs", statistic="mean"), "<=", 1.5)),
+        (
+            "segments per inference <= 1",
+            Condition(Metric("segments per inference", statistic="max"), "<=", 1.0),
+        ),
+        (
+            "warm mean submissions per inference in Net <= 2",
+            Condition(Metric("submissions per inference", "", "mean", "warm"), "<=", 2.0, "Net"),
+        ),
         ("windows >= 10", Condition(Metric("windows"), ">=", 10.0)),
         ("load <= 500ms", Condition(Metric("load"), "<=", 5e8)),
         ("compile == 0ms", Condition(Metric("compile"), "==", 0.0)),
@@ -92,6 +100,8 @@ def test_changes(text: str, expected: Change) -> None:
     [
         ("p9O <= 8ms", "'p9O' is not a valid metric. Did you mean 'p90'?", 0),
         ("warm hand-of <= 2", "'hand-of' is not a valid metric. Did you mean 'hand-offs'?", 5),
+        ("segments <= 1", "'per inference' is missing after 'segments'.", 9),
+        ("segments per call <= 1", "'per inference' is missing after 'segments'.", 13),
         ("ANE shar >= 1", "'shar' is not a valid metric of ANE. Did you mean 'share'?", 4),
         ("ANE >= 1", "a metric of ANE is missing here: busy, samples, share, used, waiting.", 4),
         ("RUNTIME busy <= 1ms", "'busy' is not a valid metric of RUNTIME. Valid: waiting.", 8),

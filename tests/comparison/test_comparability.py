@@ -135,6 +135,14 @@ def test_hand_offs_are_counted_per_window() -> None:
     )
 
 
+def test_submissions_are_counted_per_inference() -> None:
+    comparison = compare([recorded([20.0] * 6)], [recorded([20.0] * 6, "AAACCC")])
+    for metric in ("submissions per inference", "segments per inference"):
+        difference = row(comparison, metric)
+        assert (difference.base.value, difference.new.value) == (1.0, 0.5)
+        assert difference.base.basis == "measured"
+
+
 def test_other_explanations_of_a_difference_are_cautions() -> None:
     new = replace(INFO, device="iPhone", os="18.0", template="Time Profiler")
     later = [*LENGTHS[1:], 10.5]

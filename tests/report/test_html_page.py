@@ -49,6 +49,7 @@ SECTIONS = [
     "windows",
     "engines",
     "latency",
+    "submissions",
     "flame",
     "stacks",
     "counters",

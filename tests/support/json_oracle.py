@@ -8,6 +8,7 @@ import pandas as pd
 
 from tracekit.analysis.engines.attribution import SharesByWindow
 from tracekit.analysis.engines.counters import ratios
+from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.engines.totals import EngineTotals, engine_totals
 from tracekit.analysis.result import Analysis
 from tracekit.model.trace import Trace
@@ -47,6 +48,7 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
                     {name: segment[name] for name in ("engine", "start_ns", "end_ns", "busy_ns", "basis")}
                     for segment in _rows(analysis.segments, number)
                 ],
+                "submissions": _submissions(_rows(analysis.submissions, number)[0]),
                 "counters": _counters(analysis.events, number),
                 "metrics": {row["name"]: row["value"] for row in _rows(analysis.metrics, number)},
                 "verdict": verdict.verdict,
@@ -55,6 +57,17 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
             }
         )
     return documents
+
+
+def _submissions(row: dict[str, Any]) -> dict[str, Any] | None:
+    if pd.isna(row["submissions"]):
+        return None
+    return {
+        "count": row["submissions"],
+        "segments": _none(row["segments"]),
+        **{name: row[name] for name in ("covered_ns", "longest_ns", "gaps_ns", "longest_gap_ns")},
+        "names": [name for name in row["names"].split(SEPARATOR) if name],
+    }
 
 
 def _engine(engine: EngineTotals, trace: Trace) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from tracekit.analysis.engines.counters import count_events, sum_metrics
 from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED, assign_samples
 from tracekit.analysis.engines.ownership import ane_may_be_target
 from tracekit.analysis.engines.segments import Timeline
+from tracekit.analysis.engines.submissions import submissions_of
 from tracekit.analysis.engines.totals import EngineTotals, engine_totals
 from tracekit.analysis.engines.transitions import Transitions
 from tracekit.analysis.engines.waiting import Waiting
@@ -125,6 +126,7 @@ def analyze(
         measured=measured,
         times=times,
         segments=segments,
+        submissions=submissions_of(rows, measured),
         events=count_events(trace, labels, members),
         metrics=sum_metrics(trace, rows),
     )

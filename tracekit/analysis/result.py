@@ -15,6 +15,7 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.engines.submissions import ModelSubmissions, summarize_submissions
 from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
@@ -40,6 +41,7 @@ _COMPARED = (
     "diagnostics",
     "times",
     "segments",
+    "submissions",
     "events",
     "metrics",
 )
@@ -58,9 +60,10 @@ class Analysis(Content):
     samples only. ``attribution_rows`` has one row per window × engine × phase, with ``window_id`` -1 for what
     lies outside; ``totals`` has the same columns over all selected samples, ``engine_totals`` their sum per
     engine. ``verdicts`` is row-aligned to ``window_rows``, and so is ``times`` (``segments.TIMES``).
-    ``segments`` are the engines of each window in order (``segments.SEGMENTS``), ``events`` and ``metrics``
-    the counters (``counters.EVENT_COUNTS``, ``counters.METRIC_SUMS``). ``measured`` holds the intervals as
-    disjoint spans. ``diagnostics`` are the limits of the recording and of the analysis, as codes and numbers.
+    ``segments`` are the engines of each window in order (``segments.SEGMENTS``), ``submissions`` the Neural
+    Engine's per window (``submissions.SUBMISSIONS``), ``events`` and ``metrics`` the counters
+    (``counters.EVENT_COUNTS``, ``counters.METRIC_SUMS``). ``measured`` holds the intervals as disjoint spans.
+    ``diagnostics`` are the limits of the recording and of the analysis, as codes and numbers.
     """
 
     trace: Trace
@@ -79,6 +82,7 @@ class Analysis(Content):
     measured: Measured
     times: pd.DataFrame
     segments: pd.DataFrame
+    submissions: pd.DataFrame
     events: pd.DataFrame
     metrics: pd.DataFrame
 
@@ -109,6 +113,11 @@ class Analysis(Content):
     @cached_property
     def _windows(self) -> pd.DataFrame:
         return self.to_frame("windows")
+
+    @cached_property
+    def submission_summary(self) -> tuple[ModelSubmissions, ...]:
+        """The Neural Engine's submissions per inference of each model; empty where none can be counted."""
+        return summarize_submissions(self.window_rows, self.submissions)
 
     @property
     def engines(self) -> pd.DataFrame:

@@ -34,6 +34,7 @@ _SEVERITIES = ("error", "warning", "info")
 _OF_RUN = ("load", "compile", "thermal", "issues", "errors", "warnings")
 _METRIC_WORDS = (
     *("p50", "p90", "p99", "first", "warm", *_STATISTICS, "length", "hand-offs", "windows"),
+    *("submissions", "segments"),
     *(*_OF_RUN, *_VERDICTS, "RUNTIME"),
 )
 _PHASES = tuple(str(phase) for phase in Phase)
@@ -194,6 +195,10 @@ class _Parser:
             return "length", ""
         if tokens.accept("hand-offs", "handoffs"):
             return "hand-offs", ""
+        if name := tokens.accept("submissions", "segments"):
+            if not (tokens.accept("per") and tokens.accept("inference")):
+                raise tokens.fail(f"'per inference' is missing after '{name}'.")
+            return f"{name} per inference", ""
         engine = tokens.accept(*_VERDICTS, "RUNTIME")
         if not engine:
             return "", ""

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.vocabulary import SERVING, Phase
 
 Operator: TypeAlias = Literal["<=", "<", ">=", ">", "==", "!="]
 Kind: TypeAlias = Literal["time", "share", "count", "thermal"]
 
 ENGINE_NAMES = tuple(str(engine) for engine in SERVING)
+
+
+PER_WINDOW = ("hand-offs", *SUBMISSION_COUNTS)
+"""Counts that each window has."""
+_COUNTS = ("windows", "issues", *PER_WINDOW)
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Metric:
             return "share"
         if self.quantity == "thermal":
             return "thermal"
-        return "count" if self.quantity in ("windows", "hand-offs", "issues") else "time"
+        return "count" if self.quantity in _COUNTS else "time"
 
     @property
     def name(self) -> str:
@@ -98,4 +104,4 @@ def default_statistic(quantity: str) -> str:
     """Return the statistic of a quantity that is written without one."""
     if quantity in ("busy", "waiting", "samples"):
         return "p90"
-    return {"busy share": "mean", "hand-offs": "max"}.get(quantity, "")
+    return {"busy share": "mean", **dict.fromkeys(PER_WINDOW, "max")}.get(quantity, "")

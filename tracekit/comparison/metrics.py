@@ -10,7 +10,14 @@ import numpy as np
 
 from tracekit.comparison.bootstrap import Statistic, estimate, fewest_values
 from tracekit.comparison.estimates import centre, scale_of
-from tracekit.comparison.observations import FloatArray, Observations, Quantity, Unit, concatenated
+from tracekit.comparison.observations import (
+    SUBMISSION_COUNTS,
+    FloatArray,
+    Observations,
+    Quantity,
+    Unit,
+    concatenated,
+)
 from tracekit.comparison.result import Value
 from tracekit.model.columns import BoolArray
 from tracekit.model.vocabulary import SERVING, Engine
@@ -60,6 +67,8 @@ def _metrics() -> Iterator[GroupMetric]:
     for engine in _WAITED_FOR:
         yield GroupMetric(f"{engine} waiting", "waiting", "mean", engine)
     yield GroupMetric("hand-offs", "hand-offs", "mean")
+    for name in SUBMISSION_COUNTS:
+        yield GroupMetric(name, name, "mean")
 
 
 METRICS: tuple[GroupMetric, ...] = tuple(_metrics())

@@ -37,6 +37,10 @@ _TABLES = {
 }
 
 
+SUBMISSION_COUNTS = {"submissions per inference": "submissions", "segments per inference": "segments"}
+"""Quantities of the Neural Engine, and their columns in ``Analysis.submissions``."""
+
+
 @dataclass(frozen=True)
 class Quantity:
     """One number per window, NaN where it is unknown; ``missing`` is the reason where no window can have one.
@@ -140,6 +144,8 @@ class Observations:
             return self._length()
         if name == "hand-offs":
             return self._hand_offs()
+        if name in SUBMISSION_COUNTS:
+            return self._submissions(SUBMISSION_COUNTS[name])
         if name == "share":
             return self._window_share(self.verdict == engine, engine)
         engine = Engine(engine)
@@ -246,6 +252,15 @@ class Observations:
             basis[window[bases == weaker]] = str(weaker)
         missing = "" if has_segments.any() else "no window shows when an engine worked"
         return Quantity(values, "count", basis, missing, mixes_bases=True)
+
+    def _submissions(self, column: str) -> Quantity:
+        counts = self.analysis.submissions[column]
+        values = counts.to_numpy(np.float64, na_value=np.nan)
+        missing = "" if self.is_measured(Engine.ANE) else self.unmeasured(Engine.ANE)
+        if_unknown = "no window is a single inference whose submissions can be counted"
+        if column == "segments" and self.analysis.submissions["submissions"].notna().any():
+            if_unknown = "the labels of the Neural Engine's rows name no segment"
+        return Quantity(values, "count", self._same_basis(Basis.MEASURED), missing, if_unknown=if_unknown)
 
     def _uses(self, engine: Engine) -> BoolArray:
         rows = self._inference_rows(engine)

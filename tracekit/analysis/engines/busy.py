@@ -125,6 +125,23 @@ class Measured:
             self._unions[scope, key] = union(lanes)
         return self._unions[scope, key]
 
+    def submissions(self, scope: Scope) -> pd.DataFrame:
+        """Return the Neural Engine's rows of execution for that scope; the same row twice is one."""
+        rows = self._submissions
+        pid, model = rows["pid"].to_numpy(np.int64), rows["owner_model"].to_numpy(object)
+        counts = np.isin(pid, [-1, *scope.pids]) if scope.pids else np.ones(len(rows), bool)
+        if scope.model:
+            counts &= (model == "") | (model == scope.model)
+        return rows[counts]
+
+    @cached_property
+    def _submissions(self) -> pd.DataFrame:
+        frame = self._frame.assign(owner_model=self.owner.model)
+        is_work = (frame["phase"] == Phase.EXECUTE) & frame["source"].isin(ANE_TABLES)
+        rows = frame[is_work.to_numpy(bool) & ~self.owner.other_process]
+        rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
+        return rows.drop_duplicates(["start_ns", "end_ns", "label"])
+
     def everything(self, key: Key) -> IntervalSet:
         """Return when that engine was in that phase for the target or a window's process, for any model."""
         return self.spans(Scope(self._all_pids, ""), key)

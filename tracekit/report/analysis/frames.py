@@ -42,6 +42,8 @@ def windows_frame(analysis: Analysis) -> pd.DataFrame:
         **{name: times[name].astype("Int64") for name in _TIMES},
         "preparing_basis": times["preparing_basis"],
         "other_process_ns": _other_process(analysis, times["foreign_ns"]),
+        "ANE_submissions": analysis.submissions["submissions"],
+        "ANE_segments": analysis.submissions["segments"],
     }
     frame = pd.DataFrame({name: _indexed(values) for name, values in columns.items()})
     return with_missing(frame, ("thread_id", "pid"))

@@ -13,6 +13,7 @@ import pandas as pd
 import tracekit
 from tracekit.analysis.availability import Evidence
 from tracekit.analysis.classification.frame_names import has_symbol
+from tracekit.analysis.engines.submissions import ModelSubmissions
 from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Summary
@@ -73,6 +74,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "evidence": [_evidence(row) for row in analysis.evidence],
     }
     foot = {
+        "submissions": [_model_submissions(model) for model in analysis.submission_summary],
         "summary": _summary(analysis.summary),
         "issues": [asdict(issue) for issue in wording.issues(analysis.diagnostics)],
     }
@@ -88,6 +90,15 @@ def _summary(summary: Summary) -> dict[str, Any]:
     numbers = {name: value for name, value in vars(summary).items() if name != "headline"}
     models = {name: asdict(durations) for name, durations in summary.models.items()}
     return {**numbers, "models": models, "sentence": wording.headline(summary.headline)}
+
+
+def _model_submissions(model: ModelSubmissions) -> dict[str, Any]:
+    return {
+        **asdict(model),
+        "model": model.model or None,
+        "submissions": {str(number): inferences for number, inferences in model.submissions},
+        "segments": {str(number): inferences for number, inferences in model.segments},
+    }
 
 
 def _recording(trace: Trace) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.engines.counters import ratios
+from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.result import Analysis
 from tracekit.model.trace import Trace
 from tracekit.report import wording
@@ -24,6 +25,8 @@ from tracekit.text import format_thread
 _BLOCK = 1_000
 """Windows whose text is in memory at once."""
 _SEGMENT_FIELDS = ("engine", "start_ns", "end_ns", "busy_ns", "basis")
+_SUBMISSION_COLUMNS = ("submissions", "segments", "covered_ns", "longest_ns", "gaps_ns", "longest_gap_ns")
+_SUBMISSION_FIELDS = ("count", *_SUBMISSION_COLUMNS[1:], "names")
 _WINDOW_FIELDS = (
     "id",
     "start_ns",
@@ -37,6 +40,7 @@ _WINDOW_FIELDS = (
     "engines",
     "times",
     "segments",
+    "submissions",
     "counters",
     "metrics",
     "verdict",
@@ -59,6 +63,8 @@ class _Blocks:
         self._engines = EngineObjects(analysis, layout, level + 1)
         self._times = [str(name) for name in analysis.times.columns if name != "window_id"]
         self._time = layout.template(self._times, level + 1)
+        self._submission = layout.template(_SUBMISSION_FIELDS, level + 1)
+        self._names: dict[str, str] = {}
         self._segment = layout.template(_SEGMENT_FIELDS, level + 2)
         self._sums: dict[tuple[str, ...], str] = {}
         self._threads: dict[int, str] = {}
@@ -80,6 +86,7 @@ class _Blocks:
             self._engines.block(_rows_of(analysis.attribution_rows, first, last)[0], first, last),
             self._filled(self._time, analysis.times.iloc[first:last], self._times),
             self._segments(first, last),
+            self._submissions(first, last),
             self._events(first, last),
             self._metrics(first, last),
         )
@@ -111,6 +118,23 @@ class _Blocks:
         frame, edges = _rows_of(self._analysis.segments, first, last)
         items = self._filled(self._segment, frame, _SEGMENT_FIELDS)
         return [self._layout.array(items[begin:end], self._level + 1) for begin, end in pairwise(edges)]
+
+    def _submissions(self, first: int, last: int) -> list[str]:
+        """Return the Neural Engine's submissions; null where they cannot be counted."""
+        frame = self._analysis.submissions.iloc[first:last]
+        columns = {name: column_texts(frame[name]) for name in _SUBMISSION_COLUMNS}
+        columns["names"] = [self._segment_names(names) for names in frame["names"].astype("str").tolist()]
+        counts = columns["submissions"]
+        return [
+            NULL if count == NULL else self._submission % values
+            for count, values in zip(counts, zip(*columns.values(), strict=True), strict=True)
+        ]
+
+    def _segment_names(self, names: str) -> str:
+        if names not in self._names:  # few orders of segments are distinct
+            items = [quoted(name) for name in names.split(SEPARATOR) if name]
+            self._names[names] = self._layout.array(items, self._level + 2)
+        return self._names[names]
 
     def _events(self, first: int, last: int) -> list[str]:
         """Return engine → its counters' sums, and the ratios that they give."""

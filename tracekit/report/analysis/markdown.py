@@ -33,6 +33,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         f"<{extras.web_link}>" if extras.web_link else "",
         _engines(analysis),
         _latency(analysis),
+        _submissions(analysis),
         _evidence(analysis),
         _stacks(analysis),
         _issues(analysis),
@@ -91,6 +92,16 @@ def _latency(analysis: Analysis) -> str:
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
     given = f" {GIVEN_LENGTHS}" if lengths_are_given(analysis.window_rows) else ""
     return f"{table}\n\nWindows from {plain(sources)}; edges {plain(bases)}.{given}" if table else ""
+
+
+def _submissions(analysis: Analysis) -> str:
+    models = analysis.submission_summary
+    if not models:
+        return ""
+    right = [name not in ("model", "submissions", "segments") for name in wording.SUBMISSION_HEADER]
+    table = _table(wording.SUBMISSION_HEADER, wording.submission_rows(models), right)
+    notes = "".join(f"\n\n{_said(note)}" for note in wording.submission_notes(models))
+    return f"Neural Engine submissions per inference (measured):\n\n{table}{notes}"
 
 
 def _evidence(analysis: Analysis) -> str:

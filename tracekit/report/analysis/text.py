@@ -23,6 +23,7 @@ def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
     sections = [
         wrap(wording.headline(analysis.summary.headline), ""),
         windows_text(analysis, max_windows),
+        _submissions(analysis),
         _engines(analysis),
         _preparing(analysis),
         _counters(analysis),
@@ -32,6 +33,18 @@ def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
         _recording(analysis),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _submissions(analysis: Analysis) -> str:
+    """List how many submissions one inference makes, per model."""
+    models = analysis.submission_summary
+    if not models:
+        return ""
+    rows = [[printable(cell) for cell in row] for row in wording.submission_rows(models)]
+    right = [name in ("inferences", "longest", "gaps", "covered") for name in wording.SUBMISSION_HEADER]
+    title = f"Neural Engine submissions per inference (measured). {wording.SUBMISSIONS_ABOUT}"
+    notes = [wrap(printable(note), "  ") for note in wording.submission_notes(models)]
+    return "\n".join([wrap(title, ""), align(wording.SUBMISSION_HEADER, rows, right, "  "), *notes])
 
 
 def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:

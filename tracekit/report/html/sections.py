@@ -177,6 +177,18 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
     return join([tag("p", about), given, table(header, rows, [False, *([True] * 7)], "Latency")])
 
 
+def _submissions(analysis: Analysis, _extras: Extras) -> Html:
+    models = analysis.submission_summary
+    if not models:
+        return tag("p", "No submission to the Neural Engine can be counted per inference in this recording.")
+    right = [name not in ("model", "submissions", "segments") for name in wording.SUBMISSION_HEADER]
+    rows = table(
+        wording.SUBMISSION_HEADER, wording.submission_rows(models), right, "Submissions per inference"
+    )
+    about = tag("p", f"Measured. {wording.SUBMISSIONS_ABOUT}")
+    return join([about, rows, *(tag("p", note) for note in wording.submission_notes(models))])
+
+
 def _flame(_analysis: Analysis, _extras: Extras) -> Html:
     return tag("p", "The flame graph needs JavaScript.", class_="no-script")
 
@@ -261,6 +273,7 @@ SECTIONS: tuple[tuple[str, str, Content], ...] = (
     ("windows", "Windows", _windows),
     ("engines", "Engines", _engines),
     ("latency", "Latency", _latency),
+    ("submissions", "Neural Engine submissions", _submissions),
     ("flame", "Flame graph", _flame),
     ("stacks", "Heaviest stacks", _stacks),
     ("counters", "Counters", _counters),

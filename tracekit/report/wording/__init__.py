@@ -2,15 +2,25 @@
 
 from tracekit.report.wording.availability import evidence_document, remark, shows
 from tracekit.report.wording.diagnostics import issues
+from tracekit.report.wording.submissions import (
+    SUBMISSION_HEADER,
+    SUBMISSIONS_ABOUT,
+    submission_notes,
+    submission_rows,
+)
 from tracekit.report.wording.summary import headline
 from tracekit.report.wording.verdicts import verdict_reason, verdict_sentence, verdict_why
 
 __all__ = [
+    "SUBMISSIONS_ABOUT",
+    "SUBMISSION_HEADER",
     "evidence_document",
     "headline",
     "issues",
     "remark",
     "shows",
+    "submission_notes",
+    "submission_rows",
     "verdict_reason",
     "verdict_sentence",
     "verdict_why",

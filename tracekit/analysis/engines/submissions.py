@@ -1,0 +1,238 @@
+"""The Neural Engine's submissions: how many requests one inference makes, and for which of its segments.
+
+A model that the engine can run in one piece is one segment: one submission per inference. A partitioned model
+hands over to the host, or to another engine, between its segments. The table has one row per submission; its
+label names the segment, in most forms of labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.engines.attribution import scopes_of
+from tracekit.analysis.engines.busy import Measured
+from tracekit.analysis.engines.codes import sums
+from tracekit.analysis.engines.interval_sets import union_by_group
+from tracekit.analysis.windows.window import GIVEN_SOURCES, overlapping
+from tracekit.model.columns import BoolArray, Columns, IntArray, texts_at
+from tracekit.model.schemas import ANE_TABLES
+from tracekit.model.vocabulary import Engine
+
+SUBMISSIONS = Columns(
+    {
+        "window_id": "int64",
+        "submissions": "Int64",  # <NA>: the ANE was not measured, or the window is no single inference
+        "segments": "Int64",  # distinct ones; <NA>: as above, or the labels name none
+        "names": "category",  # of the segments, in order, joined by ``SEPARATOR``; "" where one has none
+        "covered_ns": "Int64",  # of the window
+        "longest_ns": "Int64",  # submission
+        "gaps_ns": "Int64",  # between the first submission and the last, without any
+        "longest_gap_ns": "Int64",
+    }
+)
+"""One row per window, in their order."""
+_NUMBERS = ("submissions", "segments", "covered_ns", "longest_ns", "gaps_ns", "longest_gap_ns")
+SEPARATOR = "\x1f"
+_REGION = "region "
+_MOST_ABSENT = 16
+"""A number further beyond the others counts something else than regions."""
+
+
+@dataclass(frozen=True)
+class ModelSubmissions:
+    """The submissions of one model's inferences; ``model`` is "" where the recording names none.
+
+    ``submissions`` and ``segments`` count the inferences with each number of them, the most frequent first;
+    ``usual`` is the median window of the most frequent number, ``unlike`` the first window with another one.
+    ``names`` are the segments of the usual window. ``absent`` are numbers of regions that no submission has,
+    although there are higher ones: these regions ran elsewhere, or are not in the recording. ``covered`` is
+    a share of the usual window.
+    """
+
+    model: str
+    windows: int
+    submissions: tuple[tuple[int, int], ...]
+    segments: tuple[tuple[int, int], ...]
+    usual: int
+    unlike: int | None
+    names: tuple[str, ...]
+    absent: tuple[str, ...]
+    covered: float
+    longest_ns: int
+    gaps_ns: int
+    longest_gap_ns: int
+
+
+def submissions_of(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame:
+    """Return the submissions of each window (``SUBMISSIONS``).
+
+    A submission is of the window in which its middle lies. Inferences of one model at once cannot be told
+    apart, nor those of several models where a label names none.
+    """
+    count = len(windows)
+    numbers = {name: np.zeros(count, np.int64) for name in _NUMBERS}
+    known, named = np.zeros(count, bool), np.zeros(count, bool)
+    patterns = np.zeros(count, np.int64)
+    texts: dict[str, int] = {"": 0}
+    single = _single_inferences(windows) & (Engine.ANE in measured.engines)
+    for rows, scope in scopes_of(windows):
+        of_scope = _OfScope(windows.iloc[rows], measured.submissions(measured.scope(*scope)))
+        for name, values in of_scope.numbers().items():
+            numbers[name][rows] = values
+        known[rows] = single[rows] & of_scope.known
+        named[rows] = of_scope.named
+        patterns[rows] = [texts.setdefault(text, len(texts)) for text in of_scope.names()]
+    # Windows that are the engine's own rows begin where a label repeats: without names, each row is a window.
+    of_engine = windows["source"].isin(ANE_TABLES).to_numpy(bool)
+    named = known & (named | ((numbers["submissions"] <= 1) & ~of_engine))
+    columns = {name: _known(values, known) for name, values in numbers.items()}
+    frame = pd.DataFrame(
+        {
+            "window_id": windows["window_id"].to_numpy(np.int64),
+            **columns,
+            "segments": _known(numbers["segments"], named),
+            "names": texts_at(np.where(known, patterns, 0), list(texts)),
+        }
+    )
+    return SUBMISSIONS.check(frame[list(SUBMISSIONS.required)], "submissions")
+
+
+def _single_inferences(windows: pd.DataFrame) -> BoolArray:
+    """Mark the windows that are one inference each: not those from stacks, which may be several."""
+    marked: BoolArray = (~windows["source"].isin([*GIVEN_SOURCES, "stacks"])).to_numpy(bool)
+    return marked
+
+
+def _known(values: IntArray, is_known: BoolArray) -> pd.arrays.IntegerArray:
+    return pd.arrays.IntegerArray(values, ~is_known)
+
+
+class _OfScope:
+    """The submissions of windows that count the same work, as parallel arrays in order of window and time."""
+
+    def __init__(self, windows: pd.DataFrame, rows: pd.DataFrame) -> None:
+        self._starts, self._ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+        alone = ~overlapping(self._starts, self._ends)
+        starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+        middle = starts + (ends - starts) // 2
+        order = np.argsort(middle, kind="stable")
+        first, last = (np.searchsorted(middle[order], edge) for edge in (self._starts, self._ends))
+        counts = np.where(alone, last - first, 0)
+        self._window = np.repeat(np.arange(len(windows)), counts)
+        position = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        chosen = order[position]
+        # Rows in order of their middles need not begin in that order.
+        by_start = np.lexsort((ends[chosen], starts[chosen], self._window))
+        self._rows = chosen[by_start]
+        self._row_starts, self._row_ends = starts[self._rows], ends[self._rows]
+        self._counts = counts
+        segments = rows["segment"].astype("category")
+        self._words = [str(word) for word in segments.cat.categories]
+        self._segment = segments.cat.codes.to_numpy(np.int64)[self._rows]
+        is_named = np.array([bool(word) for word in self._words] + [False])[self._segment]
+        self.named = np.bincount(self._window[~is_named], minlength=len(windows)) == 0
+        unclaimed = (rows["owner_model"] == "").to_numpy(bool)[self._rows]
+        shared = np.bincount(self._window[unclaimed], minlength=len(windows)) > 0
+        self.known = alone & ~(shared & ~windows["alone"].to_numpy(bool))
+
+    def numbers(self) -> dict[str, IntArray]:
+        """Return the amounts of each window."""
+        count = len(self._counts)
+        longest, longest_gap = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        np.maximum.at(longest, self._window, self._row_ends - self._row_starts)
+        pieces = union_by_group(self._window, self._row_starts, self._row_ends)
+        window, starts, ends = pieces
+        follows = np.flatnonzero(window[1:] == window[:-1]) + 1
+        gaps = starts[follows] - ends[follows - 1]
+        np.maximum.at(longest_gap, window[follows], gaps)
+        inside = np.minimum(ends, self._ends[window]) - np.maximum(starts, self._starts[window])
+        distinct = np.unique(self._window * (len(self._words) + 1) + self._segment)
+        return {
+            "submissions": self._counts,
+            "segments": np.bincount(distinct // (len(self._words) + 1), minlength=count),
+            "covered_ns": sums(window, np.maximum(inside, 0), count),
+            "longest_ns": longest,
+            "gaps_ns": sums(window[follows], gaps, count),
+            "longest_gap_ns": longest_gap,
+        }
+
+    def names(self) -> Iterator[str]:
+        """Yield the segments of each window in order of their first submission; few orders are distinct."""
+        edges = np.concatenate([[0], np.cumsum(self._counts)]).tolist()
+        codes = self._segment.astype(np.int32)
+        content, width = codes.tobytes(), codes.itemsize
+        texts: dict[bytes, str] = {}
+        for first, last in pairwise(edges):
+            key = content[first * width : last * width]
+            if key not in texts:
+                words = [self._words[code] for code in codes[first:last].tolist()]
+                texts[key] = SEPARATOR.join(dict.fromkeys(words)) if all(words) else ""
+            yield texts[key]
+
+
+def summarize_submissions(windows: pd.DataFrame, submissions: pd.DataFrame) -> tuple[ModelSubmissions, ...]:
+    """Return a summary per model of the windows whose submissions are known; none without any submission."""
+    rows = submissions[submissions["submissions"].notna().to_numpy(bool)]
+    if not rows["submissions"].sum():
+        return ()
+    models = windows["model"].to_numpy(object)[rows.index.to_numpy()]
+    return tuple(
+        _of_model(str(model), members, windows) for model, members in rows.groupby(models, sort=True)
+    )
+
+
+def _of_model(model: str, rows: pd.DataFrame, windows: pd.DataFrame) -> ModelSubmissions:
+    counts = rows["submissions"].to_numpy(np.int64)
+    (most, _), *_others = submissions = _frequencies(counts)
+    alike, unlike = rows[counts == most], rows[counts != most]
+    usual = alike.iloc[
+        np.argsort(alike["covered_ns"].to_numpy(np.int64), kind="stable")[(len(alike) - 1) // 2]
+    ]
+    window = windows.loc[usual.name]
+    names = tuple(filter(None, str(usual["names"]).split(SEPARATOR)))
+    return ModelSubmissions(
+        model,
+        len(rows),
+        submissions,
+        _frequencies(rows["segments"].dropna().to_numpy(np.int64)),
+        int(usual["window_id"]),
+        int(unlike["window_id"].iloc[0]) if len(unlike) else None,
+        names,
+        _absent(names),
+        int(usual["covered_ns"]) / max(1, int(window["end_ns"] - window["start_ns"])),
+        *(int(usual[name]) for name in ("longest_ns", "gaps_ns", "longest_gap_ns")),
+    )
+
+
+def _frequencies(numbers: IntArray) -> tuple[tuple[int, int], ...]:
+    counted = Counter(numbers.tolist())
+    return tuple(sorted(counted.items(), key=lambda entry: (-entry[1], -entry[0])))
+
+
+def _absent(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the regions that are missing between those of a window: ``0.1`` of 0.0, 0.2.
+
+    Only where all regions differ in one number is it known which of them counts. The operations of Core ML's
+    programs (``Op1``) are numbered with those of other engines, and jump anyway.
+    """
+    parts = [name.rpartition(_REGION) for name in names]
+    numbers = [tuple(map(int, number.split("."))) for _, mark, number in parts if mark]
+    if len({head for head, _, _ in parts}) != 1 or len(numbers) != len(names):
+        return ()
+    columns = [
+        position for position, values in enumerate(zip(*numbers, strict=False)) if len(set(values)) > 1
+    ]
+    if len(columns) > 1 or len({len(number) for number in numbers}) > 1:
+        return ()
+    column = columns[0] if columns else len(numbers[0]) - 1
+    present = {number[column] for number in numbers}
+    if max(present) >= 2 * len(present) + _MOST_ABSENT:
+        return ()
+    missing = sorted(set(range(max(present))) - present)
+    return tuple(".".join(map(str, (*numbers[0][:column], n, *numbers[0][column + 1 :]))) for n in missing)
