@@ -18,10 +18,10 @@ import pandas as pd
 
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import SampleLabels, label_samples
+from tracekit.analysis.engines.assignment import assign_samples
 from tracekit.analysis.engines.attribution import attribute
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.counters import count_events
-from tracekit.analysis.engines.membership import assign_samples
 from tracekit.analysis.engines.segments import Timeline
 from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.windows.table_windows import core_ml_windows
@@ -89,7 +89,7 @@ def fuse(trace: Trace, labels: SampleLabels) -> float:
     attribute(trace, labels, members, windows, measured, waiting)
     timeline = Timeline(trace, labels, members, windows, measured, waiting)
     timeline.times()
-    timeline.segments()
+    timeline.segments().frame()
     count_events(trace, labels, members)
     return time.perf_counter() - begun
 

@@ -12,7 +12,7 @@ from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.classification.leading_frames import DecidingFrame
 from tracekit.analysis.engines.attribution import Share
-from tracekit.analysis.engines.segments import SEGMENTS
+from tracekit.analysis.engines.segments import SEGMENTS, Segments
 from tracekit.analysis.engines.transitions import Transitions
 from tracekit.analysis.verdicts import RunFacts, Verdict, WindowFacts
 from tracekit.analysis.verdicts import verdict_of as verdict_from
@@ -40,9 +40,8 @@ def segment(engine: Engine, start: float, length: float, basis: Basis = Basis.ME
 
 def transitions(*windows: list[Segment]) -> Transitions:
     rows = [(window, *segment) for window, segments in enumerate(windows) for segment in segments]
-    return Transitions(
-        pd.DataFrame(rows, columns=list(SEGMENTS.required)).astype(SEGMENTS.required), len(windows)
-    )
+    frame = pd.DataFrame(rows, columns=list(SEGMENTS.required)).astype(SEGMENTS.required)
+    return Transitions(Segments([(0, len(windows))], lambda first, after: frame))
 
 
 def verdict_of(

@@ -236,12 +236,8 @@ def test_empty_and_absent_tables_are_distinguished(tmp_path: Path) -> None:
     assert document_["engines"]["ANE"]["busy_ns"] is None
 
 
-def test_windows_that_overlap_beyond_any_use_are_refused(tmp_path: Path) -> None:
-    lines = "\n".join(f"{number},{10**9 - number}" for number in range(80_000))
-    result = run(
-        SAMPLES / "gpu-mpsgraph-macos15",
-        "--windows-csv",
-        write(tmp_path, f"start_ns,end_ns\n{lines}", "w.csv"),
-    )
-    assert result.exit_code == 2
-    assert "80000 windows overlap so much that they count 2" in result.stderr
+def test_windows_may_all_overlap(tmp_path: Path) -> None:
+    lines = "\n".join(f"{number},{10**10 - number}" for number in range(300))
+    csv = write(tmp_path, f"start_ns,end_ns\n{lines}", "w.csv")
+    result = run(SAMPLES / "gpu-mpsgraph-macos15", "--windows-csv", csv)
+    assert result.exit_code == 0, result.stderr

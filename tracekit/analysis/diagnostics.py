@@ -120,7 +120,7 @@ def _dispatch_without_interval(
     on_ane = is_engine(labels.engine, Engine.ANE) & is_submission
     # Windows in which a stack submits to the engine, against the measured time in each: both should agree,
     # and where the table has nothing, either the request failed or the clocks of the two tables differ.
-    submitting = np.unique(members.window[on_ane[members.sample]])
+    submitting = np.flatnonzero(members.count(on_ane))
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     busy = np.zeros(len(windows), np.int64)
     for rows, scope in scopes_of(windows):

@@ -13,10 +13,11 @@ from tracekit.analysis.classification.leading_frames import leading_frames
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import label_samples
 from tracekit.analysis.diagnostics import calls_without_thread, diagnose
+from tracekit.analysis.engines.assignment import assign_samples
 from tracekit.analysis.engines.attribution import SharesByWindow, attribute
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.counters import count_events, sum_metrics
-from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED, assign_samples
+from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED
 from tracekit.analysis.engines.ownership import ane_may_be_target
 from tracekit.analysis.engines.segments import Timeline
 from tracekit.analysis.engines.submissions import submissions_of
@@ -97,8 +98,9 @@ def analyze(
     run = RunFacts(
         measured.reported,
         trace.weight_unit,
-        Transitions(segments, len(rows)),
+        Transitions(segments),
         frozenset(engine for engine in Engine if measured.requests(engine)),
+        timeline.engines().tolist(),
     )
     frames = leading_frames(trace, labels, rules, members)
     verdicts = Verdicts(rows, attribution, frames, _column(times, "foreign_ns"), run)
@@ -125,7 +127,7 @@ def analyze(
         selection=selection,
         measured=measured,
         times=times,
-        segments=segments,
+        segment_blocks=segments,
         submissions=submissions_of(rows, measured),
         events=count_events(trace, labels, members),
         metrics=sum_metrics(trace, rows),

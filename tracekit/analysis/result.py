@@ -15,6 +15,7 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.engines.segments import Segments
 from tracekit.analysis.engines.submissions import ModelSubmissions, summarize_submissions
 from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.selection import Selection
@@ -40,7 +41,6 @@ _COMPARED = (
     "summary",
     "diagnostics",
     "times",
-    "segments",
     "submissions",
     "events",
     "metrics",
@@ -60,10 +60,11 @@ class Analysis(Content):
     samples only. ``attribution_rows`` has one row per window × engine × phase, with ``window_id`` -1 for what
     lies outside; ``totals`` has the same columns over all selected samples, ``engine_totals`` their sum per
     engine. ``verdicts`` is row-aligned to ``window_rows``, and so is ``times`` (``segments.TIMES``).
-    ``segments`` are the engines of each window in order (``segments.SEGMENTS``), ``submissions`` the Neural
-    Engine's per window (``submissions.SUBMISSIONS``), ``events`` and ``metrics`` the counters
-    (``counters.EVENT_COUNTS``, ``counters.METRIC_SUMS``). ``measured`` holds the intervals as disjoint spans.
-    ``diagnostics`` are the limits of the recording and of the analysis, as codes and numbers.
+    ``segment_blocks`` are the engines of each window in order (``segments.SEGMENTS``), made where they are
+    asked for; ``segments`` has all of them in one frame. ``submissions`` are the Neural Engine's per window
+    (``submissions.SUBMISSIONS``), ``events`` and ``metrics`` the counters (``counters.EVENT_COUNTS``,
+    ``counters.METRIC_SUMS``). ``measured`` holds the intervals as disjoint spans. ``diagnostics`` are the
+    limits of the recording and of the analysis, as codes and numbers.
     """
 
     trace: Trace
@@ -81,7 +82,7 @@ class Analysis(Content):
     selection: Selection
     measured: Measured
     times: pd.DataFrame
-    segments: pd.DataFrame
+    segment_blocks: Segments
     submissions: pd.DataFrame
     events: pd.DataFrame
     metrics: pd.DataFrame
@@ -104,6 +105,11 @@ class Analysis(Content):
         from tracekit import outputs
 
         return outputs.notebook(self)
+
+    @property
+    def segments(self) -> pd.DataFrame:
+        """The engines of each window in order, all in one frame."""
+        return self.segment_blocks.frame()
 
     @property
     def windows(self) -> pd.DataFrame:

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.membership import Membership, assign_samples
+from tracekit.analysis.engines.assignment import assign_samples
+from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.ownership import target_pids
 from tracekit.analysis.windows.stack_windows import windows_from_stacks
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
@@ -58,16 +59,13 @@ def select_thread(
     given = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
     called = np.append(is_selected, False)[windows["thread_id"].to_numpy()]
     marked = _of_threads(trace, is_selected) | _worker_samples(trace, is_selected, labels)
-    marked[members.sample[called[members.window]]] = True
-    # Samples and windows that stay get consecutive new numbers; pairs of both are kept and renumbered.
-    stays = marked[members.sample] & (given | called)[members.window]
-    new_sample, new_window = np.cumsum(marked) - 1, np.cumsum(given | called) - 1
+    marked |= members.mark(np.flatnonzero(called), len(marked))
     rows = windows[given | called].reset_index(drop=True)
     return (
         _keep(trace, marked),
         _labels_of(labels, marked),
         rows.assign(window_id=np.arange(len(rows), dtype=np.int64)),
-        Membership(new_sample[members.sample[stays]], new_window[members.window[stays]], members.ambiguous),
+        members.part(marked, given | called),
     )
 
 
@@ -120,9 +118,7 @@ def _worker_samples(trace: Trace, chosen: Mask, labels: SampleLabels) -> Mask:
     windows = window_frame(windows_from_stacks(trace, labels).windows)
     members = assign_samples(trace, labels, windows)
     of_calls = np.append(chosen, False)[windows["thread_id"].to_numpy()]
-    marked = np.zeros(len(trace.samples), bool)
-    marked[members.sample[of_calls[members.window]]] = True
-    return marked
+    return members.mark(np.flatnonzero(of_calls), len(trace.samples))
 
 
 def _keep(trace: Trace, marked: Mask) -> Trace:

@@ -189,8 +189,8 @@ def _typical(windows: pd.DataFrame, verdicts: Verdicts) -> tuple[Verdict | None,
     Windows are of one kind where they have the same verdict and the same set of engines.
     """
     kinds = [
-        (name, frozenset(verdicts.order(window)) if name != UNKNOWN else frozenset())
-        for window, name in enumerate(verdicts.names)
+        (name, engines if name != UNKNOWN else 0)
+        for name, engines in zip(verdicts.names, verdicts.engines, strict=True)
     ]
     if not kinds:
         return None, 0

@@ -100,13 +100,14 @@ class RunFacts:
     """The evidence that all windows of a run share.
 
     ``tables`` names the tables that measured each engine; ``requested`` are the engines of which Core ML
-    reports requests.
+    reports requests. ``engines`` are those of each window's transitions, see ``segments.Timeline.engines``.
     """
 
     tables: Mapping[Engine, str]
     unit: WeightUnit
     transitions: Transitions
     requested: frozenset[Engine] = frozenset()
+    engines: Sequence[int] = ()
 
 
 def verdict_of(window: int, facts: WindowFacts, run: RunFacts) -> Verdict:
@@ -201,7 +202,7 @@ class Verdicts(Sequence[Verdict]):
     """The verdicts of a run's windows, row by row.
 
     A run may have hundreds of thousands of windows: their evidence stays in columns, and a ``Verdict`` is
-    built where one is looked at. ``names`` has the verdict of every window.
+    built where one is looked at. ``names`` has the verdict of every window, ``engines`` its engines as bits.
     """
 
     def __init__(
@@ -213,6 +214,7 @@ class Verdicts(Sequence[Verdict]):
         run: RunFacts,
     ) -> None:
         self.names: list[str] = _names(attribution, run.requested, len(windows))
+        self.engines = run.engines
         self._run = run
         self._shares = SharesByWindow(attribution)
         self._frames = frames
@@ -250,10 +252,6 @@ class Verdicts(Sequence[Verdict]):
         return self.names == other.names and all(a == b for a, b in zip(self, other, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
-
-    def order(self, window: int) -> tuple[Engine, ...]:
-        """Return the engines of a window in their order, without building its verdict."""
-        return self._run.transitions.order(window)
 
 
 def _names(attribution: pd.DataFrame, requested: frozenset[Engine], count: int) -> list[str]:

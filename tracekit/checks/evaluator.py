@@ -277,8 +277,7 @@ class MetricEvaluator:
 
     def _has_samples(self) -> BoolArray:
         """Mark the windows that have a host sample."""
-        window = self._observations.analysis.members.window
-        marks: BoolArray = np.bincount(window, minlength=self._observations.count) > 0
+        marks: BoolArray = self._observations.analysis.members.counts > 0
         return marks
 
     def _absence_unproven(self, rule: Presence, rows: BoolArray) -> str:

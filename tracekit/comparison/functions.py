@@ -40,21 +40,17 @@ class FunctionWeights:
 def weights_of(run: Observations) -> FunctionWeights:
     """Return the weights of a run's functions: the frame that decided a sample's engine, else its leaf."""
     trace, labels = run.analysis.trace, run.analysis.labels
-    sample, window = run.analysis.members.sample, run.analysis.members.window
-    stack_ids = trace.samples["stack_id"].to_numpy()[sample]
-    has_stack = stack_ids >= 0
-    sample, window, stack_ids = sample[has_stack], window[has_stack], stack_ids[has_stack]
+    members = run.analysis.members
+    has_stack = (trace.samples["stack_id"] >= 0).to_numpy(bool)
+    stack_ids = trace.samples["stack_id"].to_numpy()[has_stack]
     deciding = deciding_frames(labels.classification, trace.stacks, stack_ids)
+    frames = np.full(len(has_stack), -1, np.int64)
+    frames[has_stack] = np.where(deciding >= 0, deciding, _leaves(run, stack_ids))
+    tally = members.tally(np.where(frames >= 0, frames * len(ENGINES) + labels.engine, -1), trace.weights)
+    frame_id, engine_id = np.divmod(tally.code, len(ENGINES))
     frame = pd.DataFrame(
-        {
-            "frame": np.where(deciding >= 0, deciding, _leaves(run, stack_ids)),
-            "engine": labels.engine[sample].astype(np.int64),
-            "window": window,
-            "weight": trace.weights[sample],
-        }
-    )
-    keys = ["frame", "engine", "window"]
-    frame = frame[frame["frame"] >= 0].groupby(keys)["weight"].sum().reset_index()
+        {"frame": frame_id, "engine": engine_id, "window": tally.window, "weight": tally.sums[0]}
+    ).sort_values(["frame", "engine", "window"], ignore_index=True)
     names = {}
     for frame_id, engine in frame[["frame", "engine"]].drop_duplicates().itertuples(index=False):
         symbol = str(trace.stacks.symbols[frame_id])
@@ -62,8 +58,9 @@ def weights_of(run: Observations) -> FunctionWeights:
         names[frame_id, engine] = (str(trace.stacks.binary_names[frame_id]), symbol, str(ENGINES[engine]))
     pairs = zip(frame["frame"].tolist(), frame["engine"].tolist(), strict=True)
     frame["function"] = pd.Series([names[pair] for pair in pairs], index=frame.index, dtype=object)
-    weights = trace.weights[sample].astype(np.float64)
-    sample_weight = float((weights**2).sum() / max(1.0, weights.sum()))
+    counted = np.where(has_stack, members.times_counted(len(has_stack)), 0)
+    weights = trace.weights.astype(np.float64)
+    sample_weight = float((counted * weights**2).sum() / max(1.0, (counted * weights).sum()))
     return FunctionWeights(frame[["function", "window", "weight"]], run.count, sample_weight)
 
 

@@ -239,18 +239,18 @@ class Observations:
 
     def _hand_offs(self) -> Quantity:
         # Segments are ordered by window, then time: a change of engine between neighbours is a hand-off.
-        segments = self.analysis.segments
-        window = segments["window_id"].to_numpy(np.int64)
-        engine = segments["engine"].astype("str").to_numpy(object)
-        has_segments = np.bincount(window, minlength=self.count) > 0
-        changes = (window[1:] == window[:-1]) & (engine[1:] != engine[:-1])
-        values = np.bincount(window[1:][changes], minlength=self.count).astype(np.float64)
-        values[~has_segments] = np.nan
-        bases = segments["basis"].astype("str").to_numpy(object)
+        values = np.full(self.count, np.nan)
         basis = self._same_basis("")
-        for weaker in (Basis.MEASURED, Basis.SAMPLED, Basis.INFERRED):  # the weakest of a window's segments
-            basis[window[bases == weaker]] = str(weaker)
-        missing = "" if has_segments.any() else "no window shows when an engine worked"
+        for segments in self.analysis.segment_blocks.frames():
+            window = segments["window_id"].to_numpy(np.int64)
+            engine = segments["engine"].astype("str").to_numpy(object)
+            changes = (window[1:] == window[:-1]) & (engine[1:] != engine[:-1])
+            values[window] = 0
+            np.add.at(values, window[1:][changes], 1)
+            bases = segments["basis"].astype("str").to_numpy(object)
+            for weaker in (Basis.MEASURED, Basis.SAMPLED, Basis.INFERRED):  # the weakest of a window's
+                basis[window[bases == weaker]] = str(weaker)
+        missing = "" if not np.isnan(values).all() else "no window shows when an engine worked"
         return Quantity(values, "count", basis, missing, mixes_bases=True)
 
     def _submissions(self, column: str) -> Quantity:

@@ -185,13 +185,11 @@ def parse_roots(text: str) -> tuple[str, ...]:
 
 def window_of_samples(analysis: Analysis) -> IntArray:
     """Return each sample's window, -1 outside; of several, the one that began last, then the shortest."""
-    windows, members = analysis.window_rows, analysis.members
-    # Windows are ranked by start, the shorter one last. Pairs of (sample, window) are written in order of
-    # rank, so that the window of the highest rank is written last and stays.
+    windows = analysis.window_rows
+    # Windows are ranked by start, the shorter one last.
     order = np.lexsort((-windows["end_ns"].to_numpy(np.int64), windows["start_ns"].to_numpy(np.int64)))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    last = np.argsort(rank[members.window], kind="stable")
-    window_of = np.full(len(analysis.trace.samples), UNASSIGNED, np.int64)
-    window_of[members.sample[last]] = members.window[last]
+    highest = analysis.members.highest(rank, len(analysis.trace.samples))
+    window_of: IntArray = np.append(order, UNASSIGNED)[highest]
     return window_of

@@ -50,28 +50,22 @@ def leading_frames(
     """
     classification = labels.classification
     representative, has_name = _group_by_deciding_frame(trace.stacks, classification)
-    stack_ids = trace.samples["stack_id"].to_numpy()[members.sample]
-    group = np.append(representative, -1)[stack_ids]
-    counts = is_phase(labels.phase[members.sample], *INFERENCE) & (group >= 0)
-
-    # Count samples per (window, group). Both fit one integer, so that one factorize finds the distinct pairs:
-    # key = window * width + group.
-    width = len(representative) + 1
-    pair, keys = pd.factorize(members.window[counts] * width + group[counts])
-    window, group = np.divmod(keys, width)
-    size = np.bincount(pair, minlength=len(keys))
+    stack_ids = trace.samples["stack_id"].to_numpy()
+    group_of_sample = np.append(representative, -1)[stack_ids]
+    group_of_sample[~is_phase(labels.phase, *INFERENCE)] = -1
+    tally = members.tally(group_of_sample)
+    window, group, size, first = tally.window, tally.code, tally.count, tally.first
     engine = classification.engine[group].astype(np.int64)
 
     # Sorted by window, engine, then preference: the first pair of each (window, engine) leads.
     # ``lexsort`` sorts by its last key first: window, engine, named before bare, most samples, then the
-    # lowest rule.
-    order = np.lexsort((classification.rule[group], -size, ~has_name[group], engine, window))
+    # lowest rule, then the first in time.
+    order = np.lexsort((first, classification.rule[group], -size, ~has_name[group], engine, window))
     leading = order[np.flatnonzero(np.diff(window[order] * len(ENGINES) + engine[order], prepend=-1))]
 
     # All stacks of a group with a symbol name the same frame. Bare addresses share one group per binary, so
     # there the first sampled stack of the window is described: its callers may have a name.
-    first_sampled = stack_ids[counts][firsts(pair, len(keys))[leading]]
-    stack = np.where(has_name[group[leading]], group[leading], first_sampled)
+    stack = np.where(has_name[group[leading]], group[leading], stack_ids[first[leading]])
     describer = _FrameDescriber(trace.stacks, classification, rule_set)
     frames: dict[int, dict[Engine, DecidingFrame]] = {}
     rows = zip(window[leading].tolist(), engine[leading].tolist(), stack.tolist(), strict=True)

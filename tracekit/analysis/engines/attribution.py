@@ -167,10 +167,17 @@ def _sample_totals(
     trace: Trace, labels: SampleLabels, members: Membership
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return keys, and the samples and the weight of each."""
-    sample, window = members.with_outside(len(trace.samples))
-    keys, key_of_row = grouped(_keyed(window, labels.engine[sample], labels.phase[sample]))
-    weight = sums(key_of_row, trace.weights[sample], len(keys))
-    return keys, np.bincount(key_of_row, minlength=len(keys)), weight
+    nowhere = np.full(len(trace.samples), UNASSIGNED, np.int64)
+    code = _keyed(nowhere, labels.engine, labels.phase)
+    outside = members.outside(len(trace.samples))
+    keys, row = grouped(code[outside])
+    weight = sums(row, trace.weights[outside], len(keys))
+    inside = members.tally(code, trace.weights)
+    return (
+        np.append(keys, _keyed(inside.window, *_unkeyed(inside.code)[1:])),
+        np.append(np.bincount(row, minlength=len(keys)), inside.count),
+        np.append(weight, inside.sums[0]),
+    )
 
 
 def scopes_of(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, rows_by, sums
-from tracekit.analysis.engines.membership import NO_WINDOWS, Membership
+from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED, Membership
 from tracekit.model.columns import Columns, categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES
@@ -31,17 +31,24 @@ _MISPREDICTED = ("BRANCH_MISPRED_NONSPEC", "BR_MISP_RETIRED.ALL_BRANCHES")
 def count_events(trace: Trace, labels: SampleLabels, members: Membership) -> pd.DataFrame:
     """Return the counters' sums (``EVENT_COUNTS``), one row per window × engine × event with samples."""
     names = [str(name) for name in trace.counters.columns]
-    sample, window = members.with_outside(len(trace.samples)) if names else NO_WINDOWS.with_outside(0)
-    distinct, group = grouped((window + 1) * len(ENGINES) + labels.engine[sample])
-    values = [sums(group, trace.counters[name].to_numpy(np.int64)[sample], len(distinct)) for name in names]
-    window_of, engine_of = np.divmod(np.repeat(distinct, len(names)), len(ENGINES))
-    flat = np.stack(values, axis=1).reshape(-1) if values else np.zeros(0, np.int64)
+    counters = [trace.counters[name].to_numpy(np.int64) for name in names]
+    engine = labels.engine.astype(np.int64)
+    outside = members.outside(len(trace.samples)) if names else np.zeros(0, np.int64)
+    engines, row = grouped(engine[outside])
+    totals = [sums(row, values[outside], len(engines)) for values in counters]
+    inside = (members if names else NO_WINDOWS).tally(engine, *counters)
+    window_of = np.repeat(np.append(np.full(len(engines), UNASSIGNED), inside.window), len(names))
+    engine_of = np.repeat(np.append(engines, inside.code), len(names))
+    rows = [np.append(*columns) for columns in zip(totals, inside.sums, strict=True)]
+    flat = np.stack(rows, axis=1).reshape(-1) if rows else np.zeros(0, np.int64)
     return EVENT_COUNTS.check(
         pd.DataFrame(
             {
-                "window_id": (window_of - 1).astype(np.int64),
+                "window_id": window_of.astype(np.int64),
                 "engine": categorical(engine_of, [str(engine) for engine in ENGINES]),
-                "event": categorical(np.tile(np.arange(len(names)), len(distinct)), names),
+                "event": categorical(
+                    np.tile(np.arange(len(names)), len(engines) + len(inside.window)), names
+                ),
                 "value": flat,
             }
         ),

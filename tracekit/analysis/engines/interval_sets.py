@@ -86,12 +86,18 @@ class IntervalSet:
         touched: BoolArray = np.append(self.starts, np.iinfo(np.int64).max)[first] < ends
         return touched
 
+    def count(self, starts: IntArray, ends: IntArray) -> IntArray:
+        """Return how many of the intervals lie in each window ``[start, end)``, or reach into it."""
+        first = np.searchsorted(self.ends, starts, "right")
+        counts: IntArray = np.maximum(np.searchsorted(self.starts, ends, "left") - first, 0)
+        return counts
+
     def pieces(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the intervals cut to the windows, as (row of the window, start, end), window by window."""
         # Window w has ``counts[w]`` consecutive intervals from ``first[w]`` on. All of them in one array:
         #   first 4 9    counts 2 3    →    4 5 9 10 11
         first = np.searchsorted(self.ends, starts, "right")
-        counts = np.maximum(np.searchsorted(self.starts, ends, "left") - first, 0)
+        counts = self.count(starts, ends)
         window = np.repeat(np.arange(len(starts)), counts)
         interval = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
         piece_starts = np.maximum(self.starts[interval], starts[window])
@@ -146,13 +152,13 @@ def union_by_group(group: IntArray, starts: IntArray, ends: IntArray) -> tuple[I
     if not len(group):
         return group, starts, ends
     changes = group[1:] != group[:-1]
-    reach = _reach_by_group(np.cumsum(np.append(0, changes)), ends)
+    reach = reach_by_group(np.cumsum(np.append(0, changes)), ends)
     opens = np.append(True, changes | (starts[1:] > reach[:-1]))
     closes = np.append(np.flatnonzero(opens)[1:] - 1, len(group) - 1)
     return group[opens], starts[opens], reach[closes]
 
 
-def _reach_by_group(group: IntArray, ends: IntArray) -> IntArray:
+def reach_by_group(group: IntArray, ends: IntArray) -> IntArray:
     """Return the largest end so far in each group, of groups numbered in ascending order."""
     # One running maximum over all groups would carry a large end into the next group. So each group is lifted
     # above all ends of the group before it, and lowered again afterwards:

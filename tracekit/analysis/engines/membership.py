@@ -2,125 +2,156 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 
-from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.errors import UsageError
+from tracekit.analysis.engines.codes import firsts, grouped, sums
+from tracekit.analysis.engines.interval_sets import IntervalSet
+from tracekit.analysis.engines.ranges import highest, positions_of, total_per_range
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.trace import Trace
 
 UNASSIGNED = -1
 """The ``window_id`` of what lies in no window."""
-_MOST_PAIRS = 20_000_000
-_MOST_PAIRS_PER_SAMPLE = 4
-"""The larger bound holds for overlapping windows; each pair takes 60 bytes while it is counted."""
+_FEW_PER_SAMPLE = 2
+"""While samples are in so few windows each, they are listed window by window; beyond, counted per code."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One row per window and code that has samples, in this order: parallel arrays.
+
+    ``count`` are the samples, ``first`` is the earliest of them, ``sums`` the sums of their amounts.
+    """
+
+    window: IntArray
+    code: IntArray
+    count: IntArray
+    first: IntArray
+    sums: tuple[IntArray, ...]
 
 
 @dataclass(frozen=True)
 class Membership:
-    """The samples that count in each window: parallel arrays, one entry per (sample, window) pair.
+    """The samples that count in each window, as a range of a list: memory does not grow with overlap.
 
-    ``ambiguous`` counts ML samples that no single one of several overlapping calls can claim.
+    ``samples`` are lists of samples, one after another, each in order of time; ``list_starts`` is where each
+    begins. A window counts the samples from position ``first`` up to ``last``. ``ambiguous`` counts the ML
+    samples that no single one of several overlapping calls can claim.
     """
 
-    sample: IntArray
-    window: IntArray
+    samples: IntArray
+    list_starts: IntArray
+    first: IntArray
+    last: IntArray
     ambiguous: int = 0
 
-    def with_outside(self, count: int) -> tuple[IntArray, IntArray]:
-        """Return (sample, window) pairs, those of the ``count`` samples that no window counts at the end."""
-        # Overlapping windows may count a sample several times, so the complement is taken over samples, not
-        # pairs.
-        outside = np.ones(count, bool)
-        outside[self.sample] = False
-        unassigned = np.flatnonzero(outside)
-        nowhere = np.full(len(unassigned), UNASSIGNED, np.int64)
-        return np.concatenate([self.sample, unassigned]), np.concatenate([self.window, nowhere])
+    @property
+    def counts(self) -> IntArray:
+        """The number of samples of each window."""
+        return self.last - self.first
 
+    def samples_of(self, window: int) -> IntArray:
+        """Return the samples of one window in order of time."""
+        return self.samples[self.first[window] : self.last[window]]
 
-NO_WINDOWS = Membership(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    def pairs(self, windows: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the samples of these windows one after another, and the window of each."""
+        positions = positions_of(self.first[windows], self.last[windows])
+        return self.samples[positions], np.repeat(windows, self.counts[windows])
 
-
-def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) -> Membership:
-    """Return the samples of each window.
-
-    A window that the user gave, or that spans the run, counts every sample in its time. A call counts its own
-    thread's samples and the process's ML work on other threads, unless that work lies in several calls of
-    different threads at once: then it could belong to any of them, and counts in none. Of a window from
-    stacks, such work is that of the runtime's workers; other sources may not name the calling thread, and
-    count all ML work. Raises ``UsageError`` for windows that overlap beyond any use.
-    """
-    sample, window = _pairs(trace.samples["time_ns"].to_numpy(), windows)
-    # A call's own thread counts without condition; other threads' ML work joins a call unless two claim it.
-    owners = windows["thread_id"].to_numpy()
-    if (owners < 0).all() and windows["source"].isin(GIVEN_SOURCES).all():
-        return Membership(sample, window)
-    owner = owners[window]
-    thread = trace.samples["thread_id"].to_numpy()[sample]
-    source = windows["source"].astype("str")
-    calls = ~source.isin(GIVEN_SOURCES).to_numpy(bool)
-    if not calls.any():
-        keep = np.flatnonzero((owner < 0) | (thread == owner))
-        return Membership(sample[keep], window[keep])
-    # From here on, arrays are per (sample, window) pair; ``[window]`` and ``[sample]`` spread what is known
-    # per window or per sample over the pairs.
-    is_call = calls[window]
-    from_stacks = (source == "stacks").to_numpy(bool)[window]
-    pid = windows["pid"].to_numpy()[window]
-    same_process = (pid < 0) | (pid == labels.pid[sample])
-
-    is_own_thread = np.where(is_call, (thread == owner) & same_process, (owner < 0) | (thread == owner))
-    called = np.zeros(len(trace.samples), bool)
-    called[sample[is_own_thread & is_call]] = True
-    # A thread inside its own call works for that call, so its samples join no other one.
-    at_work = labels.is_worker | ((labels.is_ml | labels.in_call) & ~called)
-    joined = (
-        is_call
-        & ~is_own_thread
-        & same_process
-        & np.where(from_stacks, labels.is_worker[sample], at_work[sample])
-    )
-
-    pairs = np.flatnonzero(joined)
-    # Two windows of one thread are one claimant. A window without a thread claims for itself: its number goes
-    # below -1, where no thread's number is.
-    claimant = np.where(owner[pairs] < 0, -2 - window[pairs], owner[pairs])
-    ambiguous = _claimed_by_several(sample[pairs], claimant, len(trace.samples))
-    keep = is_own_thread | (joined & ~ambiguous[sample])
-    return Membership(sample[keep], window[keep], int(ambiguous.sum()))
-
-
-def _pairs(times: IntArray, windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
-    """Return every (sample, window) such that the sample lies in the window's time."""
-    # Samples are sorted by time, so each window's samples are one range. The ranges one after another,
-    # without a loop over the windows (starts 4 9, counts 2 3 → samples 4 5 9 10 11):
-    #   repeat(starts − counts before)   4 4 7 7 7
-    #   + arange                         0 1 2 3 4
-    starts = np.searchsorted(times, windows["start_ns"].to_numpy())
-    counts = np.searchsorted(times, windows["end_ns"].to_numpy()) - starts
-    total = int(counts.sum())
-    if total > max(_MOST_PAIRS, _MOST_PAIRS_PER_SAMPLE * len(times)):
-        raise UsageError(
-            f"{len(windows)} windows overlap so much that they count {total:,} samples between them."
-            " Give fewer windows, or choose with --process and --thread."
+    def part(self, samples: BoolArray, windows: BoolArray) -> Membership:
+        """Return the membership of the marked windows in the marked samples alone, both numbered anew."""
+        stays = samples[self.samples]
+        position = np.append(0, np.cumsum(stays))
+        new_number = np.cumsum(samples) - 1
+        return Membership(
+            new_number[self.samples[stays]],
+            position[self.list_starts],
+            position[self.first[windows]],
+            position[self.last[windows]],
+            self.ambiguous,
         )
-    window = np.repeat(windows["window_id"].to_numpy(np.int64), counts)
-    sample = np.repeat(starts - np.cumsum(counts) + counts, counts)
-    sample += np.arange(total)
-    return sample, window
+
+    def count(self, marked: BoolArray) -> IntArray:
+        """Return how many of the marked samples each window has."""
+        return total_per_range(marked[self.samples].astype(np.int64), self.first, self.last)
+
+    def positions(self, windows: IntArray) -> IntervalSet:
+        """Return the positions that any of these windows counts."""
+        return IntervalSet.of(self.first[windows], self.last[windows])
+
+    def mark(self, windows: IntArray, count: int) -> BoolArray:
+        """Mark those of ``count`` samples that any of these windows counts."""
+        marked = np.zeros(count, bool)
+        spans = self.positions(windows)
+        marked[self.samples[positions_of(spans.starts, spans.ends)]] = True
+        return marked
+
+    def outside(self, count: int) -> IntArray:
+        """Return those of ``count`` samples that no window counts."""
+        return np.flatnonzero(~self.mark(np.arange(len(self.first)), count))
+
+    def times_counted(self, count: int) -> IntArray:
+        """Return in how many windows each of ``count`` samples counts."""
+        size = len(self.samples) + 1
+        edges = np.bincount(self.first, minlength=size) - np.bincount(self.last, minlength=size)
+        return sums(self.samples, np.cumsum(edges)[:-1], count)
+
+    def highest(self, rank: IntArray, count: int) -> IntArray:
+        """Return the highest rank of the windows that count each of ``count`` samples, -1 where none does."""
+        result = np.full(count, -1, np.int64)
+        np.maximum.at(result, self.samples, highest(self.first, self.last, rank, len(self.samples)))
+        return result
+
+    def tally(self, code: IntArray, *amounts: IntArray) -> Tally:
+        """Return the samples of each window by their code, with sums of their amounts; no code is -1."""
+        if int(self.counts.sum()) <= _FEW_PER_SAMPLE * len(self.samples):
+            return self._tally_by_sample(code, amounts)
+        parts = list(self._tallies_by_code(code, amounts))
+        if not parts:
+            return self._tally_by_sample(np.full(len(code), -1, np.int64), amounts)
+        window, codes, count, first, *totals = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.argsort(window, kind="stable")
+        return Tally(
+            window[order],
+            codes[order],
+            count[order],
+            first[order],
+            tuple(total[order] for total in totals),
+        )
+
+    def _tally_by_sample(self, code: IntArray, amounts: tuple[IntArray, ...]) -> Tally:
+        sample, window = self.pairs(np.arange(len(self.first)))
+        counts = np.flatnonzero(code[sample] >= 0)
+        sample, window = sample[counts], window[counts]
+        width = int(code.max(initial=0)) + 1
+        keys, row = grouped(window * width + code[sample])
+        window, codes = np.divmod(keys, width)
+        totals = tuple(sums(row, amount[sample], len(keys)) for amount in amounts)
+        count = np.bincount(row, minlength=len(keys))
+        return Tally(window, codes, count, sample[firsts(row, len(keys))], totals)
+
+    def _tallies_by_code(
+        self, code: IntArray, amounts: tuple[IntArray, ...]
+    ) -> Iterator[tuple[IntArray, ...]]:
+        """Yield the columns of each code's tally: differences of running sums at the edges of the windows."""
+        codes = code[self.samples]
+        order = np.argsort(codes, kind="stable")
+        changes = np.flatnonzero(np.diff(codes[order])) + 1
+        for begin, end in pairwise([0, *changes.tolist(), len(order)]):
+            if codes[order[begin]] < 0:
+                continue
+            positions = order[begin:end]
+            first, last = np.searchsorted(positions, self.first), np.searchsorted(positions, self.last)
+            window = np.flatnonzero(last > first)
+            first, last, sample = first[window], last[window], self.samples[positions]
+            totals = (total_per_range(amount[sample], first, last) for amount in amounts)
+            own_code = np.full(len(window), codes[positions[0]], np.int64)
+            yield window, own_code, last - first, sample[first], *totals
 
 
-def _claimed_by_several(sample: IntArray, claimant: IntArray, count: int) -> BoolArray:
-    """Mark the samples that have two claimants or more."""
-    if not len(sample):
-        return np.zeros(count, bool)
-    # Several claimants are different numbers, so the smallest differs from the largest; no set per sample.
-    low = np.full(count, np.iinfo(np.int64).max)
-    high = np.full(count, np.iinfo(np.int64).min)
-    np.minimum.at(low, sample, claimant)
-    np.maximum.at(high, sample, claimant)
-    return low < high
+_NOTHING = np.zeros(0, np.int64)
+NO_WINDOWS = Membership(_NOTHING, _NOTHING, _NOTHING, _NOTHING)

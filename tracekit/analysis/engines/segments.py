@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,11 +13,12 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.attribution import scopes_of, waits_of
 from tracekit.analysis.engines.busy import Measured, is_work
-from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase, sums
+from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, covered_twice, union, union_by_group
 from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.engines.ranges import blocks_of, covered_per_range, positions_of
 from tracekit.analysis.engines.waiting import Waiting
-from tracekit.model.columns import Columns, IntArray, categorical
+from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, SERVING, Basis, Engine, Phase
 
@@ -59,6 +61,42 @@ class _Pieces:
     basis: Basis
 
 
+class Segments:
+    """The segments of a run's windows (``SEGMENTS``), made for some neighbouring windows at a time.
+
+    Overlapping windows have the same intervals each, so there may be as many segments as windows times
+    intervals. ``blocks`` are ranges of windows (first, after) whose segments fit into memory together.
+    """
+
+    def __init__(self, blocks: Sequence[tuple[int, int]], make: Callable[[int, int], pd.DataFrame]) -> None:
+        self.blocks = blocks
+        self._make = make
+        self._firsts = [first for first, _ in blocks]
+        self._latest: tuple[int, pd.DataFrame] = -1, SEGMENTS.empty()
+
+    def frames(self) -> Iterator[pd.DataFrame]:
+        """Yield the segments block by block; ``window_id`` counts over all of them."""
+        for number in range(len(self.blocks)):
+            yield self._block(number)
+
+    def frame(self) -> pd.DataFrame:
+        """Return all segments: as much memory as they take."""
+        frames = list(self.frames())
+        return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+    def around(self, window: int) -> tuple[range, pd.DataFrame]:
+        """Return the windows of the block of a window, and their segments."""
+        number = bisect_right(self._firsts, window) - 1
+        return range(*self.blocks[number]), self._block(number)
+
+    def _block(self, number: int) -> pd.DataFrame:
+        latest, frame = self._latest
+        if latest != number:
+            frame = self._make(*self.blocks[number])
+            self._latest = number, frame
+        return frame
+
+
 class Timeline:
     """The engines of one analysis, window by window."""
 
@@ -78,9 +116,10 @@ class Timeline:
 
     # Segments -----------------------------------------------------------------------------------------------
 
-    def segments(self) -> pd.DataFrame:
-        """Return each window's engines in order (``SEGMENTS``)."""
-        pieces = [piece for engine in SERVING for piece in self._pieces_of(engine) if len(piece.window)]
+    def _segments(self, begin: int, after: int) -> pd.DataFrame:
+        """Return the segments of the windows from ``begin`` up to ``after``."""
+        rows = np.arange(begin, after)
+        pieces = [piece for engine in SERVING for piece in self._pieces_of(engine, rows) if len(piece.window)]
         window = np.concatenate([piece.window for piece in pieces] or [np.zeros(0, np.int64)])
         starts = np.concatenate([piece.starts for piece in pieces] or [np.zeros(0, np.int64)])
         ends = np.concatenate([piece.ends for piece in pieces] or [np.zeros(0, np.int64)])
@@ -115,7 +154,47 @@ class Timeline:
             "segments",
         )
 
-    def _pieces_of(self, engine: Engine) -> Iterator[_Pieces]:
+    def segments(self) -> Segments:
+        """Return the segments of all windows."""
+        sizes = np.zeros(len(self._windows), np.int64)
+        every = np.arange(len(self._windows))
+        for engine in SERVING:
+            if engine in self._measured.reported:
+                for rows, spans in self._by_scope(engine, every):
+                    sizes[rows] += spans.count(self._starts[rows], self._ends[rows])
+            if self._is_sampled(engine):
+                sizes += self._members.count(self._matching([engine], INFERENCE))
+            if engine in self._waiting.basis:
+                for rows, spans in waits_of(self._windows, engine, self._waiting, self._measured):
+                    sizes[rows] += spans.count(self._starts[rows], self._ends[rows])
+        return Segments(list(blocks_of(sizes)) or [(0, 0)], self._segments)
+
+    def engines(self) -> IntArray:
+        """Return the engines of each window's segments: the bit ``1 << n`` for the engine ``SERVING[n]``."""
+        bits = np.zeros(len(self._windows), np.int64)
+        every = np.arange(len(self._windows))
+        for number, engine in enumerate(SERVING):
+            seen = np.zeros(len(self._windows), bool)
+            if engine in self._measured.reported:
+                for rows, spans in self._by_scope(engine, every):
+                    seen[rows] = spans.within(self._starts[rows], self._ends[rows]) > 0
+            if self._is_sampled(engine):
+                matches = self._matching([engine], INFERENCE)
+                seen |= self._members.count(matches & (self._trace.weights > 0)) > 0
+                # Waiting shows an engine only where a sample does; the sample may stand for no time.
+                if engine in self._waiting.basis:
+                    is_sampled = self._members.count(matches) > 0
+                    for rows, spans in waits_of(self._windows, engine, self._waiting, self._measured):
+                        waits = spans.within(self._starts[rows], self._ends[rows]) > 0
+                        seen[rows] |= is_sampled[rows] & waits
+            bits[seen] |= 1 << number
+        return bits
+
+    def _is_sampled(self, engine: Engine) -> bool:
+        """Return whether samples show when an engine worked: it is not measured, or the CPU."""
+        return engine is Engine.CPU or engine not in self._measured.reported
+
+    def _pieces_of(self, engine: Engine, windows: IntArray) -> Iterator[_Pieces]:
         """Yield an engine's pieces: measured where it was measured, else sampled, with the waiting for it.
 
         Core ML reports the CPU's part only sometimes: windows without it take the samples.
@@ -124,16 +203,16 @@ class Timeline:
         # that no window has an engine from two sources.
         seen = np.zeros(len(self._windows), bool)
         if engine in self._measured.reported:
-            for rows, spans in self._by_scope(engine):
+            for rows, spans in self._by_scope(engine, windows):
                 window, starts, ends = spans.pieces(self._starts[rows], self._ends[rows])
                 seen[rows[window]] = True
                 yield _Pieces(rows[window], starts, ends, engine, Basis.MEASURED)
-            if engine is not Engine.CPU:
-                return
-        window, starts, ends = self._sampled([engine], INFERENCE)
+        if not self._is_sampled(engine):
+            return
+        window, starts, ends = self._sampled(engine, windows)
         basis = Basis.SAMPLED
         if engine in self._waiting.basis:
-            waited, since, until = self._waits(engine)
+            waited, since, until = self._waits(engine, windows)
             is_sampled = np.isin(waited, window)  # waiting alone, from a call before, is not this window's
             window = np.concatenate([window, waited[is_sampled]])
             starts, ends = (
@@ -145,29 +224,49 @@ class Timeline:
         keep = ~seen[window]
         yield _Pieces(*union_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
 
-    def _by_scope(
-        self, engine: Engine, phase: Phase = Phase.EXECUTE
-    ) -> Iterator[tuple[IntArray, IntervalSet]]:
-        for rows, scope in scopes_of(self._windows):
-            yield rows, self._measured.spans(self._measured.scope(*scope), (engine, phase))
+    def _by_scope(self, engine: Engine, windows: IntArray) -> Iterator[tuple[IntArray, IntervalSet]]:
+        for rows, scope in scopes_of(self._windows.iloc[windows]):
+            spans = self._measured.spans(self._measured.scope(*scope), (engine, Phase.EXECUTE))
+            yield windows[rows], spans
 
-    def _sampled(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> Edges:
-        """Return the time that the windows' samples stand for, cut to the window: (row, start, end)."""
-        matches = is_engine(self._labels.engine, *engines) & is_phase(self._labels.phase, *phases)
-        if self._trace.weight_unit != "ns":
-            matches[:] = False
+    def _matching(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> BoolArray:
+        """Mark the samples of these engines and phases that stand for time."""
         # A sample stands for the time from its moment on; weights in cycles or events have no length in time.
-        keep = np.flatnonzero(matches[self._members.sample])
-        sample, window = self._members.sample[keep], self._members.window[keep]
+        if self._trace.weight_unit != "ns":
+            return np.zeros(len(self._trace.samples), bool)
+        return is_engine(self._labels.engine, *engines) & is_phase(self._labels.phase, *phases)
+
+    def _sampled(self, engine: Engine, windows: IntArray) -> Edges:
+        """Return the time that the windows' samples of inference stand for, cut to the window."""
+        sample, window = self._members.pairs(windows)
+        keep = np.flatnonzero(self._matching([engine], INFERENCE)[sample])
+        sample, window = sample[keep], window[keep]
         starts = self._trace.samples["time_ns"].to_numpy(np.int64)[sample]
         return window, starts, np.minimum(starts + self._trace.weights[sample], self._ends[window])
 
-    def _waits(self, engine: Engine) -> Edges:
+    def _waits(self, engine: Engine, windows: IntArray) -> Edges:
+        chosen = self._windows.iloc[windows]
         pieces = [
-            (rows, *spans.pieces(self._starts[rows], self._ends[rows]))
-            for rows, spans in waits_of(self._windows, engine, self._waiting, self._measured)
+            (windows[rows], *spans.pieces(self._starts[windows[rows]], self._ends[windows[rows]]))
+            for rows, spans in waits_of(chosen, engine, self._waiting, self._measured)
         ]
         return _joined([(rows[window], starts, ends) for rows, window, starts, ends in pieces])
+
+    def _sampled_ns(self, windows: IntArray, matches: BoolArray, without: IntervalSet) -> IntArray:
+        """Return how much time outside of some intervals the windows' matching samples stand for."""
+        members = self._members
+        spans = members.positions(windows)
+        positions = positions_of(spans.starts, spans.ends)
+        matched = matches[members.samples[positions]]
+        before = np.append(0, np.cumsum(matched))
+        first, last = (before[spans.until(edge[windows])] for edge in (members.first, members.last))
+        sample = members.samples[positions[matched]]
+        group = np.searchsorted(members.list_starts, positions[matched], "right")
+        # Time runs only outside of the intervals: what they cover has no length then.
+        starts = self._trace.samples["time_ns"].to_numpy(np.int64)[sample]
+        edges = starts, starts + self._trace.weights[sample], self._ends[windows]
+        starts, ends, until = (time - without.until(time) for time in edges)
+        return covered_per_range(group, starts, ends, first, last, until)
 
     # Times --------------------------------------------------------------------------------------------------
 
@@ -176,21 +275,21 @@ class Timeline:
         count = len(self._windows)
         busy, overlap = np.zeros(count, np.int64), np.zeros(count, np.int64)
         serving = [engine for engine in SERVING if engine in self._measured.reported]
-        covered: list[Edges] = []
+        covered = np.zeros(count, np.int64)
+        elsewhere = not {Engine.ANE, Engine.GPU}.isdisjoint(self._measured.engines)
+        is_idle_known = elsewhere and self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
+        every = self._matching(ENGINES, (*PHASES, None))
         for rows, window_scope in scopes_of(self._windows):
             scope = self._measured.scope(*window_scope)
             sets = [self._measured.spans(scope, (engine, Phase.EXECUTE)) for engine in serving]
             starts, ends = self._starts[rows], self._ends[rows]
             busy[rows] = union(sets).within(starts, ends)
             overlap[rows] = covered_twice(sets).within(starts, ends)
-            working = [self._measured.spans(scope, key) for key in self._measured.keys if is_work(key)]
-            window, begin, end = union(working).pieces(starts, ends)
-            covered.append((rows[window], begin, end))
-        elsewhere = not {Engine.ANE, Engine.GPU}.isdisjoint(self._measured.engines)
-        is_idle_known = elsewhere and self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
-        if is_idle_known:
-            covered.append(self._sampled(ENGINES, (*PHASES, None)))
-        idle = self._ends - self._starts - _length_by_window(covered, count)
+            if is_idle_known:
+                keys = [key for key in self._measured.keys if is_work(key)]
+                working = union([self._measured.spans(scope, key) for key in keys])
+                covered[rows] = working.within(starts, ends) + self._sampled_ns(rows, every, working)
+        idle = self._ends - self._starts - covered
         preparing, basis = self._preparing()
         return TIMES.check(
             pd.DataFrame(
@@ -217,17 +316,11 @@ class Timeline:
             amounts[rows] = spans.within(self._starts[rows], self._ends[rows])
         # Per window either all of it is measured or all of it sampled: the two are never added.
         basis = np.where(amounts > 0, BASES.index(Basis.MEASURED), BASES.index(Basis.SAMPLED))
-        sampled = _length_by_window([self._sampled(ENGINES, _PREPARING)], len(self._windows))
+        sampled = self._sampled_ns(np.arange(len(self._windows)), self._matching(ENGINES, _PREPARING), EMPTY)
         return np.where(amounts > 0, amounts, sampled), basis
 
 
 _PREPARING = (Phase.LOAD, Phase.COMPILE)
-
-
-def _length_by_window(pieces: Sequence[Edges], count: int) -> IntArray:
-    """Return how much time the union of the pieces covers, per window."""
-    window, starts, ends = union_by_group(*_joined(pieces))
-    return sums(window, ends - starts, count)
 
 
 def _joined(pieces: Sequence[Edges]) -> Edges:

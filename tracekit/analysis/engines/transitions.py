@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.engines.codes import BASES
+from tracekit.analysis.engines.segments import SEGMENTS, Segments
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, Basis, Engine
 
@@ -32,49 +33,82 @@ class Transition(NamedTuple):
 
 
 class Transitions:
-    """A ``segments.SEGMENTS`` frame by window; windows are numbered from 0."""
+    """The segments of a run by window."""
 
-    def __init__(self, segments: pd.DataFrame, windows: int) -> None:
-        self._count = windows
-        self._window = segments["window_id"].to_numpy(np.int64)
+    def __init__(self, segments: Segments) -> None:
+        self._segments = segments
+        self._latest: tuple[range, _Block] = range(0), _Block(SEGMENTS.empty(), range(0))
+
+    def order(self, window: int) -> tuple[Engine, ...]:
+        """Return the engines of a window's segments."""
+        return self._block(window).order(window)
+
+    def count(self, window: int) -> int:
+        """Return how many segments a window has."""
+        return self._block(window).count(window)
+
+    def first(self, window: int) -> tuple[Transition, ...]:
+        """Return a window's first segments, at most ``MOST_LISTED``."""
+        return self._block(window).first(window)
+
+    def position(self, window: int, engine: Engine, lead: Engine) -> tuple[Position, int]:
+        """Return where in a window an engine worked, seen from the leading one, and in how many stretches."""
+        return self._block(window).position(window, engine, lead)
+
+    def _block(self, window: int) -> _Block:
+        windows, block = self._latest
+        if window not in windows:
+            windows, frame = self._segments.around(window)
+            block = _Block(frame, windows)
+            self._latest = windows, block
+        return block
+
+
+class _Block:
+    """A ``SEGMENTS`` frame by window."""
+
+    def __init__(self, segments: pd.DataFrame, windows: range) -> None:
+        self._windows, self._count = windows, len(windows)
+        self._window = segments["window_id"].to_numpy(np.int64) - windows.start
         self._starts, self._ends, self._busy = (
             segments[name].to_numpy(np.int64) for name in ("start_ns", "end_ns", "busy_ns")
         )
         self._engine = _recoded(segments["engine"], ENGINE_CODE)
         self._basis = _recoded(segments["basis"], {basis: code for code, basis in enumerate(BASES)})
         # The segments of window w are those from edges[w] to edges[w + 1].
-        edges = np.searchsorted(self._window, np.arange(windows + 1))
+        edges = np.searchsorted(self._window, np.arange(self._count + 1))
         self._edges: list[int] = edges.tolist()
         self._positions: dict[tuple[Engine, Engine], tuple[IntArray, IntArray]] = {}
 
     def order(self, window: int) -> tuple[Engine, ...]:
-        """Return the engines of a window's segments."""
-        codes = self._engine[self._edges[window] : self._edges[window + 1]]
-        return tuple([ENGINES[code] for code in codes.tolist()])
+        rows = self._rows(window)
+        return tuple([ENGINES[code] for code in self._engine[rows.start : rows.stop].tolist()])
 
     def count(self, window: int) -> int:
-        """Return how many segments a window has."""
-        return self._edges[window + 1] - self._edges[window]
+        return len(self._rows(window))
 
     def first(self, window: int) -> tuple[Transition, ...]:
-        """Return a window's first segments, at most ``MOST_LISTED``."""
-        first, last = self._edges[window], self._edges[window + 1]
+        rows = self._rows(window)
         return tuple(
             Transition(
                 ENGINES[self._engine[row]],
                 int(self._busy[row]),
                 BASES[self._basis[row]],
-                bool(row > first and self._starts[row] < self._ends[row - 1]),
+                bool(row > rows.start and self._starts[row] < self._ends[row - 1]),
             )
-            for row in range(first, min(last, first + MOST_LISTED))
+            for row in rows[:MOST_LISTED]
         )
 
     def position(self, window: int, engine: Engine, lead: Engine) -> tuple[Position, int]:
-        """Return where in a window an engine worked, seen from the leading one, and in how many stretches."""
         if (engine, lead) not in self._positions:
             self._positions[engine, lead] = self._positions_of(engine, lead)
         codes, stretches = self._positions[engine, lead]
-        return _POSITIONS[codes[window]], int(stretches[window])
+        row = window - self._windows.start
+        return _POSITIONS[codes[row]], int(stretches[row])
+
+    def _rows(self, window: int) -> range:
+        row = window - self._windows.start
+        return range(self._edges[row], self._edges[row + 1])
 
     def _positions_of(self, engine: Engine, lead: Engine) -> tuple[IntArray, IntArray]:
         """Return the code of the position, and the number of stretches, of every window."""

@@ -1,0 +1,196 @@
+"""The assignment of samples to windows: a call's own thread, and the work of other threads that joins it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.classification.sample_labels import SampleLabels
+from tracekit.analysis.engines.codes import grouped, rows_by
+from tracekit.analysis.engines.interval_sets import union_by_group
+from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.trace import Trace
+
+
+def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) -> Membership:
+    """Return the samples of each window.
+
+    A window that the user gave, or that spans the run, counts every sample in its time; of its thread, if it
+    has one. A call counts its own thread's samples and the process's ML work on other threads, unless that
+    work lies in several calls of different threads at once: then it could belong to any of them, and counts
+    in none. Of a window from stacks, such work is that of the runtime's workers; other sources may not name
+    the calling thread, and count all ML work.
+    """
+    return _Assignment(trace, labels, windows).membership()
+
+
+class _Lists:
+    """Samples in numbered lists, one after another, each in order of time."""
+
+    def __init__(self, number: IntArray, sample: IntArray, count: int) -> None:
+        # List and sample as one number: sorting is one pass, and a range of a list is found by two searches.
+        self._width = count + 1
+        self._keys = np.sort(number * self._width + sample)
+        self.number, self.samples = np.divmod(self._keys, self._width)
+
+    def between(self, number: IntArray, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the positions at which lists reach the samples ``first`` and ``last``."""
+        low, high = (np.searchsorted(self._keys, number * self._width + edge) for edge in (first, last))
+        return low, high
+
+    def running_sum(self, first: IntArray, last: IntArray, amount: IntArray) -> IntArray:
+        """Return, per sample, the sum of the amounts of the ranges around it."""
+        edges = np.zeros(len(self.samples) + 1, np.int64)
+        np.add.at(edges, first, amount)
+        np.subtract.at(edges, last, amount)
+        totals = np.empty(len(self.samples), np.int64)
+        totals[self.samples] = np.cumsum(edges[:-1])
+        return totals
+
+
+class _Assignment:
+    """The samples of one trace, and its windows with edges in samples."""
+
+    def __init__(self, trace: Trace, labels: SampleLabels, windows: pd.DataFrame) -> None:
+        self._labels = labels
+        self._thread = trace.samples["thread_id"].to_numpy().astype(np.int64)
+        self._count = len(self._thread)
+        times = trace.samples["time_ns"].to_numpy()
+        edges = (np.searchsorted(times, windows[name].to_numpy()) for name in ("start_ns", "end_ns"))
+        first, last = edges
+        is_call = ~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+        owner, pid = (windows[name].to_numpy(np.int64) for name in ("thread_id", "pid"))
+        # The windows of one thread have one caller. A call without a thread is a caller of its own, with a
+        # number beyond the threads'; windows that count everything share the last number.
+        threads, self._everyone = len(trace.threads), len(trace.threads) + len(windows)
+        alone = np.where(is_call, threads + np.arange(len(windows)), self._everyone)
+        # Processes are numbered from 1; 0 is any. The last of the threads' is for samples without a thread.
+        pids = np.concatenate([trace.threads["pid"].to_numpy(np.int64), [-1], pid])
+        process = np.unique(pids, return_inverse=True)[1] + 1
+        self._process_of_thread = process[: threads + 1]
+        self._process = self._process_of_thread[self._thread]
+        self._processes = int(process.max()) + 1
+        self._windows = pd.DataFrame(
+            {
+                "first": first,
+                "last": last,
+                "is_call": is_call,
+                "from_stacks": (windows["source"] == "stacks").to_numpy(bool),
+                "has_thread": owner >= 0,
+                "caller": np.where(owner >= 0, owner, alone),
+                "process": np.where(is_call & (pid >= 0), process[threads + 1 :], 0),
+            }
+        )
+
+    def membership(self) -> Membership:
+        """Return the samples of each window."""
+        windows, every = self._windows, np.arange(self._count)
+        if (windows["caller"] == self._everyone).all():
+            return Membership(every, np.zeros(1, np.int64), *_edges(windows))
+        # Work on another thread joins the windows of one caller at most. So each caller has a list of its own
+        # samples and of those that join it, and all lists are about as long as the samples together.
+        served, is_ambiguous = self._callers_served()
+        first, last = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
+        samples, starts, size = [every[:0]], [every[:0]], 0
+        for rows, number, lists in self._lists(served):
+            edges = lists.between(number, *_edges(windows.iloc[rows]))
+            first[rows], last[rows] = (size + edge for edge in edges)
+            samples.append(lists.samples)
+            starts.append(size + np.flatnonzero(np.diff(lists.number, prepend=-1)))
+            size += len(lists.samples)
+        return Membership(
+            np.concatenate(samples), np.concatenate(starts), first, last, int(is_ambiguous.sum())
+        )
+
+    def _lists(self, served: IntArray) -> Iterator[tuple[IntArray, IntArray, _Lists]]:
+        """Yield windows that are alike in what they count, the numbers of their lists, and the lists."""
+        windows = self._windows
+        alike = windows[["is_call", "from_stacks"]].assign(
+            counts_all=windows["caller"] == self._everyone, of_any=windows["process"] == 0
+        )
+        for (is_call, from_stacks, counts_all, of_any), rows in rows_by(alike, *alike):
+            sample, caller = np.arange(self._count), self._thread
+            if counts_all:
+                caller = np.full(self._count, self._everyone)
+            if is_call:
+                joins = np.flatnonzero((served >= 0) & (self._labels.is_worker | (not from_stacks)))
+                sample, caller = np.append(sample, joins), np.append(caller, served[joins])
+            process = 0 if of_any else self._process[sample]
+            distinct, number = np.unique(self._numbers(windows.iloc[rows]), return_inverse=True)
+            numbers = caller * self._processes + process
+            listed = np.minimum(np.searchsorted(distinct, numbers), len(distinct) - 1)
+            counts = np.flatnonzero(distinct[listed] == numbers)
+            yield rows, number, _Lists(listed[counts], sample[counts], self._count)
+
+    def _numbers(self, windows: pd.DataFrame) -> IntArray:
+        """Return one number per caller and process."""
+        return (windows["caller"] * self._processes + windows["process"]).to_numpy(np.int64)
+
+    def _callers_served(self) -> tuple[IntArray, BoolArray]:
+        """Return the caller that other threads' work joins, -1 for none, and mark what several claim."""
+        labels, calls = self._labels, self._windows[self._windows["is_call"].to_numpy(bool)]
+        called = self._inside_own_call(calls)
+        # A thread inside its own call works for that call, so its samples join no other one, unless they are
+        # a worker's.
+        at_work = labels.is_worker | ((labels.is_ml | labels.in_call) & ~called)
+        count, total = self._claims(calls)
+        count -= called
+        total -= np.where(called, self._thread, 0)
+        if calls["from_stacks"].any():
+            claims = self._claims(calls[~calls["from_stacks"].to_numpy(bool)])
+            count, total = (
+                np.where(labels.is_worker, *pair) for pair in zip((count, total), claims, strict=True)
+            )
+        return np.where(at_work & (count == 1), total, -1), at_work & (count > 1)
+
+    def _inside_own_call(self, calls: pd.DataFrame) -> BoolArray:
+        """Mark the samples that lie in a call of their own thread."""
+        by_thread = _Lists(self._thread + 1, np.arange(self._count), self._count)
+        owned = calls[calls["has_thread"].to_numpy(bool)]
+        own_process = self._process_of_thread[owned["caller"].to_numpy()]
+        fits = (owned["process"] == 0) | (owned["process"] == own_process)
+        owned = owned[fits.to_numpy(bool)]
+        edges = by_thread.between(owned["caller"].to_numpy() + 1, *_edges(owned))
+        return by_thread.running_sum(*edges, np.ones(len(owned), np.int64)) > 0
+
+    @cached_property
+    def _everything(self) -> _Lists:
+        return _Lists(np.zeros(self._count, np.int64), np.arange(self._count), self._count)
+
+    @cached_property
+    def _by_process(self) -> _Lists:
+        return _Lists(self._process, np.arange(self._count), self._count)
+
+    def _claims(self, calls: pd.DataFrame) -> tuple[IntArray, IntArray]:
+        """Return how many callers have a call around each sample that may be of its process, and their sum.
+
+        Where there is a single caller, the sum is its number.
+        """
+        of_any, of_process = calls[calls["process"] == 0], calls[calls["process"] > 0]
+        # A caller may have calls of a process and calls of any: those of any are added per process, and what
+        # they would count twice is taken off.
+        again = of_any.drop(columns="process").merge(of_process[["caller", "process"]].drop_duplicates())
+        count, total = np.zeros(self._count, np.int64), np.zeros(self._count, np.int64)
+        for sign, lists, rows in (
+            (1, self._everything, of_any),
+            (1, self._by_process, pd.concat([of_process, again])),
+            (-1, self._by_process, again),
+        ):
+            if not len(rows):
+                continue
+            distinct, number = grouped(self._numbers(rows))
+            group, first, last = union_by_group(number, *_edges(rows))
+            caller, process = np.divmod(distinct[group], self._processes)
+            edges = lists.between(process, first, last)
+            count += sign * lists.running_sum(*edges, np.ones(len(caller), np.int64))
+            total += sign * lists.running_sum(*edges, caller)
+        return count, total
+
+
+def _edges(windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
+    return windows["first"].to_numpy(np.int64), windows["last"].to_numpy(np.int64)

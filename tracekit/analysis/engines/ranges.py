@@ -1,0 +1,109 @@
+"""Ranges of positions ``[first, last)`` that may overlap: sums, highest ranks and covered time, n log n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tracekit.analysis.engines.codes import sums
+from tracekit.analysis.engines.interval_sets import reach_by_group, union_by_group
+from tracekit.model.columns import IntArray
+
+BLOCK = 1 << 21
+"""As many rows are listed together: about 100 MB while they are sorted."""
+
+
+def positions_of(first: IntArray, last: IntArray) -> IntArray:
+    """Return the positions of each range, one range after another."""
+    # Without a loop over the ranges (first 4 9, last 6 12 → positions 4 5 9 10 11):
+    #   repeat(first − counts before)    4 4 7 7 7
+    #   + arange                         0 1 2 3 4
+    counts = last - first
+    positions = np.repeat(first - np.cumsum(counts) + counts, counts)
+    positions += np.arange(len(positions))
+    return positions
+
+
+def total_per_range(amounts: IntArray, first: IntArray, last: IntArray) -> IntArray:
+    """Return the sum of the amounts in each range."""
+    before = np.append(0, np.cumsum(amounts, dtype=np.int64))
+    totals: IntArray = before[last] - before[first]
+    return totals
+
+
+def highest(first: IntArray, last: IntArray, rank: IntArray, count: int) -> IntArray:
+    """Return the highest rank of the ranges around each of ``count`` positions, -1 where there is none."""
+    # Cells between the edges of all ranges have one answer each; a range is then a range of cells. It is the
+    # union of two that may overlap, both of the largest power of two that fits:
+    #   a range of 6 cells, level 2     ▪▪▪▪··
+    #                                   ··▪▪▪▪
+    # From the top level down, each stretch hands its rank to its two halves.
+    edges = np.unique(np.concatenate([[0, count], first, last]))
+    begin, end = np.searchsorted(edges, first), np.searchsorted(edges, last)
+    filled = np.flatnonzero(end > begin)
+    begin, end, rank = begin[filled], end[filled], rank[filled]
+    level = np.frexp(end - begin)[1] - 1
+    best = np.full(len(edges), -1, np.int64)
+    for height in range(int(level.max(initial=0)), -1, -1):
+        rows = np.flatnonzero(level == height)
+        np.maximum.at(best, begin[rows], rank[rows])
+        np.maximum.at(best, end[rows] - (1 << height), rank[rows])
+        if height:
+            half = 1 << (height - 1)
+            best[half:] = np.maximum(best[half:], best[:-half])
+    return np.repeat(best[:-1], np.diff(edges))
+
+
+def blocks_of(sizes: IntArray) -> Iterator[tuple[int, int]]:
+    """Yield neighbours (first, after) that hold at most ``BLOCK`` rows, or a single one with more."""
+    reach = np.cumsum(sizes)
+    first, held = 0, 0
+    while first < len(sizes):
+        after = max(first + 1, int(np.searchsorted(reach, held + BLOCK, "right")))
+        yield first, after
+        first, held = after, int(reach[after - 1])
+
+
+def covered_per_range(
+    group: IntArray, starts: IntArray, ends: IntArray, first: IntArray, last: IntArray, until: IntArray
+) -> IntArray:
+    """Return how much time before ``until`` the union of each range's intervals covers.
+
+    Intervals are sorted by group and start. A range lies in one group; all of it begins before ``until``.
+    """
+    covered = np.zeros(len(first), np.int64)
+    filled = np.flatnonzero(last > first)
+    if not len(filled):
+        return covered
+    # Each interval adds what lies beyond the reach of all before it, and running sums of this give every
+    # range's cover beyond the reach of what comes before the range:
+    #   before the range   ────────────┊
+    #   in the range            ──  ───┊──  ───┊──
+    #                        the head  ┊       until
+    ends = np.maximum(starts, ends)
+    reach = reach_by_group(group, ends)
+    before = np.append(starts[:1], np.where(group[1:] == group[:-1], reach[:-1], starts[1:]))
+    gain = np.maximum(ends - np.maximum(starts, before), 0)
+    head, tail, limit = first[filled], last[filled] - 1, until[filled]
+    reached = np.maximum(before[head], starts[head])
+    beyond = total_per_range(gain, head, tail + 1) - np.maximum(reach[tail] - np.maximum(limit, reached), 0)
+    # Below that reach, the first interval of the range usually covers everything; where it ends earlier, the
+    # intervals of the head are listed.
+    head_end = np.minimum(reached, limit)
+    covered[filled] = beyond + head_end - starts[head]
+    rows = np.flatnonzero(ends[head] < head_end)
+    if len(rows):
+        distinct, rank = np.unique(starts, return_inverse=True)
+        sought = group[head[rows]] * len(distinct) + np.searchsorted(distinct, head_end[rows])
+        head_last = np.searchsorted(group * len(distinct) + rank, sought)
+        for begin, after in blocks_of(head_last - head[rows]):
+            part = rows[begin:after]
+            positions = positions_of(head[part], head_last[begin:after])
+            row = np.repeat(np.arange(len(part)), head_last[begin:after] - head[part])
+            row, since, till = union_by_group(
+                row, starts[positions], np.minimum(ends[positions], head_end[part][row])
+            )
+            missing = head_end[part] - starts[head[part]] - sums(row, till - since, len(part))
+            covered[filled[part]] -= missing
+    return covered
