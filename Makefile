@@ -9,6 +9,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
 
 BIN := .venv/bin
 READY := .venv/.ready
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
@@ -22,7 +23,7 @@ setup: $(READY) ## make .venv with tracekit and its development tools
 $(READY): pyproject.toml tracekit/parsers/_columns.pyx tracekit/parsers/xml/_scanner.pyx $(wildcard tracekit/parsers/xml/scan_source/*)
 	@test -n "$(PYTHON)" || { echo "tracekit needs Python 3.11 or later; none was found (make PYTHON=… names one)." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 demo: $(READY) ## analyse the sample recordings and say where the results are
@@ -42,7 +43,8 @@ MEMORY_DISK := $(shell grep -sq '^[^ ]* /dev/shm .*noexec' /proc/mounts || df -P
 unexport PYTHONDONTWRITEBYTECODE
 
 # make test coverage COVERAGE=1: the lines and branches that the tests reach in their own processes
-PYTEST := $(if $(MEMORY_DISK),TMPDIR=$(MEMORY_DISK)) $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=)
+MEASURE := $(if $(COVERAGE),-m slipcover --dont-wrap-pytest --out coverage.json)
+PYTEST := $(if $(MEMORY_DISK),TMPDIR=$(MEMORY_DISK)) $(BIN)/python $(MEASURE) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 EXTRA := browser or consumers or fuzz
 
 quick: $(READY) ## run the unit tests: no other process, no browser, under a minute
@@ -55,8 +57,7 @@ extras: $(READY) ## run the tests that drive Chromium, read exports with their p
 	$(PYTEST) -m "$(EXTRA)"
 
 coverage: $(READY) ## line and branch coverage of the tests run with COVERAGE=1; fail below the floors
-	$(BIN)/coverage report --include='tracekit/*' --fail-under=92
-	$(BIN)/coverage report --include='dashboard/*' --fail-under=85
+	$(BIN)/python tests/support/coverage_report.py coverage.json tracekit=92 dashboard=85
 
 lint: $(READY) ## ruff: rules and formatting
 	$(BIN)/ruff check .
@@ -96,4 +97,4 @@ calibrate: $(READY) ## the error rates of comparisons and requirements on simula
 
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so
-	rm -rf .venv $(OUT) bench*.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv $(OUT) bench*.json coverage.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

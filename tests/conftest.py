@@ -42,18 +42,6 @@ NO_UNIT_TESTS = re.compile(
 )
 SIGN_OF_EXTRAS = re.compile(r"\b(browser|tab|opened): |\bmark\.(browser|consumers|fuzz)\b")
 
-MEASURED = ("cli", "dashboard", "record", "xctrace")
-"""Folders whose integration tests count for coverage, beside all unit tests.
-
-The others repeat the same lines for more rows and real recordings, and so do properties: measuring them would add
-minutes and hardly a line.
-"""
-
-
-def is_property(item: pytest.Item) -> bool:
-    """Return whether hypothesis makes the arguments of a test."""
-    return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
-
 
 @cache
 def may_have_extras(module: Path) -> bool:
@@ -90,9 +78,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1))
         if not any(item.get_closest_marker(kind) for kind in KINDS):
             item.add_marker(pytest.mark.unit)
-        is_measured = item.get_closest_marker("unit") or not set(MEASURED).isdisjoint(item.path.parts)
-        if is_property(item) or not is_measured:
-            item.add_marker(pytest.mark.no_cover)
         if any(item.get_closest_marker(kind) for kind in EXTRAS) and not may_have_extras(item.path):
             raise pytest.UsageError(f"make extras would leave out {item.nodeid}: extend SIGN_OF_EXTRAS")
     slow = {item.path for item in items if not item.get_closest_marker("unit")}
@@ -102,7 +87,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class ProcessGuard:
     """Fails unit tests that start a process, so that ``make quick`` stays quick.
 
-    No audit hook: CPython 3.11 refuses a thread's trace function, which coverage sets, while a hook written in
+    No audit hook: CPython 3.11 refuses a thread's trace function, which debuggers set, while a hook written in
     Python runs for another thread's.
     """
 

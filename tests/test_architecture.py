@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from documents_support import without_coverage
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted(p for package in ("tracekit", "dashboard") for p in (ROOT / package).rglob("*.py"))
@@ -127,7 +126,7 @@ def test_only_the_command_line_prints_or_exits() -> None:
 def test_importing_is_cheap(module: str, heavy: str) -> None:
     """`import tracekit` and `tracekit --help` must not load what only the work needs."""
     code = f"import sys, {module}; sys.exit('{heavy}' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, env=without_coverage()).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # What other commands and other inputs need, and what pandas can do without.
@@ -167,7 +166,6 @@ def test_analysing_an_export_imports_no_more_than_it_needs() -> None:
         capture_output=True,
         text=True,
         check=False,
-        env=without_coverage(),
     )
     loaded = set(ran.stderr.split())
     assert "tracekit.analysis.pipeline" in loaded, ran.stderr

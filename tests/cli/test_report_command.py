@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from documents_support import TIME_PROFILE, document, node, schema, without_coverage, write
+from documents_support import TIME_PROFILE, document, node, schema, write
 
 import tracekit.cli.report as module
 from tracekit.cli import main
@@ -228,9 +228,7 @@ def test_a_disk_that_is_full_in_the_middle_leaves_no_file(tmp_path: Path) -> Non
         "from tracekit.cli import main; main()"
     )
     command = [sys.executable, "-B", "-c", code, "report", str(ANE_TABLE), "-o", str(tmp_path / "x.html")]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=60, env=without_coverage()
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert done.stderr.strip().splitlines()[-1].endswith("x.html cannot be written: File too large.")
     assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -120,8 +119,3 @@ def stacks_of(table: Table, name: str = "stack") -> list[list[str] | None]:
         None if stack < 0 else symbols[table.stacks.stack(stack)].tolist()
         for stack in table.rows[name].tolist()
     ]
-
-
-def without_coverage() -> dict[str, str]:
-    """Return the environment for a process whose imports or file sizes are counted: no measuring code in it."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}

@@ -98,7 +98,7 @@ def _script(program: Path) -> str:
     )
 
 
-# -IS spares what site-packages hooks into the start of every Python, such as coverage.
+# -IS spares what site-packages hooks into the start of every Python.
 _PATHS = [str(Path(__file__).resolve().parents[1]), str(Path(lxml.__file__).parents[1])]
 
 
