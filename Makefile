@@ -83,6 +83,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/report_size.py --out bench-report.json
 	$(BIN)/python benchmarks/report_page.py --out bench-page.json
 	$(BIN)/python benchmarks/dashboard_page.py --out bench-dashboard.json
+	$(BIN)/python benchmarks/dashboard_library.py --out bench-library.json
 	$(BIN)/python benchmarks/dashboard_upload.py --out bench-upload.json
 
 # make attack MINUTES=60: more of everything; docs/security.md has the figures of a full run

@@ -18,7 +18,8 @@ export function showLibrary(place) {
   main.addEventListener("click", ({ target }) => {
     const button = target.closest("button");
     const action = button?.componentId ?? parsedId(button?.id);
-    if (action?.choose) window.dash_clientside.set_props("library-ticked", { data: { ...action, at: Date.now() } });
+    if (action?.turn) turn(place, action.turn);
+    else if (action?.choose) window.dash_clientside.set_props("library-ticked", { data: { ...action, at: Date.now() } });
     else if (action?.act && isConfirmed(action, button, main)) sender.send(action, button);
   });
   main.addEventListener("keydown", (event) => {
@@ -29,11 +30,38 @@ export function showLibrary(place) {
   if (place.state?.table) draw(place);
 }
 
+function turn(place, page) {
+  place.isTurned = true;
+  window.dash_clientside.set_props("library-page", { data: page });
+}
+
+/** Draws the table's page; `place.rows` are its rows by their digest, of which the server sends those that changed. */
 function draw(place) {
   const { table, chosen } = place.state;
   if (!table) return;
-  patch(place, table);
+  const rows = new Map(table.order.map(([id, digest]) => [digest, table.rows[id] ?? place.rows?.get(digest)]));
+  if ([...rows.values()].includes(undefined)) {
+    window.dash_clientside.set_props("library-shown", { data: null }); // an earlier table was lost: the next poll brings all
+    return;
+  }
+  place.rows = rows;
+  patch(place, withRows(table.around, [...rows.values()]));
+  if (place.isTurned) scrollIntoSight(place);
+  place.isTurned = false;
   for (const tick of place.querySelectorAll(".tick")) tick.setAttribute("aria-checked", String(chosen.includes(tick.componentId.choose)));
+}
+
+/** Components, with these rows in their table's body. */
+function withRows(component, rows) {
+  if (Array.isArray(component)) return component.map((part) => withRows(part, rows));
+  if (!component?.props) return component;
+  const children = component.type === "Tbody" ? rows : withRows(component.props.children, rows);
+  return { ...component, props: { ...component.props, children } };
+}
+
+/** A new page is read from its first row. */
+function scrollIntoSight(place) {
+  if (place.getBoundingClientRect().top < 0) place.scrollIntoView();
 }
 
 function buttonOf(place, act, recording) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,6 +10,7 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
+from dashboard.callbacks.library_list import ListRequest, changes
 from dashboard.callbacks.trace import clear_problem, perform, was_pressed
 from dashboard.error_responses import sentence_of
 from dashboard.errors import Busy, NotFound
@@ -45,8 +45,10 @@ _TAG = """(clicks, chosen) => {
     if (!triggered[0]?.value) return dash_clientside.no_update;  // the button appeared
     return triggered_id.tag === chosen ? "" : triggered_id.tag;
 }"""
-_NOTE = """(q, tag, pressed, chosen) => {
-    const shown = { q, tag, deleted: pressed === "true" ? "1" : "", chosen: chosen.join(".") };
+_FIRST_PAGE = "() => 1"
+_NOTE = """(q, tag, pressed, chosen, page) => {
+    const deleted = pressed === "true" ? "1" : "";
+    const shown = { q, tag, deleted, chosen: chosen.join("."), page: page > 1 && page };
     const query = new URLSearchParams(Object.entries(shown).filter(([, value]) => value)).toString();
     history.replaceState(history.state, "", location.pathname + (query && `?${query}`) + location.hash);
     return dash_clientside.no_update;
@@ -77,27 +79,24 @@ def _list(app: dash.Dash, library: Library) -> None:
         Input("library-search", "value"),
         Input("library-tag", "data"),
         Input("library-deleted", "aria-pressed"),
+        Input("library-page", "data"),
         Input("library-answered", "data"),
         Input("library-edit", "children"),
         State("library-shown", "data"),
         running=polls.running("library"),
     )
     def fill(
-        _tick: Any, search: str | None, tag: str, pressed: str, _answered: Any, _edit: Any, before: str | None
+        _tick: Any,
+        search: str | None,
+        tag: str,
+        pressed: str,
+        page: int,
+        _answered: Any,
+        _edit: Any,
+        before: dict[str, str] | None,
     ) -> Any:
-        deleted = pressed == "true"
-        recordings = library.recordings(search or "", tag, deleted)
-        tags = [name for name, _count in library.tags()]
-        tags += [tag] if tag and tag not in tags else []  # so that the choice can be undone
-        # What the page shows is known by its digest: with nothing new, a poll costs one query and sends
-        # nothing.
-        content = repr((recordings, tags, tag, bool(search), deleted))
-        shown = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
-        if shown == before:
-            return _NO_UPDATE, _NO_UPDATE, _NO_UPDATE
-        recorded = [recording.id for recording in recordings if library.is_recorded(recording)]
-        table = pages.rows(recordings, filtered=bool(search or tag), deleted=deleted, recorded=recorded)
-        return table, pages.tag_buttons(tags, tag), shown
+        request = ListRequest(search or "", tag, pressed == "true", page or 1)
+        return changes(library, request, before or {})
 
     _in_browser(app, _PUBLISH_TABLE, Output("library-drawn", "data"), "library-table", "library-chosen")
 
@@ -132,6 +131,16 @@ def _filter(app: dash.Dash) -> None:
         Input("library-tag", "data"),
         Input("library-deleted", "aria-pressed"),
         Input("library-chosen", "data"),
+        Input("library-page", "data"),
+        prevent_initial_call=True,
+    )
+
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        _FIRST_PAGE,
+        Output("library-page", "data"),
+        Input("library-search", "value"),
+        Input("library-tag", "data"),
+        Input("library-deleted", "aria-pressed"),
         prevent_initial_call=True,
     )
 
@@ -189,7 +198,7 @@ def _choose(app: dash.Dash, library: Library) -> None:
         Input("library-chosen", "data"),
         Input("library-shown", "data"),
     )
-    def offer(chosen: list[str], _shown: str | None) -> Node:
+    def offer(chosen: list[str], _shown: dict[str, str] | None) -> Node:
         return pages.comparison(ready(library, chosen))
 
     @app.callback(

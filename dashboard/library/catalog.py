@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -149,6 +150,8 @@ class Catalog:
         self._engine = create_engine(address, connect_args={"timeout": _LOCKED_SECONDS})
         event.listen(self._engine, "connect", _prepare)
         self._writers = threading.BoundedSemaphore(_MAX_WRITERS)
+        self.revision = secrets.token_hex(8)
+        """Another text after every write: with the same one, whatever was read before is current."""
         try:
             with self._engine.begin() as connection:
                 self._check_version(connection)
@@ -199,6 +202,8 @@ class Catalog:
         except DatabaseError as error:
             raise _problem(error) from error
         finally:
+            # Behind the commit: who reads the new revision reads what was written, too.
+            self.revision = secrets.token_hex(8)
             self._writers.release()
 
     def add(self, recording: Recording, path: bytes = b"", fingerprint: str = "") -> None:
@@ -215,15 +220,20 @@ class Catalog:
             raise NotFound("There is no such recording: it was removed, or the link is wrong.")
         return recordings[0]
 
-    def search(self, words: str, tag: str, deleted: bool) -> list[Recording]:
-        """Return the recordings with all the words in their texts or tags, newest first."""
-        conditions: list[ColumnElement[bool]] = [
-            _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
-        ]
-        if tag:
-            conditions.append(_ROW.id.in_(select(_TAGS.c.recording).where(_TAGS.c.tag == tag)))
-        conditions += [_mentions(word) for word in words.split()]
-        return self._select(*conditions)
+    def search(
+        self, words: str, tag: str, deleted: bool, first: int = 0, count: int | None = None
+    ) -> list[Recording]:
+        """Return the recordings with all the words in their texts or tags, newest first.
+
+        ``count`` of them from number ``first`` on, or all from there.
+        """
+        return self._select(*_conditions(words, tag, deleted), first=first, count=count)
+
+    def count(self, words: str, tag: str, deleted: bool) -> int:
+        """Return the number of the recordings that ``search`` finds."""
+        with self._reading() as connection:
+            counted = select(func.count()).select_from(_RECORDINGS)
+            return int(connection.execute(counted.where(*_conditions(words, tag, deleted))).scalar_one())
 
     def of_file(self, path: bytes, fingerprint: str) -> Recording | None:
         """Return the newest recording of a file with that fingerprint."""
@@ -307,12 +317,16 @@ class Catalog:
         with self._writing() as connection:
             connection.execute(delete(_RECORDINGS).where(_ROW.id == recording_id))
 
-    def _select(self, *conditions: ColumnElement[bool]) -> list[Recording]:
+    def _select(
+        self, *conditions: ColumnElement[bool], first: int = 0, count: int | None = None
+    ) -> list[Recording]:
         chosen = select(_RECORDINGS).where(*conditions).order_by(_ROW.added_us.desc(), _ROW.id)
         with self._reading() as connection:
-            rows = connection.execute(chosen).mappings().all()
+            rows = connection.execute(chosen.offset(first).limit(count)).mappings().all()
             tags: dict[str, list[str]] = {}
-            of_these = select(_TAGS).where(_TAGS.c.recording.in_(select(_ROW.id).where(*conditions)))
+            # All ids of many rows would be more parameters than SQLite takes.
+            ids = select(_ROW.id).where(*conditions) if count is None else [row["id"] for row in rows]
+            of_these = select(_TAGS).where(_TAGS.c.recording.in_(ids))
             for recording_id, tag in connection.execute(of_these.order_by(_TAGS.c.tag)):
                 tags.setdefault(recording_id, []).append(tag)
         return [_recording(dict(row), tuple(tags.get(row["id"], ()))) for row in rows]
@@ -335,13 +349,26 @@ def _prepare(connection: Any, _record: object) -> None:
         connection.execute(f"PRAGMA {pragma}").close()
 
 
+def _conditions(words: str, tag: str, deleted: bool) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = [
+        _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
+    ]
+    if tag:
+        conditions.append(_ROW.id.in_(select(_TAGS.c.recording).where(_TAGS.c.tag == tag)))
+    return conditions + [_mentions(word) for word in words.split()]
+
+
 def _mentions(word: str) -> ColumnElement[bool]:
-    def has(column: Column[Any]) -> ColumnElement[bool]:
-        return func.casefold(column).contains(word.casefold(), autoescape=True)
+    def has(text: ColumnElement[str]) -> ColumnElement[bool]:
+        return func.instr(func.casefold(text), word.casefold()) > 0
 
     tagged = _ROW.id.in_(select(_TAGS.c.recording).where(has(_TAGS.c.tag)))
+    # One call of Python per row; no word has a line feed, so none is found across two columns.
     columns = (_ROW.name, _ROW.verdict, _ROW.note, _ROW.device, _ROW.system, _ROW.message)
-    return or_(*map(has, columns), tagged)
+    texts: ColumnElement[str] = columns[0]
+    for column in columns[1:]:
+        texts = texts + "\n" + column
+    return or_(has(texts), tagged)
 
 
 def _recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:

@@ -94,9 +94,23 @@ class Library:
             existing = self.restore(existing.id)
         return self.retry(existing.id) if existing.state in ("failed", "cancelled") else existing
 
-    def recordings(self, search: str = "", tag: str = "", deleted: bool = False) -> list[Recording]:
-        """Return the recordings with all words of ``search`` in their texts or tags, newest first."""
-        return self._catalog.search(search, tag, deleted)
+    @property
+    def revision(self) -> str:
+        """Another text after every change of what ``recordings`` and ``tags`` return."""
+        return self._catalog.revision
+
+    def recordings(
+        self, search: str = "", tag: str = "", deleted: bool = False, first: int = 0, count: int | None = None
+    ) -> list[Recording]:
+        """Return the recordings with all words of ``search`` in their texts or tags, newest first.
+
+        ``count`` of them from number ``first`` on, or all from there.
+        """
+        return self._catalog.search(search, tag, deleted, first, count)
+
+    def count(self, search: str = "", tag: str = "", deleted: bool = False) -> int:
+        """Return the number of the recordings that ``recordings`` finds."""
+        return self._catalog.count(search, tag, deleted)
 
     def tags(self) -> list[tuple[str, int]]:
         """Return the tags in use, each with how many recordings have it."""

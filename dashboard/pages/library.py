@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
@@ -16,6 +16,10 @@ from tracekit.text import format_duration, format_size, printable
 
 POLL_MS = 1_000
 _PLACES = {"file": "on this machine", "upload": "uploaded"}
+PAGE_ROWS = 50
+_MAX_TAGS = 40
+"""Tags with a button; the search finds the others."""
+_LONGEST_PAGE_NUMBER = 9
 _HEADER = ("Recording", "State and verdict", "Device", "Length", "Windows", "Added")
 
 
@@ -27,13 +31,22 @@ class LibraryQuery:
     tag: str = ""
     deleted: bool = False
     chosen: tuple[str, ...] = ()
+    page: int = 1
 
 
 def parse_query(query: str) -> LibraryQuery:
     """Return the state in an address's query."""
     values = parse_qs(query.removeprefix("?"))
-    search, tag, deleted, chosen = (values.get(name, [""])[0] for name in ("q", "tag", "deleted", "chosen"))
-    return LibraryQuery(search, tag, bool(deleted), tuple(number for number in chosen.split(".") if number))
+    names = ("q", "tag", "deleted", "chosen", "page")
+    search, tag, deleted, chosen, page = (values.get(name, [""])[0] for name in names)
+    is_number = page.isascii() and page.isdigit() and len(page) <= _LONGEST_PAGE_NUMBER
+    return LibraryQuery(
+        search,
+        tag,
+        bool(deleted),
+        tuple(number for number in chosen.split(".") if number),
+        max(1, int(page)) if is_number else 1,
+    )
 
 
 _DEFAULT = LibraryQuery()
@@ -50,6 +63,7 @@ def library_page(query: LibraryQuery = _DEFAULT) -> Node:
             dcc.Store(id="library-table"),
             dcc.Store(id="library-drawn"),
             dcc.Store(id="library-tag", data=query.tag),
+            dcc.Store(id="library-page", data=query.page),
             dcc.Store(id="library-edited", data=""),
             dcc.Store(id="library-closed"),
             dcc.Store(id="library-chosen", data=list(query.chosen)),
@@ -116,32 +130,52 @@ def _listing(query: LibraryQuery) -> Node:
     )
 
 
-def rows(
-    recordings: Sequence[Recording], *, filtered: bool, deleted: bool, recorded: Collection[str] = ()
-) -> Node:
-    """Return the table, or a hint if there are no recordings.
+def page_count(total: int) -> int:
+    """Return the number of pages that the list of so many recordings has: at least one."""
+    return max(1, -(-total // PAGE_ROWS))
 
-    ``recorded`` are the ids of recordings made on the page, of which there is no other copy.
-    """
-    if not recordings:
-        return _nothing(filtered, deleted)
+
+def table(page: int, total: int) -> list[Node]:
+    """Return the table of a page without its rows, which library.js adds, and the way to other pages."""
     names: list[Node] = [
         "Compare",
         *_HEADER,
         html.Span("Actions", className="unseen"),
     ]
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in names]))
-    body = html.Tbody([_row(recording, deleted, recording.id in recorded) for recording in recordings])
-    return html.Div(
-        html.Table([html.Caption("Recordings"), head, body]),
+    scroll = html.Div(
+        html.Table([html.Caption("Recordings"), head, html.Tbody([])]),
         className="table-scroll recordings",
         tabIndex=0,
         role="region",
         **aria(label="Recordings, table"),
     )
+    return [scroll, _pages(page, total)] if total > PAGE_ROWS else [scroll]
 
 
-def _nothing(filtered: bool, deleted: bool) -> Node:
+def _pages(page: int, total: int) -> Node:
+    first, last = (page - 1) * PAGE_ROWS + 1, min(page * PAGE_ROWS, total)
+    return html.Nav(
+        [
+            _turn("Newest", 1, page > 1),
+            _turn("Newer", page - 1, page > 1),
+            html.Span(f"{first:,}–{last:,} of {total:,}", role="status"),
+            _turn("Older", page + 1, last < total),
+            _turn("Oldest", page_count(total), last < total),
+        ],
+        className="pages",
+        **aria(label="Pages of the list"),
+    )
+
+
+def _turn(text: str, page: int, is_possible: bool) -> Node:
+    """Return a button that library.js follows; one that leads nowhere stays, and with it the focus."""
+    way: Any = {"id": {"turn": page}} if is_possible else aria(disabled="true")
+    return html.Button(text, key=text, type="button", **way)
+
+
+def nothing(filtered: bool, deleted: bool) -> Node:
+    """Return the reason why no recording is listed."""
     if filtered:
         return html.P("No recording matches the search.", className="empty")
     if deleted:
@@ -150,7 +184,8 @@ def _nothing(filtered: bool, deleted: bool) -> Node:
     return html.P(hint, className="empty")
 
 
-def _row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
+def row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
+    """Return a recording's row. Of one that was recorded on the page there is no other copy."""
     name = printable(recording.name)
     note = html.Div(printable(recording.note), className="note") if recording.note else None
     place = "recorded here" if is_recorded else _PLACES[recording.origin]
@@ -248,6 +283,12 @@ def _loss(recording: Recording, is_recorded: bool) -> str:
 
 def _act(text: str, action: str, recording: Recording) -> Node:
     return components.act(text, action, recording, "library")
+
+
+def shown_tags(tags: Sequence[tuple[str, int]], chosen: str) -> list[str]:
+    """Return the tags that get a button: the most used ones, and the chosen one, so that it can be undone."""
+    most_used = sorted(tags, key=lambda tag: -tag[1])[:_MAX_TAGS]
+    return sorted({tag for tag, _count in most_used} | ({chosen} if chosen else set()))
 
 
 def tag_buttons(tags: Sequence[str], chosen: str) -> list[Node]:

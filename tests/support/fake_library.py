@@ -85,13 +85,22 @@ class FakeLibrary:
         }
         (folder / "sections.json").write_text(json.dumps(sections))
 
-    def recordings(self, search: str = "", tag: str = "", deleted: bool = False) -> list[Recording]:
+    @property
+    def revision(self) -> str:
+        return repr(self.held)
+
+    def count(self, search: str = "", tag: str = "", deleted: bool = False) -> int:
+        return len(self.recordings(search, tag, deleted))
+
+    def recordings(
+        self, search: str = "", tag: str = "", deleted: bool = False, first: int = 0, count: int | None = None
+    ) -> list[Recording]:
         recordings = [value for value in self.held.values() if (value.deleted is not None) == deleted]
         return [
             recording_
             for recording_ in recordings
             if search in recording_.name and (not tag or tag in recording_.tags)
-        ]
+        ][first : None if count is None else first + count]
 
     def tags(self) -> list[tuple[str, int]]:
         return sorted(Counter(tag for recording in self.recordings() for tag in recording.tags).items())

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dashboard.library.catalog import Recording
+from dashboard.library.catalog import _RECORDINGS, Recording, _microseconds
 from dashboard.library.library import Library
 from dashboard.library.reading_results import RESULTS_VERSION
 from dashboard.settings import Limits
@@ -158,3 +158,15 @@ def is_alive(pid: int) -> bool:
 
 def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def add_many(library: Library, recordings: Sequence[Recording]) -> None:
+    """Add recordings in one write."""
+    columns = [column.name for column in _RECORDINGS.columns]
+    rows = [
+        {name: getattr(recording, name) for name in columns if hasattr(recording, name)}
+        | {"path": os.fsencode(recording.path), "added_us": _microseconds(recording.added)}
+        for recording in recordings
+    ]
+    with library._catalog._writing() as connection:
+        connection.execute(_RECORDINGS.insert(), rows)

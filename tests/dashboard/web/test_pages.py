@@ -160,16 +160,15 @@ def test_without_windows_there_is_nothing_to_draw() -> None:
 
 
 def test_the_table() -> None:
-    table = library.rows(
-        [
+    table = [
+        library.row(each, deleted=False, is_recorded=False)
+        for each in (
             recording(tags=("slow",), note="see 12"),
             recording("b" * 32, state="reading", stage="opening", progress=None, verdict=""),
             recording("c" * 32, state="failed", message="Nothing that tracekit reads.", origin="upload"),
             recording("d" * 32, state="cancelled"),
-        ],
-        filtered=False,
-        deleted=False,
-    )
+        )
+    ]
     text = text_of(table)
     for state in (
         "12.3 MB, on this machine",
@@ -197,14 +196,14 @@ def test_the_table() -> None:
 
 
 def test_names_that_turn_the_line_around_are_spelt_out() -> None:
-    table = library.rows([recording(name="\u202etxt.exe", tags=("\u2066x",))], filtered=False, deleted=False)
-    assert "\\u202etxt.exe" in text_of(table) and "\\u2066x" in text_of(table)
+    row = library.row(recording(name="\u202etxt.exe", tags=("\u2066x",)), deleted=False, is_recorded=False)
+    assert "\\u202etxt.exe" in text_of(row) and "\\u2066x" in text_of(row)
 
 
 def test_the_deleted_can_be_had_back_and_not_opened() -> None:
-    table = library.rows([recording(deleted=datetime(2026, 1, 1, tzinfo=UTC))], filtered=False, deleted=True)
-    assert buttons(table) == ["restore", "purge"]
-    assert "href" not in json.dumps(plain(table))
+    row = library.row(recording(deleted=datetime(2026, 1, 1, tzinfo=UTC)), deleted=True, is_recorded=False)
+    assert buttons(row) == ["restore", "purge"]
+    assert "href" not in json.dumps(plain(row))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +216,7 @@ def test_the_deleted_can_be_had_back_and_not_opened() -> None:
     ],
 )
 def test_without_a_recording_the_page_gives_the_reason(filtered: bool, deleted: bool, message: str) -> None:
-    assert text_of(library.rows([], filtered=filtered, deleted=deleted)).startswith(message)
+    assert text_of(library.nothing(filtered, deleted)).startswith(message)
 
 
 def test_the_first_offer_is_to_read_a_file_where_it_lies() -> None:
@@ -260,6 +259,11 @@ def test_a_recording_that_was_deleted_meanwhile_is_not_edited() -> None:
         ("", library.LibraryQuery()),
         ("?q=a+b%26&tag=slow", library.LibraryQuery("a b&", "slow")),
         ("?deleted=1&chosen=ab.cd", library.LibraryQuery("", "", True, ("ab", "cd"))),
+        ("?page=3", library.LibraryQuery(page=3)),
+        ("?page=0", library.LibraryQuery()),
+        ("?page=-1", library.LibraryQuery()),
+        ("?page=²", library.LibraryQuery()),
+        (f"?page={'9' * 5000}", library.LibraryQuery()),
         ("?nonsense", library.LibraryQuery()),
     ],
 )
@@ -269,16 +273,11 @@ def test_the_address_holds_the_state_of_the_page(query: str, query_: library.Lib
 
 def test_before_a_recording_is_gone_for_good_the_page_lists_what_goes() -> None:
     deleted = datetime(2026, 1, 1, tzinfo=UTC)
-    table = library.rows(
-        [
-            recording("a" * 32, name="file", deleted=deleted),
-            recording("b" * 32, name="sent", deleted=deleted, origin="upload"),
-            recording("c" * 32, name="made", deleted=deleted),
-        ],
-        filtered=False,
-        deleted=True,
-        recorded=["c" * 32],
-    )
+    table = [
+        library.row(recording("a" * 32, name="file", deleted=deleted), True, False),
+        library.row(recording("b" * 32, name="sent", deleted=deleted, origin="upload"), True, False),
+        library.row(recording("c" * 32, name="made", deleted=deleted), True, is_recorded=True),
+    ]
     losses = re.findall(
         r"The analysis of .file. is|The upload .sent. and|no other copy",
         json.dumps(plain(table), ensure_ascii=False),
