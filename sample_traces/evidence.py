@@ -15,6 +15,7 @@ from recording import PERIOD_NS, on_clock
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from evidence_logs import LogLine
     from recording import Lane, Recording
     from xml_writer import Element
 
@@ -81,6 +82,7 @@ class Evidence:
     thread_states: list[ThreadState] = field(default_factory=list)
     thermal: list[Level] = field(default_factory=list)
     gpu_active: list[Level] = field(default_factory=list)
+    log: list[LogLine] = field(default_factory=list)
     cumulative_counters: bool = False
 
 

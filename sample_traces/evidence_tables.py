@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cells import Cells, composed, core_cell, counters_cell, duration_cell, named, number_cell, time_cell
 from dice import Dice
 from evidence import by_source
+from evidence_logs import log_row
 from schemas import schema_of
 from xml_writer import SENTINEL, Element, Node, query_result
 
@@ -29,6 +30,9 @@ def evidence_tables(recording: Recording, contents: Contents, evidence: Evidence
     }
     if evidence.signposts:
         tables["os-signpost"] = [_signpost(cells, post) for post in evidence.signposts]
+    if evidence.log:
+        lines = sorted(evidence.log, key=lambda line: line.time_ns)
+        tables["os-log"] = [log_row(recording, cells, line) for line in lines]
     if evidence.thread_states:
         tables["thread-state"] = [_thread_state(cells, state) for state in evidence.thread_states]
     if evidence.thermal:

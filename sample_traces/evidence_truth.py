@@ -44,6 +44,8 @@ class EvidenceTruth:
         tracks = {"Thermal state": evidence.thermal, "GPU active": evidence.gpu_active}
         if any(tracks.values()):
             fields["tracks"] = {name: _held(levels) for name, levels in tracks.items() if levels}
+        if evidence.log:
+            fields["log"] = self._log()
         if evidence.thread_states:
             fields["thread_states"] = self._thread_states()
         if evidence.cumulative_counters:
@@ -54,6 +56,29 @@ class EvidenceTruth:
         kinds = Counter(post.kind for post in self._evidence.signposts)
         unpaired = kinds["Begin"] - kinds["End"]
         return {"intervals": kinds["End"], "events": kinds["Event"], "unpaired": unpaired}
+
+    def _log(self) -> JsonObject:
+        """Return what the lines show: requests by process and by inference, and refused operators."""
+        done = [line for line in self._evidence.log if line.status is not None]
+        refused = Counter((line.operator, line.reason) for line in self._evidence.log if line.operator)
+        by_pid: dict[str, list[int]] = defaultdict(list)
+        for line in done:
+            pid = line.writer[1] if isinstance(line.writer, tuple) else self._recording.pid
+            by_pid[str(pid)].append(line.status)
+        return {
+            "processes": {
+                pid: {"requests": len(statuses), "failed": sum(map(bool, statuses))}
+                for pid, statuses in sorted(by_pid.items())
+            },
+            "inferences": [
+                [line.status for line in done if line.inference is inference]
+                for inference in self._recording.inferences
+            ],
+            "refused": [
+                {"operator": operator, "reason": reason, "count": count}
+                for (operator, reason), count in refused.most_common()
+            ],
+        }
 
     # Per inference ------------------------------------------------------------------------------------------
 

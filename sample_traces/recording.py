@@ -37,7 +37,7 @@ class Inference:
     index: int
     label: str
     lane: Lane
-    engine: Literal["ANE", "GPU", "CPU", "MIXED"]
+    engine: Literal["ANE", "GPU", "CPU", "MIXED", "UNKNOWN"]
     start_ns: int
     end_ns: int = 0
 
@@ -150,7 +150,7 @@ class Recording:
         self,
         lane: Lane,
         label: str,
-        engine: Literal["ANE", "GPU", "CPU", "MIXED"],
+        engine: Literal["ANE", "GPU", "CPU", "MIXED", "UNKNOWN"],
         *workers: Lane,
     ) -> Iterator[Inference]:
         """Play a prediction call of `lane`; what it and its workers do meanwhile belongs to it."""

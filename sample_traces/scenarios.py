@@ -19,6 +19,7 @@ from evidence_scenarios import (
     gpu_mpsgraph,
     gpu_mpsgraph_macos15,
 )
+from log_scenarios import failing_requests_macos27
 from predictions import (
     SEGMENTER,
     TRANSCRIBER,
@@ -346,6 +347,7 @@ RECORDINGS: dict[str, Callable[[], Files]] = {
         concurrent_models_ios27,
         counters_cumulative_macos26,
         foundation_models_macos27,
+        failing_requests_macos27,
     )
 }
 """Folder name → the scenario that plays it."""

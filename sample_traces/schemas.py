@@ -78,6 +78,18 @@ COLUMNS = {
         ("message", "Message", "os-log-metadata"),
         ("emit-location", "Emit Location", "return-location"),
     ),
+    "os-log": (
+        ("time", "Timestamp", "event-time"),
+        ("thread", "Thread", "thread"),
+        ("process", "Process", "process"),
+        ("message-type", "Type", "event-type"),
+        ("format-string", "Format String", "format-string"),
+        ("backtrace", "Backtrace", "text-backtrace"),
+        ("subsystem", "Subsystem", "subsystem"),
+        ("category", "Category", "category"),
+        ("message", "Message", "os-log-metadata"),
+        ("emit-location", "Emit Location", "return-location"),
+    ),
     "ane-hw-intervals": _ANE_WORK,
     "ane-hw-intervals-internal": _ANE_WORK,
     "coreml-os-signpost": (

@@ -102,6 +102,11 @@ CORE_ML_SIGNPOSTS = f"""
     device-thermal-state-intervals
     os-signpost category=Inference subsystem='"org.example.SampleApp"'
 """
+CORE_ML_LOG = f"""
+    {CORE_ML_27}
+    os-signpost category=Inference subsystem='"org.example.SampleApp"'
+    os-log target-pid=ALL
+"""
 TIME_PROFILER_ML_27 = f"""
     {TIME_PROFILER_26}
     ane-hw-intervals

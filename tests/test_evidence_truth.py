@@ -24,6 +24,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "concurrent-models-ios27": {"windows": "coreml"},
     "ane-intervals-macos26": {"signposts": ["Inference/encode"]},
     "gpu-mpsgraph-macos15": {"windows": "stacks"},
+    "failing-requests-macos27": {"signposts": ["Inference/encode"]},
 }
 
 
@@ -177,3 +178,20 @@ def test_prompts_never_show() -> None:
     shown = [to_json(analysis), to_text(analysis), trace.intervals.to_csv(), trace.signposts.to_csv()]
     assert len(analysis.window_rows) == 3
     assert all("SECRETPROMPT" not in text for text in shown)
+
+
+@pytest.mark.parametrize("recording", [name for name, truth in TRUTHS.items() if "log" in truth])
+def test_requests_in_the_log(recording: str) -> None:
+    """Every request has its process, its call and its status; nothing else in the log is taken for one."""
+    requests, truth = calls_of(recording).requests, TRUTHS[recording]["log"]
+    assert {str(p.pid): {"requests": p.requests, "failed": p.failed} for p in requests.processes} == truth[
+        "processes"
+    ]
+    statuses = truth["inferences"]
+    assert requests.served.tolist() == [of_call.count(0) for of_call in statuses]
+    assert requests.failed.tolist() == [len(of_call) - of_call.count(0) for of_call in statuses]
+    assert requests.window_statuses == {
+        call: tuple(of_call) for call, of_call in enumerate(statuses) if any(of_call)
+    }
+    refused = [vars(refusal) for refusal in requests.refused]
+    assert refused == truth["refused"]

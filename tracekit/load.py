@@ -85,6 +85,7 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
         core_types=loaded.core_types,
         thread_states=evidence.thread_states,
         metrics=evidence.metrics,
+        engine_log=evidence.engine_log,
     )
 
 

@@ -123,7 +123,7 @@ def test_scope(schema: str, attributes: dict[str, str], scope: str) -> None:
         ([ane(1, 2)], "measures the Neural Engine's busy time; its rows cannot be assigned to a process"),
         (
             [ane(1, 2), prediction(0, 9)],
-            "measures the Neural Engine's busy time; every row matches a model of this app",
+            "measures the Neural Engine's busy time; every row is this app's",
         ),
         (
             [ane(1, 2), prediction(0, 9, "Other")],
@@ -131,7 +131,7 @@ def test_scope(schema: str, attributes: dict[str, str], scope: str) -> None:
         ),
         (
             [ane(1, 2), ane(3, 4, "Photos_main__Op0_AneInference"), prediction(0, 9)],
-            "measures the Neural Engine's busy time; 1 row fits no model of this app and is excluded",
+            "measures the Neural Engine's busy time; 1 row fits no model or request of this app and is excluded",
         ),
     ],
 )

@@ -51,6 +51,7 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "submissions": _submissions(_rows(analysis.submissions, number)[0]),
                 "counters": _counters(analysis.events, number),
                 "metrics": {row["name"]: row["value"] for row in _rows(analysis.metrics, number)},
+                "requests": _requests(analysis, number),
                 "verdict": verdict.verdict,
                 "sentence": wording.verdict_sentence(verdict),
                 "why": wording.verdict_why(verdict),
@@ -114,3 +115,15 @@ def _thread(trace: Trace, thread_id: int) -> str | None:
 
 def _none(value: Any) -> Any:
     return None if pd.isna(value) else value
+
+
+def _requests(analysis: Analysis, number: int) -> dict[str, Any] | None:
+    requests = analysis.requests
+    if not requests.requests:
+        return None
+    statuses = [status for status in requests.window_statuses.get(number, ()) if status >= 0]
+    return {
+        "served": int(requests.served[number]),
+        "failed": int(requests.failed[number]),
+        "statuses": statuses,
+    }

@@ -72,6 +72,7 @@ _TABLES: tuple[tuple[tuple[str, ...], Scope], ...] = (
         "process",
     ),
     ((schemas.SIGNPOST_EVENTS, schemas.POINTS_OF_INTEREST), "process"),
+    ((schemas.OS_LOG,), "process"),
     ((schemas.THREAD_STATE,), "system"),
     ((schemas.THREAD_METRICS,), "process"),
     ((schemas.THERMAL_STATE,), "system"),

@@ -14,6 +14,7 @@ from tracekit.analysis.engines.attribution import scopes_of
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.schemas import CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Severity, Trace
@@ -34,7 +35,12 @@ class Diagnostic:
 
 
 def diagnose(
-    trace: Trace, labels: SampleLabels, members: Membership, windows: pd.DataFrame, measured: Measured
+    trace: Trace,
+    labels: SampleLabels,
+    members: Membership,
+    windows: pd.DataFrame,
+    measured: Measured,
+    requests: LoggedRequests,
 ) -> list[Diagnostic]:
     """Return the diagnostics of one analysis, beyond the issues of reading its recording."""
     return [
@@ -44,9 +50,37 @@ def diagnose(
         *_gpu_rows_without_process(measured),
         *_overlapping_calls(windows, measured),
         *_zero_length_predictions(trace),
-        *_dispatch_without_interval(labels, members, windows, measured),
+        *_dispatch_without_interval(labels, members, windows, measured, requests),
         *_unsymbolicated_stacks(trace, labels),
     ]
+
+
+def diagnose_requests(requests: LoggedRequests, windows: int) -> list[Diagnostic]:
+    """Return what the log says about requests to the Neural Engine that deserves attention."""
+    found = []
+    if requests.failures:
+        target = [process for process in requests.processes if process.is_target]
+        statuses = sorted({status for process in target for status, _ in process.statuses})
+        numbers = {
+            "requests": requests.requests,
+            "statuses": statuses,
+            "failed_windows": requests.failed_windows,
+            "windows": windows,
+        }
+        found.append(Diagnostic("error", "ane-requests-failed", requests.failures, numbers))
+    if requests.not_loaded:
+        count = sum(refusal.count for refusal in requests.not_loaded)
+        found.append(
+            Diagnostic("warning", "ane-program-not-loaded", count, {"refusals": requests.not_loaded})
+        )
+    if requests.refused:
+        count = len(requests.refused)
+        found.append(Diagnostic("warning", "operators-not-on-ane", count, {"refusals": requests.refused}))
+    others = [process for process in requests.processes if not process.is_target]
+    if others:
+        count = sum(process.requests for process in others)
+        found.append(Diagnostic("info", "ane-requests-of-others", count, {"processes": tuple(others)}))
+    return found
 
 
 def calls_without_thread(windows: pd.DataFrame) -> list[Diagnostic]:
@@ -66,7 +100,8 @@ def _ane_ownership(measured: Measured) -> list[Diagnostic]:
     if not count:
         return []
     owner = measured.owner
-    other_process = int(owner.other_process.sum())
+    # Rows that name another process are no doubt of the analysis.
+    other_process = int(owner.other_process.sum()) - owner.elsewhere
     numbers = {"intervals": count, "busy_ns": measured.other_process.total_ns, "runtimes": owner.runtimes}
     if owner.unattributed:
         return [Diagnostic("warning", "ane-work-unclaimed", other_process, numbers)]
@@ -111,9 +146,16 @@ def _zero_length_predictions(trace: Trace) -> list[Diagnostic]:
 
 
 def _dispatch_without_interval(
-    labels: SampleLabels, members: Membership, windows: pd.DataFrame, measured: Measured
+    labels: SampleLabels,
+    members: Membership,
+    windows: pd.DataFrame,
+    measured: Measured,
+    requests: LoggedRequests,
 ) -> list[Diagnostic]:
-    """Return the calls that submit work to the ANE without a matching hardware interval."""
+    """Return the calls that submit work to the ANE without a matching hardware interval.
+
+    Those whose requests failed by the log are explained.
+    """
     if Engine.ANE not in measured.engines or not len(windows):
         return []
     is_submission = is_phase(labels.phase, Phase.DISPATCH, Phase.WAIT, Phase.EXECUTE)
@@ -121,6 +163,7 @@ def _dispatch_without_interval(
     # Windows in which a stack submits to the engine, against the measured time in each: both should agree,
     # and where the table has nothing, either the request failed or the clocks of the two tables differ.
     submitting = np.flatnonzero(members.count(on_ane))
+    submitting = submitting[requests.failed[submitting] == 0]
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     busy = np.zeros(len(windows), np.int64)
     for rows, scope in scopes_of(windows):

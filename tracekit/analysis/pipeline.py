@@ -12,13 +12,14 @@ from tracekit.analysis.availability import gather_evidence
 from tracekit.analysis.classification.leading_frames import leading_frames
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import label_samples
-from tracekit.analysis.diagnostics import calls_without_thread, diagnose
+from tracekit.analysis.diagnostics import calls_without_thread, diagnose, diagnose_requests
 from tracekit.analysis.engines.assignment import assign_samples
 from tracekit.analysis.engines.attribution import SharesByWindow, attribute
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.counters import count_events, sum_metrics
 from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED
 from tracekit.analysis.engines.ownership import ane_may_be_target
+from tracekit.analysis.engines.requests import logged_requests
 from tracekit.analysis.engines.segments import Timeline
 from tracekit.analysis.engines.submissions import submissions_of
 from tracekit.analysis.engines.totals import EngineTotals, engine_totals
@@ -103,7 +104,8 @@ def analyze(
         timeline.engines().tolist(),
     )
     frames = leading_frames(trace, labels, rules, members)
-    verdicts = Verdicts(rows, attribution, frames, _column(times, "foreign_ns"), run)
+    requests = logged_requests(trace, rows, pids)
+    verdicts = Verdicts(rows, attribution, frames, _column(times, "foreign_ns"), run, requests)
 
     # Diagnostics and summary.
     return Analysis(
@@ -117,15 +119,17 @@ def analyze(
         engine_totals=_run_totals(totals, trace, measured),
         verdicts=verdicts,
         evidence=gather_evidence(trace, measured),
-        summary=summarize(trace, labels, rows, times, verdicts),
+        summary=summarize(trace, labels, rows, times, verdicts, requests),
         diagnostics=(
             *trace.issues,
             *choice.diagnostics,
             *left_out,
-            *diagnose(trace, labels, members, rows, measured),
+            *diagnose(trace, labels, members, rows, measured, requests),
+            *diagnose_requests(requests, len(rows)),
         ),
         selection=selection,
         measured=measured,
+        requests=requests,
         times=times,
         segment_blocks=segments,
         submissions=submissions_of(rows, measured),

@@ -15,6 +15,7 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.segments import Segments
 from tracekit.analysis.engines.submissions import ModelSubmissions, summarize_submissions
 from tracekit.analysis.engines.totals import EngineTotals
@@ -40,6 +41,7 @@ _COMPARED = (
     "evidence",
     "summary",
     "diagnostics",
+    "requests",
     "times",
     "submissions",
     "events",
@@ -63,7 +65,8 @@ class Analysis(Content):
     ``segment_blocks`` are the engines of each window in order (``segments.SEGMENTS``), made where they are
     asked for; ``segments`` has all of them in one frame. ``submissions`` are the Neural Engine's per window
     (``submissions.SUBMISSIONS``), ``events`` and ``metrics`` the counters (``counters.EVENT_COUNTS``,
-    ``counters.METRIC_SUMS``). ``measured`` holds the intervals as disjoint spans. ``diagnostics`` are the
+    ``counters.METRIC_SUMS``). ``requests`` are those to the Neural Engine in the log. ``measured`` holds the
+    intervals as disjoint spans. ``diagnostics`` are the
     limits of the recording and of the analysis, as codes and numbers.
     """
 
@@ -81,6 +84,7 @@ class Analysis(Content):
     diagnostics: tuple[Issue | Diagnostic, ...]
     selection: Selection
     measured: Measured
+    requests: LoggedRequests
     times: pd.DataFrame
     segment_blocks: Segments
     submissions: pd.DataFrame

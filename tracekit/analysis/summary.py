@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
+from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.verdicts import UNKNOWN, Verdict, Verdicts
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import IntArray
@@ -74,6 +75,7 @@ class Headline:
     number. ``stretches`` are there where the verdict changes along the run, a few times only. ``samples`` are
     all samples, of which ``unsymbolicated`` have no stack with symbols and ``parked`` are idle service
     threads of the Neural Engine. ``is_prepared`` is True where compiling or loading a model was measured.
+    ``failed_requests`` to the Neural Engine are in the log, in ``failed_windows``.
     """
 
     kind: HeadlineKind
@@ -89,6 +91,8 @@ class Headline:
     unsymbolicated: int = 0
     parked: int = 0
     is_prepared: bool = False
+    failed_requests: int = 0
+    failed_windows: int = 0
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,12 @@ class Summary(Durations):
 
 
 def summarize(
-    trace: Trace, labels: SampleLabels, windows: pd.DataFrame, times: pd.DataFrame, verdicts: Verdicts
+    trace: Trace,
+    labels: SampleLabels,
+    windows: pd.DataFrame,
+    times: pd.DataFrame,
+    verdicts: Verdicts,
+    requests: LoggedRequests,
 ) -> Summary:
     """Return the summary of a run's windows; a whole-run window has no latency."""
     whole = durations_of(windows, verdicts.names)
@@ -113,7 +122,11 @@ def summarize(
         for model, rows in windows[windows["model"] != ""].groupby("model", sort=True):
             models[str(model)] = durations_of(rows, [verdicts.names[row] for row in rows.index.tolist()])
     preparing = int(times["preparing_ns"].iloc[0]) if whole.first_ns is not None else 0
-    headline = _headline(trace, labels, windows, times, verdicts)
+    headline = replace(
+        _headline(trace, labels, windows, times, verdicts),
+        failed_requests=requests.failures,
+        failed_windows=requests.failed_windows,
+    )
     return Summary(**vars(whole), models=models, first_preparing_ns=preparing, headline=headline)
 
 

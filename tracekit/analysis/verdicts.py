@@ -12,6 +12,7 @@ import pandas as pd
 from tracekit.analysis.classification.leading_frames import DecidingFrame
 from tracekit.analysis.engines.attribution import Share, SharesByWindow
 from tracekit.analysis.engines.codes import INFERENCE
+from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.transitions import Position, Transition, Transitions
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import IntArray
@@ -31,7 +32,8 @@ class EngineWork:
     ``table`` names the tables that measured the engine in this recording, "" where none did: then no interval
     proves nothing. ``requested_ns`` is the time of requests that Core ML reported. ``phases`` are those with
     samples, the most first. ``frame`` is the deciding frame with most samples. ``position`` is where in the
-    window it worked, seen from the leading engine, in ``stretches`` separate stretches.
+    window it worked, seen from the leading engine, in ``stretches`` separate stretches. ``logged`` counts the
+    requests that it served by the log.
     """
 
     engine: Engine
@@ -45,6 +47,7 @@ class EngineWork:
     table: str
     position: Position = ""
     stretches: int = 0
+    logged: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class Verdict:
     window, ``runtime_samples`` are in an ML runtime with no engine visible, ``unsymbolicated_samples`` have
     no stack or no symbols, and ``preparing_samples`` load or compile for an engine. ``preparing_ns`` is
     measured compile and load, ``other_process_ns`` the ANE's work for other processes, ``unmarked_gpu_ns``
-    GPU work of this process that no mark shows to be ML.
+    GPU work of this process that no mark shows to be ML. ``failed_requests`` to the Neural Engine are in the
+    log, with these ``statuses``.
     """
 
     verdict: str
@@ -76,6 +80,8 @@ class Verdict:
     preparing_ns: int = 0
     other_process_ns: int = 0
     unmarked_gpu_ns: int = 0
+    failed_requests: int = 0
+    statuses: tuple[int, ...] = ()
 
     @property
     def lead(self) -> EngineWork | None:
@@ -93,6 +99,9 @@ class WindowFacts:
     other_process_ns: int = 0
     is_call: bool = False
     is_engine_time: bool = False
+    served_requests: int = 0
+    failed_requests: int = 0
+    statuses: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,9 +122,11 @@ class RunFacts:
 def verdict_of(window: int, facts: WindowFacts, run: RunFacts) -> Verdict:
     """Return the verdict of one window.
 
-    An engine served a window if it was measured at work there, if Core ML reported a request to it, or if a
-    sample of it is in an inference phase; load, compile and idle never count. More than one such engine is
-    MIXED, none is UNKNOWN: a verdict names no majority, the numbers do.
+    An engine served a window if it was measured at work there, if Core ML reported a request to it, if the
+    log has a request that it served, or if a sample of it is in an inference phase; load, compile and idle
+    never count. A request to the Neural Engine that failed takes the host's work for it its weight. More than
+    one such engine is MIXED, none is UNKNOWN: a verdict names no majority, the numbers
+    do.
     """
     engines = _engines(window, facts, run)
     samples = runtime = unsymbolicated = preparing = preparing_ns = unmarked_gpu_ns = 0
@@ -147,6 +158,8 @@ def verdict_of(window: int, facts: WindowFacts, run: RunFacts) -> Verdict:
         preparing_ns=preparing_ns,
         other_process_ns=facts.other_process_ns,
         unmarked_gpu_ns=unmarked_gpu_ns,
+        failed_requests=facts.failed_requests,
+        statuses=facts.statuses,
     )
 
 
@@ -171,7 +184,10 @@ def _work(engine: Engine, facts: WindowFacts, run: RunFacts) -> EngineWork | Non
     busy = sum(share.busy_ns or 0 for share in shares)
     waiting = sum(share.waiting_ns or 0 for share in shares)
     requested = waiting if engine in run.requested else 0
-    if not (samples or busy or requested):
+    logged = facts.served_requests if engine is Engine.ANE else 0
+    # Host work for a request that failed shows an attempt, not the engine.
+    is_refused = engine is Engine.ANE and facts.failed_requests > 0 and not logged
+    if not (busy or logged or ((samples or requested) and not is_refused)):
         return None
     most_first = sorted(shares, key=lambda share: share.samples, reverse=True)
     return EngineWork(
@@ -186,6 +202,7 @@ def _work(engine: Engine, facts: WindowFacts, run: RunFacts) -> EngineWork | Non
         tuple(share.phase for share in most_first if share.samples),
         facts.frames.get(engine),
         run.tables.get(engine, ""),
+        logged=logged,
     )
 
 
@@ -212,9 +229,11 @@ class Verdicts(Sequence[Verdict]):
         frames: Mapping[int, Mapping[Engine, DecidingFrame]],
         other_process_ns: IntArray,
         run: RunFacts,
+        requests: LoggedRequests,
     ) -> None:
-        self.names: list[str] = _names(attribution, run.requested, len(windows))
         self.engines = run.engines
+        self.names: list[str] = _names(attribution, run.requested, requests)
+        self._requests = requests
         self._run = run
         self._shares = SharesByWindow(attribution)
         self._frames = frames
@@ -243,6 +262,9 @@ class Verdicts(Sequence[Verdict]):
             self._other_process[row],
             self._is_call[row],
             self._is_engine_time[row],
+            int(self._requests.served[row]),
+            int(self._requests.failed[row]),
+            self._requests.window_statuses.get(row, ()),
         )
         return verdict_of(row, facts, self._run)
 
@@ -254,7 +276,7 @@ class Verdicts(Sequence[Verdict]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _names(attribution: pd.DataFrame, requested: frozenset[Engine], count: int) -> list[str]:
+def _names(attribution: pd.DataFrame, requested: frozenset[Engine], requests: LoggedRequests) -> list[str]:
     """Return the verdict of every window by the rule of ``verdict_of``, without a loop over windows.
 
     Each window has one bit per engine that served it; the bits' number is the position in a list of verdicts.
@@ -266,10 +288,14 @@ def _names(attribution: pd.DataFrame, requested: frozenset[Engine], count: int) 
     seen = busy | (rows["samples"] > 0).to_numpy(bool)
     #   bits      ANE = 1, GPU = 2, CPU = 4 (in the order of ``SERVING``)
     #   served    0 → UNKNOWN   1, 2, 4 → the engine   any other → MIXED
-    served = np.zeros(count, np.int64)
+    logged = requests.served > 0
+    is_refused = ((requests.failed > 0) & ~logged)[rows["window_id"].to_numpy(np.int64)]
+    served = np.where(logged, 1 << SERVING.index(Engine.ANE), 0).astype(np.int64)
     for bit, engine in enumerate(SERVING):
         is_engine = (rows["engine"] == engine).to_numpy(bool)
         marked = is_engine & (seen | waiting if engine in requested else seen)
+        if engine is Engine.ANE:
+            marked &= busy | ~is_refused
         served[rows["window_id"].to_numpy(np.int64)[marked]] |= 1 << bit
     named = [MIXED] * (1 << len(SERVING))
     named[0] = UNKNOWN

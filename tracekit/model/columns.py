@@ -80,7 +80,7 @@ def texts_at(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Ca
 
 
 NULLABLE = frozenset(
-    ["thread_id", "stack_id", "binary_id", "pid", "tid", "core", "command_buffer", "source_line"]
+    ["thread_id", "stack_id", "binary_id", "pid", "tid", "core", "command_buffer", "source_line", "status"]
 )
 """Columns of ids and numbers in which -1 is missing."""
 
@@ -140,6 +140,19 @@ SIGNPOSTS = Columns(
         "pid": "int64",
         "tid": "int64",  # of the begin
         "message": "str",
+        "source": "category",
+    }
+)
+ENGINE_LOG = Columns(
+    {
+        "time_ns": "int64",
+        "kind": "category",  # "request", "failure" (an error of one), "unsupported operator", "not loaded"
+        "status": "int64",  # of a request or a failure: 0 = served; -1 = none given
+        "operator": "category",  # "" = none
+        "reason": "category",
+        "subsystem": "category",
+        "pid": "int64",
+        "tid": "int64",
         "source": "category",
     }
 )

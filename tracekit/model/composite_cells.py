@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 _UUID_HALVES = 2
+PRIVATE = "<private>"
+"""A part that the system withholds from logs; exports have the number 0 in its place."""
 _HEX_TYPES = frozenset({"uint64-hex-lowercase", "metal-command-buffer-id", "address"})
 
 
@@ -32,6 +34,8 @@ def _is_word(value: Any) -> bool:
 
 
 def _format_part(kind: str, value: Any) -> str:
+    if kind == "private":
+        return PRIVATE
     if value is None:
         return ""
     if kind == "mach-o-vm-offset" and _is_word(value):

@@ -61,6 +61,8 @@ SIGNPOST_INTERVAL_TABLES = (
 )
 SIGNPOST_TABLES = (SIGNPOST_EVENTS, *SIGNPOST_INTERVAL_TABLES)
 
+OS_LOG = "os-log"
+"""Messages of the unified log: of an app, and of the frameworks that it uses."""
 THREAD_STATE = "thread-state"
 THREAD_METRICS = "MetricAggregationForThread"
 """Sums of hardware counters per thread: CPU Counters' guided modes, Xcode 26."""
@@ -77,7 +79,14 @@ INTERVAL_TABLES = (
     CORE_AI,
 )
 TRACK_TABLES = (GPU_STATE, THERMAL_STATE)
-STANDALONE_TABLES = (*INTERVAL_TABLES, *SIGNPOST_TABLES, THREAD_STATE, *TRACK_TABLES, THREAD_METRICS)
+STANDALONE_TABLES = (
+    *INTERVAL_TABLES,
+    *SIGNPOST_TABLES,
+    OS_LOG,
+    THREAD_STATE,
+    *TRACK_TABLES,
+    THREAD_METRICS,
+)
 """The tables that can be analyzed without any sample."""
 NON_SAMPLE_TABLES = (*STANDALONE_TABLES, COMMAND_BUFFER_OWNERS)
 READ_TABLES = (*SAMPLE_TABLES, *NON_SAMPLE_TABLES)

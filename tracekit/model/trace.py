@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import UsageError
-from tracekit.model.columns import METRICS, THREAD_STATES, IntArray, with_missing
+from tracekit.model.columns import ENGINE_LOG, METRICS, THREAD_STATES, IntArray, with_missing
 from tracekit.model.content import Content
 from tracekit.model.tables import CoreType, StackTable, TableInfo
 from tracekit.text import plural, printable
@@ -94,6 +94,7 @@ FRAME_NAMES = (
     "threads",
     "intervals",
     "signposts",
+    "engine_log",
     "counters",
     "tracks",
     "thread_states",
@@ -133,6 +134,7 @@ class Trace(Content):
     core_types: Mapping[int, CoreType] = field(default_factory=dict)
     thread_states: pd.DataFrame = field(default_factory=THREAD_STATES.empty)
     metrics: pd.DataFrame = field(default_factory=METRICS.empty)
+    engine_log: pd.DataFrame = field(default_factory=ENGINE_LOG.empty)
 
     def __repr__(self) -> str:
         source = f" of {self.samples_source}" if self.samples_source else ""

@@ -57,6 +57,22 @@ class Basis(StrEnum):
     """Stated by the user: the edges of a window from ``--window`` or a CSV file."""
 
 
+class LogKind(StrEnum):
+    """Content of a line in ``Trace.engine_log``."""
+
+    REQUEST = "request"
+    """A request to the Neural Engine that is done: its status is 0 where it was served."""
+    FAILURE = "failure"
+    """The error of a request, reported by a layer above; it is no request of its own."""
+    UNSUPPORTED = "unsupported operator"
+    NOT_LOADED = "not loaded"
+    """A program for the Neural Engine that could not be compiled or loaded."""
+
+
+LOG_KINDS: tuple[LogKind, ...] = tuple(LogKind)
+LOGGED_WITHIN_NS = 1_000_000
+"""A choice: a client is woken by a request that is done and writes its line within this time."""
+
 ENGINES: tuple[Engine, ...] = tuple(Engine)
 SERVING: tuple[Engine, ...] = tuple(engine for engine in Engine if engine.serves_inference)
 """The engines that a verdict can name."""

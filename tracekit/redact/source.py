@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tracekit.analysis import analyze
-from tracekit.analysis.engines.ownership import Ownership
+from tracekit.analysis.engines.ownership import Ownership, target_pids
 from tracekit.errors import TracekitError
 from tracekit.load import trace_of
 from tracekit.model.schemas import ANE_TABLES
@@ -97,7 +97,7 @@ def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
         except TracekitError:  # no analysis: the labels cannot be assigned to a process
             continue
         rows = trace.intervals
-        is_other = Ownership(rows, not unclaimed).other_process
+        is_other = Ownership(rows, not unclaimed, target_pids(trace)).other_process
         # A label of which the target has rows as well shows nothing of another process.
         labels |= {str(label) for label in rows["label"][is_other].unique()} - {
             str(label) for label in rows["label"][~is_other].unique()

@@ -63,7 +63,7 @@ class Measured:
         self._frame = frame[~(hardware & ~marked & nested)]
         self._pids = pids
         self._all_pids = pids | {int(pid) for pid in window_pids if pid >= 0} if pids else pids
-        self.owner = Ownership(self._frame, ane_is_target)
+        self.owner = Ownership(self._frame, ane_is_target, self._all_pids)
         self._unions: dict[tuple[Scope, Key], IntervalSet] = {}
 
     @cached_property
@@ -150,11 +150,7 @@ class Measured:
     def other_process(self) -> IntervalSet:
         """When the ANE ran models that are none of the target's."""
         is_execution = (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)
-        is_other = self.owner.other_process
-        if self._all_pids:
-            of_others = ~self._frame["pid"].isin([-1, *self._all_pids])
-            is_other = is_other | (of_others & self._frame["source"].isin(ANE_TABLES)).to_numpy(bool)
-        return _intervals(self._frame[is_other & is_execution])
+        return _intervals(self._frame[self.owner.other_process & is_execution])
 
     @property
     def gpu_rows_without_process(self) -> int:

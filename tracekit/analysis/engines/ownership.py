@@ -42,15 +42,18 @@ class Ownership:
     tables name models differently (``unmatched`` counts these rows), and no row is called another process's.
     Without such names, a label's own model separates models, but not processes (``unchecked`` counts these
     rows); where the target's stacks show that the Neural Engine did not work for it (``ane_is_target`` is
-    False), all of its rows are another process's (``unattributed``). Rows whose process an MPS row names need
-    no label. ``models`` are those by which windows can be separated.
+    False), all of its rows are another process's (``unattributed``). Rows whose process an MPS row or the log
+    names need no label; ``elsewhere`` counts those of a process that is none of ``pids``. ``models`` are
+    those by which windows can be separated.
 
     Labels of Core AI's regions are formed by another compiler than Core ML's: a label of one kind that fits
     shows nothing about the other kind. They may name a function alone; then the row must lie in the time of
     Core AI's rows of that function.
     """
 
-    def __init__(self, frame: pd.DataFrame, ane_is_target: bool = True) -> None:
+    def __init__(
+        self, frame: pd.DataFrame, ane_is_target: bool = True, pids: frozenset[int] = frozenset()
+    ) -> None:
         self._frame = frame
         self._names: Names = frame["model"].astype("str").to_numpy(object)
         is_core_ml, is_core_ai = ((frame["source"] == table).to_numpy(bool) for table in (CORE_ML, CORE_AI))
@@ -80,6 +83,10 @@ class Ownership:
             self._take_label(rows)
             models = set(self._names[rows]) - {""}
         self.models = frozenset(models)
+        is_elsewhere = is_ane & self._has_process & ~frame["pid"].isin(pids).to_numpy(bool)
+        is_elsewhere &= bool(pids)
+        self.elsewhere = int(is_elsewhere.sum())
+        self.other_process |= is_elsewhere
 
     def _match(self, rows: IntArray, models: set[str], parts: set[str], is_core_ml_named: bool) -> None:
         """Compare labels with the target's models, each kind of label for itself."""

@@ -87,7 +87,7 @@ def ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) 
     assigns to another process are left out.
     """
     frame = trace.intervals
-    owners = Ownership(frame, ane_is_target)
+    owners = Ownership(frame, ane_is_target, pids)
     of_target = ~owners.other_process & frame["source"].isin(ANE_TABLES).to_numpy(bool)
     work = (frame["phase"] == Phase.EXECUTE).to_numpy(bool) & (frame["depth"] <= 0).to_numpy(bool)
     rows = frame.assign(owner=np.where(owners.model == "", frame["model"].astype("str"), owners.model))

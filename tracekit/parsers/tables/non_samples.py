@@ -13,11 +13,13 @@ import pandas as pd
 
 from tracekit.errors import TracekitError
 from tracekit.model.columns import THREADS, IntArray
-from tracekit.model.schemas import SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
+from tracekit.model.schemas import OS_LOG, SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.parsers.tables.column_values import in_order
+from tracekit.parsers.tables.engine_log import read_engine_log
 from tracekit.parsers.tables.intervals import read_intervals
+from tracekit.parsers.tables.log_owners import with_logged_process
 from tracekit.parsers.tables.row_times import close_open_ends, last_known_ns
 from tracekit.parsers.tables.signposts import read_signposts
 from tracekit.parsers.tables.thread_metrics import read_metrics
@@ -44,6 +46,7 @@ class NonSampleRows:
 
     intervals: pd.DataFrame
     signposts: pd.DataFrame
+    engine_log: pd.DataFrame
     thread_states: pd.DataFrame
     tracks: pd.DataFrame
     metrics: pd.DataFrame
@@ -66,6 +69,7 @@ def load_non_samples(
     reader = _Reader(tables, {table.schema for table in infos if table.row_count})
     intervals, interval_issues = read_intervals(reader, info)
     signposts, signpost_issues = read_signposts(reader)
+    log, log_issues = read_engine_log(reader, signposts)
     states, state_issues = read_thread_states(reader)
     tracks, track_issues = read_tracks(reader)
     metrics, metric_issues = read_metrics(reader)
@@ -78,11 +82,21 @@ def load_non_samples(
     spans = [in_order(close_open_ends(frame, end_ns), "start_ns", "end_ns") for frame in spans]
     time_issues = _time_issues(spans, info.duration_ns, sample_times)
     intervals, signposts, states, metrics = spans
-    issues = (*interval_issues, *signpost_issues, *state_issues, *track_issues, *metric_issues)
-    threads = reader.threads_of(set(signposts["tid"].unique()) | set(states["tid"].unique()))
+    intervals, owner_issues = with_logged_process(intervals, log)
+    issues = (
+        *interval_issues,
+        *owner_issues,
+        *signpost_issues,
+        *log_issues,
+        *state_issues,
+        *track_issues,
+        *metric_issues,
+    )
+    threads = reader.threads_of({tid for frame in (signposts, states, log) for tid in frame["tid"].unique()})
     return NonSampleRows(
         intervals,
         signposts,
+        log,
         states,
         tracks,
         metrics,
@@ -116,7 +130,7 @@ class _Reader:
             return
         try:
             for table in self._tables(schema):
-                if schema in (*SIGNPOST_TABLES, THREAD_STATE):
+                if schema in (*SIGNPOST_TABLES, THREAD_STATE, OS_LOG):
                     self._threads.append(table.threads)
                 yield table
         except TracekitError as error:

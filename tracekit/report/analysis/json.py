@@ -72,6 +72,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "samples": _samples(trace),
         "engines": _engines(analysis.engine_totals, bool(trace.samples_source)),
         "evidence": [_evidence(row) for row in analysis.evidence],
+        "log": _log(analysis),
     }
     foot = {
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
@@ -164,6 +165,37 @@ def _engines(totals: Sequence[EngineTotals], is_sampled: bool) -> dict[str, Any]
             },
         }
         for engine in totals
+    }
+
+
+def _log(analysis: Analysis) -> dict[str, Any] | None:
+    """Return what the log shows about the Neural Engine; null where it shows nothing."""
+    requests = analysis.requests
+    if not len(analysis.trace.engine_log):
+        return None
+    return {
+        "processes": [
+            {
+                "pid": process.pid if process.pid >= 0 else None,
+                "process": process.process or None,
+                "target": process.is_target,
+                "requests": process.requests,
+                "failed": process.failed,
+                "statuses": {f"0x{status:x}": count for status, count in process.statuses if status >= 0},
+            }
+            for process in requests.processes
+        ],
+        "unsupported_operators": [
+            {
+                "operator": refusal.operator or None,
+                "reason": refusal.reason or None,
+                "count": refusal.count,
+            }
+            for refusal in requests.refused
+        ],
+        "programs_not_loaded": [
+            {"reason": refusal.reason, "count": refusal.count} for refusal in requests.not_loaded
+        ],
     }
 
 

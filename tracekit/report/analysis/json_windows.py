@@ -27,6 +27,7 @@ _BLOCK = 1_000
 _SEGMENT_FIELDS = ("engine", "start_ns", "end_ns", "busy_ns", "basis")
 _SUBMISSION_COLUMNS = ("submissions", "segments", "covered_ns", "longest_ns", "gaps_ns", "longest_gap_ns")
 _SUBMISSION_FIELDS = ("count", *_SUBMISSION_COLUMNS[1:], "names")
+_REQUEST_FIELDS = ("served", "failed", "statuses")
 _WINDOW_FIELDS = (
     "id",
     "start_ns",
@@ -43,6 +44,7 @@ _WINDOW_FIELDS = (
     "submissions",
     "counters",
     "metrics",
+    "requests",
     "verdict",
     "sentence",
     "why",
@@ -66,6 +68,7 @@ class _Blocks:
         self._submission = layout.template(_SUBMISSION_FIELDS, level + 1)
         self._names: dict[str, str] = {}
         self._segment = layout.template(_SEGMENT_FIELDS, level + 2)
+        self._request = layout.template(_REQUEST_FIELDS, level + 1)
         self._sums: dict[tuple[str, ...], str] = {}
         self._threads: dict[int, str] = {}
 
@@ -89,6 +92,7 @@ class _Blocks:
             self._submissions(first, last),
             self._events(first, last),
             self._metrics(first, last),
+            self._requests(first, last),
         )
         verdicts = (analysis.verdicts[row] for row in range(first, last))
         return [
@@ -169,6 +173,21 @@ class _Blocks:
             self._numbers(dict(zip(names[begin:end], values[begin:end], strict=True)), self._level + 1)
             for begin, end in pairwise(edges)
         ]
+
+    def _requests(self, first: int, last: int) -> list[str]:
+        """Return the requests to the Neural Engine by the log; null where it has none of the target's."""
+        requests = self._analysis.requests
+        if not requests.requests:
+            return [NULL] * (last - first)
+        failed = requests.window_statuses
+        statuses = [
+            self._layout.array(
+                [str(status) for status in failed.get(row, ()) if status >= 0], self._level + 2
+            )
+            for row in range(first, last)
+        ]
+        counts = (requests.served[first:last].tolist(), requests.failed[first:last].tolist())
+        return [self._request % values for values in zip(*counts, statuses, strict=True)]
 
     def _numbers(self, numbers: dict[str, Any], level: int) -> str:
         return self._layout.object({name: number(value) for name, value in numbers.items()}, level)

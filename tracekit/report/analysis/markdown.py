@@ -35,6 +35,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         _latency(analysis),
         _submissions(analysis),
         _evidence(analysis),
+        _log(analysis),
         _stacks(analysis),
         _issues(analysis),
         _recording(analysis, extras),
@@ -110,6 +111,10 @@ def _evidence(analysis: Analysis) -> str:
     absent = len(analysis.evidence) - len(present)
     more = f"; {absent} other tables that can show engines are absent" if absent else ""
     return f"Evidence: {', '.join(tables)}{more}." if tables else ""
+
+
+def _log(analysis: Analysis) -> str:
+    return "\n".join(f"- {_said(line)}" for line in wording.log_lines(analysis.requests)[:_MOST_ISSUES])
 
 
 def _stacks(analysis: Analysis) -> str:

@@ -14,6 +14,7 @@ from tracekit.text import align, format_ms, format_weight, plural, printable, wr
 
 MAX_WINDOWS = 40
 _MOST_EVENTS = 8
+_MOST_LOG_LINES = 20
 _THERMAL = {0: "nominal", 1: "fair", 2: "serious", 3: "critical"}
 _MARK = {"info": "-", "warning": "!", "error": "!!"}
 
@@ -26,6 +27,7 @@ def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
         _submissions(analysis),
         _engines(analysis),
         _preparing(analysis),
+        _log(analysis),
         _counters(analysis),
         _metrics(analysis.trace),
         _evidence(analysis),
@@ -162,6 +164,14 @@ def _preparing(analysis: Analysis) -> str:
         if samples:
             parts.append(f"{samples:,} host samples of {phase}")
     return wrap(f"Compile and load, counted apart from inferences: {', '.join(parts)}", "") if parts else ""
+
+
+def _log(analysis: Analysis) -> str:
+    """List the requests and refusals in the log."""
+    lines = wording.log_lines(analysis.requests)
+    left = len(lines) - _MOST_LOG_LINES
+    lines = lines[:_MOST_LOG_LINES] + ([f"… and {left:,} more: see --format json"] if left > 0 else [])
+    return "\n".join(["Log", *(wrap(printable(line), "  ") for line in lines)]) if lines else ""
 
 
 def _counters(analysis: Analysis) -> str:

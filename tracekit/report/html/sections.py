@@ -23,6 +23,7 @@ from tracekit.text import clip, format_ms, format_ms_or_longer, format_percent, 
 MOST_WINDOWS = 60
 _LABEL_WIDTH = 60
 _SHOWN_STACKS = 8
+_SHOWN_LOG_LINES = 40
 _SAMPLES_COUNTED = "The columns ANE, GPU and CPU count host samples."
 _NO_SAMPLES = "This input has no host samples."
 
@@ -62,7 +63,19 @@ def _evidence(analysis: Analysis, _extras: Extras) -> Html:
     ]
     header = ["table", "state", "rows", "scope", "can show", "in this recording"]
     note = "Zero rows never prove that an engine was not used; an absent table proves nothing at all."
-    return join([table(header, rows, [False, False, True, False, False, False], "Evidence"), tag("p", note)])
+    shown = table(header, rows, [False, False, True, False, False, False], "Evidence")
+    return join([shown, tag("p", note), _log(analysis)])
+
+
+def _log(analysis: Analysis) -> Html | None:
+    """Return what the log shows about the Neural Engine, if it shows anything."""
+    lines = wording.log_lines(analysis.requests)
+    if not lines:
+        return None
+    left = len(lines) - _SHOWN_LOG_LINES
+    more = tag("li", f"… and {left:,} more: see the JSON output") if left > 0 else None
+    items = [tag("li", line) for line in lines[:_SHOWN_LOG_LINES]]
+    return join([tag("h3", "In the log"), tag("ul", *items, more)])
 
 
 def _timeline(analysis: Analysis, _extras: Extras) -> Html:

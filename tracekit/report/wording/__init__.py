@@ -2,6 +2,7 @@
 
 from tracekit.report.wording.availability import evidence_document, remark, shows
 from tracekit.report.wording.diagnostics import issues
+from tracekit.report.wording.log import log_lines
 from tracekit.report.wording.submissions import (
     SUBMISSION_HEADER,
     SUBMISSIONS_ABOUT,
@@ -17,6 +18,7 @@ __all__ = [
     "evidence_document",
     "headline",
     "issues",
+    "log_lines",
     "remark",
     "shows",
     "submission_notes",

@@ -23,6 +23,8 @@ _SHOWS = {
     schemas.METAL_CALLS: "when an app encoded and submitted GPU work, not when the GPU did it",
     schemas.SIGNPOST_INTERVALS: "intervals that apps and frameworks mark",
     schemas.SIGNPOST_EVENTS: "events that apps and frameworks mark; begins and ends are separate rows",
+    schemas.OS_LOG: "requests to the Neural Engine with their process and status, and operators that it"
+    " refused, where the frameworks log them",
     schemas.THREAD_STATE: "when threads ran and waited",
     schemas.THREAD_METRICS: "sums of hardware counters per thread",
     schemas.THERMAL_STATE: "the device's thermal state, which may explain slower calls",
@@ -38,6 +40,7 @@ _READ = {
     schemas.SIGNPOST_INTERVALS_NAMED: "defines windows with --window-signpost",
     schemas.REGIONS_OF_INTEREST: "defines windows with --window-signpost",
     schemas.SIGNPOST_EVENTS: "begins and ends are paired; defines windows with --window-signpost",
+    schemas.OS_LOG: "messages of the frameworks below Core ML and Core AI are read",
     schemas.THREAD_STATE: "shows when threads waited",
     schemas.GPU_STATE: "shown as a track",
     schemas.THERMAL_STATE: "shown under Recording",
@@ -56,7 +59,7 @@ _REMARKS = {
     Use.UNREADABLE_ROWS: "could not be read (see the limits of this recording)",
     Use.ANE_NOT_COUNTED: "excluded: this app's stacks never call the Neural Engine, and no table"
     " lists its models",
-    Use.ANE_OWNED: "measures the Neural Engine's busy time; every row matches a model of this app",
+    Use.ANE_OWNED: "measures the Neural Engine's busy time; every row is this app's",
     Use.ANE_UNCHECKED: "measures the Neural Engine's busy time; its rows cannot be assigned to a process",
 }
 
@@ -72,7 +75,7 @@ def remark(evidence: Evidence) -> str:
     match evidence.use:
         case Use.ANE_PARTLY:
             fit, are = ("fits", "is") if evidence.excluded == 1 else ("fit", "are")
-            excluded = f"{rows} {fit} no model of this app and {are} excluded"
+            excluded = f"{rows} {fit} no model or request of this app and {are} excluded"
             return f"measures the Neural Engine's busy time; {excluded}"
         case Use.GPU:
             return f"measures the GPU's busy time; {rows} of other processes excluded"

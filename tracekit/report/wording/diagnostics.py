@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tracekit.analysis.diagnostics import Diagnostic
+from tracekit.analysis.engines.requests import ProcessRequests, Refusal
 from tracekit.model.schemas import CORE_ML, GPU_INTERVALS, MPS_INTERVALS
 from tracekit.model.trace import Issue
+from tracekit.report.wording.verdicts import statuses_text
 from tracekit.text import format_ms, plural
+
+_MOST_LISTED = 6
 
 
 def issues(diagnostics: Sequence[Issue | Diagnostic]) -> tuple[Issue, ...]:
@@ -93,6 +97,48 @@ def _window_outside(diagnostic: Diagnostic) -> str:
     )
 
 
+def _requests_failed(diagnostic: Diagnostic) -> str:
+    numbers = diagnostic.numbers
+    windows = numbers["failed_windows"]
+    where = (
+        f" in {windows} of {plural(numbers['windows'], 'window')}" if windows else ", outside every window"
+    )
+    return (
+        f"{diagnostic.count} of {plural(numbers['requests'], 'request')} to the Neural Engine failed{where}"
+        f" ({statuses_text(numbers['statuses'])}). The runtime may return zeros without an error: check the"
+        " results of these calls."
+    )
+
+
+def refusal_text(refusal: Refusal) -> str:
+    """Return ``gather (Unsupported gather index type, 3 times)``."""
+    reason = refusal.reason or "no reason given"
+    times = f", {refusal.count:,} times" if refusal.count > 1 else ""
+    return f"{refusal.operator} ({reason}{times})" if refusal.operator else f"{reason}{times}"
+
+
+def _listed(refusals: Sequence[Refusal]) -> str:
+    more = f", and {len(refusals) - _MOST_LISTED:,} more" if len(refusals) > _MOST_LISTED else ""
+    return "; ".join(map(refusal_text, refusals[:_MOST_LISTED])) + more
+
+
+def _requests_of_others(diagnostic: Diagnostic) -> str:
+    processes = diagnostic.numbers["processes"]
+    named = ", ".join(process_text(process) for process in processes[:_MOST_LISTED])
+    more = f" and {len(processes) - _MOST_LISTED} more" if len(processes) > _MOST_LISTED else ""
+    return (
+        f"Other processes sent {plural(diagnostic.count, 'request')} to the Neural Engine in this time, by"
+        f" the log: {named}{more}."
+    )
+
+
+def process_text(process: ProcessRequests) -> str:
+    """Return ``photoanalysisd (211)``, or the number alone where no table has the name."""
+    if process.pid < 0:
+        return "a process that is not named"
+    return f"{process.process} ({process.pid})" if process.process else f"process {process.pid}"
+
+
 _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     "ane-dispatch-without-interval": _dispatch_without_interval,
     "ane-labels-unmatched": _unmatched,
@@ -100,6 +146,12 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         "The Neural Engine table covers all processes and names none. If another app used the engine at the"
         " same time, its work is included here."
     ),
+    "ane-program-not-loaded": lambda entry: (
+        f"A program for the Neural Engine was not compiled or loaded {plural(entry.count, 'time')}, by the"
+        f" log: {_listed(entry.numbers['refusals'])}. The model may run elsewhere."
+    ),
+    "ane-requests-failed": _requests_failed,
+    "ane-requests-of-others": _requests_of_others,
     "ane-work-of-others": _other_process,
     "ane-work-unclaimed": _unattributed,
     "calls-outside-windows": lambda entry: (
@@ -120,6 +172,10 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         " to the Neural Engine, whose own table would show it and has no rows here."
     ),
     "no-prediction-calls": lambda _: "No prediction call was found, so the whole run is one window.",
+    "operators-not-on-ane": lambda entry: (
+        f"{plural(entry.count, 'kind')} of operators cannot run on the Neural Engine, by the log:"
+        f" {_listed(entry.numbers['refusals'])}."
+    ),
     "predictions-without-length": lambda entry: (
         f"{plural(entry.count, 'prediction')} of {CORE_ML} {'has' if entry.count == 1 else 'have'} no length"
         f" and {_verb(entry.count, 'make')} no window."

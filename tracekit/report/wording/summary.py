@@ -9,7 +9,19 @@ from tracekit.text import format_ms, plural
 
 
 def headline(data: Headline) -> str:
-    """Return the sentence that states first on which engine a run's windows ran."""
+    """Return the sentence that states first on which engine a run's windows ran, and failures after it."""
+    return f"{_engines(data)}{_failures(data)}"
+
+
+def _failures(data: Headline) -> str:
+    """Return `` 2 requests to the Neural Engine failed, in 2 of 12 windows.``, nothing without a failure."""
+    if not data.failed_requests:
+        return ""
+    windows = f", in {data.failed_windows} of {plural(data.windows, 'window')}" if data.failed_windows else ""
+    return f" {plural(data.failed_requests, 'request')} to the Neural Engine failed{windows}."
+
+
+def _engines(data: Headline) -> str:
     match data.kind:
         case "no-engine":
             return f"{_counted(data)}: no sample and no table shows which engine ran them."

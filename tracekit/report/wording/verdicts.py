@@ -26,8 +26,9 @@ def verdict_sentence(verdict: Verdict) -> str:
 def _action(work: EngineWork) -> str:
     if work.engine is Engine.CPU:
         return "ran on"
-    # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked.
-    if not work.busy_ns:
+    # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked; a
+    # request that the log shows as served does.
+    if not work.busy_ns and not work.logged:
         return "submitted work to"
     # MPSGraph can hand a program to the Neural Engine: its own table alone does not show which engine worked.
     return "ran MPSGraph programs, counted for" if work.table == MPS_INTERVALS else "ran on"
@@ -37,16 +38,32 @@ def verdict_why(verdict: Verdict) -> str:
     """Return what the verdict rests on, with its numbers."""
     if not verdict.engines:
         return _why_unknown(verdict)
-    parts = _measured(verdict)
+    parts = [*_failed(verdict), *_measured(verdict)]
     parts += [_host_samples(work, verdict) for work in verdict.engines if work.samples]
     return "; ".join(parts)
+
+
+def _failed(verdict: Verdict) -> list[str]:
+    """Return the failed requests, if there are any: what is seen of the engine may be in vain."""
+    if not verdict.failed_requests:
+        return []
+    failed = plural(verdict.failed_requests, "request")
+    return [f"{failed} to the Neural Engine failed ({statuses_text(verdict.statuses)}, by the log)"]
+
+
+def statuses_text(statuses: Sequence[int]) -> str:
+    """Return ``status 0x12 or 0x1d``; a failure may come without one."""
+    known = [f"0x{status:x}" for status in statuses if status >= 0]
+    return f"status {' or '.join(known)}" if known else "no status given"
 
 
 def verdict_reason(verdict: Verdict) -> str:
     """Return what the verdict rests on, without numbers: windows of one kind have the same reason."""
     if not verdict.engines:
         return _why_unknown(verdict)
-    reasons = [_reason(work) for work in verdict.engines]
+    failed = f"failed requests to the Neural Engine ({statuses_text(verdict.statuses)})"
+    reasons = [failed] if verdict.failed_requests else []
+    reasons += [_reason(work) for work in verdict.engines]
     if len(verdict.order) > _MOST_NAMED:
         reasons.append(f"alternates between {' and '.join(work.engine for work in verdict.engines)}")
     elif len(verdict.order) > 1:
@@ -63,6 +80,8 @@ def _amount(work: EngineWork, verdict: Verdict) -> str:
         is_large = 100 * work.busy_ns >= length
         share = f"{100 * work.busy_ns / length:.0f} %" if is_large else format_ms_or_us(work.busy_ns)
         return f"measured, {share} of {format_ms_or_us(length)}"
+    if work.logged:
+        return f"{plural(work.logged, 'request')} by the log"
     if work.samples:
         return plural(work.samples, "sample")
     return "a request that Core ML reported"
@@ -98,6 +117,8 @@ def _measured(verdict: Verdict) -> list[str]:
             parts.append(f"{engine} busy {busy} of {length} (measured)")
         if work.requested_ns:
             parts.append(f"requests to the {engine} took {format_ms_or_us(work.requested_ns)} (Core ML)")
+        if work.logged:
+            parts.append(f"{plural(work.logged, 'request')} to the {engine} served (by the log)")
         if work.table and work.samples and not work.busy_ns and engine is not Engine.CPU:
             parts.append(f"{work.table} has no {engine} interval here")
     if len(verdict.order) > 1:
@@ -139,6 +160,7 @@ def _reason(work: EngineWork) -> str:
     """Return what shows an engine, without numbers."""
     parts = [f"measured by {work.table}"] if work.busy_ns else []
     parts += ["a request that Core ML reported"] if work.requested_ns else []
+    parts += ["requests in the log"] if work.logged else []
     parts += [_phases_and_frame(work)] if work.samples else []
     return f"{work.engine}: {'; '.join(parts)}"
 
@@ -148,6 +170,12 @@ def _phases_and_frame(work: EngineWork) -> str:
 
 
 def _why_unknown(verdict: Verdict) -> str:
+    if verdict.failed_requests:
+        return f"{_failed(verdict)[0]}, and nothing shows an engine that served this call"
+    return _what_is_missing(verdict)
+
+
+def _what_is_missing(verdict: Verdict) -> str:
     tables = [f"the {engine}" for engine in verdict.measured]
     unmeasured = f", and no interval of inference on {' or '.join(tables)}" if tables else ""
     total = verdict.samples

@@ -1,0 +1,142 @@
+"""Requests to the Neural Engine that the log shows: of each window, of each process, and what was refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.content import Content
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import LOGGED_WITHIN_NS, LogKind
+
+
+@dataclass(frozen=True)
+class ProcessRequests:
+    """Requests of one process; ``statuses`` has the number of failures by status, -1 for none given."""
+
+    pid: int
+    process: str
+    requests: int
+    failed: int
+    statuses: tuple[tuple[int, int], ...]
+    is_target: bool
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An operator that a planner kept off the Neural Engine, or a program that was not loaded there."""
+
+    operator: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedRequests(Content):
+    """Content of the log about the Neural Engine.
+
+    ``served`` and ``failed`` have one entry per window; a request without a status counts as served, because
+    its signpost ended.
+    ``window_statuses`` has the statuses of a window's failures. ``processes`` are all that sent requests, the
+    analysis' own first. ``refused`` and ``not_loaded`` are the analysis' own processes'.
+    """
+
+    served: IntArray
+    failed: IntArray
+    window_statuses: dict[int, tuple[int, ...]]
+    processes: tuple[ProcessRequests, ...]
+    refused: tuple[Refusal, ...]
+    not_loaded: tuple[Refusal, ...]
+
+    @property
+    def requests(self) -> int:
+        """The number of requests of the analysis' own processes, failed ones included."""
+        return sum(process.requests for process in self.processes if process.is_target)
+
+    @property
+    def failures(self) -> int:
+        """The number of their failures."""
+        return sum(process.failed for process in self.processes if process.is_target)
+
+    @property
+    def failed_windows(self) -> int:
+        """The number of windows with a failed request."""
+        return int((self.failed > 0).sum())
+
+
+def logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -> LoggedRequests:
+    """Return the requests of a trace's log; ``pids`` are the processes of the analysis, none is any."""
+    log = trace.engine_log
+    is_target = np.ones(len(log), bool) if not pids else log["pid"].isin([*pids, -1]).to_numpy(bool)
+    kind = log["kind"]
+    status = log["status"].to_numpy(np.int64)
+    is_request = kind.isin([LogKind.REQUEST, LogKind.FAILURE]).to_numpy(bool)
+    is_failed = is_request & ((status > 0) | (kind == LogKind.FAILURE).to_numpy(bool))
+    window = _windows_of(log, is_request & is_target, windows)
+    inside = window >= 0
+    count = len(windows)
+    served = np.bincount(window[inside & ~is_failed], minlength=count)
+    failed = np.bincount(window[inside & is_failed], minlength=count)
+    rows = np.flatnonzero(inside & is_failed)
+    statuses: dict[int, set[int]] = {}
+    for number, value in zip(window[rows].tolist(), status[rows].tolist(), strict=True):
+        statuses.setdefault(number, set()).add(value)
+    return LoggedRequests(
+        served,
+        failed,
+        {number: tuple(sorted(values)) for number, values in statuses.items()},
+        _processes(trace, log[is_request], is_failed[is_request], is_target[is_request]),
+        _refusals(log[(kind == LogKind.UNSUPPORTED).to_numpy(bool) & is_target]),
+        _refusals(log[(kind == LogKind.NOT_LOADED).to_numpy(bool) & is_target]),
+    )
+
+
+def _windows_of(log: pd.DataFrame, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
+    """Return the window of each chosen line; -1 for none.
+
+    It is the latest window of the line's process that began before the line, if it had not ended, or not long
+    before: the client writes the line when it learns that the request is done.
+    """
+    window = np.full(len(log), -1, np.int64)
+    times, pid = (log[name].to_numpy(np.int64) for name in ("time_ns", "pid"))
+    window_pid = windows["pid"].to_numpy(np.int64)
+    for number in np.unique(pid[chosen]).tolist():
+        rows = np.flatnonzero(chosen & (pid == number))
+        fits = np.flatnonzero((window_pid == number) | (window_pid < 0) | (number < 0))
+        starts, ends = (windows[name].to_numpy(np.int64)[fits] for name in ("start_ns", "end_ns"))
+        latest = np.searchsorted(starts, times[rows], side="right") - 1
+        is_in = latest >= 0
+        is_in[is_in] = times[rows[is_in]] < ends[latest[is_in]] + LOGGED_WITHIN_NS
+        window[rows[is_in]] = fits[latest[is_in]]
+    return window
+
+
+def _processes(
+    trace: Trace, requests: pd.DataFrame, is_failed: BoolArray, is_target: BoolArray
+) -> tuple[ProcessRequests, ...]:
+    names = dict(zip(trace.threads["pid"].tolist(), trace.threads["process"].tolist(), strict=True))
+    pid, status = (requests[name].to_numpy(np.int64) for name in ("pid", "status"))
+    processes = []
+    for number in np.unique(pid).tolist():
+        of_process = pid == number
+        failures = Counter(status[of_process & is_failed].tolist())
+        processes.append(
+            ProcessRequests(
+                number,
+                str(names.get(number, "")) if number >= 0 else "",
+                int(of_process.sum()),
+                sum(failures.values()),
+                tuple(sorted(failures.items())),
+                bool(is_target[of_process].all()),
+            )
+        )
+    return tuple(sorted(processes, key=lambda process: (not process.is_target, -process.requests)))
+
+
+def _refusals(rows: pd.DataFrame) -> tuple[Refusal, ...]:
+    pairs = Counter(zip(rows["operator"].astype("str"), rows["reason"].astype("str"), strict=True))
+    return tuple(Refusal(operator, reason, count) for (operator, reason), count in pairs.most_common())

@@ -1,0 +1,215 @@
+"""Log lines and signposts of the frameworks below Core ML and Core AI → ``Trace.engine_log``.
+
+They name the process of each request to the Neural Engine and its outcome, which the engine's own table
+cannot. Only what a known form says becomes a row; everything else is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.model.columns import ENGINE_LOG, IntArray, categorical, texts_at
+from tracekit.model.composite_cells import PRIVATE
+from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue, IssueCounter
+from tracekit.model.vocabulary import LOG_KINDS, LogKind
+from tracekit.parsers.tables.column_values import (
+    Texts,
+    concat_rows,
+    entity_numbers,
+    in_order,
+    pids_of,
+    row_keys,
+    texts_of,
+)
+from tracekit.parsers.tables.log_messages import (
+    EVALUATION,
+    SUBSYSTEMS,
+    MessageForms,
+)
+from tracekit.parsers.tables.row_times import OPEN_NS, read_times
+
+_TEXT_ARGUMENT = re.compile(r"%(?:\{[^}]*\})?[-+ #0]*[\d*]*(?:\.[\d*]+)?[@sS]")
+_REPEATS_NS = 5_000_000
+"""The error of one request is reported by several layers within this time."""
+_REQUEST, _FAILURE = LOG_KINDS.index(LogKind.REQUEST), LOG_KINDS.index(LogKind.FAILURE)
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Rows of one source: when, by whom, from which subsystem, and the form of each message."""
+
+    time_ns: IntArray
+    pid: IntArray
+    tid: IntArray
+    subsystem: Texts
+    form: IntArray
+    """A position in ``forms``; -1 where the format alone shows that the message fits no form."""
+    forms: MessageForms
+    source: str
+
+
+def read_engine_log(
+    tables: Callable[[str], Iterable[Table]], signposts: pd.DataFrame
+) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
+    """Return what the ``os-log`` tables and the signposts show, sorted by time.
+
+    Issues: ``log-messages-private``, ``log-messages-unknown``, ``log-lines-repeated``.
+    """
+    findings = IssueCounter()
+    frames = []
+    logs = [lines for table in tables(OS_LOG) if (lines := _of_table(table, findings)) is not None]
+    for lines in (*logs, _of_signposts(signposts)):
+        _count_unread(lines, findings)
+        frames.append(_frame(lines))
+    log = _without_repeated_tables(frames[:-1], findings)
+    # A request that left a line in the log and a signpost is one request: the line has its status.
+    logged = log["pid"][(log["kind"] == LogKind.REQUEST).to_numpy(bool)]
+    marked = frames[-1][~frames[-1]["pid"].isin(logged).to_numpy(bool)]
+    log = in_order(concat_rows([log, marked.reset_index(drop=True)], ENGINE_LOG), "time_ns")
+    return ENGINE_LOG.check(_without_repeated_errors(log), "engine log"), findings.issues()
+
+
+def _of_table(table: Table, findings: IssueCounter) -> _Lines | None:
+    """Return the lines of the frameworks in an ``os-log`` table; None without any."""
+    is_framework = texts_of(table, "subsystem").each(lambda word: word.lower() in SUBSYSTEMS, np.bool_)
+    if not is_framework.any():
+        return None
+    spans = read_times(replace(table, rows=table.rows[is_framework]), findings)
+    table = spans.table
+    # A format without an argument of text holds its whole form: a million such lines need no look at any.
+    formats = texts_of(table, "format-string")
+    format_forms = _forms(formats.words)
+    needs_text = formats.each(lambda word: not word or _TEXT_ARGUMENT.search(word) is not None, np.bool_)
+    is_candidate = needs_text | (format_forms.kind >= 0)[formats.codes]
+    is_candidate |= np.array([_names_status(word) for word in formats.words], bool)[formats.codes]
+    rows = np.flatnonzero(is_candidate)
+    messages = texts_of(replace(table, rows=table.rows.iloc[rows]), "message")
+    form = np.full(len(table), -1, np.int64)
+    form[rows] = messages.codes
+    return _Lines(
+        spans.start_ns,
+        pids_of(table),
+        entity_numbers(table, "thread", "tid", "thread"),
+        texts_of(table, "subsystem"),
+        form,
+        _forms(messages.words),
+        table.schema,
+    )
+
+
+def _of_signposts(signposts: pd.DataFrame) -> _Lines:
+    """Return the frameworks' signposts; an evaluation that ended is a request."""
+    names = signposts["subsystem"].cat.categories
+    of_framework = np.array([name.lower() in SUBSYSTEMS for name in names], bool)
+    rows = np.append(of_framework, False)[signposts["subsystem"].cat.codes.to_numpy(np.int64)]
+    frame = signposts[rows]
+    codes_of_subsystem = frame["subsystem"].cat.codes.to_numpy(np.int64).astype(np.int64)
+    ended = frame["kind"].isin(["interval", "end"]) & (frame["end_ns"] < OPEN_NS)
+    is_request = (ended & (frame["name"] == EVALUATION)).to_numpy(bool)
+    codes, messages = pd.factorize(frame["message"])
+    forms = _forms([*(str(message) for message in messages), ""])
+    # The signpost itself says that a request was made: its message may add a status, and needs not.
+    plain = len(messages)
+    forms.kind[plain], forms.is_known[plain] = _REQUEST, True
+    with_form = np.append(forms.kind[:-1] >= 0, False)[codes]
+    form = np.where(is_request & ~with_form, plain, codes).astype(np.int64)
+    return _Lines(
+        frame["end_ns"].where(ended, frame["start_ns"]).to_numpy(np.int64),
+        frame["pid"].to_numpy(np.int64),
+        frame["tid"].to_numpy(np.int64),
+        Texts(codes_of_subsystem, (*names, "")),
+        form,
+        forms,
+        "",
+    )
+
+
+def _forms(words: Sequence[str]) -> MessageForms:
+    try:
+        return MessageForms(list(words))
+    except UnicodeEncodeError:  # half of a character pair, from a damaged bundle
+        return MessageForms([word.encode(errors="replace").decode() for word in words])
+
+
+def _names_status(word: str) -> bool:
+    return "status=" in word or word.startswith("Unsupported op")
+
+
+def _count_unread(lines: _Lines, findings: IssueCounter) -> None:
+    """Count messages that fit no form: those that the system withheld, and others."""
+    known = np.append(lines.forms.is_known, False)[lines.form]
+    private = np.append(lines.forms.is_private, False)[lines.form]
+    where = f"in '{lines.source}'" if lines.source else "in signposts"
+    frameworks = f"messages {where} of the frameworks below Core ML and Core AI"
+    text = f"{frameworks} that are withheld ({PRIVATE}), from which nothing is known: {{n}}"
+    findings.add("info", "log-messages-private", text, int(private.sum()))
+    text = f"{frameworks} that have no known form: {{n}}"
+    findings.add("info", "log-messages-unknown", text, int((~known & ~private).sum()))
+
+
+def _frame(lines: _Lines) -> pd.DataFrame:
+    forms = lines.forms
+    kind = np.append(forms.kind, np.int8(-1))[lines.form]
+    rows = np.flatnonzero(kind >= 0)
+    form = lines.form[rows]
+    return pd.DataFrame(
+        {
+            "time_ns": lines.time_ns[rows],
+            "kind": categorical(kind[rows], LOG_KINDS),
+            "status": forms.status[form],
+            "operator": texts_at(form, forms.operator.tolist()),
+            "reason": texts_at(form, forms.reason.tolist()),
+            "subsystem": lines.subsystem.take(rows).category(),
+            "pid": lines.pid[rows],
+            "tid": lines.tid[rows],
+            "source": Texts.same(lines.source or SIGNPOST_EVENTS, len(rows)).category(),
+        }
+    )
+
+
+def _without_repeated_tables(frames: Sequence[pd.DataFrame], findings: IssueCounter) -> pd.DataFrame:
+    """Join tables; a line that an earlier table has as well counts once."""
+    log = concat_rows(frames, ENGINE_LOG)
+    if sum(map(bool, map(len, frames))) < 2:
+        return log
+    origin = np.repeat(np.arange(len(frames)), [len(frame) for frame in frames])
+    codes = [
+        column.cat.codes.to_numpy() if isinstance(column.dtype, pd.CategoricalDtype) else column.to_numpy()
+        for column in (
+            log[name] for name in ("time_ns", "kind", "status", "operator", "reason", "pid", "tid")
+        )
+    ]
+    key = row_keys(codes)
+    first = np.full(int(key.max(initial=-1)) + 1, len(frames), np.int64)
+    np.minimum.at(first, key, origin)
+    again = origin > first[key]
+    text = f"{{n}} lines are in two tables '{OS_LOG}' and count once"
+    findings.add("info", "log-lines-repeated", text, int(again.sum()))
+    return log[~again].reset_index(drop=True)
+
+
+def _without_repeated_errors(log: pd.DataFrame) -> pd.DataFrame:
+    """Drop the error of a request that failed, where the request's own line, or an error before, has it.
+
+    A reported error without such a line is the only trace of its request, and stays.
+    """
+    kind = log["kind"].cat.codes.to_numpy(np.int64)
+    failed = np.flatnonzero((kind == _FAILURE) | ((kind == _REQUEST) & (log["status"] > 0).to_numpy(bool)))
+    if not len(failed):
+        return log
+    pid, time = (log[name].to_numpy(np.int64)[failed] for name in ("pid", "time_ns"))
+    order = np.lexsort((kind[failed] == _FAILURE, time, pid))
+    failed, pid, time = failed[order], pid[order], time[order]
+    follows = np.append(False, (np.diff(pid) == 0) & (np.diff(time) <= _REPEATS_NS))
+    drop = failed[follows & (kind[failed] == _FAILURE)]
+    keep: npt.NDArray[np.bool_] = np.ones(len(log), bool)
+    keep[drop] = False
+    return log[keep].reset_index(drop=True)
