@@ -1,4 +1,4 @@
-"""Threads that keep an engine's house do none of its work: drivers' own threads, sleepers, releases."""
+"""Idle threads: drivers' own threads, sleeping threads, releases of models."""
 
 from __future__ import annotations
 

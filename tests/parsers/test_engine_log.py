@@ -1,4 +1,4 @@
-"""Logs as evidence: requests with process and status, refusals with reason, and what nobody understands."""
+"""Logs as evidence: requests with process and status, refusals with reason, unknown and withheld lines."""
 
 from __future__ import annotations
 
