@@ -37,6 +37,12 @@ class InputError(TracekitError):
         super().__init__(f"{source}: {problem}" + (f" {advice}" if advice else ""))
 
 
+class NotMeasurableError(TracekitError):
+    """The recordings do not show what was asked (exit code 5, as for an open requirement)."""
+
+    exit_code = 5
+
+
 class XctraceError(TracekitError):
     """``xctrace`` failed, or is not installed (exit code 4)."""
 

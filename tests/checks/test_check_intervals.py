@@ -176,7 +176,7 @@ def test_other_recordings_show_the_spread() -> None:
         "with the spread between runs of 5 other recordings",
     )
     # Pooled with the runs' own: 2 + 4 degrees of freedom.
-    low, high = interval_of_runs(np.array([1.0, 2, 3]), False, 0.95, np.array([0.0, 2, 0, 2, 1]))
+    low, high = interval_of_runs(np.array([1.0, 2, 3]), False, 0.95, [np.array([0.0, 2, 0, 2, 1])])
     half = 2.446912 * math.sqrt((2 + 4) / 6 / 3)
     assert (low, high) == pytest.approx((2 - half, 2 + half))
 
@@ -198,7 +198,7 @@ def test_a_requirement_at_its_limit_is_seldom_passed_with_a_spread_between_runs(
         calls, limit = np.full(100, level), 1.0
         low, high = with_spread([(level, level)], [interval_of(calls, 0.5, 0.95)], 0.02, "time", 0.95)
         outcomes["given"] += high <= limit or low > limit
-        low, high = interval_of_runs(np.array([level]), True, 0.95, np.array(others))
+        low, high = interval_of_runs(np.array([level]), True, 0.95, [np.array(others)])
         outcomes["from"] += high <= limit or low > limit
     # The median of the levels is the limit itself; five of a hundred intervals lie beside it. The recordings
     # for the noise show the spread alone, so the number may lie anywhere beside them.
@@ -210,7 +210,7 @@ def test_recordings_without_the_number_show_no_spread() -> None:
     (result,) = check(recorded([20.0] * 12), "p90 <= 1s", noise_from=short)
     assert result.outcome == "open"
     assert result.actual.interval == (0, math.inf)
-    assert result.actual.note == "0 recordings for the noise can be used, which is too few"
+    assert result.actual.note == "too few recordings for the noise have this number"
 
 
 def test_what_describes_the_recording_alone_has_no_spread() -> None:

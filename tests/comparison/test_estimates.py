@@ -18,14 +18,14 @@ from tracekit.comparison.estimates import (
     within_runs,
 )
 
-NONE = np.zeros(0)
+NONE: list[np.ndarray] = []
 values_of_runs = st.lists(st.floats(0.1, 1000), min_size=2, max_size=6).map(np.array)
 
 
 def between(
     base: list[float], new: list[float], noise: list[float] | None = None, scale: str = "linear"
 ) -> Estimate:
-    estimate = between_runs(np.array(base), np.array(new), np.array(noise or []), scale)  # type: ignore[arg-type]
+    estimate = between_runs(np.array(base), np.array(new), [np.array(noise)] if noise else [], scale)  # type: ignore[arg-type]
     assert estimate is not None
     return estimate
 
@@ -67,6 +67,15 @@ def test_recordings_for_the_noise_are_pooled_with_the_runs() -> None:
     assert (estimate.df, estimate.error**2) == pytest.approx((2, 1 * 2))
     both = between([10.0, 12], [12.0, 14], [9.0, 10, 11])
     assert (both.df, both.error**2) == pytest.approx((4, (2 + 2 + 2) / 4 * 1))
+
+
+def test_groups_for_the_noise_spread_around_their_own_means() -> None:
+    groups = [np.array([1.0, 2, 3]), np.array([101.0, 103]), np.array([7.0]), np.array([])]
+    estimate = between_runs(np.array([10.0]), np.array([12.0]), groups, "linear")
+    assert estimate is not None
+    assert (estimate.df, estimate.error**2) == pytest.approx((3, (2 + 2) / 3 * 2))
+    alone = between_runs(np.array([10.0]), np.array([12.0]), [np.array([7.0]), np.array([8.0])], "linear")
+    assert alone is None
 
 
 def test_times_are_compared_as_factors() -> None:

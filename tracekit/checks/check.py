@@ -12,6 +12,7 @@ from tracekit.checks.requirements import Condition, Operator, Presence, Requirem
 from tracekit.checks.results import CheckResult, MetricValue, Outcome
 from tracekit.checks.run_values import RunNoise, of_runs
 from tracekit.comparison.cautions import distinct
+from tracekit.comparison.compare import NoiseRuns, noise_groups
 from tracekit.comparison.estimates import LEVEL
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.shares import wilson
@@ -26,14 +27,14 @@ def check(
     confidence: float = LEVEL,
     *,
     run_noise: float | None = None,
-    noise_from: Sequence[Analysis] = (),
+    noise_from: NoiseRuns = (),
 ) -> tuple[CheckResult, ...]:
     """Evaluate each requirement, in order; a text is parsed (``p90 <= 8ms``, docs/check.md).
 
     Several analyses are runs of the same program. A number is judged by its interval at ``confidence``; with
     0, the recorded numbers alone are judged. ``run_noise`` is the standard deviation between runs of the
-    program, as a fraction (0.02); ``noise_from`` are two or more recordings that show it. Raises
-    ``UsageError`` that points at the column of a mistake.
+    program, as a fraction (0.02); ``noise_from`` are two or more recordings that show it, or groups of them:
+    one for each build. Raises ``UsageError`` that points at the column of a mistake.
     """
     analyses = [analysis] if isinstance(analysis, Analysis) else analysis
     is_valid = isinstance(analyses, Sequence) and all(isinstance(run, Analysis) for run in analyses)
@@ -43,11 +44,12 @@ def check(
         )
     if not 0 <= confidence < 1:
         raise UsageError(f"A confidence lies from 0 to below 1 (0.95 is 95 %), not {confidence:g}.")
-    evaluators, others = (
+    evaluators, *builds = (
         [MetricEvaluator(run, confidence) for run in distinct([Observations(each) for each in given])]
-        for given in (analyses, noise_from)
+        for given in (analyses, *noise_groups(noise_from))
     )
-    noise = RunNoise(run_noise, others)
+    by_build = not all(isinstance(entry, Analysis) for entry in noise_from)
+    noise = RunNoise(run_noise, builds, by_build)
     _check_noise(noise, bool(noise_from), confidence)
     entries = [requirements] if isinstance(requirements, str) else requirements
     parsed = [
@@ -61,7 +63,7 @@ def _check_noise(noise: RunNoise, has_recordings: bool, confidence: float) -> No
     """Raise ``UsageError`` for a spread between runs that cannot be used."""
     if noise.fraction is not None and has_recordings:
         raise UsageError("Give the spread between runs in one way: as a number, or by recordings.")
-    if has_recordings and len(noise.evaluators) < 2:
+    if has_recordings and any(len(group) < 2 for group in noise.groups):
         raise UsageError("One recording shows no spread between runs: give two or more.")
     if noise and not confidence:
         raise UsageError("A spread between runs widens intervals, and with a confidence of 0 there are none.")

@@ -18,7 +18,6 @@ from tracekit.comparison.estimates import centre, scale_of
 from tracekit.comparison.shares import independent_calls, wilson
 
 Interval = tuple[float, float]
-_NO_VALUES: FloatArray = np.zeros(0)
 
 
 def interval_of(values: FloatArray, statistic: Statistic, confidence: float) -> Interval:
@@ -58,14 +57,14 @@ def interval_of_several(
 
 
 def interval_of_runs(
-    values: FloatArray, is_amount: bool, confidence: float, noise: FloatArray = _NO_VALUES
+    values: FloatArray, is_amount: bool, confidence: float, noise: Sequence[FloatArray] = ()
 ) -> Interval:
     """Return the interval of the mean of several runs' values, of amounts by their logarithms.
 
-    ``noise`` has the values of other recordings, which differ from one another as these runs do: the spread
-    is pooled. An interval has no ends where neither shows a spread.
+    ``noise`` has the values of other recordings, in groups whose values differ from one another as these
+    runs do: the spread is pooled. An interval has no ends where neither shows a spread.
     """
-    pools = [values, noise] if len(noise) else [values]
+    pools = [values, *(group for group in noise if len(group))]
     df = float(sum(len(pool) - 1 for pool in pools))
     if not df or not all(np.isfinite(pool).all() for pool in pools):
         return -math.inf, math.inf

@@ -26,25 +26,33 @@ from tracekit.text import plural
 
 @dataclass(frozen=True)
 class RunNoise:
-    """The spread between runs of a program: given as a fraction, or shown by other recordings of it."""
+    """The spread between runs of a program: given as a fraction, or shown by other recordings of it.
+
+    A group has recordings that differ by nothing but chance, such as those of one build.
+    """
 
     fraction: float | None = None
-    evaluators: Sequence[MetricEvaluator] = ()
+    groups: Sequence[Sequence[MetricEvaluator]] = ()
+    by_build: bool = False
 
     def __bool__(self) -> bool:
-        return self.fraction is not None or bool(self.evaluators)
+        return self.fraction is not None or bool(self.groups)
 
-    def values(self, rule: Condition, must_stay_low: bool, like: MetricValue) -> list[MetricValue]:
-        """Return the metric of those recordings that have it as ``like``."""
+    def values(self, rule: Condition, must_stay_low: bool, like: MetricValue) -> list[list[MetricValue]]:
+        """Return the metric of those recordings that have it as ``like``, by group: of two or more."""
         fewest = fewest_windows(rule.metric.statistic, 1)
-        values = [each.evaluate(rule.metric, rule.scope, must_stay_low) for each in self.evaluators]
-        return [
-            value
-            for value in values
-            if value.interval is not None
-            and value.windows >= fewest
-            and (value.kind != "time" or value.basis == like.basis)
-        ]
+        groups = []
+        for group in self.groups:
+            values = [each.evaluate(rule.metric, rule.scope, must_stay_low) for each in group]
+            alike = [
+                value
+                for value in values
+                if value.interval is not None
+                and value.windows >= fewest
+                and (value.kind != "time" or value.basis == like.basis)
+            ]
+            groups += [alike] if len(alike) > 1 else []
+        return groups
 
 
 def of_runs(
@@ -62,13 +70,13 @@ def of_runs(
         interval = with_spread(ends, of_calls, noise.fraction, kind, confidence)
     else:
         calls = _of_all_calls(values, metric, confidence)
-        least, _ = interval_of_runs(lows, is_amount, confidence, _ends(alike, "low"))
-        _, most = interval_of_runs(highs, is_amount, confidence, _ends(alike, "high"))
+        least, _ = interval_of_runs(lows, is_amount, confidence, [_ends(group, "low") for group in alike])
+        _, most = interval_of_runs(highs, is_amount, confidence, [_ends(group, "high") for group in alike])
         # Few runs with few calls can lack the slow calls that the program has, and then agree by chance.
         interval = min(least, calls[0]), max(most, calls[1])
     if min(value.windows for value in values) < fewest_windows(metric.statistic, 1):
         interval = 0.0, np.inf
-    notes = [value.note for value in values] + [_noise_note(noise, len(alike), kind)]
+    notes = [value.note for value in values] + [_noise_note(noise, alike, kind)]
     return replace(
         values[0],
         low=low,
@@ -86,15 +94,16 @@ def _ends(values: Sequence[MetricValue], name: str) -> FloatArray:
     return np.array([getattr(value, name) for value in values], float)
 
 
-def _noise_note(noise: RunNoise, count: int, kind: str) -> str:
+def _noise_note(noise: RunNoise, used: Sequence[Sequence[MetricValue]], kind: str) -> str:
     if noise.fraction is not None:
         unit = "points" if kind == "share" else "%"
         return f"with the given spread between runs of {100 * noise.fraction:g} {unit}"
     if not noise:
         return ""
-    if count < 2:
-        return f"{plural(count, 'recording')} for the noise can be used, which is too few"
-    return f"with the spread between runs of {plural(count, 'other recording')}"
+    if not used:
+        return "too few recordings for the noise have this number"
+    builds = f" of {plural(len(used), 'build')}" if noise.by_build else ""
+    return f"with the spread between runs of {sum(map(len, used))} other recordings{builds}"
 
 
 def _of_all_calls(values: Sequence[MetricValue], metric: Metric, confidence: float) -> Interval:

@@ -18,6 +18,7 @@ from tracekit.cli.intervals import (
     open_option,
     run_noise_option,
 )
+from tracekit.cli.noise import noise_runs
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.errors import UsageError
 from tracekit.text import plural
@@ -123,8 +124,8 @@ def check_command(
         raise UsageError("Standard input can be one of the recordings, not several.")
     analyses = [analyse(inputs, options), *(analyse((path,), options) for path in also)]
     analysis = analyses[0]
-    noise_runs = [analyse((path,), options) for path in noise_from]
-    results = check(analyses, requirements, confidence, run_noise=run_noise, noise_from=noise_runs)
+    spread = noise_runs(noise_from, options, analyses)
+    results = check(analyses, requirements, confidence, run_noise=run_noise, noise_from=spread)
     name = f"{analysis.trace.info.name}, run {analysis.trace.info.run}"
     if also:
         name = f"{name} and {plural(len(also), 'more run')}"

@@ -15,6 +15,7 @@ from tracekit.cli.intervals import (
     open_option,
     run_noise_option,
 )
+from tracekit.cli.noise import noise_runs
 from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
@@ -94,6 +95,7 @@ def compare_command(
       tracekit compare yesterday.trace today.trace
       tracekit compare base1.trace new1.trace new2.trace new3.trace --base base2.trace --base base3.trace
       tracekit compare yesterday.trace today.trace --run-noise 2%
+      tracekit compare yesterday.trace today.trace --noise-from ~/tracekit-library
       tracekit compare both.trace both.trace --base-run 1 --new-run 2
       tracekit compare base.trace new.trace --run-noise 2% --fail-on 'p90 > +10%' --open pass
       tracekit compare base.trace new.trace -o comparison.md
@@ -124,10 +126,8 @@ def compare_command(
     changes = [parse_change(text) for text in fail_on]
     base_runs = [analyse((path,), _of_run(options, base_run)) for path in base_inputs]
     new_runs = [analyse((path,), _of_run(options, new_run)) for path in new]
-    noise_runs = [analyse((path,), options) for path in noise_from]
-    comparison = compare(
-        base_runs, new_runs, run_noise=run_noise, noise_from=noise_runs, min_change=min_change
-    )
+    spread = noise_runs(noise_from, options, (*base_runs, *new_runs))
+    comparison = compare(base_runs, new_runs, run_noise=run_noise, noise_from=spread, min_change=min_change)
     results = check_changes(comparison, changes, strict)
     if chosen == "html":
         from tracekit.report.html.compare_page import to_html

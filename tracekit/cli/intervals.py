@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tracekit.cli.noise import is_library
 from tracekit.errors import UsageError
 
 
@@ -55,7 +56,9 @@ noise_from_option = click.option(
     "noise_from",
     multiple=True,
     metavar="INPUT",
-    help="One of several recordings that differ by chance alone: their spread is the noise. Repeatable.",
+    help="One of several recordings that differ by chance alone: their spread is the noise. Repeatable. Of"
+    " the folder of a dashboard's library, those of one build on the same device and system with the same"
+    " models are used.",
 )
 
 
@@ -63,8 +66,11 @@ def check_noise_options(run_noise: float | None, noise_from: Sequence[str]) -> N
     """Raise ``UsageError`` for a spread between runs that is given twice, or by one recording."""
     if run_noise is not None and noise_from:
         raise UsageError("Give the spread between runs by --run-noise or by --noise-from, not both.")
-    if len(noise_from) == 1:
-        raise UsageError("--noise-from needs two recordings or more: one shows no spread between runs.")
+    if len(noise_from) == 1 and not is_library(noise_from[0]):
+        raise UsageError(
+            "--noise-from needs two recordings or more, or the folder of a dashboard's library: one recording"
+            " shows no spread between runs."
+        )
 
 
 def open_option(gates: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -80,6 +80,7 @@ def cautions(
     one_sided: Sequence[OneSided],
     run_noise: float | None = None,
     noise_runs: int = 0,
+    noise_builds: int = 0,
 ) -> Iterator[Caution]:
     """Yield differences in how the sides were recorded, and limits of the intervals."""
     for name in _COMPARED_FIELDS:
@@ -100,7 +101,7 @@ def cautions(
     if run_noise is not None:
         yield Caution("given-noise", {"run_noise": run_noise})
     elif noise_runs:
-        yield Caution("noise-recordings", {"count": noise_runs})
+        yield Caution("noise-recordings", {"count": noise_runs, "builds": noise_builds})
     elif most == 1:
         yield Caution("one-run")
     elif fewest == 1:
@@ -113,7 +114,7 @@ def distinct(side: Sequence[Observations]) -> list[Observations]:
     """Return the runs of a side without copies of a recording: a copy is not a second run."""
     by_identity: dict[Hashable, Observations] = {}
     for run in side:
-        by_identity.setdefault(_identity(run), run)
+        by_identity.setdefault(recording_identity(run), run)
     return list(by_identity.values())
 
 
@@ -124,7 +125,7 @@ def repeated(
     named = (("BASE", base), ("NEW", new), ("the recordings for the noise", noise))
     by_identity: dict[Hashable, list[tuple[str, Observations]]] = {}
     for name, run in [(name, run) for name, side in named for run in side]:
-        by_identity.setdefault(_identity(run), []).append((name, run))
+        by_identity.setdefault(recording_identity(run), []).append((name, run))
     for group in by_identity.values():
         if len(group) > 1:
             info = group[0][1].analysis.trace.info
@@ -132,7 +133,7 @@ def repeated(
             yield Caution(REPEATED, {"name": info.name, "run": info.run, "counts": dict(counts)})
 
 
-def _identity(run: Observations) -> Hashable:
+def recording_identity(run: Observations) -> Hashable:
     """Return a key that only copies of one recording share: times to the nanosecond, not file names."""
     trace, windows = run.analysis.trace, run.windows
     times = trace.samples["time_ns"].to_numpy(), run.starts, windows["end_ns"].to_numpy()

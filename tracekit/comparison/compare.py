@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -36,6 +37,8 @@ _FIRST_METRIC = "p50"
 _FIRST_LEVEL = 0.96
 """Of the p50; the 1 % that it leaves of 5 is for the shares of engines together."""
 _SHARES_OF_WINDOWS = tuple(metric.name for metric in METRICS if metric.is_share_of_windows)
+NoiseRuns: TypeAlias = Sequence[Analysis] | Sequence[Sequence[Analysis]]
+"""Recordings that differ by chance alone, or groups of them, each of which does."""
 _Runs = Sequence[Observations]
 
 
@@ -44,15 +47,16 @@ def compare(
     new: Analysis | Sequence[Analysis],
     *,
     run_noise: float | None = None,
-    noise_from: Sequence[Analysis] = (),
+    noise_from: NoiseRuns = (),
     min_change: float = MIN_CHANGE,
 ) -> Comparison:
     """Return the differences between two sides, with intervals; several analyses of a side are repetitions.
 
     ``run_noise`` is the standard deviation between runs of the same program, as a fraction (0.02);
-    ``noise_from`` are two or more recordings that show it. ``min_change`` is the smallest relative change
-    of the p50 that the first sentence reports as one. The order within a side does not matter, and swapping
-    the sides negates every difference. Raises ``UsageError`` for a side without an analysis.
+    ``noise_from`` are two or more recordings that show it, or groups of them: one for each build.
+    ``min_change`` is the smallest relative change of the p50 that the first sentence reports as one. The
+    order within a side does not matter, and swapping the sides negates every difference. Raises
+    ``UsageError`` for a side without an analysis.
     """
     if not all(isinstance(side, (Analysis, Sequence)) for side in (base, new)):
         raise UsageError(
@@ -63,19 +67,22 @@ def compare(
         raise UsageError("A comparison needs a recording on each side.")
     if run_noise is not None and noise_from:
         raise UsageError("Give the spread between runs in one way: as a number, or by recordings.")
-    given = [[Observations(analysis) for analysis in side] for side in (base, new, list(noise_from))]
+    groups_for_noise = noise_groups(noise_from)
+    builds = 0 if all(isinstance(entry, Analysis) for entry in noise_from) else len(groups_for_noise)
+    given = [[Observations(analysis) for analysis in side] for side in (base, new, *groups_for_noise)]
     sides = [distinct(side) for side in given]
-    if noise_from and len(sides[2]) < 2:
+    if any(len(group) < 2 for group in sides[2:]):
         raise UsageError("One recording shows no spread between runs: give two or more.")
+    noise_count = sum(map(len, sides[2:]))
     base_side, new_side = describe_side(sides[0]), describe_side(sides[1])
     groups, one_sided, left_out = _groups(sides, run_noise)
-    changed, largest, count, missing = _functions(*sides)
+    changed, largest, count, missing = _functions(sides[0], sides[1], sides[2:])
     return Comparison(
         base=base_side,
         new=new_side,
         cautions=(
-            *repeated(*given),
-            *cautions(base_side, new_side, one_sided, run_noise, len(sides[2])),
+            *repeated(given[0], given[1], [run for group in given[2:] for run in group]),
+            *cautions(base_side, new_side, one_sided, run_noise, noise_count, builds),
             *other_verdict_bases(*sides[:2]),
         ),
         groups=groups,
@@ -88,11 +95,19 @@ def compare(
         largest_functions=largest,
         functions_compared=count,
         run_noise=run_noise,
-        noise_runs=len(sides[2]),
+        noise_runs=noise_count,
+        noise_builds=builds,
         min_change=min_change,
         base_analysis=base[0],
         new_analysis=new[0],
     )
+
+
+def noise_groups(noise_from: NoiseRuns) -> list[list[Analysis]]:
+    """Return the groups of recordings for the noise; analyses that are not in groups are one."""
+    alone = [entry for entry in noise_from if isinstance(entry, Analysis)]
+    groups = [list(entry) for entry in noise_from if not isinstance(entry, Analysis)]
+    return [*([alone] if alone else []), *groups]
 
 
 def _first_sentence(sides: Sequence[_Runs], run_noise: float | None, whole: Group) -> FirstSentence:
@@ -147,7 +162,7 @@ def _groups(
 
 
 def _group_sides(sides: Sequence[_Runs], key: _Key, run_noise: float | None) -> Sides:
-    base, new, noise = (_side(side, key) for side in sides)
+    base, new, *noise = (_side(side, key) for side in sides)
     return Sides(base, new, noise, run_noise)
 
 
@@ -177,15 +192,14 @@ def _run_metrics(sides: Sequence[_Runs], run_noise: float | None) -> Iterator[Di
     """Yield the rows of loading and compiling; one number per run."""
     for name in RUN_METRICS:
         amounts = [[run.preparation(Phase(name)) for run in side] for side in sides]
-        base, new, noise = (_of_runs(side) for side in amounts)
+        base, new, *noise = (_of_runs(side) for side in amounts)
         if base.value is None and new.value is None:
             continue
         if refusal := refused(name, ("ns", "ns"), base, new):
             yield refusal
             continue
-        estimate = _preparation(
-            base, new, noise if noise.basis == base.basis else Value(None, 0, 0), run_noise
-        )
+        alike = [group for group in noise if group.basis == base.basis]
+        estimate = _preparation(base, new, alike, run_noise)
         if estimate is not None:
             yield tested_row(name, "ns", (base, new), estimate)
         else:
@@ -195,9 +209,9 @@ def _run_metrics(sides: Sequence[_Runs], run_noise: float | None) -> Iterator[Di
             yield Difference(name, "ns", base, new, change, None, None, "too few to tell")
 
 
-def _preparation(base: Value, new: Value, noise: Value, run_noise: float | None) -> Estimate | None:
-    of_base, of_new, of_noise = (np.array(side.runs, float) for side in (base, new, noise))
-    scale = scale_of(True, of_base, of_new, of_noise)
+def _preparation(base: Value, new: Value, noise: Sequence[Value], run_noise: float | None) -> Estimate | None:
+    of_base, of_new, *of_noise = (np.array(side.runs, float) for side in (base, new, *noise))
+    scale = scale_of(True, of_base, of_new, *of_noise)
     if run_noise is None:
         return between_runs(of_base, of_new, of_noise, scale)
     exact = [[RunVariation(value, 0.0, np.inf) for value in side.runs] for side in (base, new)]
@@ -220,7 +234,7 @@ def _of_runs(amounts: Sequence[Amount]) -> Value:
 _Functions = tuple[FunctionChange, ...]
 
 
-def _functions(base: _Runs, new: _Runs, noise: _Runs) -> tuple[_Functions, _Functions, int, str]:
+def _functions(base: _Runs, new: _Runs, noise: Sequence[_Runs]) -> tuple[_Functions, _Functions, int, str]:
     """Return the functions that changed, the largest other differences, and the number of all.
 
     The text is the reason why functions cannot be compared.
@@ -228,9 +242,11 @@ def _functions(base: _Runs, new: _Runs, noise: _Runs) -> tuple[_Functions, _Func
     if reason := by_function.problem(base, new):
         return (), (), 0, reason
     unit: Unit = next(iter(by_function.units_of(base)))
-    comparable = [run for run in noise if run.count and run.analysis.trace.weight_unit == unit]
-    weights = [[by_function.weights_of(run) for run in side] for side in (base, new, comparable)]
-    compared = by_function.compared(*weights)
+    comparable = [
+        [run for run in group if run.count and run.analysis.trace.weight_unit == unit] for group in noise
+    ]
+    weights = [[by_function.weights_of(run) for run in side] for side in (base, new, *comparable)]
+    compared = by_function.compared(weights[0], weights[1], weights[2:])
     changed = compared.changed
     rest = [row for row in range(len(compared.names)) if row not in set(changed)]
     windows = [sum(run.windows for run in side) for side in weights[:2]]

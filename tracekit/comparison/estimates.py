@@ -5,7 +5,8 @@ A difference is tested against the variation that is known:
 ====================  ======================================================================================
 several runs a side   one value per run, Student's or Welch's t: the spread between runs of each side
 one run on one side   the same spread on both sides, estimated from the side that has several runs (pooled t)
-recordings for noise  the spread of their values, pooled with that of each side's runs
+recordings for noise  the spread of their values around the mean of their group, pooled with that of each
+                      side's runs; a group has the recordings of one build
 a given spread        the variation within each run, plus the given spread between runs
 one run per side      the variation within the two runs, by blocks; between runs it is not known
 ====================  ======================================================================================
@@ -120,18 +121,21 @@ def scale_of(is_amount: bool, *sides: FloatArray) -> Scale:
     return "log" if is_amount and all((values > 0).all() for values in sides) else "linear"
 
 
-def between_runs(base: FloatArray, new: FloatArray, noise: FloatArray, scale: Scale) -> Estimate | None:
+def between_runs(
+    base: FloatArray, new: FloatArray, noise: Sequence[FloatArray], scale: Scale
+) -> Estimate | None:
     """Return the difference of values of runs, by their spread; None where no spread is known.
 
-    ``noise`` has the values of recordings that differ by nothing but chance.
+    ``noise`` has the values of recordings, in groups that differ by nothing but chance within each.
     """
     sides = [np.log(values) if scale == "log" else values for values in (base, new)]
     change = float(sides[1].mean() - sides[0].mean())
     counts = [len(side) for side in sides]
-    if len(noise) < 2 and min(counts) >= 2:
+    if max(map(len, noise), default=0) < 2 and min(counts) >= 2:
         error, df = _welch(sides)
     else:
-        pools = [*sides, *([np.log(noise) if scale == "log" else noise] if len(noise) else [])]
+        groups = [group for group in noise if len(group)]
+        pools = [*sides, *(np.log(group) if scale == "log" else group for group in groups)]
         df = float(sum(len(pool) - 1 for pool in pools))
         if not df:
             return None

@@ -98,26 +98,31 @@ class Compared:
 
 
 def compared(
-    base: Sequence[FunctionWeights], new: Sequence[FunctionWeights], noise: Sequence[FunctionWeights]
+    base: Sequence[FunctionWeights],
+    new: Sequence[FunctionWeights],
+    noise: Sequence[Sequence[FunctionWeights]],
 ) -> Compared:
-    """Return the functions with samples in five windows or more, and their tests between runs."""
-    tables = [_table(side) for side in (base, new, noise)]
+    """Return the functions with samples in five windows or more, and their tests between runs.
+
+    ``noise`` has groups of recordings that differ by nothing but chance within each.
+    """
+    tables = [_table(side) for side in (base, new, *noise)]
     names = sorted(
         function
         for function in tables[0].keys() | tables[1].keys()
         if sum(table[function].windows for table in tables[:2] if function in table) >= _FEWEST_WINDOWS
     )
-    of_base, of_new, of_noise = (
+    of_base, of_new, *of_noise = (
         np.array([table[name].means if name in table else np.zeros(len(side)) for name in names]).reshape(
             len(names), len(side)
         )
-        for table, side in zip(tables, (base, new, noise), strict=True)
+        for table, side in zip(tables, (base, new, *noise), strict=True)
     )
     change = of_new.mean(axis=1) - of_base.mean(axis=1)
     order = np.argsort(-np.abs(change), kind="stable")
     order, family = order[change[order] != 0], len(names)
     names = [names[row] for row in order]
-    of_base, of_new, of_noise = of_base[order], of_new[order], of_noise[order]
+    of_base, of_new, of_noise = of_base[order], of_new[order], [group[order] for group in of_noise]
     windows = [sum(run.windows for run in side) for side in (base, new)]
     sample_weight = max(run.sample_weight for run in (*base, *new))
     probabilities = _probabilities(of_base, of_new, of_noise, windows, sample_weight)
@@ -145,12 +150,16 @@ def _table(side: Sequence[FunctionWeights]) -> dict[Function, _Seen]:
 
 
 def _probabilities(
-    base: FloatArray, new: FloatArray, noise: FloatArray, windows: Sequence[int], sample_weight: float
+    base: FloatArray,
+    new: FloatArray,
+    noise: Sequence[FloatArray],
+    windows: Sequence[int],
+    sample_weight: float,
 ) -> FloatArray | None:
     """Return the probability of each function's difference; None where no spread between runs is known."""
     sizes = base.shape[1], new.shape[1]
-    pooled = noise.shape[1] >= 2 or min(sizes) < 2
-    groups = [base, new, noise] if pooled else [base, new]
+    pooled = max((group.shape[1] for group in noise), default=0) >= 2 or min(sizes) < 2
+    groups = [base, new, *noise] if pooled else [base, new]
     dfs = [max(0, group.shape[1] - 1) for group in groups]
     if not sum(dfs):
         return None

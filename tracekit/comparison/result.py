@@ -221,9 +221,10 @@ class Comparison:
     these are expected to be wrong. ``largest_functions`` are the largest other differences, not shown to be
     more than chance; ``functions_missing`` is the reason where functions cannot be compared, and
     ``functions_compared`` their number. ``run_noise`` is the given spread between runs, ``noise_runs`` the
-    number of recordings that show it, ``min_change`` the smallest change of the p50 that the first sentence
-    reports as one. ``groups_left_out`` counts the smallest groups, beyond the
-    number that is compared. ``base_analysis`` and ``new_analysis`` are each side's first recording.
+    number of recordings that show it, ``noise_builds`` the number of their builds (0 where these were not
+    given), ``min_change`` the smallest change of the p50 that the first sentence reports as one.
+    ``groups_left_out`` counts the smallest groups, beyond the number that is compared. ``base_analysis`` and
+    ``new_analysis`` are each side's first recording.
     """
 
     base: Side
@@ -240,6 +241,7 @@ class Comparison:
     functions_compared: int = 0
     run_noise: float | None = None
     noise_runs: int = 0
+    noise_builds: int = 0
     min_change: float = MIN_CHANGE
     base_analysis: Analysis | None = field(default=None, compare=False)
     new_analysis: Analysis | None = field(default=None, compare=False)

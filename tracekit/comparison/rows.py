@@ -32,14 +32,14 @@ from tracekit.comparison.shares import share_interval
 
 @dataclass(frozen=True)
 class Sides:
-    """Both sides of a group, and its windows in recordings that differ by chance alone (``noise``).
+    """Both sides of a group, and its windows in groups of recordings that differ by chance alone (``noise``).
 
     ``run_noise`` is a given spread between runs, as a fraction of their values; None where it is not known.
     """
 
     base: GroupSide
     new: GroupSide
-    noise: GroupSide
+    noise: Sequence[GroupSide]
     run_noise: float | None
 
     @cached_property
@@ -50,12 +50,12 @@ class Sides:
 
 @dataclass(frozen=True)
 class Columns:
-    """A metric with its columns in BASE, in NEW, and in the recordings that show the noise."""
+    """A metric with its columns in BASE, in NEW, and in each group of recordings that show the noise."""
 
     metric: GroupMetric
     base: Column
     new: Column
-    noise: Column
+    noise: Sequence[Column]
 
     @property
     def is_shown(self) -> bool:
@@ -72,7 +72,12 @@ class Columns:
 def rows_of(sides: Sides, metrics: Sequence[GroupMetric], level: float = LEVEL) -> Iterator[Difference]:
     """Yield the group's rows, without those that neither side shows."""
     every = (
-        Columns(metric, sides.base.column(metric), sides.new.column(metric), sides.noise.column(metric))
+        Columns(
+            metric,
+            sides.base.column(metric),
+            sides.new.column(metric),
+            [group.column(metric) for group in sides.noise],
+        )
         for metric in metrics
     )
     listed = [columns for columns in every if columns.is_shown]
@@ -126,7 +131,7 @@ def _difference(
         return _share(columns, sides, level)
     of_base, of_new = (run_values(side.runs, metric.statistic) for side in (base, new))
     noise = _noise_values(columns)
-    scale = scale_of(is_amount(base.unit), of_base, of_new, noise)
+    scale = scale_of(is_amount(base.unit), of_base, of_new, *noise)
     estimate = None if sides.run_noise is not None else between_runs(of_base, of_new, noise, scale)
     fewest = metric.fewest_per_run if estimate is not None else fewest_values(metric.statistic)
     if _fewest_in_a_run(base, new) < fewest:
@@ -138,12 +143,14 @@ def _difference(
     return tested_row(metric.name, base.unit, (base.value, new.value), estimate, level)
 
 
-def _noise_values(columns: Columns) -> FloatArray:
-    """Return the values of the recordings that show the noise, where these are comparable."""
-    noise, base = columns.noise, columns.base
-    if _differ((base.unit, noise.unit), base.value, noise.value):
-        return np.zeros(0)
-    return run_values(noise.runs, columns.metric.statistic)
+def _noise_values(columns: Columns) -> list[FloatArray]:
+    """Return the values of the recordings that show the noise, by group, where these are comparable."""
+    base = columns.base
+    return [
+        run_values(noise.runs, columns.metric.statistic)
+        for noise in columns.noise
+        if not _differ((base.unit, noise.unit), base.value, noise.value)
+    ]
 
 
 def _fewest_in_a_run(base: Column, new: Column) -> int:

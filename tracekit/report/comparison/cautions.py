@@ -42,6 +42,13 @@ def _repeated(facts: Mapping[str, object]) -> str:
     )
 
 
+def _of_builds(builds: object) -> str:
+    """Return ``of 3 builds, …`` for recordings in groups: one build may be faster than another."""
+    if not builds:
+        return ""
+    return " of one build" if builds == 1 else f" of {builds} builds, around the mean of each build"
+
+
 def _listed(values: object) -> str:
     assert isinstance(values, Iterable)
     texts = list(map(str, values))
@@ -76,8 +83,8 @@ _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
         " number (of shares, as many points)"
     ),
     "noise-recordings": lambda facts: (
-        f"the spread between runs is taken from the runs of both sides and {facts['count']} more recordings,"
-        " and assumed to be the same in all of them"
+        f"the spread between runs is taken from the runs of both sides and {facts['count']} more recordings"
+        f"{_of_builds(facts['builds'])}, and assumed to be the same in all of them"
     ),
     "different-verdict-bases": lambda facts: (
         f"verdicts are {_listed(facts['base'])} in BASE, {_listed(facts['new'])} in NEW: a share counts"

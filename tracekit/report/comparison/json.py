@@ -45,6 +45,7 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "functions_compared": comparison.functions_compared,
         "run_noise": comparison.run_noise,
         "noise_runs": comparison.noise_runs,
+        "noise_builds": comparison.noise_builds,
         "min_change": comparison.min_change,
         "fail_on": [_change(result) for result in changes],
     }

@@ -263,7 +263,8 @@ def _tested(comparison: Comparison) -> str:
     if comparison.run_noise is not None:
         return f"with a given spread between runs of {_percent(comparison.run_noise)}"
     counts = len(comparison.base.runs), len(comparison.new.runs)
-    more = f" and {comparison.noise_runs} for the noise" if comparison.noise_runs else ""
+    builds = f" (of {plural(comparison.noise_builds, 'build')})" if comparison.noise_builds else ""
+    more = f" and {comparison.noise_runs} for the noise{builds}" if comparison.noise_runs else ""
     return f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}"
 
 

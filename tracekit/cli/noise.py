@@ -1,0 +1,138 @@
+"""The recordings that show the spread between runs: named ones, and those of a dashboard's library."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracekit.cli.analysing import AnalysisOptions, analyse
+from tracekit.cli.standard_error import write_message
+from tracekit.errors import InputError, NotMeasurableError, TracekitError
+from tracekit.text import plural
+
+if TYPE_CHECKING:
+    from tracekit.analysis.result import Analysis
+    from tracekit.comparison.builds import Builds, Circumstances
+    from tracekit.comparison.compare import NoiseRuns
+
+_CATALOG = "catalog.sqlite3"
+_READY = """
+    SELECT id, path, device FROM recordings
+    WHERE state = 'ready' AND deleted_us IS NULL AND windows > 0 ORDER BY added_us DESC, id
+"""
+_UPLOADED_FILE = "recording"
+_MOST_READ = 20
+"""The newest recordings of a device that are read: each takes the time and memory of ``tracekit analyze``."""
+_UNREADABLE = "that cannot be read (moved, changed or damaged)"
+_OTHER_DEVICE = "of another device"
+_OLDER = f"older than the newest {_MOST_READ}"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A recording of a library: the file or folder, and the device as the library shows it."""
+
+    path: str
+    device: str
+
+
+def is_library(path: str) -> bool:
+    """Return True for the folder of a dashboard's library."""
+    return (Path(path) / _CATALOG).is_file()
+
+
+def noise_runs(
+    noise_from: Sequence[str], options: AnalysisOptions, compared: Sequence[Analysis]
+) -> NoiseRuns:
+    """Return the recordings for the noise; of libraries, in groups: one for each build.
+
+    Raises ``NotMeasurableError`` for a library that shows no spread between runs like the ``compared`` ones.
+    """
+    named = [analyse((path,), options) for path in noise_from if not is_library(path)]
+    libraries = [path for path in noise_from if is_library(path)]
+    if not libraries:
+        return named
+    groups = [named] if named else []
+    for path in libraries:
+        groups += map(list, _of_library(path, options, compared).groups)
+    return groups
+
+
+def _of_library(path: str, options: AnalysisOptions, compared: Sequence[Analysis]) -> Builds:
+    from tracekit.comparison.builds import builds_of, circumstances
+
+    ran = [circumstances(analysis) for analysis in compared]
+    if isinstance(ran[0], str) and all(isinstance(each, str) for each in ran):
+        raise NotMeasurableError(
+            f"{path}: no recording of this library can be matched with the recordings to be judged, which are"
+            f" {ran[0]}. Give the spread between runs by --run-noise, or name recordings with --noise-from."
+        )
+    alike = [each for each in ran if not isinstance(each, str)]
+    unread: Counter[str] = Counter()
+    entries = list(_ready(path))
+    # The library names the device; whatever else must be alike takes reading the recording.
+    devices = {" ".join(each.device.split()) for each in alike}
+    near = [entry for entry in entries if entry.device in devices]
+    unread[_OTHER_DEVICE] = len(entries) - len(near)
+    unread[_OLDER] = max(0, len(near) - _MOST_READ)
+    analyses = _analyses(near[:_MOST_READ], replace(options, run=None), unread)
+    builds = builds_of(analyses, compared)
+    left_out = sorted((builds.left_out + unread).items(), key=lambda entry: (-entry[1], entry[0]))
+    unused = "; ".join(f"{count} {reason}" for reason, count in left_out)
+    if not builds.groups:
+        raise NotMeasurableError(_no_builds(path, alike[0], unused))
+    count = sum(map(len, builds.groups))
+    write_message(
+        f"note: {path}: {count} recordings of {plural(len(builds.groups), 'build')} show the spread between"
+        f" runs. Not used: {unused or 'none'}."
+    )
+    return builds
+
+
+def _no_builds(path: str, ran: Circumstances, unused: str) -> str:
+    return (
+        f"{path}: this library shows no spread between runs: it has no two further recordings of one build of"
+        f" {ran.process} on {ran.device} with {ran.system} and the same models"
+        f" ({', '.join(sorted(ran.models))}). Not used: {unused or 'none'}. Record one build twice or more"
+        " and add the recordings to the library, or give the spread by --run-noise."
+    )
+
+
+def _analyses(
+    entries: Sequence[_Entry], options: AnalysisOptions, unread: Counter[str]
+) -> Iterator[Analysis]:
+    for entry in entries:
+        try:
+            yield analyse((entry.path,), options)
+        except (TracekitError, OSError):
+            unread[_UNREADABLE] += 1
+
+
+def _ready(library: str) -> Iterator[_Entry]:
+    """Yield the recordings of a library that were read without an error, the newest first."""
+    catalog = (Path(library) / _CATALOG).resolve()
+    try:
+        with closing(sqlite3.connect(f"{catalog.as_uri()}?mode=ro", uri=True, timeout=2)) as connection:
+            rows = connection.execute(_READY).fetchall()
+    except sqlite3.Error as error:
+        raise InputError(
+            library, f"the library's catalog cannot be read ({error}).", "Check the folder."
+        ) from error
+    for recording_id, path, device in rows:
+        yield _Entry(os.fsdecode(path) if path else _upload(catalog.parent, recording_id), device)
+
+
+def _upload(library: Path, recording_id: str) -> str:
+    """Return the file or folder of an upload, which the library holds itself."""
+    folder = library / "recordings" / recording_id / "input"
+    file = folder / _UPLOADED_FILE
+    if file.is_file():
+        return str(file)
+    inside = [entry for entry in folder.iterdir() if entry.is_dir()] if folder.is_dir() else []
+    return str(inside[0] if len(inside) == 1 else folder)
