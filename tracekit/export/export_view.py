@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.engines.membership import UNASSIGNED
@@ -77,20 +78,36 @@ class ExportView:
             )
 
     @cached_property
-    def window(self) -> IntArray:
+    def window(self) -> npt.NDArray[np.int32]:
         """Each sample's window; of several, the one that began last (of these, the shortest)."""
-        return window_of_samples(self.analysis)
+        return window_of_samples(self.analysis).astype(np.int32)
 
-    def columns(self) -> dict[str, IntArray]:
-        """Return the columns of ``Groups`` for each sample."""
+    def columns(self) -> dict[str, npt.NDArray[np.integer[Any]]]:
+        """Return the columns of ``Groups`` for each sample, in types as narrow as the recording's."""
         labels, samples = self.analysis.labels, self.trace.samples
         return {
-            "thread": samples["thread_id"].to_numpy(np.int64),
-            "stack": samples["stack_id"].to_numpy(np.int64),
-            "engine": labels.engine.astype(np.int64),
-            "phase": labels.phase.astype(np.int64),
+            "thread": samples["thread_id"].to_numpy(),
+            "stack": samples["stack_id"].to_numpy(),
+            "engine": labels.engine,
+            "phase": labels.phase,
             "window": self.window,
         }
+
+    @cached_property
+    def times(self) -> IntArray:
+        """The time of each sample."""
+        return self.trace.samples["time_ns"].to_numpy(np.int64)
+
+    @cached_property
+    def by_thread(self) -> IntArray:
+        """The samples' positions in order of thread and time; samples without a thread are first."""
+        threads = self.trace.samples["thread_id"].to_numpy()
+        if not (self.times[1:] >= self.times[:-1]).all():
+            return np.lexsort((self.times, threads))
+        # In order of time they are already; numbers of 16 bits are sorted without comparing them.
+        return np.argsort(
+            (threads + 1).astype(np.min_scalar_type(int(threads.max(initial=-1)) + 1)), kind="stable"
+        )
 
     @cached_property
     def groups(self) -> Groups:
@@ -101,7 +118,7 @@ class ExportView:
         """Return samples grouped by stack and ``roots``; other columns are -1."""
         needed = {"stack", *("thread" if name == "process" else name for name in roots)}
         columns = {
-            name: values if name in needed else np.full(len(values), -1, np.int64)
+            name: values if name in needed else np.full(len(values), -1, np.int8)
             for name, values in self.columns().items()
         }
         frame = pd.DataFrame({**columns, "weight": self.trace.weights})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import IO, Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tracekit.analysis.result import Analysis
 from tracekit.export.export_view import ExportView, clean
+from tracekit.export.perfetto_columns import run_packets, sample_packets
+from tracekit.export.runs import Runs, engine_runs
 from tracekit.export.spans import (
     Span,
-    engine_runs,
     interval_spans,
     lanes,
     signpost_spans,
@@ -31,13 +33,19 @@ def write_perfetto(analysis: Analysis, out: IO[bytes]) -> None:
     Samples are perf samples, whose timebase counts the weights; and, on a track of their thread, slices of
     one engine and phase each, because Perfetto's flame graph counts samples and has no engines.
     """
+    for piece in _Writer(ExportView(analysis)).pieces():
+        out.write(piece)
+
+
+def _serialized(packets: Iterable[Any]) -> Iterator[bytes]:
+    """Yield packets as pieces of a trace."""
     trace = pb.Trace()
-    for packet in _Writer(ExportView(analysis)).packets():
+    for packet in packets:
         trace.packet.append(packet)  # protobuf appends a copy
         if len(trace.packet) == _CHUNK:
-            out.write(trace.SerializeToString(deterministic=True))
+            yield trace.SerializeToString(deterministic=True)
             trace.Clear()
-    out.write(trace.SerializeToString(deterministic=True))
+    yield trace.SerializeToString(deterministic=True)
 
 
 class _Writer:
@@ -48,16 +56,21 @@ class _Writer:
         self._pids = _ids(rows["pid"].tolist())
         self._tids = _ids(rows["tid"].tolist())
 
-    def packets(self) -> Iterator[Any]:
-        """Yield the trace's packets; each must be used before the next, because samples share one packet."""
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the trace: what is few as packets, runs and samples as columns."""
+        yield from _serialized(self._before_threads())
+        yield from self._threads()
+        yield from _serialized(self._behind_threads())
+        yield from sample_packets(self._view, self._pids, self._tids)
+
+    def _before_threads(self) -> Iterator[Any]:
         yield self._beginning()
-        windows, runs = window_spans(self._view), engine_runs(self._view)
-        yield from self._group("Inference windows", {"": windows}, rank=0)
+        yield from self._group("Inference windows", {"": window_spans(self._view)}, rank=0)
         yield from self._group("Engines, measured", interval_spans(self._view), rank=1)
-        yield from self._threads(runs)
+
+    def _behind_threads(self) -> Iterator[Any]:
         yield from self._group("Signposts", signpost_spans(self._view), rank=2)
         yield from self._counters()
-        yield from self._samples()
 
     def _beginning(self) -> Any:
         """Return the first packet, with every name, frame and stack of the samples."""
@@ -99,7 +112,7 @@ class _Writer:
         for interned, texts in ((data.function_names, names), (data.source_paths, files)):
             for text, iid in texts.items():
                 interned.add(iid=iid, str=text.encode())
-        for stack in np.unique(self._view.groups.stack).tolist():
+        for stack in np.unique(self._view.columns()["stack"]).tolist():
             if stack >= 0:
                 ids = [frame + 1 for frame in self._view.stack_frames(stack)]
                 data.callstacks.add(iid=stack + 1, frame_ids=ids)
@@ -176,59 +189,39 @@ class _Writer:
         packet.track_event.type = pb.TrackEvent.TYPE_SLICE_END
         return packet
 
-    # Threads and samples ------------------------------------------------------------------------------------
+    # Threads ------------------------------------------------------------------------------------------------
 
-    def _threads(self, runs: list[Span]) -> Iterator[Any]:
-        by_thread: dict[int, list[Span]] = {}
-        for span in runs:
-            by_thread.setdefault(span.thread, []).append(span)
+    def _threads(self) -> Iterator[bytes]:
+        threads = np.unique(self._view.columns()["thread"]).tolist()
         # A process per distinct pid; in reverse order, so that the first of its threads is the one that
         # stays.
-        for pid, thread in {self._pids[thread]: thread for thread in sorted(by_thread, reverse=True)}.items():
-            _, packet = self._track("")
-            packet.track_descriptor.process.pid = pid
-            packet.track_descriptor.process.process_name = self._view.processes[thread]
-            yield packet
-        for thread, spans in sorted(by_thread.items()):
-            number, packet = self._track("")
-            packet.track_descriptor.thread.pid = self._pids[thread]
-            packet.track_descriptor.thread.tid = self._tids[thread]
-            packet.track_descriptor.thread.thread_name = self._view.threads[thread]
-            yield packet
-            yield from self._lanes("engine (host samples)", spans, number)
+        processes = {self._pids[thread]: thread for thread in reversed(threads)}
+        yield from _serialized(self._process(pid, thread) for pid, thread in processes.items())
+        last, track = None, 0
+        for runs in engine_runs(self._view):
+            edges = [0, *(np.flatnonzero(np.diff(runs.thread)) + 1).tolist(), len(runs.thread)]
+            for begin, end in pairwise(edges):
+                thread = int(runs.thread[begin])
+                if thread != last:
+                    parent, packet = self._thread(thread)
+                    # Runs of a thread do not overlap: one lane holds them all.
+                    track, lane = self._track("engine (host samples)", parent)
+                    yield from _serialized([packet, lane])
+                    last = thread
+                yield run_packets(self._view, Runs(*(column[begin:end] for column in runs)), track)
 
-    def _samples(self) -> Iterator[Any]:
-        """Yield one perf sample each; the timebase of each core counts the weights."""
-        samples, weights = self._view.trace.samples, self._view.trace.weights
-        # The timebase counts up per core, so weights are summed core by core: cumulative over all samples in
-        # order of cores, less the sum before the first sample of the core.
-        cores = np.maximum(samples["core"].to_numpy(np.int64), 0)
-        order = np.argsort(cores, kind="stable")
-        counts = np.cumsum(weights[order])
-        first = np.searchsorted(cores[order], cores[order])
-        counted = np.empty_like(counts)
-        #   cores (sorted)   0  0  0  1  1       first     0  0  0  3  3
-        #   weights          5  5  2  4  4       counts    5 10 12 16 20       counted   5 10 12  4  8
-        counted[order] = counts - np.append(0, counts)[first]
-        columns = (
-            np.maximum(samples["time_ns"].to_numpy(np.int64), 0),
-            cores,
-            samples["thread_id"].to_numpy(np.int64),
-            samples["stack_id"].to_numpy(np.int64) + 1,
-            counted,
-        )
-        packet = self._packet()  # shared by all samples: a new packet for each takes three times as long
-        packet.sequence_flags = pb.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
-        sample = packet.perf_sample
-        for time, core, thread, stack, count in zip(*(column.tolist() for column in columns), strict=True):
-            packet.timestamp = time
-            sample.cpu, sample.pid, sample.tid = core, self._pids[thread], self._tids[thread]
-            sample.timebase_count = count
-            if stack:
-                sample.callstack_iid = stack
-            else:
-                sample.ClearField("callstack_iid")
-            yield packet
+    def _process(self, pid: int, thread: int) -> Any:
+        _, packet = self._track("")
+        packet.track_descriptor.process.pid = pid
+        packet.track_descriptor.process.process_name = self._view.processes[thread]
+        return packet
+
+    def _thread(self, thread: int) -> tuple[int, Any]:
+        number, packet = self._track("")
+        packet.track_descriptor.thread.pid = self._pids[thread]
+        packet.track_descriptor.thread.tid = self._tids[thread]
+        packet.track_descriptor.thread.thread_name = self._view.threads[thread]
+        return number, packet
 
     def _counters(self) -> Iterator[Any]:
         """Yield a counter track per track; unknown values are left out, so that the last one stays."""

@@ -1,17 +1,15 @@
-"""Spans of a timeline: windows, intervals of the engines, signposts, runs of samples of one engine."""
+"""Spans of a timeline: windows, intervals of the engines, signposts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
 import pandas as pd
 
-from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.export.export_view import ExportView, clean
-from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.model.vocabulary import ENGINES
 from tracekit.report import wording
 
 Details: TypeAlias = dict[str, str | int]
@@ -93,47 +91,6 @@ def signpost_spans(view: ExportView) -> dict[str, list[Span]]:
         track = f"{_text(row['subsystem'])}/{_text(row['category'])}"
         tracks.setdefault(track, []).append(span)
     return dict(sorted(tracks.items()))
-
-
-def engine_runs(view: ExportView) -> list[Span]:
-    """Return, thread by thread, runs of samples with one engine, phase and window, as spans.
-
-    A run ends where a sample is missing. ``details`` hold its samples, weight and window.
-    """
-    columns = view.columns()
-    times, weights = view.trace.samples["time_ns"].to_numpy(np.int64), view.trace.weights
-    lengths = weights if view.trace.weight_unit == "ns" else np.zeros_like(weights)
-    # Samples by thread and time; a run ends where any key changes, or where the next sample is more than two
-    # sampling periods after the end of this one.
-    order = np.lexsort((times, columns["thread"]))
-    away = np.diff(times[order]) > 2 * sampling_period_ns(view.trace) + lengths[order][:-1]
-    keys = np.stack([columns[name][order] for name in ("thread", "engine", "phase", "window")])
-    changes = np.flatnonzero((np.diff(keys, axis=1) != 0).any(axis=0) | away) + 1
-    first = np.append(0, changes) if len(order) else changes
-    last = np.append(changes, len(order))[: len(first)] - 1
-    added = np.add.reduceat(weights[order], first).tolist() if len(first) else []
-    spans = []
-    for start, end, weight in zip(first.tolist(), last.tolist(), added, strict=True):
-        thread, engine, phase, window = keys[:, start].tolist()
-        details: Details = {"samples": end - start + 1, f"weight_{view.trace.weight_unit}": weight}
-        if window >= 0:
-            details["window"] = view.windows[window]
-        name = " ".join([ENGINES[engine], *([PHASES[phase]] if phase >= 0 else [])])
-        stop = int(times[order[end]]) + int(lengths[order[end]])
-        spans.append(Span(int(times[order[start]]), stop, name, ENGINES[engine], thread, details))
-    return _without_overlap(spans)
-
-
-def _without_overlap(spans: Sequence[Span]) -> list[Span]:
-    """Return spans cut where the next one of the thread begins: a weight may be longer than the distance."""
-    # Not strict: without spans, ``following`` still has its None.
-    following: list[Span | None] = [*spans[1:], None]
-    return [
-        replace(span, end_ns=min(span.end_ns, after.start_ns))
-        if after and after.thread == span.thread
-        else span
-        for span, after in zip(spans, following, strict=False)
-    ]
 
 
 def lanes(spans: Iterable[Span]) -> list[list[Span]]:
