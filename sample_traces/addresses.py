@@ -115,10 +115,14 @@ class AddressSpace:
             veclib = self._platform.in_bundle("/System/Library/Frameworks", "Accelerate", "framework")
             return f"{veclib.rsplit('/', 1)[0]}/Frameworks/vecLib.framework/{name}"
         if name.endswith(".dylib"):
-            folder = {"libobjc.A.dylib": "", "libc++.1.dylib": "", "libswiftCore.dylib": "swift/"}
+            folder = {"libobjc.A.dylib": "", "libc++.1.dylib": "", "libswiftCore.dylib": "swift/"} | {
+                "libswift_Concurrency.dylib": "swift/"
+            }
             return f"/usr/lib/{folder.get(name, 'system/')}{name}"
         private = {"AppleNeuralEngine", "ANEServices", "Espresso", "GraphicsServices", "IOGPU", "UIKitCore"}
+        below_core_ai = {"CoreAIRuntime", "CoreAIDelegates", "CoreAICompiler", "BNNSCoreAIDelegate"}
         root = "PrivateFrameworks" if name in private else "Frameworks"
+        root = "SubFrameworks" if name in below_core_ai else root
         if name in {"MPSCore", "MPSNDArray", "MPSNeuralNetwork"}:
             around = self._platform.in_bundle(
                 "/System/Library/Frameworks", "MetalPerformanceShaders", "framework"

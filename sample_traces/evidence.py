@@ -37,6 +37,15 @@ class Span:
     depth: int = 0
     by_app: bool = True
     """True for work of the app; the table of a system-wide instrument does not show it."""
+    owner: str = ""
+    """The model that it worked for, where the row does not name one."""
+    segment: str = ""
+    """The part of the model's program that its label names."""
+
+    @property
+    def works_for(self) -> str:
+        """The model that it really worked for."""
+        return self.owner or self.model
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from addresses import made_up_uuid
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 FOREIGN_MODEL = "PersonSegmenter"
 """A model of another app."""
-_PHASES = {"Prediction": "execute", "AneInference": "execute", "Compile": "compile", "Load": "load"}
+_PHASES = {"Compile": "compile", "Load": "load"}
+_OPERATION = re.compile(r"__(Op\d+)")
 
 
 # The Neural Engine ----------------------------------------------------------------------------------------
@@ -25,7 +27,8 @@ _PHASES = {"Prediction": "execute", "AneInference": "execute", "Compile": "compi
 
 def ane_span(table: str, span: tuple[int, int], model: str, label: str, *, by_app: bool = True) -> Span:
     """Return a row whose label names the work; the table is system-wide and names no process."""
-    phase = next(phase for word, phase in _PHASES.items() if label.endswith(word))
+    phase = next((phase for word, phase in _PHASES.items() if label.endswith(word)), "execute")
+    operation = _OPERATION.search(label)
     cells = (
         named("ane-event-name", "Apple Neural Engine"),
         number_cell("metal-nesting-level", 0),
@@ -33,7 +36,8 @@ def ane_span(table: str, span: tuple[int, int], model: str, label: str, *, by_ap
         named("gpu-state", "Active"),
         number_cell("render-buffer-depth", 0),
     )
-    return Span(table, *span, "ANE", phase, cells, model, by_app=by_app)
+    segment = operation[1] if operation else ""
+    return Span(table, *span, "ANE", phase, cells, model, by_app=by_app, segment=segment)
 
 
 def foreign_span(table: str, start_ns: int, about_ns: int) -> Span:
@@ -53,6 +57,11 @@ def ane_spans(recording: Recording, table: str, label: Callable[[EngineWork], st
 
 def label_26(work: EngineWork) -> str:
     return f"{work.inference.label}_main__Op{work.operation}_AneInference"
+
+
+def label_27_operation(work: EngineWork) -> str:
+    """Return the other form of Xcode 27, which names the operation of the program."""
+    return f"{label_26(work)} Prediction"
 
 
 def label_27(work: EngineWork) -> str:

@@ -89,6 +89,11 @@ class GpuTimeline:
             for place, kind in enumerate(kinds)
         ]
 
+    def handed(self, span: tuple[int, int]) -> Span:
+        """Return the row of a program that MPSGraph handed to the ANE: it equals the ANE's own row."""
+        row = self._mps(span, self._command_buffer())
+        return Span(MPS, *span, "ANE", None, row.cells, pid=row.pid)
+
     # Rows -------------------------------------------------------------------------------------------------
 
     def _mps(self, span: tuple[int, int], buffer: int) -> Span:

@@ -6,7 +6,7 @@ README.md explains each field.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from evidence import in_order, union
@@ -84,7 +84,9 @@ class EvidenceTruth:
 
     def _measured(self, inference: Inference) -> JsonObject:
         engines = sorted({span.engine for span in self._executed})
-        app_spans = [span for span in self._executed if span.by_app and span.model in {inference.label, ""}]
+        app_spans = [
+            span for span in self._executed if span.by_app and span.works_for in {inference.label, ""}
+        ]
         foreign = [span for span in self._executed if span.engine == "ANE" and not span.by_app]
         work = sorted(
             (work.start_ns, work.engine)
@@ -99,6 +101,10 @@ class EvidenceTruth:
             "foreign_ns": _inside(inference, foreign),
             "handoffs": [engine for engine, _ in groupby(engine for _, engine in work)],
         }
+        if "ANE" in engines:
+            measured["submissions"] = _submissions(
+                [span for span in app_spans if span.engine == "ANE"], inference
+            )
         if self._evidence.thread_states:
             measured["waiting_ns"] = self._waiting_ns(inference)
         return measured
@@ -136,6 +142,12 @@ class EvidenceTruth:
 
 
 def _interval(span: Span) -> JsonObject:
+    interval = _columns(span)
+    # Of most rows the model shows it; a region's label names none.
+    return interval if span.by_app or span.model or span.engine != "ANE" else {**interval, "by_app": False}
+
+
+def _columns(span: Span) -> JsonObject:
     return {
         "start_ns": span.start_ns,
         "end_ns": span.end_ns,
@@ -150,6 +162,22 @@ def _interval(span: Span) -> JsonObject:
 
 def _inside(inference: Inference, spans: list[Span]) -> int:
     return _length(_clipped(((span.start_ns, span.end_ns) for span in spans), inference))
+
+
+def _submissions(spans: list[Span], inference: Inference) -> JsonObject:
+    """Return how the ANE was used in a call: here, no submission reaches over an edge of one."""
+    inside = [span for span in spans if inference.start_ns <= span.start_ns < inference.end_ns]
+    pieces = union((span.start_ns, span.end_ns) for span in inside)
+    gaps = [after[0] - before[1] for before, after in pairwise(pieces)]
+    names = list(dict.fromkeys(span.segment for span in inside))
+    return {
+        "count": len(inside),
+        "segments": None if "" in names and len(inside) > 1 else len(names),
+        "names": [] if "" in names else names,
+        "longest_ns": max((span.end_ns - span.start_ns for span in inside), default=0),
+        "gaps_ns": sum(gaps),
+        "longest_gap_ns": max(gaps, default=0),
+    }
 
 
 def _clipped(spans: Iterable[tuple[int, int]], inference: Inference) -> list[tuple[int, int]]:

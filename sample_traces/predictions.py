@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import coreai_work as ai
 import coreml_work as ml
 
 if TYPE_CHECKING:
@@ -145,6 +146,28 @@ def nn_on_cpu(caller: Lane, steps: int) -> None:
         caller.on(ml.NN_BNNS_GEMM, 2)
         caller.on(ml.NN_ELEMENTWISE)
     caller.on(ml.NN_FEATURES)
+
+
+def ai_on_ane(caller: Lane, busy: int, regions: int = 1, *, between: int = 1) -> None:
+    """Run a model of Core AI in regions on the ANE, with MPSGraph at work on the CPU between them."""
+    caller.on(ai.INPUTS)
+    for region in range(regions):
+        caller.on(ai.BETWEEN_REGIONS, between)
+        caller.on(ai.ANE_SEND)
+        caller.off(busy, "ANE", operation=region)
+    caller.on(ai.ANE_WAIT)
+    caller.on(ai.OUTPUTS)
+
+
+def ai_on_gpu(caller: Lane, busy: int) -> None:
+    """Run a model of Core AI on the GPU."""
+    caller.on(ai.INPUTS)
+    caller.on(ai.BETWEEN_REGIONS)
+    caller.on(ai.GPU_ENCODE, 2)
+    caller.on(ai.GPU_SUBMIT)
+    caller.off(busy, "GPU")
+    caller.on(ai.GPU_WAIT)
+    caller.on(ai.OUTPUTS)
 
 
 def user_interface(main: Lane, until: Lane, frames_of_work: list[Work], every: int = 17) -> None:

@@ -9,6 +9,12 @@ import coreml_work as ml
 import platforms as p
 import toc
 from bundle_recording import bundle
+from coreai_scenarios import (
+    coreai_and_coreml_ios27,
+    coreai_gpu_fallback_macos27,
+    coreai_one_region_ios27,
+    coreai_thirteen_regions_macos27,
+)
 from evidence import Evidence, around_inferences
 from evidence_scenarios import (
     ane_intervals_macos26,
@@ -348,6 +354,10 @@ RECORDINGS: dict[str, Callable[[], Files]] = {
         counters_cumulative_macos26,
         foundation_models_macos27,
         failing_requests_macos27,
+        coreai_one_region_ios27,
+        coreai_thirteen_regions_macos27,
+        coreai_gpu_fallback_macos27,
+        coreai_and_coreml_ios27,
     )
 }
 """Folder name → the scenario that plays it."""

@@ -170,6 +170,18 @@ COLUMNS = {
         ("cp-user-callstack", "User Callstack ID", "kperf-bt"),
         ("pmc-events", "Counter Values", "pmc-events"),
     ),
+    "ODIEProfile": (
+        ("start", "Start", "start-time"),
+        ("duration", "Duration", "duration"),
+        ("model-name", "Model Name", "string"),
+        ("base-function-name", "Base Function Name", "string"),
+        ("function-name", "Function Name", "string"),
+        ("phase", "Phase", "string"),
+        ("category", "Category", "string"),
+        ("color", "Color", "event-concept"),
+        ("level", "Level", "uint64"),
+        ("activity", "Activity", "string"),
+    ),
     "ModelLoadingTable": (
         ("start", "Start", "start-time"),
         ("duration", "Duration", "duration"),

@@ -131,6 +131,18 @@ FOUNDATION_MODELS = f"""
     InstructionsTable target-pid=SINGLE
     SessionTable target-pid=SINGLE
 """
+CORE_AI = f"""
+    {TIME_PROFILER_26}
+    ODIEProfile target-pid=SINGLE
+    ane-hw-intervals
+    mps-hw-intervals target-pid=SINGLE
+    metal-gpu-intervals target-pid=SINGLE
+    metal-gpu-state-intervals
+"""
+CORE_AI_AND_CORE_ML = f"""
+    {CORE_AI}
+    coreml-os-signpost target-pid=SINGLE
+"""
 CPU_PROFILER = f"""
     thread-info
     process-info

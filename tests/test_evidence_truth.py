@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.load import open_trace
 from tracekit.model.vocabulary import Engine
 
@@ -25,7 +26,12 @@ CALLS: dict[str, dict[str, Any]] = {
     "ane-intervals-macos26": {"signposts": ["Inference/encode"]},
     "gpu-mpsgraph-macos15": {"windows": "stacks"},
     "failing-requests-macos27": {"signposts": ["Inference/encode"]},
+    "coreai-one-region-ios27": {"windows": "coreai"},
+    "coreai-thirteen-regions-macos27": {"windows": "coreai"},
+    "coreai-gpu-fallback-macos27": {"windows": "coreai"},
+    "coreai-and-coreml-ios27": {"windows": "auto"},
 }
+CORE_AI = sorted(name for name in CALLS if name.startswith("coreai"))
 
 
 def calls_of(recording: str) -> Analysis:
@@ -52,7 +58,8 @@ def test_intervals(recording: str) -> None:
         for row in frame[names].astype(object).to_dict("records")
     ]
     order = lambda row: [str(row[name]) for name in names]  # noqa: E731
-    assert sorted(busy, key=order) == sorted(TRUTHS[recording]["intervals"], key=order)
+    stated = [{name: row[name] for name in names} for row in TRUTHS[recording]["intervals"]]
+    assert sorted(busy, key=order) == sorted(stated, key=order)
 
 
 @pytest.mark.parametrize("recording", sorted(name for name, truth in TRUTHS.items() if "signposts" in truth))
@@ -87,6 +94,37 @@ def test_busy_time_of_each_inference(recording: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "recording", sorted(name for name in CALLS if "submissions" in TRUTHS[name]["measured"][0])
+)
+def test_submissions_of_each_inference(recording: str) -> None:
+    analysis = calls_of(recording)
+    names = ("submissions", "segments", "longest_ns", "gaps_ns", "longest_gap_ns")
+    rows = [
+        {name: None if pd.isna(row[name]) else row[name] for name in names}
+        | {"names": [name for name in row["names"].split(SEPARATOR) if name]}
+        for row in analysis.submissions.astype({"names": "str"}).astype(object).to_dict("records")
+    ]
+    stated = [measured["submissions"] for _, measured in in_time_order(recording)]
+    assert rows == [
+        {("submissions" if name == "count" else name): n for name, n in s.items()} for s in stated
+    ]
+
+
+@pytest.mark.parametrize("recording", CORE_AI)
+def test_rows_of_core_ai_are_the_calls(recording: str) -> None:
+    """Both runtimes' calls are windows, with their models; another app's rows are counted apart."""
+    analysis = calls_of(recording)
+    assert analysis.window_rows["model"].tolist() == [call["label"] for call, _ in in_time_order(recording)]
+    assert set(analysis.window_rows["basis"]) == {"measured"}
+    models = {call["label"] for call, _ in in_time_order(recording)}
+    on_ane = [row for row in TRUTHS[recording]["intervals"] if row["source"] == "ane-hw-intervals"]
+    others = [row for row in on_ane if not row.get("by_app", True) or row["model"] not in {"", *models}]
+    codes = {diagnostic.code: diagnostic.count for diagnostic in analysis.diagnostics}
+    assert codes.get("ane-work-of-others", 0) == len(others)
+    assert not {"ane-process-unknown", "ane-labels-unmatched", "core-ai-rows-overlap"} & set(codes)
+
+
 @pytest.mark.parametrize("recording", CALLS)
 def test_hand_offs_of_each_inference(recording: str) -> None:
     analysis = calls_of(recording)
@@ -101,7 +139,7 @@ def test_verdicts(recording: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "recording", ["fallback-midway-ios27", "concurrent-models-ios27", "ane-intervals-macos26"]
+    "recording", ["fallback-midway-ios27", "concurrent-models-ios27", "ane-intervals-macos26", *CORE_AI]
 )
 def test_windows_are_the_calls(recording: str) -> None:
     windows = calls_of(recording).window_rows

@@ -14,6 +14,7 @@ INTERVAL_TABLES = {
     "ane-hw-intervals",
     "ane-hw-intervals-internal",
     "coreml-os-signpost",
+    "ODIEProfile",
     "mps-hw-intervals",
     "metal-gpu-intervals",
     "ModelLoadingTable",
@@ -46,6 +47,17 @@ def number(cell):
 
 def span_of(row):
     return number(row["start"]), number(row["start"]) + number(row["duration"])
+
+
+def depth_of(row):
+    """Return how deep a row lies; all of Core AI's levels below the outermost count as one."""
+    return (
+        min(number(row["level"]), 1)
+        if "level" in row
+        else number(row.get("event-depth"))
+        if row.get("event-depth") is not None
+        else 0
+    )
 
 
 def tid_of(thread):
@@ -84,11 +96,7 @@ def test_every_interval_of_the_truth_is_a_row_and_every_row_an_interval(folder):
     paths = [path for path in folder.glob("*.xml") if path.stem in INTERVAL_TABLES]
     exported = [path for path in paths if path.stat().st_size > 65]
     assert ("intervals" in truth_of(folder)) == bool(exported)
-    kinds = Counter(
-        (path.stem, *span_of(row), number(row["event-depth"]) if "event-depth" in row else 0)
-        for path in exported
-        for row in rows_of(path)
-    )
+    kinds = Counter((path.stem, *span_of(row), depth_of(row)) for path in exported for row in rows_of(path))
     stated = truth_of(folder).get("intervals", [])
     assert (
         Counter(
@@ -101,12 +109,23 @@ def test_every_interval_of_the_truth_is_a_row_and_every_row_an_interval(folder):
 
 @pytest.mark.parametrize("folder", WITH_INTERVALS, ids=name_of)
 def test_labels_name_model_and_phase(folder):
-    words = {"execute": "AneInference|Neural Engine Prediction", "load": "Load", "compile": "Compile"}
+    words = {
+        "execute": r"(AneInference|Neural Engine)( Prediction)?|ANE_region_0_\d+( Prediction)?",
+        "load": "Load",
+        "compile": "Compile",
+    }
     tables = [path for path in folder.glob("ane-hw-intervals*.xml") if path.stat().st_size > 65]
     labels = {span_of(row): row["event-label"].get("fmt") for path in tables for row in rows_of(path)}
-    for row, span in zip(stated := intervals_of(folder, engine="ANE"), spans(stated), strict=True):
-        assert (row["pid"] == -1) == ("log" not in truth_of(folder))
-        assert re.match(rf"{row['model']}_(main__Op\d|[0-9a-f]{{16}} )", labels[span])
+    stated = [row for row in intervals_of(folder, engine="ANE") if row["source"].startswith("ane-")]
+    twins = spans(intervals_of(folder, engine="ANE", source="mps-hw-intervals"))
+    for row, span in zip(stated, spans(stated), strict=True):
+        assert (row["pid"] == -1) == ("log" not in truth_of(folder) and span not in twins)
+        kinds = r"main__Op\d|[0-9a-f]{16} |[0-9A-F-]{36}_main_ANE_region"
+        assert (
+            "_ANE_region" in labels[span]
+            if not row["model"]
+            else re.match(rf"{row['model']}_({kinds})", labels[span])
+        )
         assert re.search(rf"({words[row['phase']]})$", labels[span])
 
 
@@ -167,6 +186,8 @@ def test_busy_time_is_the_union_of_the_models_intervals(folder):
     truth, own_pids = truth_of(folder), {-1, pid_of(folder)}
     models = {inference["label"] for inference in truth["inferences"]}
     executed = intervals_of(folder, phase="execute", depth=0)
+    # Where models differ, a row without a name is of the one whose rows never have one.
+    several, by_name = len(models) > 1, {row["model"] for row in executed}
     for inference, measured in zip(truth["inferences"], truth["measured"], strict=True):
         inside = inference["start_ns"], inference["end_ns"]
         assert measured["busy_ns"].keys() == {row["engine"] for row in executed}
@@ -176,9 +197,16 @@ def test_busy_time_is_the_union_of_the_models_intervals(folder):
                 for row in executed
                 if (row["engine"], row["pid"] in own_pids) == (engine, True)
                 and row["model"] in ("", inference["label"])
+                and row.get("by_app", True)
+                and not (several and not row["model"] and inference["label"] in by_name)
             ]
             assert busy_ns == covered(spans(rows), *inside) <= inside[1] - inside[0]
-        foreign = [row for row in executed if row["engine"] == "ANE" and row["model"] not in models]
+        foreign = [
+            row
+            for row in executed
+            if row["engine"] == "ANE" and (row["model"] or inference["label"]) not in models
+        ]
+        foreign += [row for row in executed if not row.get("by_app", True)]
         assert measured["foreign_ns"] == covered(spans(foreign), *inside)
         assert inference["engine"] in (*measured["handoffs"], "MIXED" if measured["handoffs"] else "UNKNOWN")
         assert (len(set(measured["handoffs"])) > 1) == (inference["engine"] == "MIXED")
@@ -218,7 +246,8 @@ def test_an_engine_keeps_no_sampler_rhythm(folder):
 
 @pytest.mark.integration
 def test_a_worker_is_off_the_cpu_while_the_ane_is_at_work():
-    for folder in (folder for folder in MEASURED if "mpsgraph" not in folder.name):
+    # Core AI has no worker: the calling thread itself is off the CPU.
+    for folder in (folder for folder in MEASURED if not re.search("mpsgraph|coreai", folder.name)):
         models = {inference["label"] for inference in truth_of(folder)["inferences"]}
         rows = intervals_of(folder, engine="ANE", phase="execute")
         stacks = {

@@ -121,9 +121,10 @@ def test_an_idle_row_is_no_work() -> None:
 
 
 def test_what_mpsgraph_handed_to_the_ane_counts_once() -> None:
-    """The parser gives the twin of an ANE row the engine ANE and no phase."""
+    """The parser gives the twin of an ANE row the engine ANE and no phase: it is no measurement of the GPU."""
     twin = replace(mps(12, 15), engine=Engine.ANE, phase=None)
-    assert busy(ane(12, 15), twin) == {"ANE execute": 3, "GPU execute": 0}
+    assert busy(ane(12, 15), twin) == {"ANE execute": 3}
+    assert busy(ane(12, 15), twin, mps(30, 31)) == {"ANE execute": 3, "GPU execute": 0}
 
 
 def test_core_mls_requests_are_no_work_of_the_engine() -> None:

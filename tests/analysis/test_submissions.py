@@ -130,6 +130,24 @@ def test_the_summary_of_a_model() -> None:
     assert model.covered == 5 / 8
 
 
+def test_inferences_that_left_the_engine_are_counted_apart() -> None:
+    rows = [
+        prediction(10, 20),
+        prediction(20, 30),
+        prediction(30, 40),
+        op(11, 12),
+        prediction(41, 50, "Other"),
+    ]
+    (model,) = summary(analysis_of(*rows))
+    assert (model.windows, model.without, model.first_without) == (3, 2, 1)
+    assert (model.submissions, model.unlike, model.longest_ns) == (((1, 1),), None, MS)
+    assert wording.submission_rows([model])[0][2] == "1 in 1, none in 2"
+    assert wording.submission_notes([model]) == [
+        "Net: 2 of 3 inferences made no submission, so the Neural Engine had no part in them; window 1 is the"
+        " first."
+    ]
+
+
 @pytest.mark.parametrize(
     ("numbers", "absent"),
     [((0, 1, 2), ()), ((0, 2, 5), ("0.1", "0.3", "0.4")), ((3,), ("0.0", "0.1", "0.2")), ((0, 4711), ())],
@@ -193,7 +211,8 @@ def test_the_words_about_submissions() -> None:
         ]
     ]
     assert wording.submission_notes(models) == [
-        "Scene: 4 of 5 inferences make 3 submissions, such as window 1; window 2 is the first that differs.",
+        "Scene: 4 of 5 inferences with submissions made 3, such as window 1; window 2 is the first with another"
+        " number.",
         "Scene: the region numbers jump. No submission of region 0.1 was recorded: it ran on another engine, or"
         " not at all.",
     ]
@@ -205,6 +224,7 @@ def test_the_words_about_submissions() -> None:
         ([f"region 0.{number}" for number in range(13)], "region 0.0 … 0.12"),
         (["region 0", "region 1", "region 2"], "region 0 … 2"),
         (["Op1", "Op3"], "Op1, Op3"),
+        (["encode region 0.0", "encode region 0.1"], "encode region 0.0, 0.1"),
         (["Op1", "Op2", "Op4", "Op5", "Op7"], "Op1, Op2, Op4, Op5 and 1 more"),
         ([], ""),
         (["x" * 100], "x" * 43 + "…"),
@@ -221,7 +241,7 @@ def test_every_form_of_a_report_has_the_submissions() -> None:
     analysis = cut_model()
     assert "3 in 4, 2 in 1: region 0.0, region 0.2, region 0.3" in analysis.to_text()
     assert "| Scene | 5 | 3 in 4, 2 in 1 |" in analysis.to_markdown()
-    assert "window 2 is the first that differs" in section(SECTION, analysis, Extras())
+    assert "window 2 is the first with another number" in section(SECTION, analysis, Extras())
     document = json.loads(analysis.to_json())
     assert document["windows"][1]["submissions"] == {
         "count": 3,

@@ -187,7 +187,7 @@ def test_names_change_nothing_of_the_documents_shape(word: str) -> None:
 
 
 def test_the_engines_and_the_latencies() -> None:
-    engines, latencies = tables(to_markdown(literal()))
+    engines, latencies, _ = tables(to_markdown(literal()))
     assert engines == [
         ["engine", "busy (measured)", "host samples", "host time"],
         ["---", "--:", "--:", "--:"],

@@ -11,6 +11,7 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.model import schemas
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import Engine
 
 State: TypeAlias = Literal["absent", "empty", "rows"]
 Scope: TypeAlias = Literal["system", "process"]
@@ -35,6 +36,8 @@ class Use(StrEnum):
     ANE_OWNED = "every row belongs to the target"
     ANE_UNCHECKED = "rows cannot be assigned to a process"
     GPU = "GPU rows of other processes are excluded"
+    MPS_ON_ANE = "rows repeat the Neural Engine's"
+    """Some rows repeat rows of the Neural Engine, whose process they name; the others are the GPU's."""
     ROWS = "read"
 
 
@@ -130,7 +133,15 @@ def _use(names: Sequence[str], trace: Trace, measured: Measured) -> tuple[Use, i
         return _use_of_ane(measured)
     if schemas.GPU_INTERVALS in names:
         return Use.GPU, measured.rows_of_other_processes(schemas.GPU_INTERVALS)
+    if schemas.MPS_INTERVALS in names and (repeating := _rows_on_ane(trace)):
+        return Use.MPS_ON_ANE, repeating
     return Use.ROWS, 0
+
+
+def _rows_on_ane(trace: Trace) -> int:
+    """Return how many MPS rows repeat rows of the Neural Engine."""
+    rows = trace.intervals
+    return int(((rows["source"] == schemas.MPS_INTERVALS) & (rows["engine"] == Engine.ANE)).sum())
 
 
 def _use_of_ane(measured: Measured) -> tuple[Use, int]:

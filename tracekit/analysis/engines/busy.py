@@ -74,7 +74,8 @@ class Measured:
         inference is not known. The CPU's work is measured only where Core ML reports it, see ``reported``.
         """
         frame = self._frame[(self._frame["end_ns"] > self._frame["start_ns"]).to_numpy(bool)]
-        on_gpu = frame["source"].isin(GPU_TABLES)
+        # MPS rows that repeat the Neural Engine's show nothing of the GPU.
+        on_gpu = frame["source"].isin(GPU_TABLES) & (frame["engine"] != Engine.ANE)
         marked = on_gpu & (frame["engine"] == Engine.GPU)
         has_unmarked = len(self.everything((Engine.GRAPHICS, None))) > 0
         rows = {

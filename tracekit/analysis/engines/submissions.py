@@ -48,8 +48,9 @@ _MOST_ABSENT = 16
 class ModelSubmissions:
     """The submissions of one model's inferences; ``model`` is "" where the recording names none.
 
-    ``submissions`` and ``segments`` count the inferences with each number of them, the most frequent first;
-    ``usual`` is the median window of the most frequent number, ``unlike`` the first window with another one.
+    Of ``windows``, ``without`` make no submission, ``first_without`` first. ``submissions`` and ``segments``
+    count the others with each number of them, the most frequent first; ``usual`` is the median window of the
+    most frequent number, ``unlike`` the first window with another one.
     ``names`` are the segments of the usual window. ``absent`` are numbers of regions that no submission has,
     although there are higher ones: these regions ran elsewhere, or are not in the recording. ``covered`` is
     a share of the usual window.
@@ -57,6 +58,8 @@ class ModelSubmissions:
 
     model: str
     windows: int
+    without: int
+    first_without: int | None
     submissions: tuple[tuple[int, int], ...]
     segments: tuple[tuple[int, int], ...]
     usual: int
@@ -177,17 +180,18 @@ class _OfScope:
 
 
 def summarize_submissions(windows: pd.DataFrame, submissions: pd.DataFrame) -> tuple[ModelSubmissions, ...]:
-    """Return a summary per model of the windows whose submissions are known; none without any submission."""
+    """Return a summary of each model with a submission, of the windows whose submissions are known."""
     rows = submissions[submissions["submissions"].notna().to_numpy(bool)]
-    if not rows["submissions"].sum():
-        return ()
     models = windows["model"].to_numpy(object)[rows.index.to_numpy()]
+    groups = rows.groupby(models, sort=True) if len(rows) else ()
     return tuple(
-        _of_model(str(model), members, windows) for model, members in rows.groupby(models, sort=True)
+        _of_model(str(model), members, windows) for model, members in groups if members["submissions"].sum()
     )
 
 
-def _of_model(model: str, rows: pd.DataFrame, windows: pd.DataFrame) -> ModelSubmissions:
+def _of_model(model: str, every: pd.DataFrame, windows: pd.DataFrame) -> ModelSubmissions:
+    made_any = (every["submissions"] > 0).to_numpy(bool)
+    rows, without = every[made_any], every[~made_any]
     counts = rows["submissions"].to_numpy(np.int64)
     (most, _), *_others = submissions = _frequencies(counts)
     alike, unlike = rows[counts == most], rows[counts != most]
@@ -198,7 +202,9 @@ def _of_model(model: str, rows: pd.DataFrame, windows: pd.DataFrame) -> ModelSub
     names = tuple(filter(None, str(usual["names"]).split(SEPARATOR)))
     return ModelSubmissions(
         model,
-        len(rows),
+        len(every),
+        len(without),
+        int(without["window_id"].iloc[0]) if len(without) else None,
         submissions,
         _frequencies(rows["segments"].dropna().to_numpy(np.int64)),
         int(usual["window_id"]),

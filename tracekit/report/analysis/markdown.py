@@ -89,7 +89,7 @@ def _latency(analysis: Analysis) -> str:
     ]
     header = ["", "windows", "first", "p50", "p90", "p99", "warm p50", "verdicts"]
     table = _table(header, rows, [False, True, True, True, True, True, True, False]) if rows else ""
-    sources = ", ".join(analysis.window_rows["source"].astype("str").unique())
+    sources = wording.window_sources(analysis.window_rows["source"].astype("str").unique().tolist())
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
     given = f" {GIVEN_LENGTHS}" if lengths_are_given(analysis.window_rows) else ""
     return f"{table}\n\nWindows from {plain(sources)}; edges {plain(bases)}.{given}" if table else ""

@@ -117,7 +117,7 @@ def _counts(shares: Sequence[Share]) -> list[str]:
 
 def _title(analysis: Analysis, measured: bool) -> str:
     basis = ", ".join(analysis.window_rows["basis"].unique())
-    source = ", ".join(analysis.window_rows["source"].unique())
+    source = wording.window_sources(analysis.window_rows["source"].astype("str").unique().tolist())
     busy = "busy is measured; " if measured else ""
     is_sampled = bool(analysis.trace.samples_source)
     samples = "ANE, GPU and CPU count host samples" if is_sampled else "no host samples in this input"

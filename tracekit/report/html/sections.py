@@ -109,7 +109,7 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
     busy = [f"{engine} busy (measured)" for engine in sums.busy]
     header = ["window", "start", "length", "verdict", *busy, *counted, "model or call", "why"]
     numbers = [True, True, True, False, *(True for _ in (*busy, *counted)), False, False]
-    sources = ", ".join(analysis.window_rows["source"].astype("str").unique())
+    sources = wording.window_sources(analysis.window_rows["source"].astype("str").unique().tolist())
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
     about = (
         f"Windows from {sources}; their edges are {bases}."

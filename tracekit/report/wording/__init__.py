@@ -9,7 +9,7 @@ from tracekit.report.wording.submissions import (
     submission_notes,
     submission_rows,
 )
-from tracekit.report.wording.summary import headline
+from tracekit.report.wording.summary import headline, window_sources
 from tracekit.report.wording.verdicts import verdict_reason, verdict_sentence, verdict_why
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "verdict_reason",
     "verdict_sentence",
     "verdict_why",
+    "window_sources",
 ]

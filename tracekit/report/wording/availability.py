@@ -79,6 +79,10 @@ def remark(evidence: Evidence) -> str:
             return f"measures the Neural Engine's busy time; {excluded}"
         case Use.GPU:
             return f"measures the GPU's busy time; {rows} of other processes excluded"
+        case Use.MPS_ON_ANE:
+            repeats = "repeats one" if evidence.excluded == 1 else "repeat those"
+            twins = f"{rows} {repeats} of the Neural Engine, and so name their process"
+            return twins if evidence.excluded == evidence.rows else f"measures the GPU's busy time; {twins}"
         case Use.ROWS:
             return _READ.get(evidence.source.split(", ")[0], "read")
         case use:

@@ -26,7 +26,7 @@ def submission_rows(models: Sequence[ModelSubmissions]) -> list[list[str]]:
         [
             _name(model) or "(no name)",
             f"{model.windows:,}",
-            _counts(model.submissions),
+            _counts(model.submissions, model.without),
             _segments(model),
             format_ms_or_us(model.longest_ns, 2),
             format_ms_or_us(model.gaps_ns, 2) if model.submissions[0][0] > 1 else "",
@@ -41,12 +41,17 @@ def submission_notes(models: Sequence[ModelSubmissions]) -> list[str]:
     notes = []
     for model in models:
         name = _name(model) or "The model"
+        if model.without:
+            notes.append(
+                f"{name}: {model.without:,} of {plural(model.windows, 'inference')} made no submission, so"
+                f" the Neural Engine had no part in them; window {model.first_without} is the first."
+            )
         if model.unlike is not None:
             usual, inferences = model.submissions[0]
             notes.append(
-                f"{name}: {inferences} of {plural(model.windows, 'inference')} make"
-                f" {plural(usual, 'submission')}, such as window {model.usual}; window {model.unlike} is the"
-                " first that differs."
+                f"{name}: {inferences:,} of {plural(model.windows - model.without, 'inference')} with"
+                f" submissions made {usual:,}, such as window {model.usual}; window {model.unlike} is the"
+                " first with another number."
             )
         if model.absent:
             is_single = len(model.absent) == 1
@@ -62,12 +67,13 @@ def _name(model: ModelSubmissions) -> str:
     return clip(printable(model.model), _NAME_WIDTH)
 
 
-def _counts(frequencies: Sequence[tuple[int, int]]) -> str:
-    """Return ``13``, or ``13 in 9, 12 in 1``."""
-    if len(frequencies) == 1:
+def _counts(frequencies: Sequence[tuple[int, int]], without: int = 0) -> str:
+    """Return ``13``, or ``13 in 9, 12 in 1, none in 4``."""
+    if len(frequencies) == 1 and not without:
         return f"{frequencies[0][0]:,}"
     parts = [f"{number:,} in {inferences:,}" for number, inferences in frequencies[:_MOST_COUNTS]]
-    return ", ".join(parts) + (", …" if len(frequencies) > _MOST_COUNTS else "")
+    parts += ["…"] if len(frequencies) > _MOST_COUNTS else []
+    return ", ".join([*parts, f"none in {without:,}"] if without else parts)
 
 
 def _segments(model: ModelSubmissions) -> str:
@@ -85,9 +91,9 @@ def names_text(names: Sequence[str]) -> str:
     heads = {head for head, _ in parts}
     numbers = [int(number) for _, number in parts if len(number) < 10]
     counts_up = numbers == list(range(numbers[0], numbers[0] + len(names))) if numbers else False
-    if len(names) > 2 and len(heads) == 1 and counts_up:
+    if len(names) > 1 and len(heads) == 1 and counts_up and " " in names[0]:
         head = next(iter(heads))
-        return f"{names[0]} … {head.rpartition(' ')[2]}{numbers[-1]}"
+        return f"{names[0]}{', ' if len(names) == 2 else ' … '}{head.rpartition(' ')[2]}{numbers[-1]}"
     more = len(names) - _MOST_NAMES
     listed = ", ".join(names[:_MOST_NAMES])
     return f"{listed} and {more} more" if more > 0 else listed

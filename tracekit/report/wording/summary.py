@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.summary import FirstWindow, Headline, Stretch
 from tracekit.analysis.verdicts import UNKNOWN
+from tracekit.model.schemas import CORE_AI
 from tracekit.report.wording.verdicts import verdict_sentence
 from tracekit.text import format_ms, plural
 
@@ -41,11 +45,19 @@ def _engines(data: Headline) -> str:
             return f"{_typical(data)}{_counted(data)}: {listed}.{_stretches(data.stretches)}"
 
 
+def window_sources(sources: Sequence[str]) -> str:
+    """Return the tables that windows are from, and their runtimes where Core AI is among them."""
+    names = dict.fromkeys(sources)
+    if CORE_AI not in names:
+        return ", ".join(names)
+    return ", ".join(f"{RUNTIMES[name]} ({name})" if name in RUNTIMES else name for name in names)
+
+
 def _counted(data: Headline) -> str:
     windows = plural(data.windows, "window")
     if data.sources == ("stacks",):
         return f"{windows} inferred from stacks"
-    return windows if data.is_given else f"{windows} from {', '.join(data.sources)}"
+    return windows if data.is_given else f"{windows} from {window_sources(data.sources)}"
 
 
 def _typical(data: Headline) -> str:
