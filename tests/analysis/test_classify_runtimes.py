@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stack_support import E5_ANE, E5_CPU, LOAD, PREDICT, WORKER, classified, verdict
+from stack_support import E5_ANE, E5_CPU, LOAD, MARKERS, PREDICT, WORKER, classified, frame, verdict
 
 
 @pytest.mark.parametrize(
@@ -336,3 +336,25 @@ def test_core_ai(frames: list[str], expected: tuple[str, str | None]) -> None:
 def test_an_inference_of_core_ai_is_a_call() -> None:
     classification = classified([[RUN_GRAPH, *TO_MPSGRAPH], ["CoreAIRuntime | 0x1"]])
     assert classification.boundary.tolist() == [3, -1]
+
+
+def test_metal_4s_machine_learning_encoder_is_inference_on_the_gpu() -> None:
+    encoder = "Metal | -[_MTL4MachineLearningCommandEncoder dispatchNetworkWithIntermediatesHeap:]"
+    assert verdict(encoder, "App | Model.run()") == ("GPU", "dispatch")
+    assert verdict("App | MTL4::MachineLearningCommandEncoder::dispatchNetwork(MTL::Heap*)") == (
+        "GPU",
+        "dispatch",
+    )
+    compiles = "Metal | -[_MTL4Compiler newMachineLearningPipelineStateWithDescriptor:error:]"
+    assert verdict(compiles, "App | Model.init()") == ("GPU", "compile")
+    drawing = "Metal | -[_MTL4RenderCommandEncoder drawPrimitives:vertexStart:vertexCount:]"
+    assert verdict(drawing, "App | View.draw()")[0] == "GRAPHICS"
+
+
+def test_mlx_kernels_for_the_neural_accelerators_are_named_as_such() -> None:
+    nax = "libmlx.dylib | mlx::core::steel_matmul_regular_axpby_nax(mlx::core::Stream const&)"
+    assert verdict(nax) == ("GPU", "dispatch")
+    rule = MARKERS.rules[MARKERS.match(*frame(nax)).rule]
+    assert (rule.id, "Neural Accelerators" in rule.means) == ("gpu.mlx-neural-accelerators", True)
+    plain = MARKERS.rules[MARKERS.match("libmlx.dylib", "mlx::core::Matmul::eval_gpu(std::vector<int>)").rule]
+    assert plain.id == "gpu.mlx"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit.model.columns import TRACKS
+from tracekit.parsers.tables import gpu_counters
 from tracekit.parsers.tables.tracks import read_tracks
 
 GPU = {"start": "start-time", "duration": "duration", "state": "gpu-state"}
@@ -91,3 +93,58 @@ def test_each_label_is_a_track_of_its_own() -> None:
         (20, "Thermal state", "level", None),
         (20, "Thermal state (Skin)", "level", None),
     ]
+
+
+COUNTERS = {"timestamp": "event-time", "counter-id": "uint32", "name": "gpu-counter-name", "type": "string"}
+VALUES = {"timestamp": "event-time", "counter-id": "uint32", "value": "fixed-decimal"}
+UTILIZATION, LIMITER = "GPU Neural Accelerators: utilization", "GPU Neural Accelerators: limiter"
+
+
+def counters(*named: tuple[int, str]) -> str:
+    return rows_of("gpu-counter-info", COUNTERS, *((0, number, name, "Percentage") for number, name in named))
+
+
+def values(*rows: tuple[int | None, int | None, float | None]) -> str:
+    return rows_of("gpu-counter-value", VALUES, *rows)
+
+
+def test_the_neural_accelerators_are_a_track_of_the_gpu_by_the_millisecond() -> None:
+    rows, issues = read(
+        counters(
+            (3, "Kernel Occupancy"), (7, "Neural Accelerator Utilization"), (8, "Neural Accelerator Limiter")
+        ),
+        values(
+            (100, 7, 80.5),
+            (200, 7, 90.5),
+            (300, 3, 1.0),
+            (1_000_100, 7, 10.0),
+            (9_000_000, 7, 20.0),
+            (9_000_001, 8, 30.0),
+        ),
+    )
+    assert issues == []
+    assert [row for row in rows if row[1] == UTILIZATION] == [
+        (0, UTILIZATION, "%", 85.5),
+        (1_000_000, UTILIZATION, "%", 10.0),
+        (2_000_000, UTILIZATION, "%", None),
+        (9_000_000, UTILIZATION, "%", 20.0),
+        (10_000_000, UTILIZATION, "%", None),
+    ]
+    assert [row for row in rows if row[1] == LIMITER] == [
+        (9_000_000, LIMITER, "%", 30.0),
+        (10_000_000, LIMITER, "%", None),
+    ]
+
+
+def test_counters_without_a_name_or_a_value_are_no_track() -> None:
+    assert read(values((100, 7, 80.0)))[0] == [], "without the names, 7 may be any counter"
+    assert read(counters((7, "Kernel Occupancy")), values((100, 7, 80.0)))[0] == []
+    assert read(counters((7, "Neural Accelerator Limiter")))[0] == []
+    odd = values((None, 7, 80.0), (100, None, 1.0), (200, 7, None), (-5, 7, 1.0))
+    assert read(counters((7, "Neural Accelerator Limiter")), odd)[0] == []
+
+
+def test_too_many_counter_values_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_counters, "_MOST_ROWS", 1)
+    rows, issues = read(counters((7, "Neural Accelerator Limiter")), values((1, 7, 1.0), (2, 7, 1.0)))
+    assert (rows, issues) == ([], [("gpu-counters-not-read", 2)])

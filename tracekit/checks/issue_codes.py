@@ -30,6 +30,7 @@ ISSUE_CODES: tuple[str, ...] = (
     "document-incomplete",
     "file-skipped",
     "files-ignored",
+    "gpu-counters-not-read",
     "gpu-process-unknown",
     "holes-bridged",
     "images-replaced",

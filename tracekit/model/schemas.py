@@ -23,6 +23,9 @@ GPU_INTERVALS = "metal-gpu-intervals"
 """Everything that the GPU did, for every process, graphics included."""
 GPU_TABLES = (MPS_INTERVALS, GPU_INTERVALS)
 GPU_STATE = "metal-gpu-state-intervals"
+GPU_COUNTER_NAMES = "gpu-counter-info"
+GPU_COUNTER_VALUES = "gpu-counter-value"
+"""Samples of all counters of the GPU, up to a million in a second."""
 THERMAL_STATE = "device-thermal-state-intervals"
 
 METAL_CALLS = "metal-application-intervals"
@@ -88,6 +91,8 @@ STANDALONE_TABLES = (
     THREAD_METRICS,
 )
 """The tables that can be analyzed without any sample."""
-NON_SAMPLE_TABLES = (*STANDALONE_TABLES, COMMAND_BUFFER_OWNERS)
+NON_SAMPLE_TABLES = (*STANDALONE_TABLES, COMMAND_BUFFER_OWNERS, GPU_COUNTER_NAMES)
 READ_TABLES = (*SAMPLE_TABLES, *NON_SAMPLE_TABLES)
 """Every table that becomes a part of a ``Trace``; others are listed, counted and exported only."""
+TABLES_ON_DEMAND = (GPU_COUNTER_VALUES,)
+"""Read only where another table shows that they hold something of use; no pack holds them."""

@@ -57,7 +57,10 @@ _AFTER_NEURAL_ENGINE = tuple(f" {word}" for word in _PHASE_OF_WORD)
 
 _VERSION = re.compile(r"-\d+\Z")
 _COMMAND_BUFFER = re.compile(r"CommandBuffer: 0x([0-9A-Fa-f]{1,16})\b")
-_ML_MARK = re.compile("MPSGraph|MpsGraph|MPSNDArray|MPSNN|MPSCNN|MPSMatrix|E5RT|Espresso|BNNS")
+_ML_MARK = re.compile(
+    r"MPSGraph|MpsGraph|MPSNDArray|MPSNN|MPSCNN|MPSMatrix|E5RT|Espresso|BNNS|MTL4MachineLearning"
+    r"|MachineLearningCommandEncoder|\b(?:steel|affine|fp_qm|gather_qmm|sdpa)\w*_nax\b"
+)
 
 _CORE_ML: dict[str, Kind] = {
     "Prediction": (Engine.RUNTIME, None),

@@ -1,4 +1,4 @@
-"""Values that hold for a while → ``Trace.tracks``: is the GPU active, how hot is the device.
+"""Values that hold for a while → ``Trace.tracks``: GPU activity, its Neural Accelerators, heat.
 
 A row of the table sets a value at its start, and an unknown value at its end unless the next row follows at
 once.
@@ -16,16 +16,18 @@ from tracekit.model.schemas import GPU_STATE, THERMAL_STATE
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.parsers.tables.column_values import Texts, concat_rows, in_order, texts_of
+from tracekit.parsers.tables.gpu_counters import read_gpu_counters
 from tracekit.parsers.tables.row_times import OPEN_NS, RowTimes, read_times
 
 _THERMAL_LEVELS = {"Nominal": 0.0, "Fair": 1.0, "Serious": 2.0, "Critical": 3.0}
 
 
 def read_tracks(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
-    """Return the tracks of every table of ``TRACK_TABLES`` that ``tables`` yields, sorted by time."""
+    """Return the tracks of every table of ``TRACK_TABLES``, and of the GPU's counters, sorted by time."""
     findings = IssueCounter()
     readers = ((GPU_STATE, _gpu), (THERMAL_STATE, _thermal))
     frames = [read(table, findings) for schema, read in readers for table in tables(schema)]
+    frames.append(read_gpu_counters(tables, findings))
     tracks = in_order(concat_rows(frames, TRACKS), "time_ns")
     return TRACKS.check(tracks, "tracks"), findings.issues()
 

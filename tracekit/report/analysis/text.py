@@ -15,6 +15,7 @@ from tracekit.text import align, format_ms, format_weight, plural, printable, wr
 MAX_WINDOWS = 40
 _MOST_EVENTS = 8
 _MOST_LOG_LINES = 20
+ACCELERATORS = "GPU Neural Accelerators: "
 _THERMAL = {0: "nominal", 1: "fair", 2: "serious", 3: "critical"}
 _MARK = {"info": "-", "warning": "!", "error": "!!"}
 
@@ -67,6 +68,7 @@ def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
         "Samples": _sample_fact(trace),
         "Cores": _core_fact(trace),
         "Heat": _heat_fact(trace),
+        "GPU": _accelerator_fact(trace),
     }
     return [(name, text) for name, text in facts.items() if text]
 
@@ -104,6 +106,19 @@ def _heat_fact(trace: Trace) -> str:
         name = _THERMAL.get(int(row["value"]), "unknown")
         parts.append(f"{name} from {row['time_ns'] / 1e9:.3f} s" if parts else name)
     return f"thermal state {', '.join(parts)}" if parts else ""
+
+
+def _accelerator_fact(trace: Trace) -> str:
+    """Return ``Neural Accelerators: utilization 76 % on average, 98 % at most (whole device)``."""
+    parts = []
+    for name, rows in trace.tracks.groupby("name", observed=True, sort=True):
+        values = rows["value"].dropna()
+        if str(name).startswith(ACCELERATORS) and len(values):
+            what = str(name).removeprefix(ACCELERATORS)
+            parts.append(f"{what} {values.mean():.0f} % on average, {values.max():.0f} % at most")
+    return (
+        f"Neural Accelerators: {'; '.join(parts)} (of the whole device, a part of the GPU)" if parts else ""
+    )
 
 
 def _sample_fact(trace: Trace) -> str:
