@@ -100,8 +100,8 @@ def rows(
 ) -> list[Difference]:
     """Return the rows of metrics that a comparison of these runs has."""
     unit = "share" if names[0].endswith("share") else "ns"
-    sides = [SimulatedSide(side, unit) for side in (base, new, ())]
-    return list(rows_of(Sides(*sides, run_noise), [metric(name) for name in names], level))  # type: ignore[arg-type]
+    sides = Sides(SimulatedSide(base, unit), SimulatedSide(new, unit), (), run_noise)  # type: ignore[arg-type]
+    return list(rows_of(sides, [metric(name) for name in names], level))
 
 
 def is_shown(row: Difference) -> bool:
