@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -16,6 +17,8 @@ from worker_support import TWO
 
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
+from dashboard.pages import components
+from dashboard.pages import library as library_pages
 from dashboard.settings import Limits, Settings
 
 
@@ -103,8 +106,12 @@ def pauses() -> list[float]:
 
 
 @pytest.fixture
-def idle(serve: Serve, pauses: list[float]) -> tuple[str, Library]:
-    """The address of a dashboard that reads nothing, and its library: what waits goes on waiting."""
+def idle(serve: Serve, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> tuple[str, Library]:
+    """The address of a dashboard that reads nothing, and its library: what waits goes on waiting.
+
+    Its list is polled more often, so that tests wait less.
+    """
+    monkeypatch.setattr(library_pages, "POLL_MS", 250)
     dashboard = serve(limits=Limits(workers=0), pauses=pauses)
     return dashboard.base, dashboard.library
 
@@ -124,6 +131,20 @@ def tab(browser: Any, caplog: pytest.LogCaptureFixture) -> Iterator[Any]:
     context.close()
     assert [message for message in bad if not any(each in message for each in page.expected)] == []
     assert [record.getMessage() for record in caplog.get_records("call") if record.exc_info] == []
+
+
+@pytest.fixture
+def sooner(tab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the pauses after which a tab reports or repeats what went unanswered pass sooner."""
+    monkeypatch.setattr(components, "LOST_MS", 1_500)
+
+    def shorten(route: Any) -> None:
+        answer = route.fetch()
+        text, count = re.subn(r"((?:ALIVE_PAUSE|ACTION_TIMEOUT)_MS) = 5000;", r"\1 = 1500;", answer.text())
+        assert count == 2
+        route.fulfill(response=answer, body=text)
+
+    tab.route("**/bundle/pages.js*", shorten)
 
 
 def is_ours(address: str) -> bool:

@@ -51,7 +51,7 @@ def test_the_sections_are_the_report_s(fallback: Served, tab: Any) -> None:
     opened(tab, fallback.address)
     tab.locator("#samples").wait_for()
     ids = tab.evaluate("[...document.querySelectorAll('#sections > section')].map(one => one.id)")
-    names = "verdict timeline windows engines latency flame stacks samples counters evidence recording issues"
+    names = "verdict timeline windows engines latency submissions flame stacks samples counters evidence recording issues"
     assert ids == names.split()
     assert not tab.locator("#windows-static").is_visible()
     tab.get_by_text("Download", exact=True).click()
@@ -128,7 +128,7 @@ def test_the_list_follows_what_happens_elsewhere(idle: tuple[str, Library], tab:
     tab.get_by_text("<b>from elsewhere</b>").wait_for()
 
 
-def test_the_end_of_the_dashboard_is_reported(serve: Serve, tab: Any) -> None:
+def test_the_end_of_the_dashboard_is_reported(sooner: None, serve: Serve, tab: Any) -> None:
     dashboard = serve(FALLBACK)
     opened(tab, dashboard.address)
     tab.expected.append("ERR_CONNECTION")
