@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
+import subprocess
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,7 @@ from export_support import (
     with_tracks,
     written,
 )
+from fake_xctrace_support import until
 from trace_support import ANE, trace_of
 
 from tracekit.analysis import Analysis, analyze
@@ -189,6 +194,20 @@ def check_tables(document: Any) -> None:
     assert greys == ["OTHER"]
 
 
+def is_listening(address: Path) -> bool:
+    """Return whether a process accepts connections at the address."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(address)) == 0
+
+
+def is_loaded(cli: Callable[..., str]) -> bool:
+    """Return whether the daemon has read the profile."""
+    try:
+        return "This profile contains" in cli("profile", "info")
+    except AssertionError:
+        return False
+
+
 @pytest.mark.consumers
 @pytest.mark.parametrize(
     "name", ["fallback-midway-ios27", "gpu-mpsgraph-macos15", "cpu-profile-ane-macos26", "hostile"]
@@ -199,24 +218,23 @@ def test_the_profilers_own_code_loads_it(name: str, tmp_path: Path) -> None:
     file = tmp_path / "x.profile.json"
     file.write_bytes(written(write_firefox, analysis))
 
-    def cli(*arguments: str | Path) -> str:
-        output = output_of([program("node"), script, *arguments], PROFILER_CLI_SESSION_DIR=str(tmp_path))
-        return output.decode()
-
+    command = [program("node"), str(script)]
+    environment = {"PROFILER_CLI_SESSION_DIR": str(tmp_path)}
     document = as_json(file.read_bytes())
 
-    def load(attempts: int = 5) -> None:
-        """Its daemon gives up after half a second, which a busy machine may need."""
-        try:
-            cli("load", file)
-        except AssertionError:
-            if attempts == 1:
-                raise
-            cli("stop", "--all")
-            load(attempts - 1)
+    def cli(*arguments: str) -> str:
+        return output_of([*command, *arguments, "--session", "x"], **environment).decode()
 
+    # "load" starts this daemon, too, and gives it up after half a second, which is too short on a busy machine.
+    daemon = subprocess.Popen(
+        [*command, "--daemon", file, "--session", "x"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )
     try:
-        load()
+        until(lambda: is_listening(tmp_path / "x.sock"))  # a client that is earlier deletes the session
+        until(lambda: is_loaded(cli))
         assert f"This profile contains {len(document['threads'])} threads" in cli("profile", "info")
         for thread_index, thread in enumerate(document["threads"]):
             if not thread["samples"]["length"]:
@@ -237,4 +255,5 @@ def test_the_profilers_own_code_loads_it(name: str, tmp_path: Path) -> None:
             )
             assert "11" in cli("thread", "markers", "--thread", f"t-{thread_index}")
     finally:
-        cli("stop")
+        daemon.terminate()
+        daemon.wait(timeout=20)
