@@ -37,6 +37,7 @@ LENGTH = "length"
         ("RUNTIME waiting <= 1ms", Condition(Metric("waiting", "RUNTIME", "p90"), "<=", 1e6)),
         ("hand-offs <= 2", Condition(Metric("hand-offs", statistic="max"), "<=", 2.0)),
         ("mean hand-offs <= 1.5", Condition(Metric("hand-offs", statistic="mean"), "<=", 1.5)),
+        ("segments <= 1", Condition(Metric("segments per inference", statistic="max"), "<=", 1.0)),
         (
             "segments per inference <= 1",
             Condition(Metric("segments per inference", statistic="max"), "<=", 1.0),
@@ -87,6 +88,10 @@ def test_what_is_forbidden(text: str, expected: Any) -> None:
         ("ANE share < -10 points", Change("ANE share < -10 points", "ANE share", "<", -0.1, False)),
         ("ANE busy share < -0.2", Change("ANE busy share < -0.2", "ANE busy share", "<", -0.2, False)),
         ("hand-offs > +1", Change("hand-offs > +1", "hand-offs", ">", 1.0, False)),
+        (
+            "segments per inference > +0",
+            Change("segments per inference > +0", "segments", ">", 0.0, False),
+        ),
         ("load > +100ms", Change("load > +100ms", "load", ">", 1e8, False)),
         ("CPU samples > +5%", Change("CPU samples > +5%", "CPU samples", ">", 0.05, True)),
     ],
@@ -100,8 +105,7 @@ def test_changes(text: str, expected: Change) -> None:
     [
         ("p9O <= 8ms", "'p9O' is not a valid metric. Did you mean 'p90'?", 0),
         ("warm hand-of <= 2", "'hand-of' is not a valid metric. Did you mean 'hand-offs'?", 5),
-        ("segments <= 1", "'per inference' is missing after 'segments'.", 9),
-        ("segments per call <= 1", "'per inference' is missing after 'segments'.", 13),
+        ("segments per call <= 1", "'inference' is missing after 'per'.", 13),
         ("ANE shar >= 1", "'shar' is not a valid metric of ANE. Did you mean 'share'?", 4),
         ("ANE >= 1", "a metric of ANE is missing here: busy, samples, share, used, waiting.", 4),
         ("RUNTIME busy <= 1ms", "'busy' is not a valid metric of RUNTIME. Valid: waiting.", 8),

@@ -137,7 +137,7 @@ def test_hand_offs_are_counted_per_window() -> None:
 
 def test_submissions_are_counted_per_inference() -> None:
     comparison = compare([recorded([20.0] * 6)], [recorded([20.0] * 6, "AAACCC")])
-    for metric in ("submissions per inference", "segments per inference"):
+    for metric in ("submissions", "segments"):
         difference = row(comparison, metric)
         assert (difference.base.value, difference.new.value) == (1.0, 0.5)
         assert difference.base.basis == "measured"

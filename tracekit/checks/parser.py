@@ -24,6 +24,7 @@ from tracekit.checks.requirements import (
 from tracekit.checks.tokenizer import Tokenizer
 from tracekit.comparison.cautions import THERMAL
 from tracekit.comparison.metrics import all_names
+from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.vocabulary import Phase
 
 _VERDICTS = (*ENGINE_NAMES, "MIXED", "UNKNOWN")
@@ -102,6 +103,7 @@ class _Parser:
         metric = self._metric()
         # compare has one statistic per engine metric and does not name it: "ANE busy", not "p90 ANE busy".
         name = replace(metric, statistic="").name if metric.engine else metric.name
+        name = SUBMISSION_COUNTS.get(name, name)
         implied = not metric.engine or metric.statistic == default_statistic(metric.quantity)
         if name not in all_names() or not implied:
             raise tokens.unknown("metric of compare", metric.name, all_names(), start)
@@ -196,8 +198,8 @@ class _Parser:
         if tokens.accept("hand-offs", "handoffs"):
             return "hand-offs", ""
         if name := tokens.accept("submissions", "segments"):
-            if not (tokens.accept("per") and tokens.accept("inference")):
-                raise tokens.fail(f"'per inference' is missing after '{name}'.")
+            if tokens.accept("per") and not tokens.accept("inference"):
+                raise tokens.fail("'inference' is missing after 'per'.")
             return f"{name} per inference", ""
         engine = tokens.accept(*_VERDICTS, "RUNTIME")
         if not engine:

@@ -67,8 +67,8 @@ def _metrics() -> Iterator[GroupMetric]:
     for engine in _WAITED_FOR:
         yield GroupMetric(f"{engine} waiting", "waiting", "mean", engine)
     yield GroupMetric("hand-offs", "hand-offs", "mean")
-    for name in SUBMISSION_COUNTS:
-        yield GroupMetric(name, name, "mean")
+    for quantity, name in SUBMISSION_COUNTS.items():
+        yield GroupMetric(name, quantity, "mean")
 
 
 METRICS: tuple[GroupMetric, ...] = tuple(_metrics())
