@@ -24,6 +24,7 @@ _KINDS = {
 _PRESETS = {
     "counters": "counters: everything, with the CPU's counters",
     "coreml": "coreml: the same without counters",
+    "coreai": "coreai: Core AI too, with the log (Xcode 27)",
     "minimal": "minimal: Time Profiler, the least disturbance",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fake_xctrace.catalogue import XCODE_27
 from fake_xctrace.machine import Console, Machine, Refusal
 from fake_xctrace.options import COMMANDS, USAGE_ERROR, usage
 
@@ -18,24 +19,35 @@ _COMMANDS = {
 }
 
 
+_COMMANDS_27 = {
+    "toc": "Present the table of contents of a .trace file",
+    "show": "Show a table of a .trace file",
+    "triage": "Triage a .trace file",
+}
+"""Commands of Xcode 27; their wording is invented."""
+
+
 def version(machine: Machine, console: Console) -> None:
     console.write(f"xctrace version {machine['version']} ({machine['build']})")
 
 
 def show_help(machine: Machine, arguments: list[str], console: Console) -> None:
     if not arguments:
-        console.write(overview())
+        console.write(overview(machine.build >= XCODE_27))
     elif arguments[0] in COMMANDS:
         console.write(usage(arguments[0], machine.build))
     elif arguments[0] in {"list", "version", "help"}:
         console.write(f"usage: xctrace {arguments[0]}")
     else:
-        raise Refusal(f"Unknown command: {arguments[0]}\n{overview()}", USAGE_ERROR)  # invented wording
+        raise Refusal(
+            f"Unknown command: {arguments[0]}\n{overview(machine.build >= XCODE_27)}", USAGE_ERROR
+        )  # invented wording
 
 
-def overview() -> str:
-    """Return the output of `xctrace help` (Xcode 26)."""
-    lines = [f"\t{name:<43} {text}" for name, text in _COMMANDS.items()]
+def overview(is_27: bool = False) -> str:
+    """Return the output of `xctrace help` (Xcode 26), with the commands that Xcode 27 added."""
+    commands = {**_COMMANDS, **(_COMMANDS_27 if is_27 else {})}
+    lines = [f"\t{name:<43} {text}" for name, text in commands.items()]
     head = [
         "usage:",
         "\txctrace <command> [options]",

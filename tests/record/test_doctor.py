@@ -70,13 +70,14 @@ def test_a_healthy_mac_has_no_problem(mac: FakeXctrace) -> None:
 
 def test_the_doctor_never_records(mac: FakeXctrace) -> None:
     doctor()
-    assert {call[1] for call in mac.calls("xctrace")} == {"version", "list"}
+    assert {call[1] for call in mac.calls("xctrace")} == {"version", "list", "help"}
 
 
 def test_elsewhere_recording_is_skipped_and_reading_is_not(mac: FakeXctrace) -> None:
     checks = {check.name: check for check in examine("0.1.0", system="linux")}
     assert in_state(checks, "ok") == {"tracekit", "readers", "system"}
-    assert in_state(checks, "skipped") == set(doctor()) - {"tracekit", "readers", "system"}
+    made = {name for name in doctor() if not name.startswith("preset ")}
+    assert in_state(checks, "skipped") == made - {"tracekit", "readers", "system"}
     assert {check.finding for check in checks.values() if check.state == "skipped"} == {NEEDS_MAC}
 
 
@@ -353,3 +354,30 @@ def test_every_name_but_known_issue_comes_once(mac: FakeXctrace) -> None:
     names = [check.name for check in checks if check.name != "known issue"]
     assert len(names) < len(checks)
     assert len(names) == len(set(names))
+
+
+def test_each_preset_is_listed_with_what_its_recording_will_show(mac: FakeXctrace) -> None:
+    mac.configure(version="27.0", build="27A266a")
+    checks = doctor()
+    assert checks["preset coreai"].finding.startswith("calls: exact, from Core ML's predictions, Core AI's")
+    assert "Not measured: Neural Engine (calls to it on stacks" in checks["preset minimal"].advice
+    mac.configure(version="26.0", build="17C529")
+    assert "This Xcode has no template Core AI" in doctor()["preset coreai"].advice
+
+
+def test_commands_of_a_newer_xctrace_are_named(mac: FakeXctrace) -> None:
+    assert "toc" not in doctor()["commands"].finding
+    mac.configure(version="27.0", build="27A266a")
+    check = doctor()["commands"]
+    assert check.state == "ok"
+    assert check.finding.endswith("; new, and not needed by tracekit: toc, show, triage")
+
+
+def test_an_xctrace_without_a_needed_command_is_noted(mac: FakeXctrace) -> None:
+    script = '[ "$1" = version ] && echo "xctrace version 26.0 (17C529)"; [ "$1" = help ] && printf "commands:\\n\\texport  x\\n"; true'
+    program(mac, "xctrace", script)
+    check = doctor()["commands"]
+    assert (check.state, check.advice) == (
+        "warning",
+        "No record or import or list: this xctrace cannot record or export.",
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError, XctraceError
+from tracekit.record.expected_evidence import expected_evidence
 from tracekit.record.plan import PRESETS, InstrumentCatalog, InstrumentPlan, Preset, make_plan, template_hang
 from tracekit.xctrace.version import parse_version
 
@@ -76,7 +77,7 @@ def options(*words: str, template: str = "") -> list[str]:
         (
             "counters",
             XCODE_27,
-            options("Core ML", "Neural Engine", "GPU", "os_signpost", template="CPU Counters"),
+            options("Core ML", "Core AI", "Neural Engine", "GPU", "os_signpost", template="CPU Counters"),
         ),
         (
             "counters",
@@ -87,7 +88,20 @@ def options(*words: str, template: str = "") -> list[str]:
         (
             "coreml",
             XCODE_27,
-            options("Time Profiler", "Core ML", "Neural Engine", "GPU", "os_signpost", "Points of Interest"),
+            options(
+                "Time Profiler",
+                "Core ML",
+                "Core AI",
+                "Neural Engine",
+                "GPU",
+                "os_signpost",
+                "Points of Interest",
+            ),
+        ),
+        (
+            "coreai",
+            XCODE_27,
+            options("Core ML", "os_signpost", "Points of Interest", "os_log", template="Core AI"),
         ),
         ("minimal", XCODE_26, options(template="Time Profiler")),
         ("minimal", XCODE_27, options(template="Time Profiler")),
@@ -191,7 +205,8 @@ def test_templates_hang_in_simulators_from_26_4_on(version: str, hangs: bool) ->
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_does_without_a_template_that_would_hang(preset: Preset) -> None:
-    plan = make_plan(XCODE_26, preset, no_template=HANGS).for_simulator(HANGS)
+    catalog = XCODE_27 if preset == "coreai" else XCODE_26
+    plan = make_plan(catalog, preset, no_template=HANGS).for_simulator(HANGS)
     assert plan.template is None
     assert any(note.endswith(f"is not used, only its instruments: {HANGS}.") for note in plan.notes)
 
@@ -293,3 +308,57 @@ def test_a_file_of_a_template_must_be_there(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="there is no such file"):
         make_plan(XCODE_26, None, name)
+
+
+# The evidence that a plan will yield -------------------------------------------------------------------------
+
+
+def shown(plan: InstrumentPlan, version: str = "27.0 (27A266a)", is_device: bool = False) -> dict[str, str]:
+    """Return subject → text; what will not be shown begins with "not: "."""
+    evidence = expected_evidence(plan, parse_version(f"xctrace version {version}"), is_device)
+    return {row.subject: row.text if row.is_shown else f"not: {row.text}" for row in evidence}
+
+
+def test_each_preset_states_what_its_recording_will_show() -> None:
+    assert shown(make_plan(XCODE_27, "coreai")) == {
+        "calls": "exact, from Core ML's predictions, Core AI's inferences and your app's own signposts",
+        "Neural Engine": "busy time, of all processes without naming one; requests with their process and"
+        " status, if the system logs them",
+        "GPU": "busy time, by process",
+        "CPU": "samples with stacks",
+    }
+    assert shown(make_plan(XCODE_26, "counters"), "16.0 (17F42)") == {
+        "calls": "exact, from Core ML's predictions (its table was empty in Xcode 26.5) and your app's own signposts",
+        "Neural Engine": "busy time, of all processes without naming one",
+        "GPU": "busy time, by process",
+        "CPU": "samples with stacks, with hardware counters",
+    }
+    assert shown(make_plan(XCODE_26, "minimal")) == {
+        "calls": "inferred from stacks: calls without a sample between them are one",
+        "Neural Engine": "not: calls to it on stacks, not how long it works",
+        "GPU": "not: calls to it on stacks, not how long it works",
+        "CPU": "samples with stacks",
+    }
+
+
+def test_evidence_of_templates_and_instruments_by_name() -> None:
+    foundation = shown(make_plan(XCODE_27, None, "Foundation Models"))
+    assert foundation["calls"] == "exact, from requests to Foundation Models"
+    assert foundation["CPU"] == "not: nothing"
+    assert "Neural Accelerators" in shown(make_plan(XCODE_27, None, None, ["Metal GPU Counters"]))["GPU"]
+    power = make_plan(XCODE_27, None, "Power Profiler")
+    assert shown(power)["power"] == "not: nothing: Power Profiler records devices only"
+    assert shown(power, is_device=True)["power"] == "recorded, and not read by tracekit"
+    assert shown(make_plan(XCODE_27, None, "SwiftUI")) == {
+        "evidence": "not: not known: the template SwiftUI is not one that tracekit knows"
+    }
+
+
+def test_an_instrument_that_a_named_template_holds_is_not_recorded_twice() -> None:
+    plan = make_plan(XCODE_27, None, "Core AI", ["GPU", "os_log"])
+    assert plan.options() == options("os_log", template="Core AI")
+
+
+def test_the_core_ai_template_came_with_xcode_27() -> None:
+    with pytest.raises(UsageError, match="It came with Xcode 27"):
+        make_plan(XCODE_26, None, "Core AI")

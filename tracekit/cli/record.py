@@ -76,17 +76,19 @@ _MAX_WINDOWS = 12
 )
 @click.option(
     "--preset",
-    type=click.Choice(["counters", "coreml", "minimal"]),
+    type=click.Choice(["counters", "coreml", "coreai", "minimal"]),
     help="counters (default): CPU counters, Time Profiler, Core ML, Neural Engine, GPU, signposts and points"
-    " of interest, as far as this Xcode has them; coreml: the same without counters; minimal: Time"
-    " Profiler.",
+    " of interest, and Core AI in Xcode 27, as far as this Xcode has them; coreml: the same without counters;"
+    " coreai: with Core AI's template and the log; minimal: Time Profiler.",
 )
 @click.option("--template", metavar="NAME|FILE", help="Record with this template instead.")
 @click.option(
     "--instrument", "instruments", multiple=True, metavar="NAME", help="Add this instrument. Repeatable."
 )
 @click.option(
-    "--show-plan", is_flag=True, help="Print the template and instruments with reasons; record nothing."
+    "--show-plan",
+    is_flag=True,
+    help="Print the template and instruments with reasons, and what the recording will show; record nothing.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the exact commands, ready to paste; record nothing.")
 @click.option(
@@ -193,6 +195,7 @@ def record_command(
         check_output(report, request_options["force"])
 
     from tracekit.cli.record_terminal import consent_to_end, message_if_slow, plan_text
+    from tracekit.record.expected_evidence import expected_evidence
     from tracekit.record.request import plan_recordings
     from tracekit.record.series import RecordingSeries
     from tracekit.xctrace.host import Mac
@@ -207,7 +210,9 @@ def record_command(
         planned = plan_recordings(request, tool, version, Mac())
     plan = planned[0].settings.plan
     if show_plan:
-        write_output(plan_text(plan) + series_text(planned), "-", force=False)
+        device = planned[0].settings.device
+        evidence = expected_evidence(plan, version, device is not None and device.kind == "device")
+        write_output(plan_text(plan, evidence) + series_text(planned), "-", force=False)
     if dry_run:
         print_commands(tool, planned, via)
     if show_plan or dry_run:

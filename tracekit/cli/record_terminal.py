@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from tracekit.cli.standard_error import clear_progress, write_message, write_progress
+from tracekit.record.expected_evidence import ExpectedEvidence
 from tracekit.record.leftover import Leftover
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import StopReason
@@ -115,15 +116,18 @@ class TerminalProgress:
             self._line_shown = False
 
 
-def plan_text(plan: InstrumentPlan) -> str:
-    """Return the template and instruments with the reason for each, one per line."""
+def plan_text(plan: InstrumentPlan, evidence: Sequence[ExpectedEvidence]) -> str:
+    """Return the template and instruments with the reason for each, and what the recording will show."""
     kinds = ["template" if name == plan.template else "instrument" for name, _ in plan.reasons]
     width = max((len(name) for name, _ in plan.reasons), default=0)
     lines = [
         f"{kind:10}  {name:{width}}  {reason}"
         for kind, (name, reason) in zip(kinds, plan.reasons, strict=True)
     ]
-    return "".join(f"{printable(line)}\n" for line in [*lines, *(f"note: {note}" for note in plan.notes)])
+    lines += [f"note: {note}" for note in plan.notes]
+    width = max(len(row.subject) for row in evidence)
+    lines += ["The recording will show:", *(f"  {row.subject:{width}}  {row.text}" for row in evidence)]
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def _target(settings: RecordSettings) -> str:

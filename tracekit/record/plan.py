@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 from tracekit.errors import UsageError, XctraceError
 from tracekit.xctrace.version import Version
 
-Preset: TypeAlias = Literal["counters", "coreml", "minimal"]
-PRESETS: tuple[Preset, ...] = ("counters", "coreml", "minimal")
+Preset: TypeAlias = Literal["counters", "coreml", "coreai", "minimal"]
+PRESETS: tuple[Preset, ...] = ("counters", "coreml", "coreai", "minimal")
 
 _COUNTERS = ("Counters", "CPU Counters")
 """The template's name in Xcode up to 15, and later; the instrument has the same names."""
@@ -24,18 +24,29 @@ _ENGINE_INSTRUMENTS = {
     "os_signpost": "your app's own intervals, for --window-signpost",
     "Points of Interest": "your app's points of interest",
 }
+_CORE_AI = "Core AI"
+_NEW_INSTRUMENTS = {
+    _CORE_AI: "inferences, specialization and loading, by model and function",
+    "os_log": "requests to the Neural Engine with their process and status, where the system logs them",
+    "Foundation Models": "requests to the language model, with their times and tokens",
+    "Metal GPU Counters": "counters of the GPU, those of its Neural Accelerators among them (M5, A19)",
+    "Power Profiler": "power, on devices only",
+}
 _PURPOSES = {
     **_ENGINE_INSTRUMENTS,
+    **_NEW_INSTRUMENTS,
     **dict.fromkeys(_COUNTERS, "the CPU's counters: cycles, instructions, bottlenecks"),
 }
 _PRESET_INSTRUMENTS: dict[Preset, tuple[str, ...]] = {
     "counters": tuple(_ENGINE_INSTRUMENTS),
     "coreml": tuple(_ENGINE_INSTRUMENTS),
+    "coreai": (_CORE_AI, *_ENGINE_INSTRUMENTS, "os_log"),
     "minimal": ("Time Profiler",),
 }
 _PRESET_TEMPLATES: dict[Preset, tuple[str, ...]] = {
     "counters": (*_COUNTERS, "Core ML"),
     "coreml": ("Core ML",),
+    "coreai": (_CORE_AI,),
     "minimal": ("Time Profiler",),
 }
 """The templates of each preset; the first that this Xcode has is used."""
@@ -49,6 +60,37 @@ _TEMPLATE_INSTRUMENTS = {
     "Counters": ("Counters", "Points of Interest"),  # a guess: no such template was available
     "Core ML": ("Core ML", "GPU", "Metal Application", "Neural Engine", "Time Profiler"),
     "Time Profiler": ("Hangs", "Points of Interest", "Thermal State", "Time Profiler"),
+    _CORE_AI: (_CORE_AI, "GPU", "Neural Engine", "Time Profiler"),
+    "Foundation Models": ("Foundation Models",),
+    "CPU Profiler": ("CPU Profiler", "Hangs", "Points of Interest", "Thermal State"),
+    "Logging": ("os_log", "os_signpost"),
+    "Metal System Trace": (
+        "Display",
+        "GPU",
+        "Hangs",
+        "Metal Application",
+        "Metal Resource Events",
+        "Thermal State",
+        "Time Profiler",
+    ),
+    "Power Profiler": (
+        "Location Energy Model",
+        "Metal Performance Overview",
+        "Network Connections",
+        "Power Profiler",
+        "Thermal State",
+        "Time Profiler",
+    ),
+    "System Trace": (
+        "Hangs",
+        "Points of Interest",
+        "System Call Trace",
+        "System Load",
+        "Thermal State",
+        "Thread Activity",
+        "Time Profiler",
+        "Virtual Memory Trace",
+    ),
 }
 _REQUESTED = "requested"
 
@@ -80,6 +122,12 @@ class InstrumentPlan:
             notes.append(f"{hang}: --instrument is safer than --template here.")
         return replace(self, notes=tuple(notes))
 
+    def recorded(self) -> frozenset[str] | None:
+        """Return all instruments, those of the template too; None where the template's are not known."""
+        if self.template and self.template not in _TEMPLATE_INSTRUMENTS:
+            return None
+        return frozenset([*_TEMPLATE_INSTRUMENTS.get(self.template or "", ()), *self.instruments])
+
     def options(self) -> list[str]:
         """Return the words of xctrace's command line."""
         words = ["--template", self.template] if self.template else []
@@ -107,10 +155,10 @@ def make_plan(
     for name in instruments:
         _require(name, catalog.instruments, "instrument")
     if template is not None or (instruments and not preset):
-        names = (template, *instruments)
-        return InstrumentPlan(
-            template, _unique(instruments), tuple((name, _REQUESTED) for name in names if name)
-        )
+        bundled = _TEMPLATE_INSTRUMENTS.get(template or "", ())
+        beside = tuple(name for name in _unique(instruments) if name not in bundled)
+        names = (template, *beside)
+        return InstrumentPlan(template, beside, tuple((name, _REQUESTED) for name in names if name))
     return _add_instruments(_plan_preset(preset or "counters", catalog, no_template), instruments)
 
 
@@ -130,6 +178,13 @@ def _plan_preset(preset: Preset, catalog: InstrumentCatalog, no_template: str) -
     template = None if no_template else available
     notes = []
     requested = _PRESET_INSTRUMENTS[preset]
+    if preset in ("counters", "coreml") and _CORE_AI in catalog.templates:
+        # Xcode 27: an app may use either runtime, or both.
+        requested = tuple(
+            name
+            for listed in requested
+            for name in ((listed, _CORE_AI) if listed == "Core ML" else (listed,))
+        )
     if preset == "counters" and template not in _COUNTERS:
         # Without its template, the instrument alone records counters.
         counters = next((name for name in _COUNTERS if name in catalog.instruments), None)
@@ -197,6 +252,8 @@ def _require(name: str, available: Sequence[str], kind: str) -> None:
     hint = ""
     if kind == "template" and name == "Core ML":
         hint = " Xcode 27 has only the instrument: --preset coreml uses it."
+    if kind == "template" and name == _CORE_AI:
+        hint = " It came with Xcode 27."
     raise UsageError(
         f"This Xcode has no {kind} called '{name}'.{suggestion}{hint} List all: xcrun xctrace list {kind}s"
     )

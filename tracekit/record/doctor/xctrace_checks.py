@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from tracekit.errors import XctraceError
 from tracekit.record.doctor.outcome import SELECT_XCODE, Check, CheckState, skip
+from tracekit.record.expected_evidence import expected_evidence
+from tracekit.record.plan import PRESETS, InstrumentCatalog, make_plan
 from tracekit.xctrace.tool import LICENCE, CommandResult, Xctrace, require_xctrace, run_command
 from tracekit.xctrace.version import Version, parse_version
 from tracekit.xctrace.xctrace_list import Device, list_devices, list_instruments, list_templates
 
-XCTRACE_CHECKS = ("licence", "xctrace", "xctrace version", "templates", "instruments", "devices")
+XCTRACE_CHECKS = ("licence", "xctrace", "xctrace version", "commands", "templates", "instruments", "devices")
 _LISTS = XCTRACE_CHECKS[3:]
+_NEEDED_COMMANDS = ("record", "import", "export", "list")
+_NEW_COMMANDS = ("toc", "show", "triage")
+"""Commands of Xcode 27 (skills.sh/tartinerlabs). Their output was not available, so they are not used."""
 _OLDEST_MAJOR = 14
 _MAX_SHOWN = 3
 _COUNTERS = ("CPU Counters", "Counters")  # the newer name, and that of older Xcodes
@@ -30,6 +37,9 @@ _TEMPLATES: dict[tuple[str, ...], str] = {
 _DISPENSABLE = ("Core ML", "Core AI", "Foundation Models")
 """No Xcode seen has all three: 26 and earlier have the first, 27.0 the others. A missing one is normal."""
 
+_RARE = ("Core AI", "Foundation Models", "Metal GPU Counters", "os_log", "Power Profiler")
+"""Instruments that came later than others, or that few recordings need: the presets state what they lack."""
+
 _INSTRUMENTS: dict[tuple[str, ...], str] = {
     ("Time Profiler",): "there are no samples with stacks, so the callers of an engine are unknown",
     ("Core ML",): "there are no predictions with the models and times that Core ML reports",
@@ -38,6 +48,7 @@ _INSTRUMENTS: dict[tuple[str, ...], str] = {
     ("os_signpost",): "your app's own intervals are missing",
     ("Points of Interest",): "your app's points of interest are missing",
     _COUNTERS: "there are no hardware counters",
+    **{(name,): "" for name in _RARE},
 }
 
 
@@ -107,7 +118,7 @@ def check_xctrace(path: str | None, device: str | None, selected: bool = True) -
     if tool is None or version is None:
         names = _LISTS if device is None else (*_LISTS, "device")
         return (*checks, *skip(names, _NO_XCTRACE))
-    return (*checks, *_lists(tool, device))
+    return (*checks, *_lists(tool, version, device))
 
 
 def _licence(shim: CommandResult | None, version_result: CommandResult) -> Check:
@@ -156,10 +167,13 @@ def _known_issues(version: Version) -> tuple[Check, ...]:
     )
 
 
-def _lists(tool: Xctrace, device: str | None) -> tuple[Check, ...]:
+def _lists(tool: Xctrace, version: Version, device: str | None) -> tuple[Check, ...]:
+    templates, instruments = cache(list_templates), cache(list_instruments)  # each may take seconds
     checks = (
-        _names(_LISTS[0], list_templates, tool, _TEMPLATES, _DISPENSABLE),
-        _names(_LISTS[1], list_instruments, tool, _INSTRUMENTS),
+        _commands(tool),
+        _names(_LISTS[1], templates, tool, _TEMPLATES, _DISPENSABLE),
+        _names(_LISTS[2], instruments, tool, _INSTRUMENTS, _RARE),
+        *_presets(lambda: InstrumentCatalog(templates(tool), instruments(tool)), version),
     )
     try:
         devices = list_devices(tool)
@@ -167,6 +181,41 @@ def _lists(tool: Xctrace, device: str | None) -> tuple[Check, ...]:
         failed = Check("devices", "warning", f"xctrace does not list them: {error}")
         return (*checks, failed, *skip(("device",) if device else (), "xctrace does not list devices"))
     return (*checks, _devices(devices), *((_device(device, devices),) if device else ()))
+
+
+def _commands(tool: Xctrace) -> Check:
+    """Check the commands that ``xctrace help`` lists."""
+    result = run_command([tool.path, "help"])
+    listed = re.findall(r"^\s+([a-z][a-z-]*)\b", result.output.partition("commands:")[2], re.MULTILINE)
+    if not result.ok or not listed:
+        return Check("commands", "warning", "xctrace help does not list them")
+    missing = [name for name in _NEEDED_COMMANDS if name not in listed]
+    new = [name for name in _NEW_COMMANDS if name in listed]
+    finding = ", ".join(dict.fromkeys(name for name in listed if name not in (*new, "xctrace")))
+    if new:
+        finding += f"; new, and not needed by tracekit: {', '.join(new)}"
+    advice = f"No {' or '.join(missing)}: this xctrace cannot record or export." if missing else ""
+    return Check("commands", "warning" if missing else "ok", finding, advice)
+
+
+def _presets(list_all: Callable[[], InstrumentCatalog], version: Version) -> Iterator[Check]:
+    """Yield what a recording with each preset will show, on this Mac."""
+    try:
+        catalog = list_all()
+    except XctraceError:
+        return  # the lists have a check of their own
+    for preset in PRESETS:
+        name = f"preset {preset}"
+        try:
+            plan = make_plan(catalog, preset)
+        except XctraceError as error:
+            yield Check(name, "warning", str(error))
+            continue
+        evidence = expected_evidence(plan, version)
+        shown = [f"{row.subject}: {row.text}" for row in evidence if row.is_shown]
+        unseen = [f"{row.subject} ({row.text})" for row in evidence if not row.is_shown]
+        notes = [f"Not measured: {', '.join(unseen)}."] if unseen else []
+        yield Check(name, "ok", "; ".join(shown), " ".join([*notes, *plan.notes]))
 
 
 def _names(
@@ -185,7 +234,10 @@ def _names(
     state: CheckState = "ok" if set(missing) <= set(dispensable) else "warning"
     finding = f"{', '.join(present) or 'none that tracekit uses'} (of {len(available)})"
     return Check(
-        check_name, state, finding, " ".join(f"No {name}: {cost}." for name, cost in missing.items())
+        check_name,
+        state,
+        finding,
+        " ".join(f"No {name}: {cost}." for name, cost in missing.items() if cost),
     )
 
 

@@ -1,0 +1,106 @@
+"""The evidence that a recording will hold, from its instruments and from what is known of this Xcode.
+
+It answers before recording which questions the analysis will be able to answer. What each instrument records
+is in docs/evidence.md, with sources.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracekit.record.plan import InstrumentPlan
+from tracekit.xctrace.version import Version
+
+_EMPTY_CORE_ML = {(16, "F"): "Xcode 16.4", (17, "F"): "Xcode 26.5"}
+"""Builds in whose recordings Core ML's own table was empty."""
+
+
+@dataclass(frozen=True)
+class ExpectedEvidence:
+    """What a recording will show about one subject; ``is_shown`` is False where it will show nothing."""
+
+    subject: str
+    text: str
+    is_shown: bool = True
+
+
+def expected_evidence(
+    plan: InstrumentPlan, version: Version | None, is_device: bool = False
+) -> tuple[ExpectedEvidence, ...]:
+    """Return what a recording with these instruments will show; ``is_device`` is no Mac and no simulator."""
+    names = plan.recorded()
+    if names is None:
+        text = f"not known: the template {plan.template} is not one that tracekit knows"
+        return (ExpectedEvidence("evidence", text, is_shown=False),)
+    found = (
+        _calls(names, version),
+        _neural_engine(names),
+        _gpu(names),
+        _host(names),
+        *_others(names, is_device),
+    )
+    return tuple(found)
+
+
+def _calls(names: frozenset[str], version: Version | None) -> ExpectedEvidence:
+    parts = []
+    if "Core ML" in names:
+        empty = _EMPTY_CORE_ML.get(version.key[:2]) if version else None
+        parts.append(f"Core ML's predictions{f' (its table was empty in {empty})' if empty else ''}")
+    if "Core AI" in names:
+        parts.append("Core AI's inferences")
+    if "Foundation Models" in names:
+        parts.append("requests to Foundation Models")
+    if "os_signpost" in names:
+        parts.append("your app's own signposts")
+    if parts:
+        return ExpectedEvidence("calls", f"exact, from {_joined(parts)}")
+    if _samples(names):
+        return ExpectedEvidence("calls", "inferred from stacks: calls without a sample between them are one")
+    return ExpectedEvidence("calls", "none", is_shown=False)
+
+
+def _neural_engine(names: frozenset[str]) -> ExpectedEvidence:
+    log = "; requests with their process and status, if the system logs them" if "os_log" in names else ""
+    if "Neural Engine" in names:
+        text = f"busy time, of all processes without naming one{log}"
+        return ExpectedEvidence("Neural Engine", text)
+    if log:
+        return ExpectedEvidence("Neural Engine", log.removeprefix("; "))
+    text = "calls to it on stacks, not how long it works" if _samples(names) else "nothing"
+    return ExpectedEvidence("Neural Engine", text, is_shown=False)
+
+
+def _gpu(names: frozenset[str]) -> ExpectedEvidence:
+    counters = (
+        "; its Neural Accelerators (M5, A19), of the whole device" if "Metal GPU Counters" in names else ""
+    )
+    if "GPU" in names:
+        return ExpectedEvidence("GPU", f"busy time, by process{counters}")
+    if counters:
+        return ExpectedEvidence("GPU", counters.removeprefix("; "))
+    text = "calls to it on stacks, not how long it works" if _samples(names) else "nothing"
+    return ExpectedEvidence("GPU", text, is_shown=False)
+
+
+def _host(names: frozenset[str]) -> ExpectedEvidence:
+    if not _samples(names):
+        return ExpectedEvidence("CPU", "nothing", is_shown=False)
+    counters = ", with hardware counters" if names & {"CPU Counters", "Counters"} else ""
+    return ExpectedEvidence("CPU", f"samples with stacks{counters}")
+
+
+def _others(names: frozenset[str], is_device: bool) -> tuple[ExpectedEvidence, ...]:
+    if "Power Profiler" not in names:
+        return ()
+    if is_device:
+        return (ExpectedEvidence("power", "recorded, and not read by tracekit"),)
+    return (ExpectedEvidence("power", "nothing: Power Profiler records devices only", is_shown=False),)
+
+
+def _samples(names: frozenset[str]) -> bool:
+    return bool(names & {"Time Profiler", "CPU Profiler", "CPU Counters", "Counters"})
+
+
+def _joined(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
