@@ -117,6 +117,8 @@ def test_rows_of_core_ai_are_the_calls(recording: str) -> None:
     analysis = calls_of(recording)
     assert analysis.window_rows["model"].tolist() == [call["label"] for call, _ in in_time_order(recording)]
     assert set(analysis.window_rows["basis"]) == {"measured"}
+    tids = analysis.trace.threads["tid"].to_numpy()[analysis.window_rows["thread_id"]]
+    assert tids.tolist() == [call["thread"] for call, _ in in_time_order(recording)]
     models = {call["label"] for call, _ in in_time_order(recording)}
     on_ane = [row for row in TRUTHS[recording]["intervals"] if row["source"] == "ane-hw-intervals"]
     others = [row for row in on_ane if not row.get("by_app", True) or row["model"] not in {"", *models}]

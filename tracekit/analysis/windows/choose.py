@@ -23,6 +23,7 @@ from tracekit.analysis.windows.table_windows import (
 )
 from tracekit.analysis.windows.window import Window, edges_of, sampling_period_ns, whole_run
 from tracekit.errors import UsageError
+from tracekit.model.schemas import CORE_AI
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
 
@@ -36,6 +37,8 @@ _FROM_TABLES: dict[str, tuple[_Finder, str]] = {
     "foundation-models": (foundation_model_windows, "row in ModelInferenceTable"),
     "ane": (ane_windows, "interval of an inference in ane-hw-intervals"),
 }
+_CORE_AI_ENTRY = "InferenceFunction."
+"""The prediction frame of Core AI begins with it; windows from stacks are labelled by that frame."""
 _AUTO: tuple[tuple[str, _Finder], ...] = (
     ("runtimes", runtime_windows),
     ("foundation-models", foundation_model_windows),
@@ -180,8 +183,25 @@ def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window
     """Assign a thread to windows without one: the thread whose prediction calls cover them.
 
     ``calls`` are windows from stacks. The thread must cover at least half of the window, and a sampling
-    period more than any other thread of the process. Otherwise the window stays without a thread.
+    period more than any other thread of the process. Otherwise the window stays without a thread. Where
+    Core AI and Core ML are at work at once, each one's windows are those of its own calls.
     """
+    is_core_ai = [window.source == CORE_AI for window in windows]
+    if all(is_core_ai) or not any(is_core_ai):
+        return _bound(trace, windows, calls)
+    by_runtime = [
+        _bound(
+            trace,
+            [window for window, matches in zip(windows, is_core_ai, strict=True) if matches is of_core_ai],
+            [call for call in calls if (_CORE_AI_ENTRY in call.label) is of_core_ai],
+        )
+        for of_core_ai in (True, False)
+    ]
+    bound = {of_core_ai: iter(part) for of_core_ai, part in zip((True, False), by_runtime, strict=True)}
+    return [next(bound[of_core_ai]) for of_core_ai in is_core_ai]
+
+
+def _bound(trace: Trace, windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
     # For each window: the longest cover by a thread so far, its thread, and the second longest cover.
     starts, ends = edges_of(windows)
     pids = np.array([window.pid for window in windows], np.int64)

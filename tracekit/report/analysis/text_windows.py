@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tracekit.analysis.engines.attribution import Share, SharesByWindow
+from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.analysis.verdicts import Verdict
@@ -32,6 +33,8 @@ def windows_text(analysis: Analysis, most: int) -> str:
     firsts = analysis.window_rows["first"].tolist()
     is_sampled = bool(analysis.trace.samples_source)
     waits = _waiting_header(analysis)
+    sources = set(analysis.window_rows["source"].unique())
+    runtimes = RUNTIMES if sources.issuperset(RUNTIMES) else {}
     letters: dict[str, str] = {}
     lines_of = []
     for (number, window), verdict in shown:
@@ -44,6 +47,7 @@ def windows_text(analysis: Analysis, most: int) -> str:
                 *(_busy(window_shares, engine, window, analysis.measured.engines) for engine in measured),
                 *([_waiting(window_shares)] if waits else []),
                 *(_counts(window_shares) if is_sampled else []),
+                *([runtimes.get(window.source, "")] if runtimes else []),
                 clip(printable(window.label), _LABEL_WIDTH),
                 _thread_name(analysis.trace, window),
                 letter,
@@ -51,8 +55,10 @@ def windows_text(analysis: Analysis, most: int) -> str:
         )
     timed = [f"{engine} busy" for engine in measured]
     counts = [str(engine) for engine in SERVING] if is_sampled else []
-    header = ["window", "start", "length", "verdict", *timed, *waits, *counts, "call", "thread", "why"]
-    right = [name not in ("verdict", "call", "thread", "why") for name in header]
+    runtime = ["runtime"] if runtimes else []
+    header = ["window", "start", "length", "verdict", *timed, *waits, *counts, *runtime]
+    header += ["call", "thread", "why"]
+    right = [name not in ("verdict", "runtime", "call", "thread", "why") for name in header]
     lines = [wrap(_title(analysis, bool(measured)), "")]
     lines += align(header, lines_of, right, "  ").splitlines()
     left = len(analysis.window_rows) - len(shown)

@@ -46,11 +46,11 @@ def _engines(data: Headline) -> str:
 
 
 def window_sources(sources: Sequence[str]) -> str:
-    """Return the tables that windows are from, and their runtimes where Core AI is among them."""
+    """Return the tables that windows are from; with Core AI among them, ``Core AI's ODIEProfile and …``."""
     names = dict.fromkeys(sources)
     if CORE_AI not in names:
         return ", ".join(names)
-    return ", ".join(f"{RUNTIMES[name]} ({name})" if name in RUNTIMES else name for name in names)
+    return " and ".join(f"{RUNTIMES[name]}'s {name}" if name in RUNTIMES else name for name in names)
 
 
 def _counted(data: Headline) -> str:
