@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 from export_support import HOSTILE, RECORDINGS, recording, two_windows, window
+from random_samples import random_analysis
 from trace_support import ANE, MS, UI, trace_of
 
 from tracekit.analysis import analyze
 from tracekit.errors import InputError, UsageError
-from tracekit.export.export_view import MAX_NAME, ExportView, clean, parse_roots, window_of_samples
+from tracekit.export import export_view
+from tracekit.export.export_view import MAX_NAME, ROOTS, ExportView, clean, parse_roots, window_of_samples
 from tracekit.model.vocabulary import ENGINES, PHASES
 
 
@@ -82,3 +84,21 @@ def test_roots() -> None:
     for wrong in ("engine,fruit", "engine,engine", ""):
         with pytest.raises(UsageError):
             parse_roots(wrong)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("names", [("stack",), ("stack", "engine", "phase"), ROOTS[1:], ()])
+def test_combinations_are_sorted_and_every_sample_has_its_own(
+    seed: int, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = ExportView(random_analysis(seed))
+    columns = view.columns()
+    rows = list(zip(*(columns[name].tolist() for name in names), strict=True)) or [()] * len(view.times)
+    expected = sorted(set(rows))
+    samples, number = view.alike(names)
+    assert [rows[sample] for sample in samples.tolist()] == expected
+    assert [expected[position] for position in number.tolist()] == rows
+    monkeypatch.setattr(export_view, "_LARGEST", 8)  # as if 64 bits had no room for another column
+    again = view.alike(names)
+    assert [rows[sample] for sample in again[0].tolist()] == expected
+    assert again[1].tolist() == number.tolist()

@@ -28,9 +28,11 @@ from export_support import (
     written,
 )
 from fake_xctrace_support import until
+from random_samples import random_analysis
 from trace_support import ANE, trace_of
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.export import firefox
 from tracekit.export.firefox import write_firefox
 from tracekit.model.vocabulary import ENGINES, PHASES
 
@@ -257,3 +259,11 @@ def test_the_profilers_own_code_loads_it(name: str, tmp_path: Path) -> None:
     finally:
         daemon.terminate()
         daemon.wait(timeout=20)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_blocks_of_any_length_give_the_same_file(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = random_analysis(seed)
+    whole = written(write_firefox, analysis)
+    monkeypatch.setattr(firefox, "_BLOCK", seed + 1)
+    assert written(write_firefox, analysis) == whole

@@ -19,9 +19,11 @@ from export_support import (
     two_windows,
     written,
 )
+from random_samples import random_analysis
 from trace_support import ANE, MS, UI, trace_of
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.export import speedscope
 from tracekit.export.speedscope import write_speedscope
 
 IMPORT = r"""
@@ -169,3 +171,35 @@ def test_speedscope_imports_every_weight(tmp_path: Path) -> None:
 def nearly(weight: int) -> Any:
     """JavaScript's numbers are exact up to 2^53."""
     return pytest.approx(weight, rel=1e-14 if weight > 2**53 else 0, abs=0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_blocks_of_any_length_give_the_same_file(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = random_analysis(seed)
+    whole = written(write_speedscope, analysis)
+    monkeypatch.setattr(speedscope, "_BLOCK", seed + 1)
+    assert written(write_speedscope, analysis) == whole
+    threads = analysis.trace.samples["thread_id"]
+    for thread, profile in zip(sorted(set(threads)), as_json(whole)["profiles"], strict=True):
+        rows = (threads == thread).to_numpy()
+        times, weights = (
+            analysis.trace.samples["time_ns"][rows].tolist(),
+            analysis.trace.weights[rows].tolist(),
+        )
+        expected = with_free_time(times, weights) if analysis.trace.weight_unit == "ns" else weights
+        assert profile["weights"] == expected
+        assert profile["endValue"] - profile["startValue"] == sum(expected)
+
+
+def with_free_time(times: list[int], weights: list[int]) -> list[int]:
+    """The weights of a thread's samples, with the time before each that is free, one by one."""
+    amounts, end, before, free = [], times[0], 0, 0
+    for time, weight in zip(times, weights, strict=True):
+        behind = max(free, time - times[0] - before)
+        if 2 * (time - end) >= max(weight, 1) and behind > free:
+            amounts.append(behind - free)
+            free = behind
+        amounts.append(weight)
+        before += weight
+        end = time + weight
+    return amounts

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.engines.codes import sums
 from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.result import Analysis
 from tracekit.errors import InputError, UsageError
@@ -26,6 +27,7 @@ from tracekit.text import clip, format_thread, printable
 
 MAX_NAME = 4096
 NO_STACK = "[no stack]"
+_LARGEST = 2**62
 ROOTS = ("process", "thread", "window", "engine", "phase")
 """Properties of a sample that can be frames below a stack's outermost frame."""
 
@@ -109,25 +111,62 @@ class ExportView:
             (threads + 1).astype(np.min_scalar_type(int(threads.max(initial=-1)) + 1)), kind="stable"
         )
 
+    def of_thread(self, thread: int) -> IntArray:
+        """Return the samples of a thread in order of time; -1 is for those without a thread."""
+        begin, end = self._thread_edges[thread + 1 : thread + 3]
+        return self.by_thread[begin:end]
+
+    @cached_property
+    def _thread_edges(self) -> list[int]:
+        threads = self.trace.samples["thread_id"].to_numpy()
+        counts = np.bincount(threads + 1, minlength=len(self.trace.threads) + 1)
+        edges: list[int] = np.append(0, np.cumsum(counts)).tolist()
+        return edges
+
     @cached_property
     def groups(self) -> Groups:
         """The samples; samples equal in all properties are one group."""
         return self.grouped_by(ROOTS)
 
+    def alike(self, names: Sequence[str]) -> tuple[IntArray, npt.NDArray[np.int32]]:
+        """Return the distinct combinations of these columns, and the number of each sample's.
+
+        A combination is given as one of the samples that have it; they are sorted by the columns.
+        """
+        # One number per sample, to which each column adds a digit. Where 64 bits have no room for it, the
+        # numbers so far are counted anew.
+        columns = self.columns()
+        key, width = np.zeros(len(self.times), np.int64), 1
+        for name in names:
+            radix = int(columns[name].max(initial=-1)) + 2
+            if width * radix > _LARGEST:
+                distinct, key = np.unique(key, return_inverse=True)
+                width = len(distinct)
+            key *= radix
+            key += columns[name]
+            key += 1
+            width *= radix
+        codes, distinct = pd.factorize(key)
+        order = np.argsort(distinct)
+        number = np.empty(len(distinct), np.int32)
+        number[order] = np.arange(len(distinct))
+        samples = np.empty(len(distinct), np.int64)
+        of_sample = number[codes]
+        samples[of_sample] = np.arange(len(codes))  # any of them: the last one stays
+        return samples, of_sample
+
     def grouped_by(self, roots: Sequence[str]) -> Groups:
         """Return samples grouped by stack and ``roots``; other columns are -1."""
         needed = {"stack", *("thread" if name == "process" else name for name in roots)}
-        columns = {
-            name: values if name in needed else np.full(len(values), -1, np.int8)
-            for name, values in self.columns().items()
+        columns = self.columns()
+        samples, group = self.alike([name for name in columns if name in needed])
+        keys = {
+            name: values[samples].astype(np.int64) if name in needed else np.full(len(samples), -1, np.int64)
+            for name, values in columns.items()
         }
-        frame = pd.DataFrame({**columns, "weight": self.trace.weights})
-        # Grouped in int64 and not in floats: exports must add up to the recording's weight exactly.
-        alike = frame.groupby(list(columns), as_index=False)["weight"].agg(["size", "sum"])
-        keys = {name: alike[name].to_numpy(np.int64) for name in columns}
-        return Groups(
-            **keys, samples=alike["size"].to_numpy(np.int64), weight=alike["sum"].to_numpy(np.int64)
-        )
+        # Summed in int64 and not in floats: exports must add up to the recording's weight exactly.
+        weight = sums(group.astype(np.int64), self.trace.weights, len(samples))
+        return Groups(**keys, samples=np.bincount(group, minlength=len(samples)), weight=weight)
 
     @cached_property
     def rows(self) -> list[Frame]:

@@ -8,8 +8,8 @@ docs-developer/CHANGELOG-formats.md in github.com/firefox-devtools/profiler.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
@@ -49,6 +49,8 @@ _KINDS = {
 }
 _INTERVAL, _INSTANT = 1, 0
 _RECORDING = "recording"
+_BLOCK = 1 << 16
+"""Samples whose text is in memory at once."""
 
 
 def write_firefox(analysis: Analysis, out: IO[bytes]) -> None:
@@ -57,8 +59,8 @@ def write_firefox(analysis: Analysis, out: IO[bytes]) -> None:
     Windows, signposts, measured intervals and values of tracks are markers: on the thread that they name,
     else on separate threads of a process "Recording".
     """
-    profile = _Profile(ExportView(analysis)).build()
-    out.write(json.dumps(profile, separators=(",", ":"), allow_nan=False).encode() + b"\n")
+    for piece in _Profile(ExportView(analysis)).pieces():
+        out.write(piece.encode())
 
 
 class _Profile:
@@ -67,7 +69,8 @@ class _Profile:
         self._tables = Tables(view)
         self._markers: dict[int, list[tuple[str, Span]]] = {}
 
-    def build(self) -> dict[str, Any]:
+    def pieces(self) -> Iterator[str]:
+        """Yield the profile; the tables that threads share come first, so they are complete before."""
         view = self._view
         stacks = self._stacks_of_samples()
         elsewhere: dict[str, list[tuple[str, Span]]] = {}
@@ -84,20 +87,25 @@ class _Profile:
         # "Recording".
         for name, spans in self._values().items():
             elsewhere.setdefault(name, []).extend(("TrackValue", span) for span in spans)
-        threads_with_samples = self._threads(stacks)
-        if not threads_with_samples and not elsewhere:  # the profiler requires a thread
+        threads = self._threads()
+        if not threads and not elsewhere:  # the profiler requires a thread
             elsewhere["no samples"] = []
-        threads = threads_with_samples + [
-            self._thread(name, "Recording", _RECORDING, f"recording {number}", self._marker_table(markers))
+        threads += [
+            _Thread(name, "Recording", _RECORDING, f"recording {number}", self._marker_table(markers))
             for number, (name, markers) in enumerate(elsewhere.items())
         ]
-        return {
+        head = {
             "meta": self._meta(),
             "libs": self._tables.libs(),
             "pages": [],
             "shared": self._tables.shared(),
-            "threads": threads,
         }
+        yield _json(head)[:-1] + ',"threads":['
+        for number, thread in enumerate(threads):
+            yield ("," if number else "") + _json(thread.head)[:-1] + ',"samples":{'
+            yield from self._samples(thread.rows, stacks)
+            yield "}," + _json({"markers": thread.markers})[1:]
+        yield "]}\n"
 
     def _place(self, kind: str, span: Span, elsewhere: dict[str, list[tuple[str, Span]]], track: str) -> None:
         markers = (
@@ -105,76 +113,53 @@ class _Profile:
         )
         markers.append((kind, span))
 
-    def _stacks_of_samples(self) -> npt.NDArray[np.int64]:
+    def _stacks_of_samples(self) -> npt.NDArray[np.int32]:
         """Return each sample's row of the stack table."""
         columns = self._view.columns()
-        keys = np.stack([columns[name] for name in ("stack", "engine", "phase")])
-        # One stack per distinct (stack, engine, phase), spread to the samples by ``inverse``.
-        distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
-        deciding = per_sample(
-            self._view.analysis.labels.classification.deciding, distinct[0].astype(np.int32), -1
-        )
-        nodes = [
-            self._tables.add_stack(stack, engine, phase, at_frame)
-            for stack, engine, phase, at_frame in zip(*distinct.tolist(), deciding.tolist(), strict=True)
-        ]
-        spread: npt.NDArray[np.int64] = np.array(nodes, np.int64)[inverse.reshape(-1)]
+        samples, number = self._view.alike(("stack", "engine", "phase"))
+        stacks, engines, phases = (columns[name][samples] for name in ("stack", "engine", "phase"))
+        deciding = per_sample(self._view.analysis.labels.classification.deciding, stacks.astype(np.int32), -1)
+        rows = zip(stacks.tolist(), engines.tolist(), phases.tolist(), deciding.tolist(), strict=True)
+        nodes = np.array([self._tables.add_stack(*row) for row in rows], np.int32)
+        spread: npt.NDArray[np.int32] = nodes[number]
         return spread
 
     # Threads ------------------------------------------------------------------------------------------------
 
-    def _threads(self, stacks: IntArray) -> list[dict[str, Any]]:
+    def _threads(self) -> list[_Thread]:
         """Return the threads that have samples or markers, each with both."""
         view, rows = self._view, self._view.trace.threads
-        of = view.trace.samples["thread_id"].to_numpy(np.int64)
-        order = np.lexsort((view.trace.samples["time_ns"].to_numpy(np.int64), of))
-        # Samples sorted by thread, -1 (no thread) first: thread t is order[starts[t + 1]:starts[t + 2]].
-        starts = np.searchsorted(of[order], np.arange(-1, len(rows) + 1))
         threads = []
         for thread in [*range(len(rows)), -1]:
-            thread_samples = order[starts[thread + 1] : starts[thread + 2]]
-            markers = self._markers.get(thread, [])
-            if not len(thread_samples) and not markers:
+            samples, markers = view.of_thread(thread), self._markers.get(thread, [])
+            if not len(samples) and not markers:
                 continue
             pid = str(rows["pid"].iloc[thread]) if thread >= 0 and rows["pid"].iloc[thread] >= 0 else "none"
             tid = int(rows["tid"].iloc[thread]) if thread >= 0 else -1
-            made = self._thread(
-                view.threads[thread], view.processes[thread], pid, tid, self._marker_table(markers)
-            )
-            threads.append({**made, "samples": self._samples(thread_samples, stacks[thread_samples])})
+            table = self._marker_table(markers)
+            threads.append(_Thread(view.threads[thread], view.processes[thread], pid, tid, table, samples))
         return threads
 
-    def _thread(
-        self, name: str, process: str, pid: str, tid: int | str, markers: dict[str, Any]
-    ) -> dict[str, Any]:
-        return {
-            "processType": "default",
-            "processName": process,
-            "processStartupTime": 0,
-            "processShutdownTime": None,
-            "registerTime": 0,
-            "unregisterTime": None,
-            "pausedRanges": [],
-            "showMarkersInTimeline": True,
-            "name": name,
-            "isMainThread": name.startswith("Main Thread"),
-            "pid": pid,
-            "tid": tid,
-            "samples": self._samples(np.zeros(0, np.int64), np.zeros(0, np.int64)),
-            "markers": markers,
-        }
-
-    def _samples(self, rows: IntArray, stacks: IntArray) -> dict[str, Any]:
+    def _samples(self, rows: IntArray, stacks: npt.NDArray[np.int32]) -> Iterator[str]:
+        """Yield the members of a thread's table of samples, in blocks."""
         trace = self._view.trace
-        weights = trace.weights[rows]
         is_time = trace.weight_unit == "ns"
-        return {
-            "stack": stacks.tolist(),
-            "time": _ms(trace.samples["time_ns"].to_numpy(np.int64)[rows]),
-            "weight": _ms(weights) if is_time else weights.tolist(),
-            "weightType": "tracing-ms" if is_time else "samples",
-            "length": len(rows),
-        }
+
+        def texts(name: str, values: Callable[[IntArray], list[Any]]) -> Iterator[str]:
+            yield f'"{name}":['
+            for begin in range(0, len(rows), _BLOCK):
+                numbers = values(rows[begin : begin + _BLOCK])
+                yield ("," if begin else "") + _json(numbers)[1:-1]
+            yield "],"
+
+        yield from texts("stack", lambda block: stacks[block].tolist())
+        yield from texts("time", lambda block: _ms(self._view.times[block]))
+        yield from texts(
+            "weight",
+            lambda block: _ms(trace.weights[block]) if is_time else trace.weights[block].tolist(),
+        )
+        weight_type = "tracing-ms" if is_time else "samples"
+        yield _json({"weightType": weight_type, "length": len(rows)})[1:-1]
 
     # Markers ------------------------------------------------------------------------------------------------
 
@@ -237,6 +222,40 @@ class _Profile:
             "categories": CATEGORIES,
             "markerSchema": [_schema(kind, label, fields) for kind, (label, fields) in _KINDS.items()],
         }
+
+
+@dataclass(frozen=True)
+class _Thread:
+    """One thread of the profile; ``rows`` are its samples in order of time."""
+
+    name: str
+    process: str
+    pid: str
+    tid: int | str
+    markers: dict[str, Any]
+    rows: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What stands before the samples."""
+        return {
+            "processType": "default",
+            "processName": self.process,
+            "processStartupTime": 0,
+            "processShutdownTime": None,
+            "registerTime": 0,
+            "unregisterTime": None,
+            "pausedRanges": [],
+            "showMarkersInTimeline": True,
+            "name": self.name,
+            "isMainThread": self.name.startswith("Main Thread"),
+            "pid": self.pid,
+            "tid": self.tid,
+        }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def _schema(kind: str, label: str, fields: Sequence[str]) -> dict[str, Any]:

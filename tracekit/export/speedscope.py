@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 import tracekit
 from tracekit.analysis.result import Analysis
@@ -19,6 +19,8 @@ from tracekit.model.columns import IntArray
 
 DEFAULT_ROOT = ("window", "engine", "phase")
 _EMPTY = {"type": "sampled", "unit": "none", "startValue": 0, "endValue": 0, "samples": [], "weights": []}
+_BLOCK = 1 << 16
+"""Samples whose text is in memory at once."""
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
@@ -39,41 +41,37 @@ class _Writer:
         self._names: dict[str, int] = {}
 
     def write(self, out: IO[bytes]) -> None:
-        threads, rows, stacks = self._samples()
-        bounds = np.append(np.flatnonzero(np.diff(threads, prepend=-2)), len(threads))
-        heaviest = max(range(len(bounds) - 1), key=lambda index: _weight(rows, bounds, index), default=0)
+        view = self._view
+        stacks, stack_of = self._stacks()
+        profiles = np.unique(view.columns()["thread"]).tolist()
+        weight_of = {thread: int(view.trace.weights[view.of_thread(thread)].sum()) for thread in profiles}
+        heaviest = max(range(len(profiles)), key=lambda index: weight_of[profiles[index]], default=0)
         head = {
             "$schema": _SCHEMA,
             "exporter": f"tracekit {tracekit.__version__}",
-            "name": clean(self._view.trace.info.name),
+            "name": clean(view.trace.info.name),
             "activeProfileIndex": heaviest,
             "shared": {"frames": self._frames},
         }
         out.write(json.dumps(head)[:-1].encode() + b', "profiles": [')
-        for index, (start, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        for index, thread in enumerate(profiles):
             out.write(b",\n" if index else b"\n")
-            for piece in self._profile(int(threads[start]), rows.iloc[start:end], stacks):
+            for piece in self._profile(thread, view.of_thread(thread), stacks, stack_of):
                 out.write(piece.encode())
-        if not len(rows):  # without any profile speedscope fails
+        if not profiles:  # without any profile speedscope fails
             out.write(json.dumps({**_EMPTY, "name": "no samples"}).encode())
         out.write(b"\n]}\n")
 
-    def _samples(self) -> tuple[IntArray, pd.DataFrame, Any]:
-        """Return the samples by thread and time, and the text of each distinct stack with its roots."""
-        view = self._view
-        columns = view.columns()
-        frame = pd.DataFrame(columns)
-        keys = [
-            "stack",
-            *(name for name in ("thread", "window", "engine", "phase") if name in self._needed()),
-        ]
-        frame["text"] = frame.groupby(keys, sort=True).ngroup()
-        distinct = frame.drop_duplicates("text").sort_values("text")
-        texts = np.array([self._text(row) for row in distinct.to_dict("records")], object)
-        frame["time"] = view.trace.samples["time_ns"].to_numpy(np.int64)
-        frame["weight"] = view.trace.weights
-        frame = frame.sort_values(["thread", "time"], kind="stable", ignore_index=True)
-        return frame["thread"].to_numpy(np.int64), frame[["time", "weight", "text"]], texts
+    def _stacks(self) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.int32]]:
+        """Return the text of each distinct stack with its roots, and the number of each sample's."""
+        keys = [name for name in ("thread", "window", "engine", "phase") if name in self._needed()]
+        samples, stack_of = self._view.alike(["stack", *keys])
+        columns = {name: values[samples].tolist() for name, values in self._view.columns().items()}
+        rows = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+        texts = np.empty(len(samples) + 1, object)
+        texts[:-1] = [self._text(row) for row in rows]
+        texts[-1] = "[]"  # found by -1: time without a sample
+        return texts, stack_of
 
     def _needed(self) -> set[str]:
         return {"thread" if name == "process" else name for name in self._root}
@@ -91,33 +89,73 @@ class _Writer:
             self._frames.append({"name": name})
         return self._names[name]
 
-    def _profile(self, thread: int, rows: pd.DataFrame, texts: Any) -> Iterator[str]:
+    def _profile(
+        self,
+        thread: int,
+        rows: IntArray,
+        stacks: npt.NDArray[np.object_],
+        stack_of: npt.NDArray[np.int32],
+    ) -> Iterator[str]:
         view, is_time = self._view, self._view.trace.weight_unit == "ns"
-        weights = rows["weight"].to_numpy(np.int64)
-        stacks = texts[rows["text"].to_numpy()]
-        if is_time:
-            gaps = _gaps(rows["time"].to_numpy(np.int64), weights)
-            real = np.flatnonzero(gaps)
-            stacks = np.insert(stacks, real, "[]")
-            weights = np.insert(weights, real, gaps[real])
         name = f"{view.processes[thread]} › {view.threads[thread]}"
-        start = int(rows["time"].iloc[0]) if is_time else 0
+        start = int(view.times[rows[0]]) if is_time else 0
         head = {
             "type": "sampled",
             "name": name if is_time else f"{name}, {view.trace.weight_unit}",
             "unit": "nanoseconds" if is_time else "none",
             "startValue": start,
-            "endValue": start + int(weights.sum()),
+            "endValue": start + sum(int(weights.sum()) for _, weights in self._blocks(rows, stack_of)),
         }
         yield json.dumps(head)[:-1] + ', "samples": ['
-        yield ",".join(stacks)
+        for index, (numbers, _) in enumerate(self._blocks(rows, stack_of)):
+            yield ("," if index else "") + ",".join(stacks[numbers])
         yield '], "weights": ['
-        yield ",".join(map(str, weights.tolist()))
+        for index, (_, weights) in enumerate(self._blocks(rows, stack_of)):
+            yield ("," if index else "") + ",".join(map(str, weights.tolist()))
         yield "]}"
 
+    def _blocks(
+        self, rows: IntArray, stack_of: npt.NDArray[np.int32]
+    ) -> Iterator[tuple[npt.NDArray[np.int32], IntArray]]:
+        """Yield the stacks of one thread and their weights in blocks, those of free time (-1) included."""
+        view = self._view
+        gaps = _Gaps() if view.trace.weight_unit == "ns" else None
+        for begin in range(0, len(rows), _BLOCK):
+            block = rows[begin : begin + _BLOCK]
+            stacks, weights = stack_of[block], view.trace.weights[block]
+            if gaps:
+                free = gaps.before(view.times[block], weights)
+                real = np.flatnonzero(free)
+                stacks, weights = np.insert(stacks, real, -1), np.insert(weights, real, free[real])
+            yield stacks, weights
 
-def _weight(rows: pd.DataFrame, bounds: IntArray, index: int) -> int:
-    return int(rows["weight"].iloc[bounds[index] : bounds[index + 1]].sum())
+
+class _Gaps:
+    """The time to leave free before each sample, where it is away from the sample before it.
+
+    Samples come a little early or late: only where half a weight or more is free, the axis catches up.
+    """
+
+    def __init__(self) -> None:
+        self._begin: int | None = None
+        self._end = self._weight = self._reached = 0
+
+    def before(self, times: IntArray, weights: IntArray) -> IntArray:
+        """Return the time before each of a thread's next samples."""
+        if self._begin is None:
+            self._begin = self._end = int(times[0])
+        # late: distance of each sample from its place if all weights followed one another without a gap. The
+        # gaps bring the axis to that distance, and never back.
+        late = times - self._begin - (self._weight + np.cumsum(weights) - weights)
+        free = times - np.append(self._end, times[:-1] + weights[:-1])
+        away = np.flatnonzero(free * 2 >= np.maximum(weights, 1))
+        reached = np.maximum.accumulate(np.maximum(late[away], self._reached))
+        gaps = np.zeros(len(times), np.int64)
+        gaps[away] = np.diff(reached, prepend=self._reached)
+        self._end = int(times[-1] + weights[-1])
+        self._weight += int(weights.sum())
+        self._reached = int(reached[-1]) if len(reached) else self._reached
+        return gaps
 
 
 def _functions(view: ExportView) -> tuple[list[dict[str, Any]], list[int]]:
@@ -140,20 +178,3 @@ def _functions(view: ExportView) -> tuple[list[dict[str, Any]], list[int]]:
         for (name, file), line in zip(row_of, lines, strict=True)
     ]
     return frames, function
-
-
-def _gaps(times: IntArray, weights: IntArray) -> IntArray:
-    """Return the time to leave free before each sample, where it is away from the sample before it.
-
-    Samples come a little early or late: only where half a weight or more is free, the axis catches up.
-    """
-    # late: distance of each sample from its place if all weights followed one another without a gap. The gaps
-    # bring the axis to that distance, and never back.
-    before = np.cumsum(weights) - weights
-    late = times - times[0] - before
-    free = np.diff(times, prepend=times[0]) - np.append(0, weights[:-1])
-    away = np.flatnonzero(free * 2 >= np.maximum(weights, 1))
-    reached = np.maximum.accumulate(np.maximum(late[away], 0))
-    gaps = np.zeros(len(times), np.int64)
-    gaps[away] = np.diff(reached, prepend=0)
-    return gaps
