@@ -1,4 +1,7 @@
-"""The recordings and their states, in SQLite. Only the server writes to it, from any of its threads."""
+"""The recordings and their states, in SQLite. Only the server writes to it, from any of its threads.
+
+``tracekit/cli/noise.py`` reads it as well, in a process of its own.
+"""
 
 from __future__ import annotations
 
