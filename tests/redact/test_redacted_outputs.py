@@ -16,7 +16,13 @@ from documents_support import document, node, schema, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracekit.analysis import analyze
 from tracekit.cli import main
+from tracekit.detect import open_source
+from tracekit.load import trace_of
+from tracekit.model.schemas import READ_TABLES
+from tracekit.parsers.in_memory import read_into_memory
+from tracekit.redact.source import redacted
 
 TOC = """<trace-toc><run number="1"><info><target><device name="Jo's Mac" model="MacBook Pro" platform="macOS"/>
 <process name="{process}" pid="7"/></target><summary><template-name>/Users/jo/T.tracetemplate</template-name></summary>
@@ -63,3 +69,18 @@ def _report(folder: Path, toc: str, process: str) -> Any:
     written = CliRunner().invoke(main, arguments)
     assert written.exit_code == 0, written.output
     return json.loads(written.stdout)["recording"]
+
+
+def test_a_redacted_log_has_requests_only_and_their_result_is_the_same() -> None:
+    """Rows of the Neural Engine that the log gives to another process leave together with its lines."""
+    folder = Path(__file__).resolve().parents[2] / "sample_traces" / "failing-requests-macos27"
+    source = read_into_memory(open_source(folder, schemas=READ_TABLES))
+    whole, kept = (
+        analyze(trace_of(shared), signposts=["Inference/encode"]) for shared in (source, redacted(source))
+    )
+    assert kept.verdicts.names == whole.verdicts.names
+    assert kept.requests.served.tolist() == whole.requests.served.tolist()
+    assert [process.process for process in kept.requests.processes] == ["SampleApp"]
+    assert kept.engine_totals[0].busy_ns == whole.engine_totals[0].busy_ns
+    (log,) = redacted(source).contents[1, "os-log"]
+    assert set(log.rows["subsystem"]) == {"com.apple.ane", "com.apple.espresso"}

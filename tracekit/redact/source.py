@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from tracekit.analysis import analyze
 from tracekit.analysis.engines.ownership import Ownership, target_pids
 from tracekit.errors import TracekitError
 from tracekit.load import trace_of
-from tracekit.model.schemas import ANE_TABLES
+from tracekit.model.columns import IntArray
+from tracekit.model.schemas import ANE_TABLES, OS_LOG
 from tracekit.model.vocabulary import Phase
 from tracekit.parsers.in_memory import InMemorySource, recount
+from tracekit.parsers.tables.engine_log import framework_lines
 from tracekit.parsers.tables.interval_labels import ane_label
+from tracekit.parsers.tables.row_times import without_spans
 from tracekit.redact.private_cells import hide_private
 from tracekit.redact.redaction import (
     Redaction,
@@ -46,7 +51,8 @@ def redacted(source: InMemorySource, process: str | None = None) -> InMemorySour
         ]
         for run in source.runs
     }
-    redacted_source = _apply(source, plan_redaction(source.runs, by_run, process))
+    plan = plan_redaction(source.runs, by_run, process)
+    redacted_source = _apply(_without_rows_of_others(source, plan), plan)
     labels = _labels_of_other_processes(redacted_source)
     if not labels:
         return redacted_source
@@ -72,6 +78,33 @@ def _apply(source: InMemorySource, plan: Redaction) -> InMemorySource:
         },
     )
     return recount(redacted)
+
+
+def _without_rows_of_others(source: InMemorySource, plan: Redaction) -> InMemorySource:
+    """Return the source without Neural Engine rows of other processes, as other tables name them.
+
+    Their process follows from rows that are left out as well; without these it could not be told any more. Of
+    the log, only lines stay that are read: the app's own may hold anything.
+    """
+    contents = dict(source.contents)
+    for (number, schema), listed in source.contents.items():
+        if schema in ANE_TABLES:
+            starts, ends = _spans_of_others(source, number, plan.own_pids.get(number, frozenset()))
+            contents[number, schema] = tuple(without_spans(table, starts, ends) for table in listed)
+        elif schema == OS_LOG:
+            contents[number, schema] = tuple(framework_lines(table) for table in listed)
+    return replace(source, contents=contents)
+
+
+def _spans_of_others(source: InMemorySource, run: int, own_pids: frozenset[int]) -> tuple[IntArray, IntArray]:
+    """Return start and end of the Neural Engine's rows that have a process which is none of ``own_pids``."""
+    try:
+        rows = trace_of(source, run).intervals
+    except TracekitError:  # no rows to assign
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    is_other = rows["source"].isin(ANE_TABLES) & ~rows["pid"].isin([-1, *own_pids]) & bool(own_pids)
+    starts, ends = (rows[name].to_numpy(np.int64)[is_other] for name in ("start_ns", "end_ns"))
+    return starts, ends
 
 
 def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:

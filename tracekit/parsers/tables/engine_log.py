@@ -77,12 +77,18 @@ def read_engine_log(
     return ENGINE_LOG.check(_without_repeated_errors(log), "engine log"), findings.issues()
 
 
+def framework_lines(table: Table) -> Table:
+    """Return the lines of the frameworks below Core ML and Core AI, the only ones that are read."""
+    is_framework = texts_of(table, "subsystem").each(lambda word: word.lower() in SUBSYSTEMS, np.bool_)
+    return replace(table, rows=table.rows[is_framework])
+
+
 def _of_table(table: Table, findings: IssueCounter) -> _Lines | None:
     """Return the lines of the frameworks in an ``os-log`` table; None without any."""
-    is_framework = texts_of(table, "subsystem").each(lambda word: word.lower() in SUBSYSTEMS, np.bool_)
-    if not is_framework.any():
+    table = framework_lines(table)
+    if not len(table):
         return None
-    spans = read_times(replace(table, rows=table.rows[is_framework]), findings)
+    spans = read_times(table, findings)
     table = spans.table
     # A format without an argument of text holds its whole form: a million such lines need no look at any.
     formats = texts_of(table, "format-string")

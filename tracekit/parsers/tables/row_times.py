@@ -15,7 +15,7 @@ from tracekit.model.columns import IntArray
 from tracekit.model.schemas import METAL_COMPLETIONS, METAL_SUBMISSIONS
 from tracekit.model.tables import Table
 from tracekit.model.trace import IssueCounter
-from tracekit.parsers.tables.column_values import numbers_of
+from tracekit.parsers.tables.column_values import numbers_of, row_keys
 
 OPEN_NS = 2**62
 """The end of an interval that was never closed, until ``close_open_ends`` replaces it: 146 years in ns."""
@@ -72,6 +72,14 @@ def read_times(table: Table, findings: IssueCounter) -> RowTimes:
     text = f"{{n}} rows of '{schema}' have no end; they continue to the end of the recording"
     findings.add("warning", "interval-open", text, int((ends == OPEN_NS).sum()))
     return RowTimes(table, start, ends, timed)
+
+
+def without_spans(table: Table, start_ns: IntArray, end_ns: IntArray) -> Table:
+    """Return the table without the rows of these spans, of which each is a row's start and end."""
+    spans = read_times(table, IssueCounter())
+    keys = row_keys([np.append(spans.start_ns, start_ns), np.append(spans.end_ns, end_ns)])
+    is_dropped = np.isin(keys[: len(spans.table)], keys[len(spans.table) :])
+    return replace(table, rows=table.rows.drop(index=spans.table.rows.index[is_dropped]))
 
 
 def close_open_ends(frame: pd.DataFrame, end_ns: int) -> pd.DataFrame:

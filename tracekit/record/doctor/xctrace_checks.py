@@ -186,7 +186,7 @@ def _lists(tool: Xctrace, version: Version, device: str | None) -> tuple[Check, 
 def _commands(tool: Xctrace) -> Check:
     """Check the commands that ``xctrace help`` lists."""
     result = run_command([tool.path, "help"])
-    listed = re.findall(r"^\s+([a-z][a-z-]*)\b", result.output.partition("commands:")[2], re.MULTILINE)
+    listed = re.findall(r"^[ \t]+([a-z][a-z-]*)\b", result.output.partition("commands:")[2], re.MULTILINE)
     if not result.ok or not listed:
         return Check("commands", "warning", "xctrace help does not list them")
     missing = [name for name in _NEEDED_COMMANDS if name not in listed]
