@@ -2,8 +2,8 @@
 
     python benchmarks/engine_log.py [--out FILE.json]
 
-Prints CPU seconds from a table in memory to ``Trace.engine_log``, for lines with few texts, for lines of which
-each is different, and for lines that no framework wrote. Parsing of the export is not part of it.
+Prints CPU seconds from a table in memory to ``Trace.engine_log``, for lines with few texts, for lines of
+which each is different, and for lines that no framework wrote. Parsing of the export is not part of it.
 """
 
 from __future__ import annotations

@@ -84,15 +84,16 @@ class MessageForms:
         import pyarrow.compute as pc
 
         for field in found.type:
-            parts = pc.struct_field(found, field.name).to_pylist()
+            # A million messages have a few statuses: each is read once.
+            parts = pc.struct_field(found, field.name).dictionary_encode()
+            words, codes = parts.dictionary.to_pylist(), parts.indices.to_numpy()
             if field.name == "status":
-                self.status[rows] = [_number(part) for part in parts]
+                self.status[rows] = np.array([_number(word) for word in words], np.int64)[codes]
             elif field.name in ("operator", "mil"):
-                self.operator[rows] = [
-                    part or kept for part, kept in zip(parts, self.operator[rows], strict=True)
-                ]
+                texts = np.array(words, object)[codes]
+                self.operator[rows] = np.where(texts == "", self.operator[rows], texts)
             elif field.name == "reason":
-                self.reason[rows] = parts
+                self.reason[rows] = np.array(words, object)[codes]
 
 
 def _number(text: str) -> int:
