@@ -15,7 +15,7 @@ from dashboard.library.names import one_line
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
-RESULTS_VERSION = 3
+RESULTS_VERSION = 2
 """The version of the results: results of another version are made again when the dashboard starts."""
 ANALYSIS, SECTIONS_FILE, SUMMARY, VIEW = "analysis.json", "sections.json", "summary.json", "view.bin.gz"
 PROCESSES = "processes.json"

@@ -23,9 +23,7 @@ import numpy.typing as npt
 
 from dashboard.errors import NotFound
 
-FORMAT = "tracekit-samples/3"
-SUM_ROWS = 8
-"""Rows from each running sum to the next: the sums between them are added up when they are needed."""
+FORMAT = "tracekit-samples/2"
 FOLDER, HEADER = "samples", "samples.json"
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -118,7 +116,6 @@ def open_samples(folder: Path, name: str) -> SampleColumns:
         header = json.loads((folder / HEADER).read_text("utf-8"))
         names = header["arrays"] if header["format"] == FORMAT else ["of another format"]
         arrays = dict(_arrays(folder, names))
-        arrays["weight"] = np.broadcast_to(arrays["weight"], arrays["time"].shape)
         return SampleColumns(
             header["duration_ns"],
             header["length_ns"],

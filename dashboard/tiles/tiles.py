@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dashboard.tiles.sample_columns import SUM_ROWS, Bools, Ints, SampleColumns, SampleGroup
-from tracekit.report.viewmodel.occupancy import (
-    TILE_LANES,
-    Plane,
-    as_bytes,
-    covered_ns,
-    running_sums,
-    tile_edges,
-)
-
-_SUMMED_ROWS = 1 << 14
-"""At most so many times are added up, which is quicker than using stored sums."""
+from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns, SampleGroup
+from tracekit.report.viewmodel.occupancy import TILE_LANES, Plane, as_bytes, before, covered_ns, tile_edges
 
 
 def lanes_tile(samples: SampleColumns, level: int, index: int, block: int, mask: Bools | None) -> bytes:
@@ -45,33 +35,11 @@ def _whole(samples: SampleColumns, group: SampleGroup, edges: Ints) -> Ints:
     """Return the covered time per bin by two sums up to each edge, however many samples lie between.
 
     Until an edge, each sample that began covers (edge - start), minus (edge - end) if it has ended."""
-    begun = _distances(samples, "time", group, edges)
-    if "end" in samples.arrays:
-        ended = _distances(samples, "end", group, edges)
-    else:  # all are equally long: they end as they began, later
-        ended = _distances(samples, "time", group, edges - group.longest_ns)
-    return np.diff(begun - ended)
-
-
-def _distances(samples: SampleColumns, name: str, group: SampleGroup, edges: Ints) -> Ints:
-    """Return for each edge the sum of its distances to all times of a group before it, plus a constant.
-
-    As ``occupancy.before``: count x edge - sum of the times. A sum from any row on does, because only
-    differences between edges count.
-    """
-    times, sums = samples[name], samples[f"{name}_sum"]
-    count = np.searchsorted(times[group.first : group.end], edges, side="left")
-    first, end = group.first + int(count[0]), group.first + int(count[-1])
-    distance: Ints
-    if end - first <= _SUMMED_ROWS:
-        distance = count * edges - running_sums(times[first:end])[count - count[0]]
-        return distance
-    # The last stored sum before each edge, and the times since.
-    stored, since = np.divmod(group.first + count, SUM_ROWS)
-    steps = np.arange(SUM_ROWS - 1)
-    rows = np.minimum(stored[:, None] * SUM_ROWS + steps, len(times) - 1)
-    distance = count * edges - sums[stored] - np.where(steps < since[:, None], times[rows], 0).sum(axis=1)
-    return distance
+    # ``before`` takes the running sums from any row on, so a group needs none of its own: they are a slice of
+    # the whole's.
+    rows, sums = slice(group.first, group.end), slice(group.first, group.end + 1)
+    begun = before(samples["time"][rows], samples["time_sum"][sums], edges)
+    return np.diff(begun - before(samples["end"][rows], samples["end_sum"][sums], edges))
 
 
 def _masked(samples: SampleColumns, group: SampleGroup, edges: Ints, mask: Bools) -> Ints:

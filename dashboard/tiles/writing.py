@@ -1,10 +1,8 @@
 """Write the samples of an analysis as the columns that ``sample_columns`` opens.
 
 =================================  ==========================================================================
-per row                            ``time``, ``call``; ``weight``: one for all if they are equal; ``end``:
-                                   sorted in each group, left out where all samples of each group are
-                                   equally long
-per ``SUM_ROWS`` rows              ``time_sum``, and ``end_sum`` where there is ``end``: the sum of all before
+per row                            ``time``, ``weight``, ``call``; ``end``: sorted in each group; ``time_sum``
+                                   and ``end_sum``: the sums of all before, one more than rows
 per call (stack, engine, phase)    ``call_stack``, ``call_node``, ``call_engine``, ``call_phase`` (-1 is none)
 per node of the call tree          ``tree_parent``, ``tree_function`` (as the page numbers them: by text, in
                                    the order of the nodes), ``tree_flags``; the header's ``page_nodes`` are
@@ -30,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from dashboard.tiles.sample_columns import FORMAT, HEADER, SUM_ROWS, Array, Ints, SampleGroup
+from dashboard.tiles.sample_columns import FORMAT, HEADER, Array, Ints, SampleGroup
 from tracekit.analysis.result import Analysis
 from tracekit.model.tables import StackTable
 from tracekit.model.vocabulary import ENGINES
@@ -98,19 +96,17 @@ def _rows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     time, key = time[order], key[order]
     length = sample_lengths(trace)[order]
     groups = _groups(key, length)
+    # Sorted apart from the starts: ``tiles`` sums over ends, and never needs the end of a particular sample.
+    end = time + length
+    for group in groups:
+        end[group.first : group.end].sort()
     weight = trace.weights[order]
-    weight = weight[:1] if len(weight) and (weight == weight[0]).all() else weight
     writer.add("time", time)
-    writer.add("time_sum", running_sums(time)[::SUM_ROWS])
-    if not all(_is_even(length, group) for group in groups):
-        # Sorted apart from the starts: ``tiles`` sums over ends, and needs the end of no particular sample.
-        end = time + length
-        for group in groups:
-            end[group.first : group.end].sort()
-        writer.add("end", end)
-        writer.add("end_sum", running_sums(end)[::SUM_ROWS])
+    writer.add("time_sum", running_sums(time))
+    writer.add("end", end)
+    writer.add("end_sum", running_sums(end))
     writer.add("weight", weight.astype(np.uint32) if _fit(weight) else weight)
-    writer.add("call", calls.of_samples[order].astype(np.min_scalar_type(len(calls.stack))))
+    writer.add("call", calls.of_samples[order].astype(np.int32))
     writer.add("call_stack", calls.stack.astype(np.int32))
     writer.add("call_node", np.append(tree.nodes.leaf, -1)[calls.stack].astype(np.int32))
     writer.add("call_engine", calls.engine.astype(np.int8))
@@ -148,11 +144,6 @@ def _lane(analysis: Analysis, thread: int) -> list[str | None]:
 
 def _fit(weight: Ints) -> bool:
     return bool(weight.min(initial=0) >= 0 and weight.max(initial=0) < 1 << 32)
-
-
-def _is_even(length: Ints, group: SampleGroup) -> bool:
-    """Return True if all samples of a group are as long as its longest."""
-    return int(length[group.first : group.end].min()) == group.longest_ns
 
 
 def _groups(key: Ints, length: Ints) -> list[SampleGroup]:

@@ -15,7 +15,7 @@ from trace_support import ANE, ANE_WAIT, BNNS, LOAD, MS, RUNTIME, UI, trace_of
 from view_support import View, decoded, recording
 
 from dashboard.tiles.filters import parse_filter, row_mask
-from dashboard.tiles.sample_columns import FORMAT, SampleColumns, open_samples
+from dashboard.tiles.sample_columns import SampleColumns, open_samples
 from dashboard.tiles.writing import write_samples
 from tracekit.analysis import Analysis, analyze
 from tracekit.model.vocabulary import ENGINES, PHASES
@@ -196,7 +196,7 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         else:
             groups.append([sample["lane"], calls[index][0], row, row + 1, 1])
     header = {
-        "format": FORMAT,
+        "format": "tracekit-samples/2",
         "duration_ns": 10,
         "length_ns": 1,
         "groups": groups,
@@ -209,7 +209,6 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
     }
     arrays = {
         "time": np.array([sample["time"] for sample in samples], np.int64),
-        "weight": np.ones(1, np.uint32),
         "call": np.array(order, np.int32),
         "call_stack": np.arange(len(order), dtype=np.int32),
         "call_engine": np.array([engine for engine, _ in calls], np.int8),

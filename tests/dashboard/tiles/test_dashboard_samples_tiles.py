@@ -25,7 +25,6 @@ from samples_support import (
 )
 from trace_support import ANE, UI
 
-from dashboard.tiles import tiles
 from dashboard.tiles.tiles import lanes_tile, spans_tile
 from tracekit.report.viewmodel import lanes
 from tracekit.report.viewmodel.lanes import thread_lanes
@@ -33,15 +32,13 @@ from tracekit.report.viewmodel.occupancy import TILE_BINS, level_count, tile_edg
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("summed_rows", [0, 1 << 14])  # from stored sums, and from the times themselves
 @pytest.mark.parametrize(
     ("level", "index"),
     [(0, 0), (1, 1), (4, 0), (4, 7), (4, 15), (10, 513), (18, 100_000), (18, (1 << 18) - 1)],
 )
 def test_a_bin_holds_the_share_that_a_loop_over_the_rows_finds(
-    level: int, index: int, summed_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    level: int, index: int, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(tiles, "_SUMMED_ROWS", summed_rows)
     analysis = many()
     samples = opened(tmp_path, analysis)
     rows = rows_of(analysis)
@@ -72,20 +69,6 @@ def test_every_filter_wanting_all_gives_the_tiles_without_one(tmp_path: Path) ->
     everything = np.ones(samples.total, bool)
     for level, index in [(0, 0), (2, 3), (9, 100)]:
         assert lanes_tile(samples, level, index, 0, everything) == lanes_tile(samples, level, index, 0, None)
-
-
-@pytest.mark.parametrize("summed_rows", [0, 1 << 14])
-@pytest.mark.parametrize(("level", "index"), [(0, 0), (4, 7), (10, 513)])
-def test_samples_of_one_length_need_no_ends(
-    level: int, index: int, summed_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tiles, "_SUMMED_ROWS", summed_rows)
-    analysis = many(unit="cycles")
-    samples = opened(tmp_path, analysis)
-    assert "end" not in samples.arrays
-    rows = rows_of(analysis, samples.length_ns)
-    tile = planes(lanes_tile(samples, level, index, 0, None))
-    assert tile == slow_tile(rows, samples.duration_ns, level, index)
 
 
 def test_tiles_are_the_reports_planes_where_bins_are_the_same(tmp_path: Path) -> None:

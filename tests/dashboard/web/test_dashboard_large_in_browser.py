@@ -242,7 +242,7 @@ def test_a_failure_is_mended_by_trying_again(shown: Callable[..., Any]) -> None:
     tab.expected.append("404")
 
 
-def test_a_restarted_dashboard_is_polled_again(sooner: None, shown: Callable[..., Any]) -> None:
+def test_a_restarted_dashboard_is_polled_again(shown: Callable[..., Any]) -> None:
     tab = shown()
     tab.route("**/api/alive", lambda route: route.abort())
     tab.route(
