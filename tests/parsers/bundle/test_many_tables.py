@@ -90,10 +90,19 @@ def test_a_table_that_is_missing_from_the_list_describes_itself(decoded: Counter
     assert decoded["list"] == 2
 
 
-def test_a_list_with_more_values_than_any_recording_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("limit", "problem"),
+    [
+        ("_MAX_ATTRIBUTE_VALUES", "is nested deeper or larger than any recording's"),
+        ("_MAX_ENTRIES", "lists more tables than any recording has"),
+    ],
+)
+def test_a_list_with_more_than_any_recording_has_is_refused(
+    monkeypatch: pytest.MonkeyPatch, limit: str, problem: str
+) -> None:
     """Each of its entries could refer to the same thousands of attributes."""
-    monkeypatch.setattr(table_list, "_MAX_LIST_VALUES", 50)
+    monkeypatch.setattr(table_list, limit, 50)
     source = source_of(bundle_of(40))
     (message,) = issues_of(source, "contents-damaged")
-    assert message.startswith(f"{LIST} is nested deeper or larger than any recording's")
+    assert message == f"{LIST} {problem}; tables may be missing without notice"
     assert source.toc()[0].tables[2].attributes == {"codes": '"0x0"'}

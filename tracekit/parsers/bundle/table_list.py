@@ -18,7 +18,9 @@ from tracekit.parsers.bundle.keyed_archive import Archived, KeyedArchive, ValueB
 
 _STORE = re.compile(r"corespace/run([1-9]\d{0,5})/core/stores/indexed-store-(0|[1-9]\d{0,5})/")
 _LISTED = re.compile(r"run\d{1,6}/core/stores/indexed-store-(0|[1-9]\d{0,5})\Z")
-_MAX_LIST_VALUES = 2_000_000
+_MAX_ENTRIES = 200_000
+_MAX_ATTRIBUTE_VALUES = 500_000
+"""Of a list: 20,000 tables have some 45,000 entries, and five values in the attributes of each."""
 
 # In a bundle both are strings; an export puts quotes around strings and none around keywords, except those
 # with a space in a list. The keys are from the tables of contents of exports.
@@ -54,9 +56,12 @@ def read_table_list(files: BundleFiles, run_folder: str) -> dict[int, TableSpec]
     details = archive.get(archive.top(), "tableDetails")
     if not isinstance(details, Archived):
         raise DamagedFileError(file, "lists no tables")
-    budget = ValueBudget(_MAX_LIST_VALUES)
+    entries = archive.items(details)
+    if len(entries) > _MAX_ENTRIES:
+        raise DamagedFileError(file, "lists more tables than any recording has")
+    budget = ValueBudget(_MAX_ATTRIBUTE_VALUES)
     specs: dict[int, TableSpec] = {}
-    for reference in archive.items(details).values():
+    for reference in entries.values():
         detail = archive.items(archive.follow(reference))
         path = archive.follow(detail.get("storeSubpath"))
         match = _LISTED.match(path) if isinstance(path, str) else None
