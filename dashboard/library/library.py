@@ -213,11 +213,11 @@ class Library:
         return self.result_path(recording_id, VIEW)
 
     def analysis_path(self, recording_id: str) -> Path:
-        """Return the ``tracekit-analysis/1`` document; see ``result_path``."""
+        """Return the ``tracekit-analysis/1`` document, compressed with gzip; see ``result_path``."""
         return self.result_path(recording_id, ANALYSIS)
 
     def sections_path(self, recording_id: str) -> Path:
-        """Return a JSON object of the report's sections: name → HTML; see ``result_path``."""
+        """Return a JSON object of the report's sections: name → HTML, compressed; see ``result_path``."""
         return self.result_path(recording_id, SECTIONS_FILE)
 
     def result_path(self, recording_id: str, name: str) -> Path:

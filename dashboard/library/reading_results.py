@@ -5,19 +5,22 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dashboard.errors import NotFound
 from dashboard.library.names import one_line
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
-RESULTS_VERSION = 2
+RESULTS_VERSION = 3
 """The version of the results: results of another version are made again when the dashboard starts."""
-ANALYSIS, SECTIONS_FILE, SUMMARY, VIEW = "analysis.json", "sections.json", "summary.json", "view.bin.gz"
+ANALYSIS, SECTIONS_FILE, VIEW = "analysis.json.gz", "sections.json.gz", "view.bin.gz"
+SUMMARY = "summary.json"
 PROCESSES = "processes.json"
 """Pid and name of the processes to choose from before redacting; mostly none."""
 _COMPRESSION = 5
@@ -28,7 +31,13 @@ def write_results(folder: Path, analysis: Analysis) -> None:
     """Write all that the pages need of a recording."""
     for name, content in _CONTENTS.items():
         with (folder / name).open("wb") as file:
-            file.write(content(analysis))
+            if name.endswith(".gz"):
+                with gzip.GzipFile(
+                    filename="", mode="wb", compresslevel=_COMPRESSION, fileobj=file, mtime=0
+                ) as packed:
+                    packed.writelines(content(analysis))
+            else:
+                file.writelines(content(analysis))
             file.flush()
             os.fsync(file.fileno())
     _write_samples(folder, analysis)
@@ -41,27 +50,35 @@ def _write_samples(folder: Path, analysis: Analysis) -> None:
     write_samples(folder / FOLDER, analysis)
 
 
-def _view(analysis: Analysis) -> bytes:
+def read_json(path: Path) -> Any:
+    """Return the content of one of the compressed JSON files; raise ``NotFound`` if it is damaged."""
+    try:
+        return json.loads(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise NotFound("The analysis of this recording is missing or damaged. Read it again.") from error
+
+
+def _view(analysis: Analysis) -> Iterable[bytes]:
     from tracekit.report.viewmodel.view import view_block
 
-    return gzip.compress(view_block(analysis, tiles=True), _COMPRESSION, mtime=0)
+    return [view_block(analysis, tiles=True)]
 
 
-def _analysis(analysis: Analysis) -> bytes:
-    from tracekit.report.analysis.json import to_json
+def _analysis(analysis: Analysis) -> Iterable[bytes]:
+    from tracekit.report.analysis.json import json_pieces
 
-    return _utf8(to_json(analysis))
+    return map(_utf8, json_pieces(analysis))
 
 
-def _sections(analysis: Analysis) -> bytes:
+def _sections(analysis: Analysis) -> Iterable[bytes]:
     from tracekit.report.html.sections import SECTIONS, section
     from tracekit.report.viewmodel.view import Extras
 
     shown = [entry for entry in SECTIONS if entry[0] != _STATIC_PICTURE]
-    return _utf8(json.dumps({entry[0]: str(section(entry, analysis, Extras())) for entry in shown}))
+    return [_utf8(json.dumps({entry[0]: str(section(entry, analysis, Extras())) for entry in shown}))]
 
 
-def _processes(analysis: Analysis) -> bytes:
+def _processes(analysis: Analysis) -> Iterable[bytes]:
     """Return the processes of a recording of all processes, those with most samples first."""
     import numpy as np
 
@@ -69,7 +86,7 @@ def _processes(analysis: Analysis) -> bytes:
     threads = trace.threads[trace.threads["pid"] >= 0]
     has_target = trace.info.pid is not None or (threads["process"] == trace.info.process).any()
     if has_target or threads["pid"].nunique() < 2:
-        return _utf8("[]")
+        return [b"[]"]
     # Samples per thread (its row number), then per process.
     thread_ids = trace.samples["thread_id"].to_numpy()
     counts = np.bincount(thread_ids[thread_ids >= 0], minlength=len(trace.threads))
@@ -79,10 +96,10 @@ def _processes(analysis: Analysis) -> bytes:
         names.setdefault(int(pid), str(name))
         samples[int(pid)] += int(count)
     order = sorted(names, key=lambda pid: (-samples[pid], names[pid].casefold(), pid))
-    return _utf8(json.dumps([[pid, names[pid]] for pid in order]))
+    return [_utf8(json.dumps([[pid, names[pid]] for pid in order]))]
 
 
-def _summary(analysis: Analysis) -> bytes:
+def _summary(analysis: Analysis) -> Iterable[bytes]:
     from tracekit.report import wording
     from tracekit.report.viewmodel.view import duration_of
 
@@ -96,10 +113,10 @@ def _summary(analysis: Analysis) -> bytes:
         "samples": len(analysis.trace.samples),
         "windows": len(analysis.window_rows),
     }
-    return _utf8(json.dumps(facts))
+    return [_utf8(json.dumps(facts))]
 
 
-_CONTENTS: dict[str, Callable[[Analysis], bytes]] = {
+_CONTENTS: dict[str, Callable[[Analysis], Iterable[bytes]]] = {
     VIEW: _view,
     ANALYSIS: _analysis,
     SECTIONS_FILE: _sections,

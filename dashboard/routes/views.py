@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from flask import Flask, Response, jsonify, send_file
 
 from dashboard.library.library import Library
+from dashboard.library.reading_results import read_json
 from dashboard.routes.caching import cacheable
 from dashboard.routes.markup import tree
 
@@ -28,5 +27,5 @@ def register(server: Flask, library: Library) -> None:
     @server.get("/api/recordings/<recording>/sections")
     def report_sections(recording: str) -> Response:
         """Return the report's sections, which need no view, as trees in the order of the page."""
-        sections = json.loads(library.sections_path(recording).read_text("utf-8"))
+        sections = read_json(library.sections_path(recording))
         return cacheable(jsonify([tree(markup) for markup in sections.values()]))

@@ -38,7 +38,7 @@ class Branches:
 
 def branches_of(samples: SampleColumns, weight: Floats, number: Ints) -> Branches:
     """Return the heaviest of the nodes that calls of so much weight and so many samples need."""
-    leaf = samples["call_node"].astype(np.int64)
+    leaf = samples.call_node
     page = samples.page_nodes
     behind = np.flatnonzero((leaf >= page) & (number > 0))
     node = np.where(leaf < page, leaf, ROOT)

@@ -14,6 +14,7 @@ import numpy as np
 
 from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns, SampleGroup
 from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.report.viewmodel.tree import ROOT
 
 _KEYS = ("thread", "engine", "phase", "window", "binary")
 _BLANK = r"\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -139,11 +140,15 @@ def _with(texts: Sequence[str], values: Sequence[str]) -> Bools:
 
 def _calls_with(samples: SampleColumns, functions: Bools) -> Bools:
     """Return the calls whose stack contains one of these functions."""
-    # The running number of hits over all frames; a stack has a hit if its number grows from end to end.
-    hits = np.concatenate([[0], np.cumsum(functions[samples["stack_function"]])])
-    hits_before = hits[samples["stack_offset"]]
-    has_function: Bools = np.append(np.diff(hits_before) > 0, False)[samples["call_stack"]]  # -1: no stack
-    return has_function
+    # A node has such a function itself or above it. Each round looks twice as far up as the one before: at
+    # the first, at the second, at the fourth ancestor, …; the last entry is the ancestor of roots.
+    row = samples["text_of"][samples["tree_function"]]
+    has_function: Bools = np.append(np.append(functions, False)[row], False)  # row -1: a cut-off node
+    ancestor = np.append(samples["tree_parent"].astype(np.int64), ROOT)
+    while (ancestor >= 0).any():
+        has_function |= has_function[ancestor]
+        ancestor = ancestor[ancestor]
+    return has_function[samples.call_node]
 
 
 def _window_edges(samples: SampleColumns, values: Sequence[str]) -> Ints:
@@ -165,8 +170,8 @@ def _window_edges(samples: SampleColumns, values: Sequence[str]) -> Ints:
 
 
 def _inside(samples: SampleColumns, group: SampleGroup, edges: Ints) -> Bools:
-    time = samples["time"][group.first : group.end]
     # The edges cut the rows into runs that are outside, inside, outside, … by turns.
-    borders = np.concatenate([[0], np.searchsorted(time, edges), [len(time)]])
+    rows = samples.time.count_before(group.first, group.end, edges)
+    borders = np.concatenate([[0], rows, [group.end - group.first]])
     inside: Bools = np.repeat(np.arange(len(borders) - 1) % 2 == 1, np.diff(borders))
     return inside

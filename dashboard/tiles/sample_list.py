@@ -12,6 +12,7 @@ from dashboard.tiles.sample_columns import Ints, SampleColumns
 from dashboard.tiles.sample_selection import SampleSelection
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.report.viewmodel.tree import ROOT
 
 MOST_ROWS = 1_000
 _MOST_FRAMES = 400
@@ -25,8 +26,11 @@ def listed(samples: SampleColumns, selection: SampleSelection, after: str, count
     rows = candidates[:count]
     more = len(candidates) > count
     return {
-        "rows": [_row(samples, row) for row in rows.tolist()],
-        "next": f"{samples['time'][rows[-1]]}_{rows[-1]}" if more else None,
+        "rows": [
+            _row(samples, row, time)
+            for row, time in zip(rows.tolist(), samples.time.at(rows).tolist(), strict=True)
+        ],
+        "next": f"{samples.time.at(rows[-1:])[0]}_{rows[-1]}" if more else None,
         "selected": selection.count(samples),
         "total": samples.total,
     }
@@ -58,7 +62,7 @@ def _rows_after(
     # Any of the first ``count`` rows is among the first ``count`` of its group, so no group needs to give
     # more.
     rows: Ints = np.concatenate([np.zeros(0, np.int64), *per_group])
-    return rows[np.lexsort((rows, samples["time"][rows]))][:count]
+    return rows[np.lexsort((rows, samples.time.at(rows)))][:count]
 
 
 def _first_rows(selection: SampleSelection, start: int, end: int, count: int) -> Ints:
@@ -73,19 +77,19 @@ def _first_rows(selection: SampleSelection, start: int, end: int, count: int) ->
     return np.concatenate(pieces)[:count]
 
 
-def _row(samples: SampleColumns, row: int) -> dict[str, Any]:
+def _row(samples: SampleColumns, row: int, time_ns: int) -> dict[str, Any]:
     call = int(samples["call"][row])
     stack = int(samples["call_stack"][call])
     group = samples.group_of(row)
     rule = int(samples["stack_rule"][stack]) if stack >= 0 else -1
-    frames = _frames(samples, stack, 0, 1) if stack >= 0 else []
-    symbol, binary = frames[0] if frames else (None, None)
+    node = int(samples["stack_node"][stack]) if stack >= 0 else ROOT
+    symbol, binary = samples.function_of(node) if node >= 0 else (None, None)
     return {
-        "time_ns": int(samples["time"][row]),
+        "time_ns": time_ns,
         "lane": group.lane,
         "engine": str(ENGINES[group.engine]),
         "phase": _phase(int(samples["call_phase"][call])),
-        "weight": int(samples["weight"][row]),
+        "weight": int(samples.weight[row]),
         "stack": stack,
         "leaf": symbol,
         "binary": binary,
@@ -97,15 +101,15 @@ def stack_document(samples: SampleColumns, stack: int) -> dict[str, Any]:
     """Return a stack, leaf first, with its rule; of a deep one the part around the deciding frame."""
     if not 0 <= stack < len(samples["stack_rule"]):
         raise NotFound("There is no such stack in this recording.")
-    size = int(samples["stack_offset"][stack + 1] - samples["stack_offset"][stack])
+    nodes = _path(samples, int(samples["stack_node"][stack]))
     deciding, rule = int(samples["stack_deciding"][stack]), int(samples["stack_rule"][stack])
     # The deciding frame in the middle, but never less than a full part where the stack has one.
-    above = max(0, min(deciding - _MOST_FRAMES // 2, size - _MOST_FRAMES))
-    frames = _frames(samples, stack, above, _MOST_FRAMES)
+    above = max(0, min(deciding - _MOST_FRAMES // 2, len(nodes) - _MOST_FRAMES))
+    frames = [samples.function_of(node) for node in nodes[above : above + _MOST_FRAMES]]
     return {
         "frames": frames,
         "above": above,
-        "below": size - above - len(frames),
+        "below": len(nodes) - above - len(frames),
         "deciding": deciding - above if deciding >= 0 else -1,
         "rule": samples.rules[rule].id if rule >= 0 else "",
         "why": samples.rules[rule].means if rule >= 0 else "",
@@ -114,11 +118,13 @@ def stack_document(samples: SampleColumns, stack: int) -> dict[str, Any]:
     }
 
 
-def _frames(samples: SampleColumns, stack: int, first: int, count: int) -> list[list[str]]:
-    start, end = (int(offset) for offset in samples["stack_offset"][stack : stack + 2])
-    functions = samples["stack_function"][start + first : min(end, start + first + count)].tolist()
-    binary = samples["function_binary"]
-    return [[samples.symbols[function], samples.binaries[int(binary[function])]] for function in functions]
+def _path(samples: SampleColumns, leaf: int) -> list[int]:
+    """Return the nodes of the call tree from a leaf to its root."""
+    nodes = []
+    while leaf >= 0:
+        nodes.append(leaf)
+        leaf = int(samples["tree_parent"][leaf])
+    return nodes
 
 
 def _phase(code: int) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.tiles.sample_columns import Array, Bools, SampleColumns, SampleGroup
+from dashboard.tiles.sample_columns import Array, Bools, Coded, SampleColumns, SampleGroup
 
 _PIECE_ROWS = 1 << 20
 
@@ -36,7 +36,7 @@ class SampleSelection:
             return sum(end - first for first, end in ranges)
         return sum(int(np.count_nonzero(self.mask[first:end])) for first, end in ranges)
 
-    def pieces(self, samples: SampleColumns, *columns: Array) -> Iterator[tuple[Array, ...]]:
+    def pieces(self, samples: SampleColumns, *columns: Array | Coded) -> Iterator[tuple[Array, ...]]:
         """Yield the selected rows of columns, about a million at a time: other requests run in between."""
         # Small ranges are collected and large ones cut, so that each piece is about equally large: memory
         # stays bounded, and other requests are served in between.
@@ -52,7 +52,7 @@ class SampleSelection:
         if slices:
             yield self._piece(slices, columns)
 
-    def _piece(self, slices: list[slice], columns: tuple[Array, ...]) -> tuple[Array, ...]:
+    def _piece(self, slices: list[slice], columns: tuple[Array | Coded, ...]) -> tuple[Array, ...]:
         if self.mask is None:
             return tuple(np.concatenate([column[rows] for rows in slices]) for column in columns)
         mask = np.concatenate([self.mask[rows] for rows in slices])

@@ -21,9 +21,10 @@ def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
     weight, number = np.zeros(count), np.zeros(count, np.int64)
     # Rows are added up per call (stack, engine, phase), of which there are far fewer; nodes are looked up
     # once per call.
-    for call, weights in selection.pieces(samples, samples["call"], samples["weight"]):
-        weight += np.bincount(call, weights, count)
-        number += np.bincount(call, minlength=count)
+    for call, weights in selection.pieces(samples, samples["call"], samples.weight):
+        rows = call.astype(np.intp)
+        weight += np.bincount(rows, weights, count)
+        number += np.bincount(rows, minlength=count)
     calls = Calls(
         np.zeros(0, np.int64),
         *(samples[f"call_{name}"].astype(np.int64) for name in ("stack", "engine", "phase")),

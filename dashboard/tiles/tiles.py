@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns, SampleGroup
-from tracekit.report.viewmodel.occupancy import TILE_LANES, Plane, as_bytes, before, covered_ns, tile_edges
+from tracekit.report.viewmodel.occupancy import TILE_LANES, Plane, as_bytes, covered_ns, tile_edges
 
 
 def lanes_tile(samples: SampleColumns, level: int, index: int, block: int, mask: Bools | None) -> bytes:
@@ -32,14 +32,8 @@ def _shares(covered: Ints, edges: Ints) -> Plane:
 
 
 def _whole(samples: SampleColumns, group: SampleGroup, edges: Ints) -> Ints:
-    """Return the covered time per bin by two sums up to each edge, however many samples lie between.
-
-    Until an edge, each sample that began covers (edge - start), minus (edge - end) if it has ended."""
-    # ``before`` takes the running sums from any row on, so a group needs none of its own: they are a slice of
-    # the whole's.
-    rows, sums = slice(group.first, group.end), slice(group.first, group.end + 1)
-    begun = before(samples["time"][rows], samples["time_sum"][sums], edges)
-    return np.diff(begun - before(samples["end"][rows], samples["end_sum"][sums], edges))
+    """Return the covered time per bin by sums up to each edge, however many samples lie between."""
+    return np.diff(samples.covered_before(group, edges))
 
 
 def _masked(samples: SampleColumns, group: SampleGroup, edges: Ints, mask: Bools) -> Ints:
@@ -47,7 +41,7 @@ def _masked(samples: SampleColumns, group: SampleGroup, edges: Ints, mask: Bools
     # longest.
     first, end = samples.rows(group, int(edges[0]) - group.longest_ns, int(edges[-1]))
     selected = mask[first:end]
-    start = samples["time"][first:end][selected]
+    start = samples.time[first:end][selected]
     return covered_ns(start, start + samples.lengths(slice(first, end))[selected], edges)
 
 

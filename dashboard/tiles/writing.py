@@ -1,26 +1,31 @@
 """Write the samples of an analysis as the columns that ``sample_columns`` opens.
 
 =================================  ==========================================================================
-per row                            ``time``, ``weight``, ``call``; ``end``: sorted in each group; ``time_sum``
-                                   and ``end_sum``: the sums of all before, one more than rows
-per call (stack, engine, phase)    ``call_stack``, ``call_node``, ``call_engine``, ``call_phase`` (-1 is none)
+per row                            ``time_…``: see ``sorted_times``; ``call``; ``weight``: the weight, or its
+                                   row of ``weight_values``; absent if all are the same
+per row of unusual length          ``odd_usual_…``, ``odd_end_…``: see ``SampleColumns``; sorted in each group
+per call (stack, engine, phase)    ``call_stack``, ``call_engine``, ``call_phase`` (-1 is none)
 per node of the call tree          ``tree_parent``, ``tree_function`` (as the page numbers them: by text, in
                                    the order of the nodes), ``tree_flags``; the header's ``page_nodes`` are
                                    the page's, the others follow by depth, from each of ``levels`` to the next
 per function of the tree           ``text_of``: a row of ``symbols``, -1 for a cut-off node
-per stack                          ``stack_offset`` (one more), ``stack_rule``, ``stack_deciding``,
-                                   ``stack_engine``, ``stack_phase``
-per frame of a stack, leaf first   ``stack_function``: rows of the header's ``symbols``
+per stack                          ``stack_node``: its leaf in the call tree (-1 is none), whose path has the
+                                   frames; ``stack_rule``, ``stack_deciding``, ``stack_engine``,
+                                   ``stack_phase``
 per function                       ``function_binary``: a row of ``binaries``
 per window                         ``window_start``, ``window_end``; ``window_label`` and ``window_model``:
                                    of the header's ``window_names``
 =================================  ==========================================================================
+
+Whole numbers have the narrowest type that holds them all.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+from dataclasses import astuple
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,6 +34,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.tiles.sample_columns import FORMAT, HEADER, Array, Ints, SampleGroup
+from dashboard.tiles.sorted_times import compacted
 from tracekit.analysis.result import Analysis
 from tracekit.model.tables import StackTable
 from tracekit.model.vocabulary import ENGINES
@@ -39,7 +45,6 @@ from tracekit.report.viewmodel.lanes import (
     span_lanes,
     thread_names,
 )
-from tracekit.report.viewmodel.occupancy import running_sums
 from tracekit.report.viewmodel.payload import shown_text
 from tracekit.report.viewmodel.samples import calls_of, server_tree
 from tracekit.report.viewmodel.tree import WholeTree, functions_of, node_flags
@@ -60,7 +65,7 @@ def write_samples(folder: Path, analysis: Analysis) -> None:
         "arrays": writer.names,
     }
     with (folder / HEADER).open("wb") as file:
-        file.write(json.dumps(header).encode())
+        file.write(gzip.compress(json.dumps(header).encode(), mtime=0))
         _settle(file)
 
 
@@ -74,6 +79,22 @@ class _Writer:
         with (self._folder / f"{name}.npy").open("wb") as file:
             np.save(file, np.ascontiguousarray(values), allow_pickle=False)
             _settle(file)
+
+    def add_narrow(self, name: str, values: Array) -> None:
+        """Add whole numbers in the narrowest type."""
+        self.add(name, values.astype(_narrowest(values)))
+
+    def add_times(self, name: str, times: Ints, runs: Ints) -> None:
+        """Add times that ascend in runs, which begin at these rows."""
+        for part, values in compacted(times, runs).items():
+            self.add_narrow(f"{name}_{part}", values)
+
+
+def _narrowest(values: Array) -> np.dtype[Any]:
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    narrowest = np.min_scalar_type(min(low, -high - 1) if low < 0 else high)
+    # Together with signed numbers, NumPy turns unsigned ones of 64 bits into floating-point ones.
+    return narrowest if narrowest != np.uint64 else np.dtype(np.int64)
 
 
 def _settle(file: BinaryIO) -> None:
@@ -95,28 +116,52 @@ def _rows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     order = order[np.argsort(key[order], kind="stable")]
     time, key = time[order], key[order]
     length = sample_lengths(trace)[order]
-    groups = _groups(key, length)
-    # Sorted apart from the starts: ``tiles`` sums over ends, and never needs the end of a particular sample.
-    end = time + length
-    for group in groups:
-        end[group.first : group.end].sort()
-    weight = trace.weights[order]
-    writer.add("time", time)
-    writer.add("time_sum", running_sums(time))
-    writer.add("end", end)
-    writer.add("end_sum", running_sums(end))
-    writer.add("weight", weight.astype(np.uint32) if _fit(weight) else weight)
-    writer.add("call", calls.of_samples[order].astype(np.int32))
-    writer.add("call_stack", calls.stack.astype(np.int32))
-    writer.add("call_node", np.append(tree.nodes.leaf, -1)[calls.stack].astype(np.int32))
-    writer.add("call_engine", calls.engine.astype(np.int8))
-    writer.add("call_phase", calls.phase.astype(np.int8))
+    usual_ns = _usual(length)
+    odd = np.flatnonzero(length != usual_ns) if usual_ns is not None else np.arange(len(length))
+    groups = _groups(key, length, odd)
+    writer.add_times("time", time, np.array([group.first for group in groups], np.int64))
+    _odd(writer, groups, time[odd], length[odd], usual_ns)
+    _weight(writer, trace.weights[order])
+    writer.add_narrow("call", calls.of_samples[order])
+    writer.add_narrow("call_stack", calls.stack)
+    writer.add_narrow("call_engine", calls.engine)
+    writer.add_narrow("call_phase", calls.phase)
     return {
         "length_ns": 0 if trace.weight_unit == "ns" else int(length[0]) if len(length) else 1,
-        "groups": [[group.lane, group.engine, group.first, group.end, group.longest_ns] for group in groups],
+        "usual_ns": usual_ns,
+        "groups": [astuple(group) for group in groups],
         "lanes": [_lane(analysis, thread) for thread in threads.tolist()],
         **_tree(writer, tree, trace.stacks),
     }
+
+
+def _usual(length: Ints) -> int | None:
+    """Return the length that most samples have; None if fewer than half of them share one."""
+    lengths, counts = np.unique(length, return_counts=True)
+    most = int(counts.argmax()) if len(counts) else 0
+    return int(lengths[most]) if len(counts) and 2 * counts[most] >= len(length) else None
+
+
+def _odd(writer: _Writer, groups: list[SampleGroup], time: Ints, length: Ints, usual_ns: int | None) -> None:
+    """Write the ends of the samples of unusual length, and those that they would have at the usual one."""
+    runs = np.array([group.odd_first for group in groups], np.int64)
+    writer.add_times("odd_usual", time + usual_ns if usual_ns is not None else time[:0], runs)
+    # Sorted apart from the starts: sums over ends never need the end of a particular sample.
+    end = time + length
+    for group in groups:
+        end[group.odd_first : group.odd_end].sort()
+    writer.add_times("odd_end", end, runs)
+
+
+def _weight(writer: _Writer, weight: Ints) -> None:
+    codes, values = pd.factorize(weight)
+    if len(values) <= 1:
+        writer.add("weight_values", np.append(values, 0)[:1])
+    elif _narrowest(codes).itemsize < _narrowest(weight).itemsize:
+        writer.add("weight_values", values)
+        writer.add_narrow("weight", codes)
+    else:
+        writer.add_narrow("weight", weight)
 
 
 def _tree(writer: _Writer, tree: WholeTree, stacks: StackTable) -> dict[str, Any]:
@@ -130,10 +175,11 @@ def _tree(writer: _Writer, tree: WholeTree, stacks: StackTable) -> dict[str, Any
     number, distinct = pd.factorize(text[nodes.function])
     text_of = np.zeros(len(distinct), np.int64)
     text_of[number[::-1]] = nodes.function[::-1]
-    writer.add("tree_parent", nodes.parent.astype(np.int32))
-    writer.add("tree_function", number.astype(np.int32))
-    writer.add("tree_flags", node_flags(nodes, binaries["path"].to_numpy(object)).astype(np.uint8))
-    writer.add("text_of", text_of.astype(np.int32))
+    writer.add_narrow("tree_parent", nodes.parent)
+    writer.add_narrow("tree_function", number)
+    writer.add_narrow("tree_flags", node_flags(nodes, binaries["path"].to_numpy(object)))
+    writer.add_narrow("text_of", text_of)
+    writer.add_narrow("stack_node", nodes.leaf)
     return {"page_nodes": tree.page, "levels": list(tree.levels)}
 
 
@@ -142,29 +188,24 @@ def _lane(analysis: Analysis, thread: int) -> list[str | None]:
     return [shown_text(label), shown_text(process), tid]
 
 
-def _fit(weight: Ints) -> bool:
-    return bool(weight.min(initial=0) >= 0 and weight.max(initial=0) < 1 << 32)
-
-
-def _groups(key: Ints, length: Ints) -> list[SampleGroup]:
+def _groups(key: Ints, length: Ints, odd: Ints) -> list[SampleGroup]:
     cuts = [0, *(np.flatnonzero(np.diff(key)) + 1).tolist(), len(key)]
+    of_odd = np.searchsorted(odd, cuts).tolist()
     groups = []
-    for first, end in pairwise(cuts if len(key) else []):
+    for (first, end), odd_rows in zip(pairwise(cuts if len(key) else []), pairwise(of_odd), strict=False):
         lane, engine = divmod(int(key[first]), len(ENGINES))
-        groups.append(SampleGroup(lane, engine, first, end, int(length[first:end].max())))
+        groups.append(SampleGroup(lane, engine, first, end, int(length[first:end].max()), *odd_rows))
     return groups
 
 
 def _stacks(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     stacks, classification = analysis.trace.stacks, analysis.labels.classification
-    function, symbols, binary = functions_of(stacks)
-    writer.add("stack_offset", stacks.offsets)
-    writer.add("stack_function", function[stacks.frame_ids].astype(np.int32))
-    writer.add("function_binary", binary.astype(np.int32))
-    writer.add("stack_rule", classification.rule.astype(np.int32))
-    writer.add("stack_deciding", classification.deciding.astype(np.int32))
-    writer.add("stack_engine", classification.engine.astype(np.int8))
-    writer.add("stack_phase", classification.phase.astype(np.int8))
+    _, symbols, binary = functions_of(stacks)
+    writer.add_narrow("function_binary", binary)
+    writer.add_narrow("stack_rule", classification.rule)
+    writer.add_narrow("stack_deciding", classification.deciding)
+    writer.add_narrow("stack_engine", classification.engine)
+    writer.add_narrow("stack_phase", classification.phase)
     return {
         "symbols": [shown_text(symbol) for symbol in symbols],
         "binaries": _binary_names(stacks),
@@ -183,8 +224,8 @@ def _windows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     writer.add("window_end", windows["end_ns"].to_numpy(np.int64))
     columns = [windows["label"].astype("str"), windows["model"].astype("str")]
     number, names = pd.factorize(np.concatenate([column.to_numpy(object) for column in columns]))
-    writer.add("window_label", number[: len(windows)].astype(np.int32))
-    writer.add("window_model", number[len(windows) :].astype(np.int32))
+    writer.add_narrow("window_label", number[: len(windows)])
+    writer.add_narrow("window_model", number[len(windows) :])
     return {"window_names": [shown_text(name) for name in names]}
 
 

@@ -79,11 +79,11 @@ class FakeLibrary:
         self.downloads = Downloads(self, Limits())
         self.asked: list[tuple[str, str]] = []
         (folder / "view.bin.gz").write_bytes(gzip.compress(b"the view", mtime=0))
-        (folder / "analysis.json").write_text('{"schema": "tracekit-analysis/1"}')
+        (folder / "analysis.json.gz").write_bytes(gzip.compress(b'{"schema": "tracekit-analysis/1"}'))
         sections = {
             "verdict": '<section id="verdict"><h2>Verdict</h2><p>All on the <b>ANE</b>.</p></section>'
         }
-        (folder / "sections.json").write_text(json.dumps(sections))
+        (folder / "sections.json.gz").write_bytes(gzip.compress(json.dumps(sections).encode()))
 
     @property
     def revision(self) -> str:
@@ -117,10 +117,10 @@ class FakeLibrary:
         return self._file(recording_id, "view.bin.gz")
 
     def analysis_path(self, recording_id: str) -> Path:
-        return self._file(recording_id, "analysis.json")
+        return self._file(recording_id, "analysis.json.gz")
 
     def sections_path(self, recording_id: str) -> Path:
-        return self._file(recording_id, "sections.json")
+        return self._file(recording_id, "sections.json.gz")
 
     def _file(self, recording_id: str, name: str) -> Path:
         if self.recording(recording_id).state != "ready":

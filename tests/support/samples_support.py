@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from view_support import View, decoded, recording
 
 from dashboard.tiles.filters import parse_filter, row_mask
 from dashboard.tiles.sample_columns import SampleColumns, open_samples
+from dashboard.tiles.sorted_times import compacted
 from dashboard.tiles.writing import write_samples
 from tracekit.analysis import Analysis, analyze
 from tracekit.model.vocabulary import ENGINES, PHASES
@@ -174,17 +176,29 @@ def literal(folder: Path, document: dict[str, Any]) -> SampleColumns:
     )
     binaries = list(dict.fromkeys(binary for _, binary in functions))
     header, arrays = _literal_parts(document, order, calls)
-    arrays |= {
-        "stack_offset": np.cumsum([0, *(len(stack) for stack in stacks)]),
-        "stack_function": np.array([function for stack in stacks for function in stack], np.int32),
-        "function_binary": np.array([binaries.index(binary) for _, binary in functions], np.int32),
-    }
+    arrays |= _literal_tree(stacks)
+    arrays["function_binary"] = np.array([binaries.index(binary) for _, binary in functions], np.int32)
     names = {"symbols": [symbol for symbol, _ in functions], "binaries": binaries}
     folder.mkdir()
     for name, values in arrays.items():
         np.save(folder / f"{name}.npy", values)
-    (folder / "samples.json").write_text(json.dumps({**header, **names, "arrays": list(arrays)}))
+    content = json.dumps({**header, **names, "arrays": list(arrays)})
+    (folder / "samples.json.gz").write_bytes(gzip.compress(content.encode()))
     return open_samples(folder, "literal")
+
+
+def _literal_tree(stacks: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """A call tree in which no stack shares a node with another; stacks are leaf first."""
+    parent, function, node = [], [], []
+    for stack in stacks:
+        node.append(-1)
+        for row in reversed(stack):
+            parent.append(node[-1])
+            function.append(row)
+            node[-1] = len(parent) - 1
+    rows = np.arange(max(function, default=-1) + 1)
+    arrays = {"tree_parent": parent, "tree_function": function, "text_of": rows, "stack_node": node}
+    return {name: np.array(values, np.int32) for name, values in arrays.items()}
 
 
 def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any]) -> tuple[Any, Any]:
@@ -194,9 +208,10 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         if groups and groups[-1][:2] == [sample["lane"], calls[index][0]]:
             groups[-1][3] = row + 1
         else:
-            groups.append([sample["lane"], calls[index][0], row, row + 1, 1])
+            groups.append([sample["lane"], calls[index][0], row, row + 1, 1, 0, 0])
     header = {
-        "format": "tracekit-samples/2",
+        "format": "tracekit-samples/3",
+        "usual_ns": 1,
         "duration_ns": 10,
         "length_ns": 1,
         "groups": groups,
@@ -208,7 +223,10 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         "levels": [0],
     }
     arrays = {
-        "time": np.array([sample["time"] for sample in samples], np.int64),
+        **times("time", [sample["time"] for sample in samples], [group[2] for group in groups]),
+        **times("odd_usual", [], []),
+        **times("odd_end", [], []),
+        "weight": np.ones(len(samples), np.int64),
         "call": np.array(order, np.int32),
         "call_stack": np.arange(len(order), dtype=np.int32),
         "call_engine": np.array([engine for engine, _ in calls], np.int8),
@@ -219,6 +237,11 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         "window_end": np.array([window["end"] for window in windows], np.int64),
     }
     return header, arrays
+
+
+def times(name: str, values: Sequence[int], runs: Sequence[int]) -> dict[str, Any]:
+    parts = compacted(np.array(values, np.int64), np.array(runs, np.int64))
+    return {f"{name}_{part}": array for part, array in parts.items()}
 
 
 def kept(samples: SampleColumns, text: str) -> list[bool] | None:
@@ -233,9 +256,9 @@ def in_order(samples: SampleColumns) -> Iterator[tuple[int, int, int, int, int]]
             call = samples["call"][row]
             phase = int(samples["call_phase"][call]) % (len(PHASES) + 1)
             yield (
-                int(samples["time"][row]),
+                int(samples.time[row : row + 1][0]),
                 group.lane,
                 group.engine,
                 phase,
-                int(samples["call_node"][call]),
+                int(samples.call_node[call]),
             )

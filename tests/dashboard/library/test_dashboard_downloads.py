@@ -62,7 +62,7 @@ def left(library: Library, recording: str) -> list[str]:
     """Return the files of a recording's folder, without its input and a worker's results."""
     folder = library._store.recording(recording)
     paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    kept_files = ("input", "results/summary.json", "results/analysis.json")
+    kept_files = ("input", "results/summary.json", "results/analysis.json.gz")
     return sorted(path for path in paths if not path.startswith(kept_files))
 
 
@@ -144,7 +144,7 @@ def test_who_did_most_is_offered_first() -> None:
 
 
 def offered(trace: tracekit.Trace) -> Any:
-    return json.loads(reading_results._processes(tracekit.analyze(trace)))
+    return json.loads(b"".join(reading_results._processes(tracekit.analyze(trace))))
 
 
 def test_what_was_made_is_kept_until_the_recording_is_read_anew(

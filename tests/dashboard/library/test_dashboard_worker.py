@@ -23,6 +23,7 @@ import tracekit
 from dashboard.errors import NotFound
 from dashboard.jobs.workers.read import sentence
 from dashboard.library import reading_results
+from dashboard.library.reading_results import read_json
 from tracekit.parsers.limits import LimitError
 
 
@@ -42,7 +43,9 @@ def test_the_length_is_the_recording_s_own_whatever_lies_behind_its_end() -> Non
 
     def duration(duration_ns: int | None) -> int:
         info = replace(analysis.trace.info, duration_ns=duration_ns)
-        summary = reading_results._summary(replace(analysis, trace=replace(analysis.trace, info=info)))
+        summary = b"".join(
+            reading_results._summary(replace(analysis, trace=replace(analysis.trace, info=info)))
+        )
         return int(json.loads(summary)["duration_ns"])
 
     assert duration(1_000) == 1_000
@@ -55,9 +58,9 @@ def test_what_the_pages_need_is_there(reading: Reading) -> None:
     block = gzip.decompress(library.view_path(recording.id).read_bytes())
     header = json.loads(block[4 : 4 + int.from_bytes(block[:4], "little")])
     assert (header["format"], header["verdict"]) == ("tracekit-view/1", recording.verdict)
-    analysis = json.loads(library.analysis_path(recording.id).read_bytes())
+    analysis = read_json(library.analysis_path(recording.id))
     assert (analysis["schema"], analysis["samples"]["count"]) == ("tracekit-analysis/1", 311)
-    sections = json.loads(library.sections_path(recording.id).read_bytes())
+    sections = read_json(library.sections_path(recording.id))
     assert list(sections)[:2] == ["verdict", "windows"]
     assert "timeline" not in sections
     assert sections["verdict"].startswith('<section id="verdict"')
@@ -81,7 +84,7 @@ def test_an_upload_is_read_whatever_its_names(reading: Reading, name: str, verdi
     recording = reading[name]
     assert (recording.state, recording.message) == ("ready", "")
     assert recording.verdict.startswith(verdict)
-    assert json.loads(reading.library.analysis_path(recording.id).read_bytes())["input"]["name"] == name
+    assert read_json(reading.library.analysis_path(recording.id))["input"]["name"] == name
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,7 @@ def test_an_upload_is_read_whatever_its_names(reading: Reading, name: str, verdi
 def test_what_was_uploaded_beside_it_and_not_read_is_reported(
     reading: Reading, name: str, message: list[str]
 ) -> None:
-    issues = json.loads(reading.library.analysis_path(reading[name].id).read_bytes())["issues"]
+    issues = read_json(reading.library.analysis_path(reading[name].id))["issues"]
     prefix = "not read, because these files are no part of the recording: "
     messages = [issue["message"] for issue in issues if issue["code"] == "files-ignored"]
     assert messages == [f"{prefix}{name}" for name in message]

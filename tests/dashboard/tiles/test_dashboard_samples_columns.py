@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from fake_library import READY, FakeLibrary
 from samples_support import (
+    MS,
     Analysis,
     SampleColumns,
     analyze,
@@ -46,39 +48,43 @@ def test_every_sample_is_there_once_in_groups_sorted_by_time(name: str, tmp_path
     ns = analysis.trace.weight_unit == "ns"
     rows = sorted_by_group(rows_of(analysis, 0 if ns else samples.length_ns))
     assert [sample[:3] for sample in in_order(samples)] == [(row.time, row.lane, row.engine) for row in rows]
-    assert samples["weight"].tolist() == [row.weight for row in rows]
+    assert samples.weight[:].tolist() == [row.weight for row in rows]
     calls = samples["call"]
     assert samples["call_stack"][calls].tolist() == [row.stack for row in rows]
     assert samples["call_phase"][calls].tolist() == [row.phase for row in rows]
     assert samples["call_engine"][calls].tolist() == [row.engine for row in rows]
     for group in samples.groups:
         group_rows = rows[group.first : group.end]
-        assert samples["end"][group.first : group.end].tolist() == sorted(row.end for row in group_rows)
+        ends = sorted(row.end for row in group_rows if row.end - row.time != samples.usual_ns)
+        assert samples.odd_end[group.odd_first : group.odd_end].tolist() == ends
         assert group.longest_ns == max(row.end - row.time for row in group_rows)
 
 
-@pytest.mark.integration
 def test_columns_are_small(tmp_path: Path) -> None:
-    many_samples = opened(tmp_path, many(5_000))
-    per_row = sum(
-        many_samples[name].itemsize for name in ("time", "time_sum", "end", "end_sum", "weight", "call")
-    )
-    assert per_row == 40
+    rows = [(index, "main", BNNS) for index in range(6_400)]
+    columns = opened(tmp_path, analyze(trace_of(rows)))
+    assert (columns.usual_ns, len(columns.odd_end), len(columns.odd_usual)) == (MS, 0, 0)
+    assert columns["time_offset"].nbytes == 4 * 6_400
+    # 100 blocks of 64 rows, and one more where the time enters another stretch of 2^32 ns.
+    assert [len(columns[f"time_{part}"]) for part in ("first", "start", "sums")] == [102, 101, 101]
+    assert columns["call"].nbytes == 6_400
+    assert "weight" not in columns.arrays
+    assert columns.weight[:].tolist() == [MS] * 6_400
 
 
 def test_files_hold_no_objects(tmp_path: Path) -> None:
     opened(tmp_path, many(20))
     harmful = np.array([{}], dtype=object)
-    np.save(tmp_path / "samples" / "time.npy", harmful, allow_pickle=True)
+    np.save(tmp_path / "samples" / "time_offset.npy", harmful, allow_pickle=True)
     with pytest.raises(NotFound, match="Read it again"):
         open_samples(tmp_path / "samples", "x")
 
 
 def test_a_header_names_its_files(tmp_path: Path) -> None:
     opened(tmp_path, many(20))
-    header = json.loads((tmp_path / "samples" / "samples.json").read_text())
+    header = json.loads(gzip.decompress((tmp_path / "samples" / "samples.json.gz").read_bytes()))
     files = sorted(os.listdir(tmp_path / "samples"))
-    assert files == sorted([*(f"{name}.npy" for name in header["arrays"]), "samples.json"])
+    assert files == sorted([*(f"{name}.npy" for name in header["arrays"]), "samples.json.gz"])
 
 
 def test_as_much_is_kept_as_has_room() -> None:
@@ -116,7 +122,7 @@ def test_files_of_an_earlier_reading_are_let_go(tmp_path: Path) -> None:
     cache = RecordingCache(library)  # type: ignore[arg-type]
     opened_recording = cache.get(READY)
     assert cache.get(READY).samples is opened_recording.samples
-    mapped = str(tmp_path / "samples" / "time.npy")
+    mapped = str(tmp_path / "samples" / "time_offset.npy")
     assert mapped in Path("/proc/self/maps").read_text()
     del opened_recording
     library.purge(READY)
@@ -183,7 +189,7 @@ def test_python_does_no_work_per_sample(what: str, tmp_path: Path) -> None:
         }
         samples.groups_of_lanes  # noqa: B018 - known from now on
         counts.append(calls_in(work[what]))
-    assert counts[0] == pytest.approx(counts[1], rel=0.05)
+    assert counts[0] == pytest.approx(counts[1], rel=0.1)
 
 
 def few_stacks(count: int) -> Analysis:

@@ -103,7 +103,7 @@ def test_a_selection_s_samples(piece: int, tmp_path: Path, monkeypatch: pytest.M
 def test_a_page_shows_the_number_of_rows(tmp_path: Path) -> None:
     samples = opened(tmp_path, many())
     answer = listed(samples, SampleSelection(0, 200 * MS), "", 10)
-    time = samples["time"]
+    time = samples.time[:]
     assert (answer["selected"], answer["total"]) == (int(((time >= 0) & (time < 200 * MS)).sum()), 600)
     assert listed(samples, SampleSelection(0, 0), "", 10) == {
         "rows": [],
@@ -130,7 +130,7 @@ def test_a_stack_with_what_decided_it(tmp_path: Path) -> None:
     analysis = analyze(trace_of([(0, "main", BNNS), (1, "main", UI)]))
     samples = opened(tmp_path, analysis)
     stack = stack_document(samples, 0)
-    assert stack["frames"] == [list(reversed(frame.split(" | "))) for frame in BNNS]
+    assert stack["frames"] == [tuple(reversed(frame.split(" | "))) for frame in BNNS]
     assert (stack["engine"], stack["phase"], stack["above"], stack["below"]) == ("CPU", "execute", 0, 0)
     (rule,) = (rule for rule in analysis.rules if rule.id == stack["rule"])
     assert stack["frames"][stack["deciding"]][0].startswith("BNNS")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -79,9 +80,9 @@ def test_sums(ask: Ask) -> None:
 
 
 def test_a_sample_counts_where_its_time_lies_also_between_two_nanoseconds(ask: Ask) -> None:
-    time = int(ask.samples["time"][0])  # type: ignore[attr-defined]
+    time = int(ask.samples.time[:][0])  # type: ignore[attr-defined]
     selected = sums_of(ask("sums", from_=time, to=time + 0.5).data)[1]["selected"]
-    assert selected == int((ask.samples["time"] == time).sum()) > 0  # type: ignore[attr-defined]
+    assert selected == int((ask.samples.time[:] == time).sum()) > 0  # type: ignore[attr-defined]
     assert sums_of(ask("sums", from_=time + 0.5, to=time + 0.9).data)[1]["selected"] == 0
     assert sums_of(ask("sums", from_=time, to=time).data)[1]["selected"] == 0
 
@@ -179,21 +180,24 @@ def test_recordings_without_contents_are_reported(what: str, ask: Ask, library: 
 
 @pytest.mark.parametrize("what", ["tile?level=0&index=0&block=0", "sums", "samples", "stacks/0"])
 @pytest.mark.parametrize(
-    "harm", ["gone", "other format", "no header", "cut off", "not arrays", "a file is gone"]
+    "harm", ["gone", "other format", "no header", "damaged header", "cut off", "not arrays", "a file is gone"]
 )
 def test_damaged_results_lead_to_the_advice_to_read_again(
     what: str, harm: str, ask: Ask, library: FakeLibrary
 ) -> None:
     folder = library.folder / "samples"
-    header = folder / "samples.json"
+    header = folder / "samples.json.gz"
     if harm == "gone":
         shutil.rmtree(folder)
     elif harm == "other format":
-        header.write_text(header.read_text().replace("tracekit-samples/2", "tracekit-samples/9"))
+        content = gzip.decompress(header.read_bytes())
+        header.write_bytes(gzip.compress(content.replace(b"tracekit-samples/3", b"tracekit-samples/9")))
     elif harm == "no header":
-        header.write_text("[]")
+        header.write_bytes(gzip.compress(b"[]"))
+    elif harm == "damaged header":
+        header.write_bytes(header.read_bytes()[:-9])
     elif harm == "cut off":
-        (folder / "time.npy").write_bytes((folder / "time.npy").read_bytes()[:200])
+        (folder / "time_offset.npy").write_bytes((folder / "time_offset.npy").read_bytes()[:200])
     elif harm == "not arrays":
         (folder / "weight.npy").write_bytes(b"PK\x03\x04")
     else:

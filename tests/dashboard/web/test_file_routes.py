@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -170,7 +171,7 @@ def real(tmp_path: Path) -> Iterator[tuple[Any, str]]:
     added = library.add_file(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")
     results = tmp_path / "library" / "recordings" / added.id / "results"
     results.mkdir(parents=True)
-    (results / "analysis.json").write_text("{}")
+    (results / "analysis.json.gz").write_bytes(gzip.compress(b"{}"))
     library._catalog.change(added.id, state="ready")
     yield create_app(Settings(tmp_path / "library", port=8127), library).server.test_client(), added.id
     library.close()
@@ -221,3 +222,11 @@ def test_the_analysis_is_the_one_that_is_there(client: Client) -> None:
 )
 def test_file_names(name: str, expected: str) -> None:
     assert file_stem(name) == expected
+
+
+def test_a_damaged_analysis_leads_to_the_advice_to_read_again(client: Client, tmp_path: Path) -> None:
+    tab = client()
+    (tmp_path / "sections.json.gz").write_bytes(gzip.compress(b"{}")[:-3])
+    answer = tab.get(f"/api/recordings/{READY}/sections", headers=HOST)
+    assert answer.status_code == 404
+    assert answer.get_json()["error"].endswith("Read it again.")
