@@ -12,12 +12,14 @@ from random import Random
 import pandas as pd
 import pytest
 from evidence_support import (
+    APP,
     OTHER_APP,
     Interval,
     Metric,
     Signpost,
     State,
     ane,
+    core_ai,
     core_ml,
     drawing,
     gpu,
@@ -65,6 +67,14 @@ ROWS = {
     "request": lambda start, end: core_ml(start, end, "GPU Request", "A"),
     "load": lambda start, end: core_ml(start, end, "Model Load", "B"),
     "prediction": lambda start, end: prediction(start, end, "A"),
+    "core ai": lambda start, end: core_ai(start, end, model="S", function="encode"),
+    "inside core ai": lambda start, end: core_ai(start, end, model="S", function="encode", depth=1),
+    "core ai compiles": lambda start, end: core_ai(start, end, "Specialization", "S", "encode"),
+    "region": lambda start, end: ane(start, end, "encode_ANE_region_0_1"),
+    "region of others": lambda start, end: ane(start, end, "detect_ANE_region_0_0"),
+    "cut off": lambda start, end: ane(start, end, "A_main__Op1_AneInference Lo"),
+    "mps twin": lambda start, end: ane(start, end, "entry_0_ANE_region_0_0", pid=APP),
+    "mps twin of others": lambda start, end: ane(start, end, "entry_0_ANE_region_0_0", pid=OTHER_APP),
 }
 TIMES = st.integers(0, END - 15)
 LENGTHS = st.integers(-1, 15)
@@ -142,18 +152,32 @@ def held(rows: list[Interval], window: tuple[int, int]) -> int:
 def counting(rows: list[Interval]) -> list[Interval]:
     """The rows that count for process 7, by the guide's words; a nested row only where its table has no other."""
     outer = {row.source for row in rows if not row.depth}
-    rows = [row for row in rows if not row.depth or row.source not in outer]
-    models = {row.model for row in rows if row.source == "coreml-os-signpost"}
-    labels = [row.label for row in rows if row.source == "ane-hw-intervals"]
-    fits = any(label.startswith(f"{model}_") for label in labels for model in models)
-    return [
-        row
-        for row in rows
-        if row.pid in (7, -1)
-        and (
-            row.source != "ane-hw-intervals" or not fits or any(row.label.startswith(f"{m}_") for m in models)
-        )
-    ]
+    nesting = [row for row in rows if row.source in ("ODIEProfile", "coreml-os-signpost")]
+    rows = [row for row in rows if row in nesting or not row.depth or row.source not in outer]
+    return [row for row in rows if is_counted(row, rows)]
+
+
+def is_counted(row: Interval, rows: list[Interval]) -> bool:
+    """True for a row of process 7, or one whose label fits a model or function of its runtimes."""
+    if row.source != "ane-hw-intervals" or row.pid >= 0:
+        return row.pid in (7, -1)
+    named = [other for other in rows if other.source in ("coreml-os-signpost", "ODIEProfile")]
+    of_core_ai = [other for other in named if other.source == "ODIEProfile"]
+
+    def fits(other: Interval) -> bool:
+        return any(other.label.startswith(f"{name.model}_") for name in named)
+
+    def of_function(other: Interval) -> list[Interval]:
+        return [call for call in of_core_ai if other.label.startswith(f"{call.label}_")]
+
+    def is_region(other: Interval) -> bool:
+        return bool(of_core_ai) and "_ANE_region_" in other.label
+
+    alike = [o for o in rows if o.source == row.source and is_region(o) == is_region(row)]
+    if is_region(row):
+        calls = of_function(row) if any(of_function(other) for other in alike) else of_core_ai
+        return any(call.start < row.end and row.start < call.end for call in calls)
+    return fits(row) or not any(fits(other) for other in alike)
 
 
 def handed_over(samples: list[Sample], thread: str) -> list[tuple[float, bool]]:
@@ -206,7 +230,8 @@ def test_busy_equals_a_slow_count(case: Case, cuts: list[int]) -> None:
         (engine, phase)
         for engine in (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME, Engine.GRAPHICS)
         for phase in (Phase.EXECUTE, Phase.COMPILE, Phase.LOAD, None)
-        if (engine, phase) != (Engine.RUNTIME, None)  # a call as a whole is no work
+        # A call as a whole is no work, nor is a row of which the kind is not known.
+        if (engine, phase) not in ((Engine.RUNTIME, None), (Engine.ANE, None))
     ]
     expected: Counter[tuple[int, str, str]] = Counter()
     for number, edge in enumerate(itertools.pairwise(sorted(cuts))):
@@ -321,6 +346,7 @@ def test_the_order_and_repetition_of_rows_changes_nothing(case: Case, random: Ra
     pd.testing.assert_frame_equal(once.attribution_rows, repeated.attribution_rows)
     pd.testing.assert_frame_equal(once.times, repeated.times)
     pd.testing.assert_frame_equal(once.segments, repeated.segments)
+    pd.testing.assert_frame_equal(once.submissions, repeated.submissions)
     assert once.verdicts == repeated.verdicts
     assert once.summary == repeated.summary
 

@@ -141,7 +141,9 @@ class Measured:
         is_work = (frame["phase"] == Phase.EXECUTE) & frame["source"].isin(ANE_TABLES)
         rows = frame[is_work.to_numpy(bool) & ~self.owner.other_process]
         rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
-        return rows.drop_duplicates(["start_ns", "end_ns", "label"])
+        rows = rows.assign(label=rows["label"].astype("str"))
+        keys = ["start_ns", "end_ns", "label"]
+        return rows.drop_duplicates(keys).sort_values(keys, kind="stable")
 
     def everything(self, key: Key) -> IntervalSet:
         """Return when that engine was in that phase for the target or a window's process, for any model."""
