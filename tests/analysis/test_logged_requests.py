@@ -109,3 +109,11 @@ def test_the_window_of_a_line(line: tuple[int, str, int, int], expected: tuple[l
     windows = pd.DataFrame({"start_ns": [10, 5_000_000], "end_ns": [20, 5_000_020], "pid": [1, 1]})
     requests = logged_requests(with_lines(line), windows, frozenset([1]))
     assert (requests.served.tolist(), requests.failed.tolist()) == expected
+
+
+def test_a_log_without_anything_else_is_evidence() -> None:
+    alone = analyze(open_trace([SAMPLE / "toc.xml", SAMPLE / "os-log.xml"]))
+    assert alone.headline == (
+        "The log has 10 requests of this app to the Neural Engine; nothing else shows a model running."
+        " 3 requests to the Neural Engine failed."
+    )

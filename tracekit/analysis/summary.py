@@ -75,7 +75,7 @@ class Headline:
     number. ``stretches`` are there where the verdict changes along the run, a few times only. ``samples`` are
     all samples, of which ``unsymbolicated`` have no stack with symbols and ``parked`` are idle service
     threads of the Neural Engine. ``is_prepared`` is True where compiling or loading a model was measured.
-    ``failed_requests`` to the Neural Engine are in the log, in ``failed_windows``.
+    ``requests`` to the Neural Engine are in the log, of which ``failed_requests`` in ``failed_windows``.
     """
 
     kind: HeadlineKind
@@ -91,6 +91,7 @@ class Headline:
     unsymbolicated: int = 0
     parked: int = 0
     is_prepared: bool = False
+    requests: int = 0
     failed_requests: int = 0
     failed_windows: int = 0
 
@@ -124,6 +125,7 @@ def summarize(
     preparing = int(times["preparing_ns"].iloc[0]) if whole.first_ns is not None else 0
     headline = replace(
         _headline(trace, labels, windows, times, verdicts),
+        requests=requests.requests,
         failed_requests=requests.failures,
         failed_windows=requests.failed_windows,
     )

@@ -26,6 +26,9 @@ def _failures(data: Headline) -> str:
 
 
 def _engines(data: Headline) -> str:
+    if data.requests and data.kind in ("no-evidence", "no-symbols", "no-model"):
+        sent = plural(data.requests, "request")
+        return f"The log has {sent} of this app to the Neural Engine; nothing else shows a model running."
     match data.kind:
         case "no-engine":
             return f"{_counted(data)}: no sample and no table shows which engine ran them."
