@@ -19,6 +19,7 @@ from tracekit.model.vocabulary import Engine, Phase
 _WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
 
 Key = tuple[Engine, Phase | None]
+_Lane = tuple[int, str]  # process, model
 
 
 def is_work(key: Key) -> bool:
@@ -64,7 +65,7 @@ class Measured:
         self._pids = pids
         self._all_pids = pids | {int(pid) for pid in window_pids if pid >= 0} if pids else pids
         self.owner = Ownership(self._frame, ane_is_target, self._all_pids)
-        self._unions: dict[tuple[Scope, Key], IntervalSet] = {}
+        self._unions: dict[tuple[Key, tuple[_Lane, ...]], IntervalSet] = {}
 
     @cached_property
     def sources(self) -> dict[Engine, str]:
@@ -110,21 +111,23 @@ class Measured:
     @cached_property
     def keys(self) -> tuple[Key, ...]:
         """Every engine and phase that any interval of the target has."""
-        return tuple(sorted({lane[0] for lane in self._lanes}, key=str))
+        return tuple(sorted(self._lanes, key=str))
 
     def spans(self, scope: Scope, key: Key) -> IntervalSet:
         """Return when that engine was in that phase for that scope; other processes' work is left out."""
-        if (scope, key) not in self._unions:
-            lanes = [
-                intervals
-                for (lane_key, pid, model), intervals in self._lanes.items()
-                if lane_key == key
-                # A lane without a process or a model may be of any: it counts where nothing excludes it.
-                and (not scope.pids or pid < 0 or pid in scope.pids)
-                and (not scope.model or model in ("", scope.model))
-            ]
-            self._unions[scope, key] = union(lanes)
-        return self._unions[scope, key]
+        by_process = self._lanes.get(key, {})
+        # A lane without a process or a model may be of any: it counts where nothing excludes it.
+        pids = sorted({-1, *scope.pids}) if scope.pids else by_process
+        counted = tuple(
+            (pid, model)
+            for pid in pids
+            for model in by_process.get(pid, {})
+            if not scope.model or model in ("", scope.model)
+        )
+        # A thousand processes may all have the lanes of none: these are one union.
+        if (key, counted) not in self._unions:
+            self._unions[key, counted] = union([by_process[pid][model] for pid, model in counted])
+        return self._unions[key, counted]
 
     def submissions(self, scope: Scope) -> pd.DataFrame:
         """Return the Neural Engine's rows of execution for that scope; the same row twice is one."""
@@ -178,13 +181,13 @@ class Measured:
         return int((~pids.isin([-1, *self._pids])).sum())
 
     @cached_property
-    def _lanes(self) -> dict[tuple[Key, int, str], IntervalSet]:
+    def _lanes(self) -> dict[Key, dict[int, dict[str, IntervalSet]]]:
         """The intervals of the target and of processes that name themselves, by key, process and model."""
         frame = self._frame.assign(owner_model=self.owner.model)[~self.owner.other_process]
-        lanes = {}
+        lanes: dict[Key, dict[int, dict[str, IntervalSet]]] = {}
         for (engine, phase, pid, model), rows in rows_by(frame, "engine", "phase", "pid", "owner_model"):
             key = Engine(engine), None if pd.isna(phase) else Phase(phase)
-            lanes[key, int(pid), str(model)] = _intervals(frame.iloc[rows])
+            lanes.setdefault(key, {}).setdefault(int(pid), {})[str(model)] = _intervals(frame.iloc[rows])
         return lanes
 
 

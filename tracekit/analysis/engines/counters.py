@@ -63,7 +63,7 @@ def sum_metrics(trace: Trace, windows: pd.DataFrame) -> pd.DataFrame:
     pieces = []
     tids = np.append(trace.threads["tid"].to_numpy(np.int64), -1)
     owners = windows.assign(tid=tids[windows["thread_id"].to_numpy()])
-    for (tid, pid), window_ids in rows_by(owners, "tid", "pid"):
+    for (tid, pid), window_ids in rows_by(owners, "tid", "pid") if names else ():
         owned = windows.iloc[window_ids]
         rows = frame[(frame["tid"] == tid).to_numpy(bool)] if tid >= 0 else frame
         rows = rows[(rows["pid"] == pid).to_numpy(bool)] if tid < 0 <= pid else rows

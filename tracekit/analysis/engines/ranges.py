@@ -10,8 +10,8 @@ from tracekit.analysis.engines.codes import sums
 from tracekit.analysis.engines.interval_sets import reach_by_group, union_by_group
 from tracekit.model.columns import IntArray
 
-BLOCK = 1 << 21
-"""As many rows are listed together: about 100 MB while they are sorted."""
+BLOCK = 1 << 20
+"""As many rows are listed together: about 60 MB while they are sorted."""
 
 
 def positions_of(first: IntArray, last: IntArray) -> IntArray:

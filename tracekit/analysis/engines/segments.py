@@ -84,10 +84,13 @@ class Segments:
         frames = list(self.frames())
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
-    def around(self, window: int) -> tuple[range, pd.DataFrame]:
-        """Return the windows of the block of a window, and their segments."""
-        number = bisect_right(self._firsts, window) - 1
-        return range(*self.blocks[number]), self._block(number)
+    def around(self, window: int) -> pd.DataFrame:
+        """Return the segments of the block of a window."""
+        return self._block(bisect_right(self._firsts, window) - 1)
+
+    def windows_around(self, window: int) -> range:
+        """Return the windows of the block of a window."""
+        return range(*self.blocks[bisect_right(self._firsts, window) - 1])
 
     def _block(self, number: int) -> pd.DataFrame:
         latest, frame = self._latest

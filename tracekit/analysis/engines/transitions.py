@@ -58,8 +58,8 @@ class Transitions:
     def _block(self, window: int) -> _Block:
         windows, block = self._latest
         if window not in windows:
-            windows, frame = self._segments.around(window)
-            block = _Block(frame, windows)
+            windows = self._segments.windows_around(window)
+            block = _Block(self._segments.around(window), windows)
             self._latest = windows, block
         return block
 

@@ -10,7 +10,8 @@ It is known in one of three ways: the best that a recording has for an engine, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,17 +71,28 @@ class Waiting:
 
         ``thread_id`` -1 is any thread, ``pid`` -1 any process.
         """
-        return union(
-            [
-                spans
-                for lane, spans in self._by_engine(engine).items()
-                if (pid < 0 or lane.pid == pid)
-                and (thread_id < 0 or lane.thread_id == thread_id or (with_workers and lane.is_worker))
-            ]
-        )
+        if thread_id < 0:
+            return union(self._groups["process", engine, pid])
+        own = self._groups["thread", engine, thread_id] if pid in (-1, self._pids[thread_id]) else ()
+        return union([*own, *(self._groups["workers", engine, pid] if with_workers else ())])
 
-    def _by_engine(self, engine: Engine) -> Mapping[_Lane, IntervalSet]:
-        return {lane: spans for lane, spans in self._lanes.items() if lane.engine is engine}
+    @cached_property
+    def _pids(self) -> list[int]:
+        """The process of each thread."""
+        pids: list[int] = self._trace.threads["pid"].tolist()
+        return pids
+
+    @cached_property
+    def _groups(self) -> Mapping[tuple[str, Engine, int], Sequence[IntervalSet]]:
+        """The lanes of a thread, of a process and of its workers; process -1 is any."""
+        groups: defaultdict[tuple[str, Engine, int], list[IntervalSet]] = defaultdict(list)
+        for lane, spans in self._lanes.items():
+            groups["thread", lane.engine, lane.thread_id].append(spans)
+            for pid in {lane.pid, -1}:
+                groups["process", lane.engine, pid].append(spans)
+                if lane.is_worker:
+                    groups["workers", lane.engine, pid].append(spans)
+        return groups
 
     @cached_property
     def _submits(self) -> BoolArray:

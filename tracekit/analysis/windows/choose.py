@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
+import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
-from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
+from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.stack_windows import Inferred, windows_from_stacks
 from tracekit.analysis.windows.table_windows import (
@@ -147,23 +150,22 @@ def _with_calls(
 
 def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
     """Return the calls that overlap no window that may be of their process and thread."""
+    # Windows are united by owner, once for all calls; -1 is an unknown process or thread. A call without a
+    # thread may be of any, so each process has the union of its windows, too.
+    covered: defaultdict[tuple[int, int | None], list[Window]] = defaultdict(list)
+    for window in windows:
+        covered[window.pid, window.thread_id].append(window)
+        covered[window.pid, None].append(window)
+    unions = {owner: IntervalSet.of(*edges_of(owned)) for owner, owned in covered.items()}
     touched = np.zeros(len(calls), bool)
-    # Calls are grouped by owner, so that the windows that may be of an owner are united once and not per
-    # call.
-    owners = np.array([(call.pid, call.thread_id) for call in calls], np.int64).reshape(-1, 2)
     starts, ends = edges_of(calls)
-    for pid, thread in np.unique(owners, axis=0).tolist():
-        rows = np.flatnonzero((owners == (pid, thread)).all(axis=1))
-        covered = IntervalSet.of(*edges_of([window for window in windows if _may_be_of(window, pid, thread)]))
-        touched[rows] = covered.touches(starts[rows], ends[rows])
+    owners = pd.DataFrame({"pid": [c.pid for c in calls], "thread": [c.thread_id for c in calls]})
+    for (pid, thread), rows in rows_by(owners, "pid", "thread"):
+        threads = (None,) if thread < 0 else (-1, int(thread))
+        for owner in product({-1, int(pid)}, threads):
+            if owner in unions:
+                touched[rows] |= unions[owner].touches(starts[rows], ends[rows])
     return [call for call, is_touched in zip(calls, touched.tolist(), strict=True) if not is_touched]
-
-
-def _may_be_of(window: Window, pid: int, thread: int) -> bool:
-    """Return False where the window is of another process or thread; -1 is unknown."""
-    return (window.pid < 0 or window.pid == pid) and (
-        window.thread_id < 0 or thread in (-1, window.thread_id)
-    )
 
 
 def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
@@ -207,14 +209,18 @@ def _bound(trace: Trace, windows: Sequence[Window], calls: Sequence[Window]) -> 
     pids = np.array([window.pid for window in windows], np.int64)
     best, second = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
     owner = np.full(len(windows), -1, np.int64)
-    for thread in sorted({call.thread_id for call in calls} - {-1}):
-        thread_calls = [call for call in calls if call.thread_id == thread]
-        covered = IntervalSet.of(*edges_of(thread_calls)).within(starts, ends)
-        covered[(pids >= 0) & (pids != thread_calls[0].pid)] = 0
-        better = covered > best
-        second = np.where(better, best, np.maximum(second, covered))
-        owner = np.where(better, thread, owner)
-        best = np.where(better, covered, best)
+    calls_of: defaultdict[int, list[Window]] = defaultdict(list)
+    for call in calls:
+        calls_of[call.thread_id].append(call)
+    for thread in sorted(calls_of.keys() - {-1}):
+        spans, pid = IntervalSet.of(*edges_of(calls_of[thread])), calls_of[thread][0].pid
+        near = (starts < spans.ends[-1]) & (ends > spans.starts[0]) & ((pids < 0) | (pids == pid))
+        rows = np.flatnonzero(near)
+        covered = spans.within(starts[rows], ends[rows])
+        better = covered > best[rows]
+        second[rows] = np.where(better, best[rows], np.maximum(second[rows], covered))
+        owner[rows[better]] = thread
+        best[rows] = np.maximum(best[rows], covered)
     covers_half = 2 * best >= ends - starts
     only_candidate = (second == 0) & (best > 0)
     is_certain = covers_half & (only_candidate | (best - second > sampling_period_ns(trace)))

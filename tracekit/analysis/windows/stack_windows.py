@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import is_phase
+from tracekit.analysis.engines.codes import is_phase, positions_by
 from tracekit.analysis.windows.window import Window, sampling_period_ns
 from tracekit.model.columns import IntArray
 from tracekit.model.trace import Trace
@@ -109,24 +109,27 @@ class _StackReader:
         labels = self._labels
         windows = []
         # Loops run over processes, callers and runs; everything per sample is an array operation.
-        for pid in np.unique(labels.pid[labels.in_call | labels.is_worker]).tolist():
-            workers = np.flatnonzero(labels.is_worker & (labels.pid == pid))
-            callers = np.unique(self._threads[labels.in_call & (labels.pid == pid)])
-            by_caller = [_Caller(list(self._call_runs(thread, workers))) for thread in callers.tolist()]
+        of_thread = positions_by(self._threads.astype(np.int64) + 1, len(self._trace.threads) + 1)
+        at_work = np.flatnonzero(labels.in_call | labels.is_worker)
+        pids, process = np.unique(labels.pid[at_work], return_inverse=True)
+        for pid, positions in zip(pids.tolist(), positions_by(process, len(pids)), strict=True):
+            rows = at_work[positions]
+            workers, inside = rows[labels.is_worker[rows]], rows[labels.in_call[rows]]
+            callers = np.unique(self._threads[inside]).tolist()
+            by_caller = [_Caller(list(self._call_runs(of_thread[c + 1], c, workers))) for c in callers]
             runs = [run for caller in by_caller for run in caller.runs]
             clusters = list(self._clusters(self._outside(workers, runs)))
             runs += [cluster for cluster in clusters if not self._attach(cluster, by_caller)]
             windows += [self._window(run, int(pid)) for run in runs]
         return windows
 
-    def _call_runs(self, thread: int, workers: IntArray) -> Iterator[_Run]:
+    def _call_runs(self, samples: IntArray, thread: int, workers: IntArray) -> Iterator[_Run]:
         """Cut one thread's samples into runs inside a call."""
         # Arrays of the thread's n samples, and of the n - 1 gaps between neighbours:
         #   inside   0 1 1 1 1 0 1
         #   joined    0 1 1 1 0 0      both sides are inside the same entry point's call
         #   opens    0 1 0 0 0 0 1     inside, and not joined to the sample before
         #   closes   0 0 0 0 1 0 1     inside, and not joined to the sample after
-        samples = np.flatnonzero(self._threads == thread)
         times = self._times[samples]
         inside = self._labels.in_call[samples]
         entry = self._labels.boundary_rule[samples]

@@ -54,8 +54,9 @@ _WINDOW_FIELDS = (
 def window_texts(analysis: Analysis, layout: Layout, level: int) -> Iterator[list[str]]:
     """Yield the windows' objects, ``level`` deep, in blocks."""
     blocks = _Blocks(analysis, layout, level)
-    for first in range(0, len(analysis.window_rows), _BLOCK):
-        yield blocks.block(first, min(first + _BLOCK, len(analysis.window_rows)))
+    for begin, after in analysis.segment_blocks.blocks:
+        for first in range(begin, after, _BLOCK):
+            yield blocks.block(first, min(first + _BLOCK, after))
 
 
 class _Blocks:
@@ -119,7 +120,7 @@ class _Blocks:
         ]
 
     def _segments(self, first: int, last: int) -> list[str]:
-        frame, edges = _rows_of(self._analysis.segments, first, last)
+        frame, edges = _rows_of(self._analysis.segment_blocks.around(first), first, last)
         items = self._filled(self._segment, frame, _SEGMENT_FIELDS)
         return [self._layout.array(items[begin:end], self._level + 1) for begin, end in pairwise(edges)]
 

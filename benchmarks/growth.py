@@ -1,0 +1,134 @@
+"""Measure how CPU time and memory grow with the size of recordings of many shapes.
+
+    python benchmarks/growth.py [--shapes NAME,NAME] [--scale 1] [--out FILE.json]
+
+Each shape (``shapes.py``) is written in three sizes, each the double of the one before, and read by a process
+of its own. The exponent is that of the cost without what a recording of next to nothing costs: 1 is linear.
+Fails where an exponent exceeds 1.15, or the largest size exceeds its seconds of CPU or its memory; a cost of
+less than half a second, or 100 MiB, has no exponent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+from shapes import SHAPES
+
+TARGET_EXPONENT = 1.15
+_STEPS = (4, 2, 1)
+_LEAST_SECONDS, _LEAST_MIB = 0.5, 100
+_START = 10
+
+
+@dataclass(frozen=True)
+class Target:
+    """The largest size, and the most that it may cost; None is not bounded."""
+
+    size: int
+    cpu_seconds: float | None = None
+    peak_mib: float = 1536
+
+
+TARGETS = {
+    "overlapping predictions": Target(8_000, 3),
+    "concurrent calls": Target(100_000),
+    "overlapping windows": Target(1_000_000),
+    "nested windows": Target(100_000),
+    "one moment": Target(50_000),
+    "processes": Target(1_000),
+    "JSON": Target(100_000, 4),
+    "Perfetto": Target(1_000_000),
+    "Firefox": Target(1_000_000),
+    "speedscope": Target(1_000_000),
+    "report": Target(1_000_000),
+    "deep first row": Target(200_000),
+    "tables": Target(20_000, 2),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shapes", default=",".join(TARGETS), help="names, with commas between them")
+    parser.add_argument("--scale", type=float, default=1, help="times the sizes; 1 has targets of seconds")
+    parser.add_argument("--out", type=Path, help="write the figures as JSON, too")
+    arguments = parser.parse_args()
+    figures = []
+    print(f"{'shape':24} {'size':>9} {'CPU s':>7} {'MiB':>6}  grows with the size to the")
+    for name in arguments.shapes.split(","):
+        figures.append(measure(name, arguments.scale))
+    if arguments.out:
+        arguments.out.write_text(json.dumps({"growth": figures}, indent=2) + "\n")
+    problems = [problem for figure in figures for problem in figure["problems"]]
+    if problems:
+        raise SystemExit("\n".join(problems))
+
+
+def measure(name: str, scale: float) -> dict[str, Any]:
+    """Return the figures of one shape, and what exceeds its targets."""
+    target = TARGETS[name]
+    sizes = [_START, *(max(_START, int(target.size * scale) // step) for step in _STEPS)]
+    costs = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            cost = cost_of(SHAPES[name](Path(folder), size))
+        costs.append(cost)
+        if size != _START:
+            print(f"{name:24} {size:>9,} {cost[0]:>7.2f} {cost[1]:>6.0f}", end="", flush=True)
+            print() if size != sizes[-1] else None
+    seconds, mib = (list(column) for column in zip(*costs, strict=True))
+    exponents = exponent(sizes, seconds, _LEAST_SECONDS), exponent(sizes, mib, _LEAST_MIB)
+    print(
+        "  "
+        + ", ".join(f"{what} {value:.2f}" for what, value in zip(("CPU", "memory"), exponents, strict=True))
+    )
+    problems = [
+        f"{name}: {what} grows with the size to the {value:.2f}"
+        for what, value in zip(("CPU", "memory"), exponents, strict=True)
+        if value > TARGET_EXPONENT
+    ]
+    if scale == 1 and target.cpu_seconds is not None and seconds[-1] > target.cpu_seconds:
+        problems.append(f"{name}: {seconds[-1]:.1f} s of CPU, more than {target.cpu_seconds:g}")
+    if mib[-1] > target.peak_mib * max(1, scale):
+        problems.append(f"{name}: {mib[-1]:.0f} MiB, more than {target.peak_mib:g}")
+    return {
+        "shape": name,
+        "sizes": sizes[1:],
+        "cpu_seconds": seconds[1:],
+        "peak_mib": mib[1:],
+        "cpu_exponent": exponents[0],
+        "memory_exponent": exponents[1],
+        "problems": problems,
+    }
+
+
+def exponent(sizes: list[int], costs: list[float], least: float) -> float:
+    """Return the exponent between the smallest and the largest size, 0 where the cost is too small for one."""
+    start, smallest, *_, largest = costs
+    if largest - start < least or sizes[-1] == sizes[1]:
+        return 0
+    return math.log((largest - start) / max(smallest - start, least / 8), sizes[-1] / sizes[1])
+
+
+def cost_of(arguments: list[str]) -> tuple[float, float]:
+    """Return CPU seconds and peak MiB of tracekit with these arguments."""
+    with tempfile.TemporaryFile() as output:
+        command = [sys.executable, "-m", "tracekit", *arguments]
+        process = Popen(command, stdout=output)  # noqa: S603 - this interpreter
+        _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{' '.join(command)} failed with status {status}")
+    unit_bytes = 1 if sys.platform == "darwin" else 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit_bytes / 2**20
+
+
+if __name__ == "__main__":
+    main()

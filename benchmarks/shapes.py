@@ -1,0 +1,333 @@
+"""Writes recordings of shapes that real apps produce, in any size: overlap, equal times, processes, deep stacks.
+
+    python benchmarks/shapes.py SHAPE SIZE FOLDER
+
+``SHAPE`` is a name of ``SHAPES``. Prints the arguments of tracekit that read what was written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+import numpy as np
+from many_tables import write_bundle
+
+_MS = 1_000_000
+_FOOT = "</node></trace-query-result>\n"
+_CALL = ("CoreML", "-[MLModel predictionFromFeatures:error:]")
+STACKS = (
+    (("AppKit", "-[NSView drawRect:]"), ("App", "main")),
+    (("Espresso", "Espresso::net::__forward(int)"), _CALL, ("App", "main")),
+    (("ANEServices", "H11ANEProgramProcessRequestDirect"), _CALL, ("App", "main")),
+    (("libBNNS.dylib", "BNNSFilterApply"), ("Espresso", "Espresso::BNNSEngine::convolution_kernel::__launch"), _CALL),
+    (("Espresso", "E5RT::Ops::AneInferenceOperation::ExecuteSync()"), ("libdispatch.dylib", "_dispatch_worker_thread2")),
+)  # fmt: skip
+"""Leaf first: outside of a call, inside of one, on the Neural Engine, on the CPU, a worker of the runtime."""
+_SAMPLE_COLUMNS = (
+    ("time", "sample-time"),
+    ("thread", "thread"),
+    ("process", "process"),
+    ("core", "core"),
+    ("thread-state", "thread-state"),
+    ("weight", "weight"),
+    ("stack", "backtrace"),
+)
+_PREDICTION_COLUMNS = (
+    ("start", "start-time"),
+    ("duration", "duration"),
+    ("event-label", "coreml-model-event"),
+    ("model-name", "coreml-model-name"),
+    ("model-level", "coreml-model-level"),
+    ("event-type", "string"),
+)
+_ANE_COLUMNS = (
+    ("start", "start-time"),
+    ("duration", "duration"),
+    ("channel-name", "ane-event-name"),
+    ("event-depth", "metal-nesting-level"),
+    ("event-label", "formatted-label"),
+    ("state", "gpu-state"),
+)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A time profile: parallel arrays of times, threads and stacks; threads are dealt to the processes in turn."""
+
+    times_ns: np.ndarray
+    thread: np.ndarray
+    stack: np.ndarray
+    processes: int = 1
+    stacks: Sequence[Sequence[tuple[str, str]]] = STACKS
+
+
+# Tables -----------------------------------------------------------------------------------------------------
+
+
+def _head(schema: str, columns: Sequence[tuple[str, str]]) -> str:
+    declared = "".join(
+        f"<col><mnemonic>{name}</mnemonic><name>{name}</name><engineering-type>{kind}</engineering-type></col>"
+        for name, kind in columns
+    )
+    return (
+        '<?xml version="1.0"?>\n<trace-query-result>\n'
+        f"<node xpath='//trace-toc[1]/run[1]/data[1]/table[1]'><schema name=\"{schema}\">{declared}</schema>\n"
+    )
+
+
+class _Ids:
+    """The ids of one document: an element is written once, and referred to from then on."""
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[str, object], int] = {}
+        self.latest = 0
+
+    def new(self) -> int:
+        self.latest += 1
+        return self.latest
+
+    def add(self, tag: str, key: object) -> int:
+        number = self._ids[tag, key] = self.new()
+        return number
+
+    def reference(self, tag: str, key: object) -> str:
+        number = self._ids.get((tag, key))
+        return "" if number is None else f'<{tag} ref="{number}"/>'
+
+    def element(self, tag: str, key: object, fmt: str, content: Callable[[], str]) -> str:
+        reference = self.reference(tag, key)
+        return reference or f'<{tag} id="{self.add(tag, key)}" fmt="{fmt}">{content()}</{tag}>'
+
+    def leaf(self, tag: str, value: object) -> str:
+        return self.element(tag, value, str(value), lambda: str(value))
+
+
+def write_samples(folder: Path, samples: Samples) -> None:
+    """Write ``time-profile.xml``."""
+    ids = _Ids()
+
+    def process(number: int) -> str:
+        pid = 700 + number
+        return ids.element("process", pid, f"App{number} ({pid})", lambda: ids.leaf("pid", pid))
+
+    def thread(number: int) -> str:
+        tid, owner = 0x1000 + number, number % samples.processes
+        fmt = f"worker {number} ({tid:#x}) (App{owner}, pid: {700 + owner})"
+        return ids.element("thread", tid, fmt, lambda: ids.leaf("tid", tid) + process(owner))
+
+    def frame(place: tuple[str, str]) -> str:
+        binary, symbol = place
+        number, image = ids.new(), ids.reference("binary", binary)
+        image = image or (
+            f'<binary id="{ids.add("binary", binary)}" name="{binary}" UUID="" arch="arm64"'
+            f' load-addr="0x1000" path="/{binary}"/>'
+        )
+        return f'<frame id="{number}" name="{symbol}" addr="{0x1000 + number:#x}">{image}</frame>'
+
+    def stack(number: int) -> str:
+        frames = samples.stacks[number]
+        return ids.element("backtrace", number, frames[0][1], lambda: "".join(map(frame, frames)))
+
+    constant = [("core", 0), ("thread-state", "Running"), ("weight", _MS)]
+    with (folder / "time-profile.xml").open("w", encoding="utf-8") as file:
+        file.write(_head("time-profile", _SAMPLE_COLUMNS))
+        columns = (column.tolist() for column in (samples.times_ns, samples.thread, samples.stack))
+        for time_ns, thread_id, stack_id in zip(*columns, strict=True):
+            # In a document, ids ascend: cells are made in their order.
+            cells = [
+                f'<row><sample-time id="{ids.new()}" fmt="">{time_ns}</sample-time>',
+                thread(thread_id),
+                process(thread_id % samples.processes),
+                *(ids.leaf(tag, value) for tag, value in constant),
+                stack(stack_id),
+                "</row>\n",
+            ]
+            file.write("".join(cells))
+        file.write(_FOOT)
+
+
+def _write_rows(path: Path, head: str, rows: Iterable[Iterable[tuple[str, object]]]) -> None:
+    ids = _Ids()
+    with path.open("w", encoding="utf-8") as file:
+        file.write(head)
+        file.writelines(f"<row>{''.join(ids.leaf(*cell) for cell in row)}</row>\n" for row in rows)
+        file.write(_FOOT)
+
+
+def write_predictions(
+    folder: Path, starts_ns: Iterable[int], lengths_ns: Iterable[int], models: Iterable[str] = repeat("Model")
+) -> None:
+    """Write ``coreml-os-signpost.xml``: Core ML's predictions."""
+    rows = (
+        [
+            ("start-time", start),
+            ("duration", length),
+            ("coreml-model-event", "Prediction"),
+            ("coreml-model-name", model),
+            ("coreml-model-level", "Top"),
+            ("string", "Prediction"),
+        ]
+        for start, length, model in zip(starts_ns, lengths_ns, models, strict=False)
+    )
+    _write_rows(folder / "coreml-os-signpost.xml", _head("coreml-os-signpost", _PREDICTION_COLUMNS), rows)
+
+
+def write_ane(folder: Path, starts_ns: Iterable[int], length_ns: int) -> None:
+    """Write ``ane-hw-intervals.xml``: the Neural Engine's work for one model."""
+    label = "Model_0a1b2c3d main Neural Engine Prediction"
+    rows = (
+        [
+            ("start-time", start),
+            ("duration", length_ns),
+            ("ane-event-name", "Apple Neural Engine"),
+            ("metal-nesting-level", 0),
+            ("formatted-label", label),
+            ("gpu-state", "Active"),
+        ]
+        for start in starts_ns
+    )
+    _write_rows(folder / "ane-hw-intervals.xml", _head("ane-hw-intervals", _ANE_COLUMNS), rows)
+
+
+def random_samples(count: int, threads: int = 8, processes: int = 1, period_ns: int = _MS // 2) -> Samples:
+    """Return samples of all kinds of stacks, in turn on random threads."""
+    dice = np.random.default_rng(1)
+    return Samples(
+        np.arange(count) * period_ns,
+        dice.integers(0, threads, count),
+        dice.integers(0, len(STACKS), count),
+        processes,
+    )
+
+
+# Shapes: each writes a recording of a size, and returns the arguments of tracekit ------------------------------
+
+
+def overlapping_predictions(folder: Path, size: int) -> list[str]:
+    """So many predictions, each around a thousand others and more, with ten samples and an ANE interval each."""
+    write_samples(folder, random_samples(10 * size, period_ns=_MS // 10))
+    starts = range(0, size * _MS, _MS)
+    write_predictions(folder, starts, repeat(size * _MS // 2))
+    write_ane(folder, starts, _MS // 2)
+    return ["analyze", str(folder)]
+
+
+def concurrent_calls(folder: Path, size: int) -> list[str]:
+    """So many predictions at once, of 100 models."""
+    write_samples(folder, random_samples(100_000))
+    models = (f"Model{number % 100}" for number in range(size))
+    write_predictions(folder, range(size), repeat(40_000 * _MS), models)
+    return ["analyze", str(folder)]
+
+
+def overlapping_windows(folder: Path, size: int) -> list[str]:
+    """So many samples, each in some fifty of 100 windows of a CSV."""
+    write_samples(folder, random_samples(size))
+    return ["analyze", str(folder), "--windows-csv", _csv(folder, 100, size * _MS // 200, size * _MS // 4)]
+
+
+def nested_windows(folder: Path, size: int) -> list[str]:
+    """So many windows of a CSV, each inside of the one before, over 100,000 samples."""
+    write_samples(folder, random_samples(100_000))
+    rows = (f"{number},{50_000 * _MS - number}\n" for number in range(size))
+    path = folder / "windows.csv"
+    path.write_text("start_ns,end_ns\n" + "".join(rows))
+    return ["analyze", str(folder), "--windows-csv", str(path)]
+
+
+def _csv(folder: Path, count: int, step_ns: int, length_ns: int) -> str:
+    path = folder / "windows.csv"
+    rows = (f"{number * step_ns},{number * step_ns + length_ns}\n" for number in range(count))
+    path.write_text("start_ns,end_ns\n" + "".join(rows))
+    return str(path)
+
+
+def one_moment(folder: Path, size: int) -> list[str]:
+    """So many samples at one nanosecond."""
+    samples = random_samples(size)
+    write_samples(folder, Samples(np.full(size, 5 * _MS), samples.thread, samples.stack))
+    return ["analyze", str(folder)]
+
+
+def many_processes(folder: Path, size: int) -> list[str]:
+    """So many processes, each with a hundred samples on two threads, two predictions and ANE intervals."""
+    write_samples(folder, random_samples(100 * size, 2 * size, size))
+    write_predictions(folder, range(0, 50 * size * _MS, 25 * _MS), repeat(20 * _MS))
+    write_ane(folder, range(0, 50 * size * _MS, 25 * _MS), _MS)
+    return ["analyze", str(folder)]
+
+
+def many_windows(folder: Path, size: int) -> Path:
+    """So many predictions, one after another, with ten samples and an ANE interval each."""
+    write_samples(folder, random_samples(10 * size))
+    write_predictions(folder, range(0, 5 * size * _MS, 5 * _MS), repeat(4 * _MS))
+    write_ane(folder, range(_MS, 5 * size * _MS, 5 * _MS), _MS)
+    return folder
+
+
+def samples_alone(folder: Path, size: int) -> Path:
+    """So many samples, and a prediction for each thousand of them."""
+    write_samples(folder, random_samples(size))
+    write_predictions(folder, range(0, size * _MS // 2, 500 * _MS), repeat(400 * _MS))
+    return folder
+
+
+def deep_first_row(folder: Path, size: int) -> list[str]:
+    """So many samples, the first of them with a stack of 2,000 frames, which ends beyond 128 KiB."""
+    deep = tuple(
+        ("App", f"Deep::recursion_{number}(std::vector&lt;int&gt; const&amp;)") for number in range(2000)
+    )
+    samples = random_samples(size)
+    samples.stack[0] = len(STACKS)
+    write_samples(folder, Samples(samples.times_ns, samples.thread, samples.stack, 1, (*STACKS, deep)))
+    return ["analyze", str(folder)]
+
+
+def many_tables(folder: Path, size: int) -> list[str]:
+    """A bundle with so many tables."""
+    return ["tables", str(write_bundle(folder / "many.trace", size)), "--raise-limits", "8"]
+
+
+def _then(write: Callable[[Path, int], Path], *command: str) -> Callable[[Path, int], list[str]]:
+    """Return a shape: a folder that is written, and a command with the folder at ``IN`` and an output at ``OUT``."""
+
+    def shape(folder: Path, size: int) -> list[str]:
+        places = {"IN": str(write(folder, size)), "OUT": str(folder / "out")}
+        return [places.get(word, word) for word in command]
+
+    return shape
+
+
+SHAPES: dict[str, Callable[[Path, int], list[str]]] = {
+    "overlapping predictions": overlapping_predictions,
+    "concurrent calls": concurrent_calls,
+    "overlapping windows": overlapping_windows,
+    "nested windows": nested_windows,
+    "one moment": one_moment,
+    "processes": many_processes,
+    "JSON": _then(many_windows, "analyze", "IN", "--format", "json"),
+    "Perfetto": _then(samples_alone, "export", "IN", "--to", "perfetto", "-o", "OUT"),
+    "Firefox": _then(samples_alone, "export", "IN", "--to", "firefox", "-o", "OUT"),
+    "speedscope": _then(samples_alone, "export", "IN", "--to", "speedscope", "-o", "OUT"),
+    "report": _then(samples_alone, "report", "IN", "-o", "OUT"),
+    "deep first row": deep_first_row,
+    "tables": many_tables,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("shape", choices=list(SHAPES))
+    parser.add_argument("size", type=int)
+    parser.add_argument("folder", type=Path)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    print(*SHAPES[arguments.shape](arguments.folder, arguments.size))
+
+
+if __name__ == "__main__":
+    main()
