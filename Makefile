@@ -79,7 +79,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/scan.py --out bench-scan.json
 	$(BIN)/python benchmarks/fusion.py --out bench.json
 	$(BIN)/python benchmarks/engine_log.py --out bench-log.json
-	$(BIN)/python benchmarks/many_tables.py --out bench-tables.json
+	$(BIN)/python benchmarks/growth.py --out bench-growth.json
 	$(BIN)/python benchmarks/export_overlap.py --out bench-export.json
 	$(BIN)/python benchmarks/report_size.py --out bench-report.json
 	$(BIN)/python benchmarks/report_page.py --out bench-page.json

@@ -61,10 +61,8 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1, help="times the sizes; 1 has targets of seconds")
     parser.add_argument("--out", type=Path, help="write the figures as JSON, too")
     arguments = parser.parse_args()
-    figures = []
     print(f"{'shape':24} {'size':>9} {'CPU s':>7} {'MiB':>6}  grows with the size to the")
-    for name in arguments.shapes.split(","):
-        figures.append(measure(name, arguments.scale))
+    figures = [measure(name, arguments.scale) for name in arguments.shapes.split(",")]
     if arguments.out:
         arguments.out.write_text(json.dumps({"growth": figures}, indent=2) + "\n")
     problems = [problem for figure in figures for problem in figure["problems"]]
@@ -111,7 +109,7 @@ def measure(name: str, scale: float) -> dict[str, Any]:
 
 
 def exponent(sizes: list[int], costs: list[float], least: float) -> float:
-    """Return the exponent between the smallest and the largest size, 0 where the cost is too small for one."""
+    """Return the exponent from the smallest size to the largest, 0 where the cost is too small for one."""
     start, smallest, *_, largest = costs
     if largest - start < least or sizes[-1] == sizes[1]:
         return 0

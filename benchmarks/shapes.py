@@ -1,4 +1,4 @@
-"""Writes recordings of shapes that real apps produce, in any size: overlap, equal times, processes, deep stacks.
+"""Writes recordings of shapes that real apps produce, in any size: overlap, equal times, deep stacks.
 
     python benchmarks/shapes.py SHAPE SIZE FOLDER
 
@@ -23,9 +23,16 @@ STACKS = (
     (("AppKit", "-[NSView drawRect:]"), ("App", "main")),
     (("Espresso", "Espresso::net::__forward(int)"), _CALL, ("App", "main")),
     (("ANEServices", "H11ANEProgramProcessRequestDirect"), _CALL, ("App", "main")),
-    (("libBNNS.dylib", "BNNSFilterApply"), ("Espresso", "Espresso::BNNSEngine::convolution_kernel::__launch"), _CALL),
-    (("Espresso", "E5RT::Ops::AneInferenceOperation::ExecuteSync()"), ("libdispatch.dylib", "_dispatch_worker_thread2")),
-)  # fmt: skip
+    (
+        ("libBNNS.dylib", "BNNSFilterApply"),
+        ("Espresso", "Espresso::BNNSEngine::convolution_kernel::__launch"),
+        _CALL,
+    ),
+    (
+        ("Espresso", "E5RT::Ops::AneInferenceOperation::ExecuteSync()"),
+        ("libdispatch.dylib", "_dispatch_worker_thread2"),
+    ),
+)
 """Leaf first: outside of a call, inside of one, on the Neural Engine, on the CPU, a worker of the runtime."""
 _SAMPLE_COLUMNS = (
     ("time", "sample-time"),
@@ -56,7 +63,7 @@ _ANE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Samples:
-    """A time profile: parallel arrays of times, threads and stacks; threads are dealt to the processes in turn."""
+    """A time profile as parallel arrays; threads are dealt to the processes in turn."""
 
     times_ns: np.ndarray
     thread: np.ndarray
@@ -75,7 +82,8 @@ def _head(schema: str, columns: Sequence[tuple[str, str]]) -> str:
     )
     return (
         '<?xml version="1.0"?>\n<trace-query-result>\n'
-        f"<node xpath='//trace-toc[1]/run[1]/data[1]/table[1]'><schema name=\"{schema}\">{declared}</schema>\n"
+        f"<node xpath='//trace-toc[1]/run[1]/data[1]/table[1]'>"
+        f'<schema name="{schema}">{declared}</schema>\n'
     )
 
 
@@ -204,11 +212,11 @@ def random_samples(count: int, threads: int = 8, processes: int = 1, period_ns: 
     )
 
 
-# Shapes: each writes a recording of a size, and returns the arguments of tracekit ------------------------------
+# Shapes: each writes a recording of a size, and returns the arguments of tracekit ---------------------------
 
 
 def overlapping_predictions(folder: Path, size: int) -> list[str]:
-    """So many predictions, each around a thousand others and more, with ten samples and an ANE interval each."""
+    """So many predictions, each overlapping half of all, with ten samples and an ANE interval each."""
     write_samples(folder, random_samples(10 * size, period_ns=_MS // 10))
     starts = range(0, size * _MS, _MS)
     write_predictions(folder, starts, repeat(size * _MS // 2))
@@ -217,10 +225,10 @@ def overlapping_predictions(folder: Path, size: int) -> list[str]:
 
 
 def concurrent_calls(folder: Path, size: int) -> list[str]:
-    """So many predictions at once, of 100 models."""
-    write_samples(folder, random_samples(100_000))
+    """So many predictions at once, of 100 models, with a sample each."""
+    write_samples(folder, random_samples(size))
     models = (f"Model{number % 100}" for number in range(size))
-    write_predictions(folder, range(size), repeat(40_000 * _MS), models)
+    write_predictions(folder, range(size), repeat(size * _MS // 2), models)
     return ["analyze", str(folder)]
 
 
@@ -231,9 +239,9 @@ def overlapping_windows(folder: Path, size: int) -> list[str]:
 
 
 def nested_windows(folder: Path, size: int) -> list[str]:
-    """So many windows of a CSV, each inside of the one before, over 100,000 samples."""
-    write_samples(folder, random_samples(100_000))
-    rows = (f"{number},{50_000 * _MS - number}\n" for number in range(size))
+    """So many windows of a CSV, each inside of the one before, and a sample for each."""
+    write_samples(folder, random_samples(size))
+    rows = (f"{number},{size * _MS // 2 - number}\n" for number in range(size))
     path = folder / "windows.csv"
     path.write_text("start_ns,end_ns\n" + "".join(rows))
     return ["analyze", str(folder), "--windows-csv", str(path)]
@@ -293,7 +301,7 @@ def many_tables(folder: Path, size: int) -> list[str]:
 
 
 def _then(write: Callable[[Path, int], Path], *command: str) -> Callable[[Path, int], list[str]]:
-    """Return a shape: a folder that is written, and a command with the folder at ``IN`` and an output at ``OUT``."""
+    """Return a shape: what is written, and a command with that at ``IN`` and an output at ``OUT``."""
 
     def shape(folder: Path, size: int) -> list[str]:
         places = {"IN": str(write(folder, size)), "OUT": str(folder / "out")}

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import runpy
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser_support import BROWSERS
+from click.testing import CliRunner
 from documents_support import python_calls
+
+from tracekit.cli import main
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
+sys.path.append(str(BENCHMARKS))
+growth = importlib.import_module("growth")
 
 
 def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
@@ -30,6 +37,32 @@ def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
 @pytest.mark.parametrize("larger", [(40_000, 2_000, 200), (10_000, 8_000, 200), (10_000, 2_000, 800)])
 def test_the_work_of_python_does_not_grow_with_rows(larger: tuple[int, int, int]) -> None:
     assert calls_of_fusion(*larger) < 1.2 * calls_of_fusion(10_000, 2_000, 200)
+
+
+@pytest.mark.parametrize("shape", growth.TARGETS)
+def test_every_shape_is_a_recording_that_can_be_read(shape: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, growth.SHAPES[shape](tmp_path, 20))
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("seconds", "mib", "problem"),
+    [
+        ([1, 2, 3, 5], [100, 200, 300, 500], ""),
+        ([1, 2, 5, 17], [100] * 4, "one moment: CPU grows with the size to the 2.00"),
+        ([1, 1, 1, 1], [100, 200, 500, 1500], "one moment: memory grows with the size to the 1.90"),
+        ([1, 1.1, 1.2, 1.4], [100, 900, 1800, 2500], "one moment: 2500 MiB, more than 1536"),
+    ],
+)
+def test_growth_beyond_its_targets_fails(
+    seconds: list[float], mib: list[float], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = iter(zip(seconds, mib, strict=True))
+    monkeypatch.setattr(growth, "cost_of", lambda _: next(costs))
+    monkeypatch.setattr(growth, "TARGETS", {"one moment": growth.Target(40)})
+    monkeypatch.setattr(sys, "argv", ["growth.py", "--shapes", "one moment"])
+    with pytest.raises(SystemExit, match=problem) if problem else nullcontext():
+        growth.main()
 
 
 def run(program: str, tmp_path: Path, *arguments: str) -> Any:
