@@ -299,6 +299,21 @@ def test_labels_of_two_compilers_are_compared_apart(
     assert by_model(*rows) == expected
 
 
+def test_a_label_that_names_no_model_is_of_no_model_where_regions_name_theirs() -> None:
+    rows = [core_ai(30, 40), ane(31, 33, REGION), ane(35, 39, "Neural Engine Prediction")]
+    assert by_model(*rows) == {"Scene": 2}
+
+
+def test_a_region_whose_function_is_called_like_a_part_of_a_pipeline() -> None:
+    """It is the target's; the other label fits nothing of Core ML's, so the two name models differently."""
+    rows = [
+        *(prediction(10, 20, "Pipe"), prediction(11, 12, "main", depth=1), core_ai(30, 40)),
+        *(ane(31, 33, REGION), ane(35, 39, "Neural Engine Prediction")),
+    ]
+    assert by_model(*rows) == {"Pipe": 0, "Scene": 2 + 4}
+    assert codes(analyze(with_evidence(trace_of(QUIET), rows))) == {"ane-labels-unmatched": 1}
+
+
 def test_a_row_that_an_mps_row_repeats_is_of_its_process() -> None:
     rows = [
         *(prediction(10, 20), ane(12, 14)),

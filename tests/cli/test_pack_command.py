@@ -19,7 +19,10 @@ from tracekit.parsers.pack.format import MANIFEST
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 BUNDLE = str(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")
 EXPORTS = str(SAMPLES / "ane-intervals-macos26")
-WITH_OTHERS = ["concurrent-models-ios27", "gpu-mpsgraph-macos15", "ane-intervals-macos26"]
+WITH_OTHERS = [
+    *("concurrent-models-ios27", "gpu-mpsgraph-macos15", "ane-intervals-macos26"),
+    *("coreai-one-region-ios27", "coreai-and-coreml-ios27"),
+]
 
 
 def run(*arguments: str) -> Result:

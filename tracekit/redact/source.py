@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from tracekit.analysis import analyze
-from tracekit.analysis.engines.ownership import Ownership, target_pids
+from tracekit.analysis.engines.ownership import Ownership, is_region, target_pids
 from tracekit.errors import TracekitError
 from tracekit.load import trace_of
 from tracekit.model.columns import IntArray
-from tracekit.model.schemas import ANE_TABLES, OS_LOG
+from tracekit.model.schemas import ANE_TABLES, CORE_AI, OS_LOG
 from tracekit.model.vocabulary import Phase
 from tracekit.parsers.in_memory import InMemorySource, recount
 from tracekit.parsers.tables.engine_log import framework_lines
@@ -26,6 +26,8 @@ from tracekit.redact.redaction import (
     redact_table,
     relabelled,
 )
+
+_REGION = "_ANE_region_0"
 
 
 def without_private_cells(source: InMemorySource) -> tuple[InMemorySource, tuple[str, ...]]:
@@ -111,7 +113,8 @@ def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
     """Return replacements for labels of Neural Engine rows that the analysis assigns to other processes.
 
     The table names no process, so an analysis is needed first. The words for loading and compiling stay: they
-    are all that shows the phase of a row.
+    are all that shows the phase of a row. So does what shows a region of Core AI: only regions are compared
+    with regions.
     """
     words = {
         Phase.LOAD: " Neural Engine Load",
@@ -136,10 +139,12 @@ def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
             str(label) for label in rows["label"][~is_other].unique()
         }
         models |= {str(model) for model in rows["model"].unique()}
+        models |= {str(function) for function in rows["label"][rows["source"] == CORE_AI].unique()}
     prefix = "other"
     while prefix in models:
         prefix += "s"
-    return {
-        label: f"{prefix}-{number}{words.get(ane_label(label).phase, '')}"
-        for number, label in enumerate(sorted(labels), 1)
-    }
+    replaced = {}
+    for number, label in enumerate(sorted(labels), 1):
+        kind = _REGION if is_region(label) else ""
+        replaced[label] = f"{prefix}-{number}{kind}{words.get(ane_label(label).phase, '')}"
+    return replaced

@@ -93,33 +93,32 @@ class Ownership:
         text = self._frame["label"].astype("str").to_numpy(object)[rows]
         labels, label_of_row = np.unique(text, return_inverse=True)
         owner_of_label = [owner_of(label, models | parts) for label in labels.tolist()]
-        is_region = np.array([_REGION in label.lower() for label in labels.tolist()], bool)
+        of_region = np.array([is_region(label) for label in labels.tolist()], bool)
         if not self._core_ai.models:
-            is_region[:] = False
+            of_region[:] = False
         # Several pipelines may have the same part, so a part's row belongs to no model in particular.
         owner = np.array([owner if owner in models else "" for owner in owner_of_label], object)
         fits = np.array([owner is not None for owner in owner_of_label], bool)
-        by_function = self._core_ai.functions_of(labels[is_region & ~fits])
-        fits[is_region & ~fits] = by_function != ""
-        is_region_row, fits_row = is_region[label_of_row], fits[label_of_row]
+        function = np.full(len(labels), "", object)
+        function[of_region & ~fits] = self._core_ai.functions_of(labels[of_region & ~fits])
+        some_region_fits = bool((fits | (function != ""))[of_region].any())
         self.model[rows] = owner[label_of_row]
-        regions = rows[is_region_row & (self.model[rows] == "")]
-        if fits[is_region].any():
-            function = dict(
-                zip(labels[is_region & (owner == "")].tolist(), by_function.tolist(), strict=True)
-            )
-            claimed = np.array([function[label] for label in text[np.isin(rows, regions)].tolist()], object)
-            self._match_by_time(regions, claimed)
-        elif len(regions):
-            self.unmatched += int((~self._has_process[regions]).sum())
-            self._match_by_time(regions, None)
-        rest = rows[~is_region_row]
-        if fits[~is_region].any():
+        is_open = (of_region & ~fits)[label_of_row]
+        if some_region_fits:
+            self._match_by_time(rows[is_open], function[label_of_row][is_open])
+        else:
+            self.unmatched += int((~self._has_process[rows[is_open]]).sum())
+            self._match_by_time(rows[is_open], None)
+        is_rest = ~of_region[label_of_row]
+        rest = rows[is_rest]
+        if fits[~of_region].any():
             # One label that fits proves that both tables name models alike, so that a label that fits none is
             # another process's.
-            self.other_process[rest] = ~fits_row[~is_region_row]
-        elif not is_core_ml_named and fits[is_region].any():
+            self.other_process[rest] = ~fits[label_of_row][is_rest]
+        elif not is_core_ml_named and some_region_fits:
+            # A label that names no model is of none of the models that have windows.
             self._take_label(rest)
+            self.model[rest] = np.where(self.model[rest] == "", text[is_rest], self.model[rest])
         else:
             # Without any fit, a difference in naming is as likely, and no row is excluded.
             self.unmatched += int((~self._has_process[rest]).sum())
@@ -170,6 +169,11 @@ class _CoreAI:
             owner[touched] = model
         owner[count > 1] = ""
         return owner, count > 0
+
+
+def is_region(label: str) -> bool:
+    """Return whether a label is formed as those of Core AI's regions."""
+    return _REGION in label.lower()
 
 
 def owner_of(label: str, models: set[str]) -> str | None:
