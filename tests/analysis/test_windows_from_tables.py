@@ -112,6 +112,14 @@ def test_core_ai() -> None:
     assert edges(analyze(trace_with(*rows), windows="coreai")) == [(10, 20), (30, 40)]
 
 
+def test_an_inference_without_a_length() -> None:
+    analysis = analyze(trace_with(core_ai(10, 20), core_ai(30, 30), core_ai(31, 31, "Load")))
+    assert edges(analysis) == [(10, 20)]
+    assert codes(analysis)["predictions-without-length"] == 1
+    (text,) = [issue.message for issue in analysis.issues if issue.code == "predictions-without-length"]
+    assert text == "1 prediction of ODIEProfile has no length and makes no window."
+
+
 def test_both_runtimes_at_once() -> None:
     """A call that Core ML passes to Core AI's runtime is one window."""
     rows = [prediction(10, 20), core_ai(30, 40), core_ai(11, 19, model="Net"), core_ai(15, 25, model="Net")]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Engine, Phase
+from tracekit.parsers.tables.call_intervals import Nesting
 from tracekit.parsers.tables.interval_labels import core_ml_kind
 from tracekit.parsers.tables.intervals import read_intervals
 
@@ -178,6 +182,38 @@ def test_rows_inside_an_inference_are_not_outermost(
     )
     assert frame["depth"].tolist() == depths
     assert dict(issue_counts(issues)) == ({"core-ai-rows-overlap": torn} if torn else {})
+
+
+NESTED = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(0, 8), st.sampled_from([0, 1, 2, -1]), st.sampled_from([0, 1])),
+    max_size=9,
+)
+
+
+@given(NESTED)
+def test_nesting_equals_a_slow_count(rows: list[tuple[int, int, int, int]]) -> None:
+    columns = np.array(rows, np.int64).reshape(-1, 4).T
+    starts, levels, owners = columns[0], columns[2], columns[3]
+    ends = starts + columns[1]
+    nested, torn = Nesting(starts, ends, levels, owners).of(np.arange(len(rows)))
+    for row in range(len(rows)):
+        alike = [other for other in range(len(rows)) if other != row and owners[other] == owners[row]]
+        if levels[row] < 0:
+            outer = [
+                other
+                for other in alike
+                if levels[other] < 0 and starts[other] <= starts[row] and ends[row] <= ends[other]
+            ]
+            equal = [o for o in outer if (starts[o], ends[o]) == (starts[row], ends[row])]
+            assert nested[row] == (len(outer) > len(equal) or any(o < row for o in equal))
+            continue
+        outer = [other for other in alike if 0 <= levels[other] < levels[row]]
+        inside = any(starts[o] <= starts[row] and ends[row] <= ends[o] for o in outer)
+        assert nested[row] == inside
+        assert torn[row] == (
+            not inside
+            and any(starts[o] < ends[row] and starts[row] < ends[o] for o in outer if ends[o] > starts[o])
+        )
 
 
 def test_rows_nest_within_one_model_of_one_process() -> None:

@@ -16,7 +16,7 @@ from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.model.schemas import CORE_ML, MPS_INTERVALS
+from tracekit.model.schemas import CORE_AI, CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Severity, Trace
 from tracekit.model.vocabulary import ENGINE_CODE, Engine, Phase
 
@@ -138,11 +138,15 @@ def _gpu_rows_without_process(measured: Measured) -> list[Diagnostic]:
 
 
 def _zero_length_predictions(trace: Trace) -> list[Diagnostic]:
-    """Return Core ML's predictions without a length, which make no window."""
-    rows = trace.intervals[(trace.intervals["source"] == CORE_ML).to_numpy(bool)]
-    calls = rows[(rows["channel"] == "Prediction").to_numpy(bool)]
-    count = int((calls["end_ns"] <= calls["start_ns"]).sum())
-    return [Diagnostic("warning", "predictions-without-length", count)] if count else []
+    """Return Core ML's predictions and Core AI's inferences without a length, which make no window."""
+    rows = trace.intervals[(trace.intervals["end_ns"] <= trace.intervals["start_ns"]).to_numpy(bool)]
+    diagnostics = []
+    for table, channel in ((CORE_ML, "Prediction"), (CORE_AI, "Inference")):
+        is_call = (rows["source"] == table) & (rows["channel"] == channel) & rows["phase"].isna()
+        count = int(is_call.sum())
+        if count:
+            diagnostics.append(Diagnostic("warning", "predictions-without-length", count, {"table": table}))
+    return diagnostics
 
 
 def _dispatch_without_interval(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.requests import ProcessRequests, Refusal
-from tracekit.model.schemas import CORE_ML, GPU_INTERVALS, MPS_INTERVALS
+from tracekit.model.schemas import GPU_INTERVALS, MPS_INTERVALS
 from tracekit.model.trace import Issue
 from tracekit.report.wording.verdicts import statuses_text
 from tracekit.text import format_ms, plural
@@ -177,8 +177,8 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         f" {_listed(entry.numbers['refusals'])}."
     ),
     "predictions-without-length": lambda entry: (
-        f"{plural(entry.count, 'prediction')} of {CORE_ML} {'has' if entry.count == 1 else 'have'} no length"
-        f" and {_verb(entry.count, 'make')} no window."
+        f"{plural(entry.count, 'prediction')} of {entry.numbers['table']}"
+        f" {'has' if entry.count == 1 else 'have'} no length and {_verb(entry.count, 'make')} no window."
     ),
     "unsymbolicated-stacks": lambda entry: (
         f"{entry.count:,} of {plural(entry.numbers['stacks'], 'sampled stack')} {_verb(entry.count, 'lack')}"
