@@ -178,14 +178,17 @@ def until(tab: Any, condition: Callable[[], object]) -> None:
     raise AssertionError("it did not come about within ten seconds")
 
 
+def drawn(tab: Any) -> None:
+    """Wait until the page has drawn what was last changed on it."""
+    tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def pictures(tab: Any, name: str) -> None:
     """Save a picture of the page in the folder DASHBOARD_PICTURES, if it is set."""
     if folder := os.environ.get("DASHBOARD_PICTURES"):
         for scheme in ("light", "dark"):
             tab.emulate_media(color_scheme=scheme)
-            tab.evaluate(
-                "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            )
+            drawn(tab)
             tab.screenshot(path=f"{folder}/{name}-{scheme}.png", full_page=True, animations="disabled")
         tab.emulate_media(color_scheme=None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -133,15 +132,28 @@ def tab(browser: Any, caplog: pytest.LogCaptureFixture) -> Iterator[Any]:
     assert [record.getMessage() for record in caplog.get_records("call") if record.exc_info] == []
 
 
+PAUSES = {
+    "ALIVE_PAUSE_MS = 5000;": "ALIVE_PAUSE_MS = 1500;",
+    "ACTION_TIMEOUT_MS = 5000;": "ACTION_TIMEOUT_MS = 1500;",
+    "PAUSES_MS = [300, 1000, 3000, 8000];": "PAUSES_MS = [30, 100, 300, 800];",
+}
+"""Pauses in the page's script, and shorter ones."""
+
+
 @pytest.fixture
 def sooner(tab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the pauses after which a tab reports or repeats what went unanswered pass sooner."""
+    """Lets the pauses after which a tab reports or repeats what went unanswered pass sooner.
+
+    To be named after the dashboard's fixture, which ends last then.
+    """
     monkeypatch.setattr(components, "LOST_MS", 1_500)
 
     def shorten(route: Any) -> None:
         answer = route.fetch()
-        text, count = re.subn(r"((?:ALIVE_PAUSE|ACTION_TIMEOUT)_MS) = 5000;", r"\1 = 1500;", answer.text())
-        assert count == 2
+        text = answer.text()
+        for pause, shorter in PAUSES.items():
+            assert pause in text
+            text = text.replace(pause, shorter)
         route.fulfill(response=answer, body=text)
 
     tab.route("**/bundle/pages.js*", shorten)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from browser_support import barriers
-from dashboard_support import PATIENCE_MS, READY, SAMPLES, Serve, Served, eventually, opened, pictures
+from dashboard_support import PATIENCE_MS, READY, SAMPLES, Serve, Served, drawn, eventually, opened, pictures
 
 BASE, NEW = "ane-intervals-macos26", "fallback-midway-ios27"
 BOTH = (SAMPLES / BASE, SAMPLES / NEW)
@@ -27,22 +27,17 @@ def both(shelf: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def compared(tab: Any, dashboard: Served) -> Any:
-    """Tick both, compare, and wait for the page."""
-    opened(tab, dashboard.base, "#library .tick >> nth=1")
-    for name in (NEW, BASE):
-        tab.get_by_role("checkbox", name=f"Compare: {name}").click()
-    tab.get_by_role("link", name="Compare", exact=True).click()
-    tab.wait_for_url("**/compare/**")
-    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
-    return tab
+    """Open the page that compares both."""
+    ids = {recording.name: recording.id for recording in dashboard.library.recordings()}
+    return opened(tab, f"{dashboard.base}compare/{ids[BASE]}/{ids[NEW]}")
 
 
 def axes(tab: Any) -> list[str]:
-    tab.wait_for_timeout(300)
-    drawn = (
+    drawn(tab)
+    pictures_of_axes = (
         "['base', 'new'].map((side) => document.querySelector(`#timeline-${side} canvas.axis`).toDataURL())"
     )
-    colors: list[str] = tab.evaluate(drawn)
+    colors: list[str] = tab.evaluate(pictures_of_axes)
     return colors
 
 
@@ -52,7 +47,12 @@ def linked(tab: Any, *parts: str) -> None:
 
 
 def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
-    compared(tab, both)
+    opened(tab, both.base, "#library .tick >> nth=1")
+    for name in (NEW, BASE):
+        tab.get_by_role("checkbox", name=f"Compare: {name}").click()
+    tab.get_by_role("link", name="Compare", exact=True).click()
+    tab.wait_for_url("**/compare/**")
+    tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert [side.strip() for side in tab.locator(".sides a").all_inner_texts()] == [BASE, NEW]
     assert "Other engines in these recordings: MIXED share" in tab.locator("#verdict").inner_text()
     assert "different devices" in tab.locator("#sides").inner_text()

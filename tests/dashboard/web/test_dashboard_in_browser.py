@@ -128,7 +128,7 @@ def test_the_list_follows_what_happens_elsewhere(idle: tuple[str, Library], tab:
     tab.get_by_text("<b>from elsewhere</b>").wait_for()
 
 
-def test_the_end_of_the_dashboard_is_reported(sooner: None, serve: Serve, tab: Any) -> None:
+def test_the_end_of_the_dashboard_is_reported(serve: Serve, sooner: None, tab: Any) -> None:
     dashboard = serve(FALLBACK)
     opened(tab, dashboard.address)
     tab.expected.append("ERR_CONNECTION")

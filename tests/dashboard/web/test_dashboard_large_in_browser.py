@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from dashboard_support import Served
+from dashboard_support import Served, drawn
 from large_recording import Sample, write_export
 from library_support import settled
 
@@ -68,7 +68,7 @@ def under_the_pointer(tab: Any, label: str, x: float) -> str:
     row = tab.locator(".timeline-labels .label", has_text=re.compile(f"^{label}")).first.bounding_box()
     box = tab.locator(".timeline-pane").bounding_box()
     tab.mouse.move(box["x"] + x * box["width"], row["y"] + row["height"] / 2)
-    tab.wait_for_timeout(150)
+    drawn(tab)
     return str(tab.locator("[role=tooltip], .tooltip").first.inner_text())
 
 
@@ -242,7 +242,7 @@ def test_a_failure_is_mended_by_trying_again(shown: Callable[..., Any]) -> None:
     tab.expected.append("404")
 
 
-def test_a_restarted_dashboard_is_polled_again(shown: Callable[..., Any]) -> None:
+def test_a_restarted_dashboard_is_polled_again(shown: Callable[..., Any], sooner: None) -> None:
     tab = shown()
     tab.route("**/api/alive", lambda route: route.abort())
     tab.route(

@@ -51,7 +51,7 @@ def progress(library: Library, recording: Any, share: float) -> None:
 # A question without an answer -----------------------------------------------------------------------------
 
 
-def test_the_list_goes_on_after_a_question_without_a_response(sooner: None, idle: Idle, tab: Any) -> None:
+def test_the_list_goes_on_after_a_question_without_a_response(idle: Idle, sooner: None, tab: Any) -> None:
     base, library = idle
     opened(tab, base, ".empty")
     without_responses(tab)
@@ -61,7 +61,7 @@ def test_the_list_goes_on_after_a_question_without_a_response(sooner: None, idle
 
 
 def test_a_recording_s_page_goes_on_after_a_question_without_a_response(
-    sooner: None, idle: Idle, tab: Any
+    idle: Idle, sooner: None, tab: Any
 ) -> None:
     base, library = idle
     recording = library.add_file(FALLBACK)
@@ -72,7 +72,7 @@ def test_a_recording_s_page_goes_on_after_a_question_without_a_response(
     quiet(tab)
 
 
-def test_the_list_goes_on_after_a_restart_of_the_dashboard(sooner: None, serve: Serve, tab: Any) -> None:
+def test_the_list_goes_on_after_a_restart_of_the_dashboard(serve: Serve, sooner: None, tab: Any) -> None:
     port = free_port()
     dashboard = serve(port=port)
     opened(tab, dashboard.base, ".empty")
@@ -175,7 +175,7 @@ def test_an_undo_that_comes_too_late_is_not_offered_again(idle: Idle, tab: Any) 
     tab.get_by_role("button", name="Undo: fallback").wait_for(state="detached")
 
 
-def test_what_was_pressed_in_vain_is_reported(sooner: None, idle: Idle, tab: Any) -> None:
+def test_what_was_pressed_in_vain_is_reported(idle: Idle, sooner: None, tab: Any) -> None:
     base, library = idle
     recording = cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")

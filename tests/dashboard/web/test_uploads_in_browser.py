@@ -156,7 +156,7 @@ def test_what_was_left_is_listed_and_can_be_discarded(idle: Idle, tab: Any, tmp_
 
 
 def test_an_upload_goes_on_by_itself_when_the_dashboard_answers_again(
-    idle: Idle, tab: Any, tmp_path: Path
+    idle: Idle, sooner: None, tab: Any, tmp_path: Path
 ) -> None:
     base, library = idle
     opened(tab, base, "#upload .drop")
