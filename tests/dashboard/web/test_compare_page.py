@@ -200,10 +200,10 @@ def ticks(page: Any) -> list[str]:
 
 def test_recordings_that_are_ready_can_be_ticked() -> None:
     waits, failed = recording(BUSY, state="waiting"), recording(FAILED, state="failed")
-    page = library.rows([BASE, AFTER, waits, failed], filtered=False, deleted=False)
-    assert ticks(page) == [READY, NEW]
+    rows = [library.row(entry, False, False) for entry in (BASE, AFTER, waits, failed)]
+    assert ticks(rows) == [READY, NEW]
     gone = recording(deleted=datetime(2026, 3, 5, tzinfo=UTC))
-    assert ticks(library.rows([gone], filtered=False, deleted=True)) == []
+    assert ticks(library.row(gone, True, False)) == []
 
 
 def test_of_two_the_older_is_base() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,7 @@ def test_what_goes_wrong_is_a_page_with_a_sentence(
     text = answer.get_data(as_text=True)
     assert (str(error) in text) == (status != 500)
     assert f'<a href="/recordings/{READY}">Back to the recording</a>' in text
-    assert '<link rel="stylesheet" href="/assets/dashboard.css' in text
+    assert re.search(r'<link rel="stylesheet" href="/bundle/pages\.css[^"]*"', text)
 
 
 @pytest.mark.parametrize(

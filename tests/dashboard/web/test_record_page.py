@@ -94,6 +94,7 @@ def test_presets_come_before_templates() -> None:
     assert values == [
         "preset:counters",
         "preset:coreml",
+        "preset:coreai",
         "preset:minimal",
         "template:Leaks",
         "template:Zombies",
