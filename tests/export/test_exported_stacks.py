@@ -9,8 +9,8 @@ from trace_support import ANE, MS, UI, trace_of
 
 from tracekit.analysis import analyze
 from tracekit.errors import InputError, UsageError
-from tracekit.export import export_view
 from tracekit.export.export_view import MAX_NAME, ROOTS, ExportView, clean, parse_roots, window_of_samples
+from tracekit.model import combinations as model_combinations
 from tracekit.model.vocabulary import ENGINES, PHASES
 
 
@@ -98,7 +98,7 @@ def test_combinations_are_sorted_and_every_sample_has_its_own(
     samples, number = view.alike(names)
     assert [rows[sample] for sample in samples.tolist()] == expected
     assert [expected[position] for position in number.tolist()] == rows
-    monkeypatch.setattr(export_view, "_LARGEST", 8)  # as if 64 bits had no room for another column
+    monkeypatch.setattr(model_combinations, "_LARGEST", 8)  # as if 64 bits had no room for another column
     again = view.alike(names)
     assert [rows[sample] for sample in again[0].tolist()] == expected
     assert again[1].tolist() == number.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from view_support import ANE, BNNS, MS, UI, analyze, manual, sums, trace_of
 
 from tracekit.analysis import Analysis
+from tracekit.model import combinations
 from tracekit.report.viewmodel import samples as module
 from tracekit.report.viewmodel.samples import ViewSamples, view_samples
 from tracekit.report.viewmodel.tree import CallTree, build_tree
+from tracekit.report.viewmodel.view import view_block
 
 LOOP = tuple(f"App | step{number}" for number in range(12))
 
@@ -189,3 +192,29 @@ def test_full_keeps_every_sample_and_every_node(monkeypatch: pytest.MonkeyPatch)
 def test_a_recording_without_samples_has_none(full: bool) -> None:
     samples, tree = drawn(analyze(trace_of([])), full)
     assert (len(samples.time), len(samples.node), len(tree)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("block", [1, 7, 1_000])
+def test_a_view_built_from_small_blocks_is_the_same(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums by bin, lanes, heaviest stacks and the pruned tree."""
+    monkeypatch.setattr(module, "MOST_EXACT", 100)
+    monkeypatch.setattr(module, "_MOST_ROWS", 900)
+    monkeypatch.setattr(module, "_DETAILS", ((512, 9), (64, 9), (16, 7)))
+    analysis = analyze(many(1_500).trace, windows=[manual(20, 75), manual(60, 300)])
+    whole = view_block(analysis)
+    monkeypatch.setattr(combinations, "_BLOCK", block)
+    assert view_block(analysis) == whole
+
+
+def test_samples_out_of_order_have_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_EXACT", 100)
+    analysis = many()
+    order = np.random.default_rng(1).permutation(len(analysis.trace.samples))
+    shuffled = replace(analysis.trace, samples=analysis.trace.samples.iloc[order].reset_index(drop=True))
+    labels = replace(
+        analysis.labels, engine=analysis.labels.engine[order], phase=analysis.labels.phase[order]
+    )
+    expected, _ = drawn(analysis)
+    found, _ = drawn(replace(analysis, trace=shuffled, labels=labels))
+    for name in ("time", "lane", "node", "weight", "number", "engine", "phase"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()

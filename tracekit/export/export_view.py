@@ -14,20 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from tracekit.analysis.engines.codes import sums
 from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.result import Analysis
 from tracekit.errors import InputError, UsageError
 from tracekit.model.columns import IntArray
+from tracekit.model.combinations import combinations
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.text import clip, format_thread, printable
 
 MAX_NAME = 4096
 NO_STACK = "[no stack]"
-_LARGEST = 2**62
 ROOTS = ("process", "thread", "window", "engine", "phase")
 """Properties of a sample that can be frames below a stack's outermost frame."""
 
@@ -133,27 +132,8 @@ class ExportView:
 
         A combination is given as one of the samples that have it; they are sorted by the columns.
         """
-        # One number per sample, to which each column adds a digit. Where 64 bits have no room for it, the
-        # numbers so far are counted anew.
         columns = self.columns()
-        key, width = np.zeros(len(self.times), np.int64), 1
-        for name in names:
-            radix = int(columns[name].max(initial=-1)) + 2
-            if width * radix > _LARGEST:
-                distinct, key = np.unique(key, return_inverse=True)
-                width = len(distinct)
-            key *= radix
-            key += columns[name]
-            key += 1
-            width *= radix
-        codes, distinct = pd.factorize(key)
-        order = np.argsort(distinct)
-        number = np.empty(len(distinct), np.int32)
-        number[order] = np.arange(len(distinct))
-        samples = np.empty(len(distinct), np.int64)
-        of_sample = number[codes]
-        samples[of_sample] = np.arange(len(codes))  # any of them: the last one stays
-        return samples, of_sample
+        return combinations([columns[name] for name in names], len(self.times))
 
     def grouped_by(self, roots: Sequence[str]) -> Groups:
         """Return samples grouped by stack and ``roots``; other columns are -1."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tracekit.analysis.result import Analysis
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.combinations import blocks
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, PHASES, Phase
 from tracekit.report.viewmodel.tree import build_tree
 
@@ -35,15 +38,13 @@ class HeavyStack:
 def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavyStack]:
     """Return the heaviest stacks in which an ML engine works, or of all stacks if none shows one at work."""
     trace, labels = analysis.trace, analysis.labels
-    stack = trace.samples["stack_id"].to_numpy(np.int64)
-    weight = trace.weights.astype(np.float64)
     at_work = np.isin(labels.engine, [ENGINE_CODE[engine] for engine in ML_ENGINES])
     at_work &= labels.phase != PHASE_CODE[Phase.IDLE]
-    counted = (stack >= 0) & (at_work if at_work.any() else True)
+    stack_weights, stack_samples = _sums_of_stacks(analysis, at_work if at_work.any() else None)
     # Stacks with the same functions at different addresses are one: they share their leaf's call-tree node.
     node = build_tree(trace.stacks).leaf
-    total = np.bincount(node[stack[counted]] + 1, weight[counted])[1:]
-    samples = np.bincount(node[stack[counted]] + 1)[1:]
+    total = np.bincount(node + 1, stack_weights)[1:]
+    samples = np.bincount(node + 1, stack_samples)[1:].astype(np.int64)
     classification = labels.classification
     names, symbols = trace.stacks.binary_names, trace.stacks.symbols
     order = np.lexsort((np.arange(len(total)), -total))[:most]
@@ -72,3 +73,19 @@ def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavySt
             )
         )
     return stacks
+
+
+def _sums_of_stacks(
+    analysis: Analysis, counted: BoolArray | None
+) -> tuple[npt.NDArray[np.float64], IntArray]:
+    """Return the weight and the number of each stack's samples, of those that are marked."""
+    trace = analysis.trace
+    stacks, count = trace.samples["stack_id"].to_numpy(), len(trace.stacks) + 1
+    weights, samples = np.zeros(count), np.zeros(count, np.int64)
+    for block in blocks(len(stacks)):
+        stack, weight = stacks[block] + 1, trace.weights[block]
+        if counted is not None:
+            stack, weight = stack[counted[block]], weight[counted[block]]
+        weights += np.bincount(stack, weight, count)
+        samples += np.bincount(stack, minlength=count)
+    return weights[1:], samples[1:]

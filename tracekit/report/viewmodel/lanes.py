@@ -13,10 +13,11 @@ from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ownership import Ownership
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
+from tracekit.model.combinations import blocks
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, Engine, Phase
-from tracekit.report.viewmodel.occupancy import Plane, occupancy
+from tracekit.report.viewmodel.occupancy import Covered, Plane, occupancy
 from tracekit.text import format_thread
 
 MOST_SPANS = 20_000
@@ -66,43 +67,74 @@ class Track:
 
 def thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[ThreadLane]:
     """Return the threads that have samples, in the order of ``lane_threads``."""
-    trace = analysis.trace
-    thread = trace.samples["thread_id"].to_numpy(np.int64)
-    start = trace.samples["time_ns"].to_numpy(np.int64)
-    length = sample_lengths(trace)
-    total = np.bincount(thread + 1, trace.weights.astype(np.float64))
-    counts = np.bincount(thread + 1)
-    # Rows of each (thread, engine) by one sort, not by a mask per pair: a recording may have thousands of
-    # threads.
-    groups = _rows_by(thread + 1, analysis.labels.engine.astype(np.int64), len(ENGINES))
-    lanes = []
+    sums = _thread_sums(analysis)
     # Everywhere here a thread's slot is its row + 1, so that slot 0 holds the samples without a thread.
+    present = np.flatnonzero(sums.samples.reshape(-1))
+    planes = _planes(analysis, present, bins, duration_ns)
+    lanes = []
     for slot in (lane_threads(analysis) + 1).tolist():
-        engines = [code for code in range(len(ENGINES)) if (slot, code) in groups]
-        planes = [
-            occupancy(start[rows], start[rows] + length[rows], bins, duration_ns)
-            for rows in (groups[slot, code] for code in engines)
-        ]
+        engines = np.flatnonzero(sums.samples[slot])
         lanes.append(
-            ThreadLane(slot - 1, float(total[slot]), int(counts[slot]), tuple(engines), np.stack(planes))
+            ThreadLane(
+                slot - 1,
+                float(sums.weight[slot].sum()),
+                int(sums.samples[slot].sum()),
+                tuple(engines.tolist()),
+                planes[np.searchsorted(present, slot * len(ENGINES) + engines)],
+            )
         )
     return lanes
 
 
+@dataclass(frozen=True)
+class _ThreadSums:
+    """Sums by slot of a thread and code of an engine; ``ml_weight`` is that of ML work, by slot alone."""
+
+    samples: IntArray
+    weight: npt.NDArray[np.float64]
+    ml_weight: npt.NDArray[np.float64]
+
+
+def _thread_sums(analysis: Analysis) -> _ThreadSums:
+    trace, labels = analysis.trace, analysis.labels
+    threads = trace.samples["thread_id"].to_numpy()
+    slots, engines = int(threads.max(initial=-1)) + 2, len(ENGINES)
+    samples, weights = np.zeros(slots * engines, np.int64), np.zeros(slots * engines)
+    ml_weights = np.zeros(slots)
+    for block in blocks(len(threads)):
+        slot, weight = threads[block] + 1, trace.weights[block]
+        pair = slot * engines + labels.engine[block]
+        samples += np.bincount(pair, minlength=slots * engines)
+        weights += np.bincount(pair, weight, slots * engines)
+        is_ml = np.isin(labels.engine[block], [ENGINE_CODE[engine] for engine in ML_ENGINES])
+        # Parked service threads are of an ML engine and do no work: they must not be listed before threads
+        # that do.
+        is_ml &= labels.phase[block] != PHASE_CODE[Phase.IDLE]
+        ml_weights += np.bincount(slot[is_ml], weight[is_ml], slots)
+    return _ThreadSums(samples.reshape(slots, engines), weights.reshape(slots, engines), ml_weights)
+
+
+def _planes(analysis: Analysis, present: IntArray, bins: int, duration_ns: int) -> Plane:
+    """Return the occupancy by each pair of a slot and an engine that has samples, in their order."""
+    trace = analysis.trace
+    threads, times = trace.samples["thread_id"].to_numpy(), trace.samples["time_ns"].to_numpy(np.int64)
+    lengths = sample_lengths(trace)
+    number = np.zeros(int(present[-1]) + 1 if len(present) else 1, np.int64)
+    number[present] = np.arange(len(present))
+    covered = Covered(len(present), bins, duration_ns)
+    for block in blocks(len(threads)):
+        pair = (threads[block].astype(np.int64) + 1) * len(ENGINES) + analysis.labels.engine[block]
+        covered.add(number[pair], times[block], times[block] + lengths[block])
+    return covered.planes()
+
+
 def lane_threads(analysis: Analysis) -> IntArray:
     """Return the threads that have samples, those with the most ML work first; -1 stands for "no thread"."""
-    trace, labels = analysis.trace, analysis.labels
-    thread = trace.samples["thread_id"].to_numpy(np.int64)
-    is_ml = np.isin(labels.engine, [ENGINE_CODE[engine] for engine in ML_ENGINES])
-    # Parked service threads are of an ML engine and do no work: they must not be listed before threads that
-    # do.
-    is_ml &= labels.phase != PHASE_CODE[Phase.IDLE]
-    weight = trace.weights.astype(np.float64)
-    slots = int(thread.max(initial=-1)) + 2
-    ml_weight = np.bincount(thread + 1, weight * is_ml, slots)
-    total = np.bincount(thread + 1, weight, slots)
-    counts = np.bincount(thread + 1, minlength=slots)
-    order = sorted(np.flatnonzero(counts).tolist(), key=lambda slot: (-ml_weight[slot], -total[slot], slot))
+    sums = _thread_sums(analysis)
+    total, counts = sums.weight.sum(axis=1), sums.samples.sum(axis=1)
+    order = sorted(
+        np.flatnonzero(counts).tolist(), key=lambda slot: (-sums.ml_weight[slot], -total[slot], slot)
+    )
     return np.array(order, np.int64) - 1
 
 
@@ -137,16 +169,6 @@ def _usual_gap(times: IntArray) -> int:
     # The median, because pauses of a thread would lengthen a mean.
     gaps = np.diff(np.unique(times))
     return int(np.median(gaps)) if len(gaps) else 1_000_000
-
-
-def _rows_by(first: IntArray, second: IntArray, count: int) -> dict[tuple[int, int], IntArray]:
-    """Return the rows of each pair of ``first`` and ``second``, which is below ``count``."""
-    key = first * count + second
-    # Sorted by key, the rows of a pair lie side by side; the cuts are where the key changes.
-    order = np.argsort(key, kind="stable")
-    cuts = np.flatnonzero(np.diff(key[order])) + 1
-    parts = np.split(order, cuts) if len(order) else []
-    return {divmod(int(key[rows[0]]), count): rows for rows in parts}
 
 
 def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane]:

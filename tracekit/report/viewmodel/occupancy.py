@@ -71,6 +71,34 @@ def occupancy(starts: IntArray, ends: IntArray, bins: int, duration_ns: int) -> 
     return as_bytes(covered_ns(starts * bins, ends * bins, edges) / length)
 
 
+class Covered:
+    """The occupancy of several planes of ``bins`` bins each, whose intervals come in blocks of any order."""
+
+    def __init__(self, planes: int, bins: int, duration_ns: int) -> None:
+        self._bins, self._length = bins, max(duration_ns, 1)
+        # Times are counted in 1/bins of a nanosecond, as in ``occupancy``. A start covers the rest of its bin
+        # and all of every later one; an end takes the same away. A last bin is behind the run.
+        #   bins      |   b   |       |       |      open      number of starts less ends in each bin
+        #   covered   |    ───|───────|───────|      missing   parts of the bin before starts less before ends
+        self._open = np.zeros(planes * (bins + 1), np.int64)
+        self._missing = np.zeros(planes * (bins + 1), np.int64)
+
+    def add(self, plane: IntArray, starts: IntArray, ends: IntArray) -> None:
+        """Add intervals, each to its plane."""
+        first = plane * (self._bins + 1)
+        for times, sign in ((starts, 1), (ends, -1)):
+            position, part = np.divmod(np.clip(times, 0, self._length) * self._bins, self._length)
+            position += first
+            np.add.at(self._open, position, sign)
+            np.add.at(self._missing, position, sign * part)
+
+    def planes(self) -> Plane:
+        """Return a row of occupancy per plane."""
+        is_open = np.cumsum(self._open.reshape(-1, self._bins + 1), axis=1)
+        covered = is_open * self._length - self._missing.reshape(-1, self._bins + 1)
+        return as_bytes(covered[:, :-1] / self._length)
+
+
 def level_count(duration_ns: int) -> int:
     """Return the number of levels: beyond the first, no level has bins shorter than a nanosecond."""
     return max(1, (duration_ns // TILE_BINS).bit_length())

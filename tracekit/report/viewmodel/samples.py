@@ -5,22 +5,21 @@ A page with a server gets only the sums of the whole run, and fetches tiles and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.result import Analysis
+from tracekit.model.combinations import blocks
 from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.report.viewmodel.binned import Floats, Ints, SampleBins, ViewSamples
 from tracekit.report.viewmodel.payload import Arrays
 from tracekit.report.viewmodel.tree import CallTree, WholeTree, behind_pruned, build_tree, prune
 
 MOST_EXACT = 120_000
 """The most samples that a page lists one by one: such a page weighs a megabyte."""
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 _MOST_ROWS = 160_000
 _MOST_NODES_FULL = 100_000
 _DETAILS = (
@@ -30,30 +29,6 @@ _DETAILS = (
 """Bins of time and nodes of the call tree, from the finest picture to one that fits any recording."""
 _MOST_CUT_WINDOWS = 2_000
 """The most windows whose edges cut bins, so that the sums of a window contain its own samples only."""
-
-
-@dataclass(frozen=True)
-class ViewSamples:
-    """Parallel arrays, sorted by time; a row represents ``number`` samples.
-
-    If every sample has a row, ``bin_ns`` is 0 and ``edges`` is empty. Else a row's time is the start of a
-    piece of time between two neighbouring edges: a bin of ``bin_ns``, cut where a window begins or ends.
-    """
-
-    bin_ns: float
-    edges: Floats
-    time: Floats
-    lane: Ints
-    node: Ints
-    weight: Floats
-    number: Ints
-    engine: Ints
-    phase: Ints
-
-    @property
-    def columns(self) -> tuple[Ints, ...]:
-        """The columns by which rows of one bin differ."""
-        return self.lane, self.node, self.engine, self.phase
 
 
 @dataclass(frozen=True)
@@ -91,45 +66,42 @@ def view_samples(
     ``lane_of_thread`` has one entry per row of ``Trace.threads``, and one more for samples without a thread.
     With ``full`` every sample has a row, however many there are, and the tree has far more nodes.
     """
-    trace, labels = analysis.trace, analysis.labels
-    whole = build_tree(trace.stacks)
+    whole = build_tree(analysis.trace.stacks)
     per_stack = _weight_of_stacks(analysis)
-    order = np.argsort(trace.samples["time_ns"].to_numpy(), kind="stable")
-    stack = trace.samples["stack_id"].to_numpy(np.int64)[order]
-    weight = trace.weights.astype(np.float64)[order]
-    exact = full or not has_many_samples(analysis)
-    tree_size = _MOST_NODES_FULL if full else _DETAILS[0][1]
-    tree = prune(whole, per_stack, tree_size)
-    # The appended -1 is the node of samples without a stack, whose ``stack`` is -1.
-    samples = ViewSamples(
-        0.0,
-        np.zeros(0),
-        trace.samples["time_ns"].to_numpy(np.float64)[order],
-        lane_of_thread[trace.samples["thread_id"].to_numpy(np.int64)[order]],
-        np.append(tree.leaf, -1)[stack],
-        weight,
-        np.ones(len(stack), np.int64),
-        labels.engine.astype(np.int64)[order],
-        labels.phase.astype(np.int64)[order],
-    )
-    if exact:
-        return samples, tree
-    # Sum up ever more coarsely until few enough rows remain. Counting distinct keys is enough to decide, so
-    # the sums themselves are made once; the coarsest detail is used whatever its size.
+    if full or not has_many_samples(analysis):
+        tree = prune(whole, per_stack, _MOST_NODES_FULL if full else _DETAILS[0][1])
+        return _each_sample(analysis, lane_of_thread, tree), tree
+    # Sum up ever more coarsely until few enough rows remain; the coarsest detail is used whatever its size.
     # The pruned tree is made anew only where the number of nodes changes: neighbouring details often differ
     # in their bins alone.
+    bins_of_samples, tree_size = SampleBins(analysis, lane_of_thread), 0
     for bins, nodes in _DETAILS:
         width = max(duration_ns, 1) / bins
         if nodes != tree_size:
             tree_size = nodes
             tree = prune(whole, per_stack, tree_size)
-            samples = replace(samples, node=np.append(tree.leaf, -1)[stack])
-        edges = _edges(analysis.window_rows, bins, width)
-        piece = np.searchsorted(edges, samples.time, "right") - 1
-        keys = _keys(samples, piece)
-        if len(pd.unique(keys)) <= _MOST_ROWS:
-            break
-    return _summed(replace(samples, bin_ns=width, edges=edges, time=edges[piece]), keys), tree
+        most = _MOST_ROWS if (bins, nodes) != _DETAILS[-1] else None
+        samples = bins_of_samples.summed(tree, width, _edges(analysis.window_rows, bins, width), most)
+        if samples is not None:
+            return samples, tree
+    raise AssertionError
+
+
+def _each_sample(analysis: Analysis, lane_of_thread: Ints, tree: CallTree) -> ViewSamples:
+    trace, labels = analysis.trace, analysis.labels
+    order = np.argsort(trace.samples["time_ns"].to_numpy(), kind="stable")
+    return ViewSamples(
+        0.0,
+        np.zeros(0),
+        trace.samples["time_ns"].to_numpy(np.float64)[order],
+        lane_of_thread[trace.samples["thread_id"].to_numpy(np.int64)[order]],
+        # The appended -1 is the node of samples without a stack, whose stack is -1.
+        np.append(tree.leaf, -1)[trace.samples["stack_id"].to_numpy(np.int64)[order]],
+        trace.weights.astype(np.float64)[order],
+        np.ones(len(order), np.int64),
+        labels.engine.astype(np.int64)[order],
+        labels.phase.astype(np.int64)[order],
+    )
 
 
 def has_many_samples(analysis: Analysis) -> bool:
@@ -148,10 +120,11 @@ def server_tree(analysis: Analysis) -> WholeTree:
 
 
 def _weight_of_stacks(analysis: Analysis) -> Floats:
-    stack = analysis.trace.samples["stack_id"].to_numpy(np.int64)
-    weight = analysis.trace.weights.astype(np.float64)
-    sums: Floats = np.bincount(stack + 1, weight, len(analysis.trace.stacks) + 1)[1:].astype(np.float64)
-    return sums
+    stacks = analysis.trace.samples["stack_id"].to_numpy()
+    sums: Floats = np.zeros(len(analysis.trace.stacks) + 1)
+    for block in blocks(len(stacks)):
+        sums += np.bincount(stacks[block] + 1, analysis.trace.weights[block], len(sums))
+    return sums[1:]
 
 
 def calls_of(analysis: Analysis) -> Calls:
@@ -207,26 +180,6 @@ def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
         )
     distinct: Floats = np.unique(edges)
     return distinct
-
-
-def _keys(samples: ViewSamples, piece: Ints) -> Ints:
-    """Return a number per sample; samples that share it are summed up in one row."""
-    # Mixed radix: each column adds a digit, its range being the digit's base. Four small columns fit 64 bits.
-    key = piece.astype(np.int64)
-    for column in samples.columns:
-        low = int(column.min(initial=0))
-        key = key * (int(column.max(initial=0)) - low + 1) + (column - low)
-    return key
-
-
-def _summed(samples: ViewSamples, keys: Ints) -> ViewSamples:
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    weight = np.bincount(inverse, samples.weight, len(first)).astype(np.float64)
-    number = np.bincount(inverse, minlength=len(first)).astype(np.int64)
-    lane, node, engine, phase = (column[first] for column in samples.columns)
-    return ViewSamples(
-        samples.bin_ns, samples.edges, samples.time[first], lane, node, weight, number, engine, phase
-    )
 
 
 def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any]:
