@@ -41,13 +41,15 @@ def changes(
     state = {_LIBRARY: repr((library.revision, request))}
     if state[_LIBRARY] == before.get(_LIBRARY):
         return dash.no_update, dash.no_update, dash.no_update
-    tags = pages.shown_tags(library.tags(), request.tag)
-    state[_TAGS] = _digest(tags, request.tag)
+    all_tags = library.tags()
+    tags = pages.shown_tags(all_tags, request.tag)
+    others = len({tag for tag, _count in all_tags} - set(tags))
+    state[_TAGS] = _digest(tags, request.tag, others)
     table = _table(library, request, state, before)
     is_same = all(state[name] == before.get(name) for name in state if name not in (_LIBRARY, _TAGS))
     return (
         dash.no_update if is_same else table,
-        dash.no_update if state[_TAGS] == before.get(_TAGS) else pages.tag_buttons(tags, request.tag),
+        dash.no_update if state[_TAGS] == before.get(_TAGS) else pages.tag_buttons(tags, request.tag, others),
         state,
     )
 

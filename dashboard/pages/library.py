@@ -12,7 +12,7 @@ from dash import dcc, html
 from dashboard.library.catalog import Recording
 from dashboard.pages import compare, components
 from dashboard.pages.components import STATES, Node, aria, is_busy, minute_text, progress_text
-from tracekit.text import format_duration, format_size, printable
+from tracekit.text import format_duration, format_size, plural, printable
 
 POLL_MS = 1_000
 _PLACES = {"file": "on this machine", "upload": "uploaded"}
@@ -291,9 +291,10 @@ def shown_tags(tags: Sequence[tuple[str, int]], chosen: str) -> list[str]:
     return sorted({tag for tag, _count in most_used} | ({chosen} if chosen else set()))
 
 
-def tag_buttons(tags: Sequence[str], chosen: str) -> list[Node]:
-    """Return a button for each tag; the chosen one is pressed."""
-    return [
+def tag_buttons(tags: Sequence[str], chosen: str, others: int = 0) -> list[Node]:
+    """Return a button for each tag; the chosen one is pressed. ``others`` is the number of the other tags."""
+    hint = f"{plural(others, 'more tag')}, found by searching"
+    buttons: list[Node] = [
         html.Button(
             printable(tag),
             id={"tag": tag},
@@ -304,6 +305,7 @@ def tag_buttons(tags: Sequence[str], chosen: str) -> list[Node]:
         )
         for tag in tags
     ]
+    return [*buttons, html.Span(hint, className="note")] if others else buttons
 
 
 def deleted_notice(recording: Recording) -> Node:

@@ -183,3 +183,11 @@ def test_the_most_used_tags_have_buttons_and_the_chosen_one() -> None:
     tags = [(f"t{number:03}", 100 - number) for number in range(90)]
     assert shown_tags(tags, "t085") == [f"t{number:03}" for number in range(40)] + ["t085"]
     assert shown_tags([], "") == []
+
+
+def test_tags_without_a_button_are_counted(library: Library) -> None:
+    add_many(library, [entry(number) for number in range(3)])
+    for number in range(3):
+        library.edit(f"{number:032x}", tags=[f"t{number}-{index}" for index in range(15)])
+    _table, buttons, _state = changes(library, FIRST_PAGE, {})
+    assert len(buttons) == 41 and buttons[-1].children == "5 more tags, found by searching"
