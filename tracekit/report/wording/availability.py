@@ -40,7 +40,7 @@ _READ = {
     schemas.SIGNPOST_INTERVALS_NAMED: "defines windows with --window-signpost",
     schemas.REGIONS_OF_INTEREST: "defines windows with --window-signpost",
     schemas.SIGNPOST_EVENTS: "begins and ends are paired; defines windows with --window-signpost",
-    schemas.OS_LOG: "messages of the frameworks below Core ML and Core AI are read",
+    schemas.OS_LOG: "only lines of the frameworks below Core ML and Core AI are read",
     schemas.THREAD_STATE: "shows when threads waited",
     schemas.GPU_STATE: "shown as a track",
     schemas.THERMAL_STATE: "shown under Recording",
