@@ -54,7 +54,7 @@ def register(app: dash.Dash, library: Library) -> None:
 def page(library: Library, base_id: str, new_id: str) -> Node:
     """Return the page of a comparison in its present state, and begin the comparison if necessary."""
     try:
-        base, new = library.recording(base_id), library.recording(new_id)
+        base, new = library.opened(base_id), library.opened(new_id)
     except NotFound:
         return not_found("One of these recordings is not in the library, or was removed.")
     if base_id == new_id:

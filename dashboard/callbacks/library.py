@@ -68,6 +68,7 @@ def register(app: dash.Dash, library: Library) -> None:
     _act(app, library)
     _choose(app, library)
     _edit(app, library)
+    _show_disk_use(app, library)
 
 
 def _list(app: dash.Dash, library: Library) -> None:
@@ -177,11 +178,21 @@ def _act(app: dash.Dash, library: Library) -> None:
 
 def _perform(library: Library, action: str, recording_id: str) -> Node:
     """Perform the action of a button, and return the notice of it."""
+    if action == "drop-all":
+        return pages.dropped_notice(*library.drop_all_results())
     recording = library.recording(recording_id)
+    if action == "drop":
+        return pages.dropped_notice(library.drop_results(recording_id))
     perform(library, action, recording_id)
     if action == "delete":
         return pages.deleted_notice(recording)
     return pages.purged_notice(recording) if action == "purge" else None
+
+
+def _show_disk_use(app: dash.Dash, library: Library) -> None:
+    @app.callback(Output("library-disk", "children"), Input("library-shown", "data"))
+    def show(_shown: dict[str, str] | None) -> Node:
+        return pages.disk_use(library.disk_use())
 
 
 def _choose(app: dash.Dash, library: Library) -> None:

@@ -91,8 +91,7 @@ def perform(library: Library, action: str, recording: str) -> None:
 def page(library: Library, recording_id: str) -> Node:
     """Return the page of a recording in its present state."""
     try:
-        recording = library.recording(recording_id)
-        return _page(recording, library)
+        return _page(library.opened(recording_id), library)
     except NotFound:
         return not_found("This recording is not in the library, or was removed.")
 

@@ -58,6 +58,9 @@ class ReadyRecordings(Protocol):
     def analysis_path(self, recording_id: str) -> Path:
         """Return the analysis; raise ``NotFound`` if the recording is deleted or not ready."""
 
+    def note_results(self, recording_id: str) -> None:
+        """Enter the size of a recording's results, to which a download was added."""
+
 
 class Downloads:
     """Makes files, a few at once, and keeps them; safe to use from several threads."""
@@ -160,6 +163,7 @@ class Downloads:
             self._unchanged(recording_id)
             output.parent.mkdir(mode=0o700, exist_ok=True)
             draft.replace(output)
+            self._library.note_results(recording_id)
         except OSError as error:
             self._library.analysis_path(recording_id)  # a deleted recording is the reason to report
             text = (

@@ -45,8 +45,12 @@ class ReadingJobs:
             if not self._adopt_results(recording.id):
                 self._requeue(recording)
         for recording in self._catalog.in_state("ready"):
-            if self._facts(recording.id) is None:  # a reading was requested, or made by an earlier version
-                self._catalog.change(recording.id, state="waiting")
+            if recording.is_dropped:
+                self._store.discard(self._store.results(recording.id))  # unless the server ended before
+            elif self._facts(recording.id) is None:  # a reading was requested, or made by an earlier version
+                self._catalog.change(recording.id, state="waiting", results_bytes=None)
+            elif recording.results_bytes is None:  # an earlier version's catalog had no sizes
+                self._catalog.change(recording.id, results_bytes=self._store.results_bytes(recording.id))
         self._queue.start()
 
     def _requeue(self, recording: Recording) -> None:
@@ -177,6 +181,7 @@ class ReadingJobs:
             progress=None,
             message="",
             starts=0,
+            results_bytes=self._store.results_bytes(recording_id),
             **facts,
         )
 

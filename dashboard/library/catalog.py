@@ -18,16 +18,8 @@ from typing import Any
 
 from sqlalchemy import (
     URL,
-    Column,
     ColumnElement,
     Connection,
-    Float,
-    ForeignKey,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
     create_engine,
     delete,
     event,
@@ -41,41 +33,11 @@ from sqlalchemy import (
 from sqlalchemy.exc import DatabaseError
 
 from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace, NotFound
+from dashboard.library.catalog_tables import RECORDINGS, TAGS, make_tables, prepare
 from tracekit.errors import InputError, TracekitError
 
 VERSION = 1
-_METADATA = MetaData()
-_RECORDINGS = Table(
-    "recordings",
-    _METADATA,
-    Column("id", String, primary_key=True),
-    Column("name", String, nullable=False),
-    Column("origin", String, nullable=False),
-    Column("path", LargeBinary, nullable=False),  # bytes: file names may be undecodable
-    Column("fingerprint", String, nullable=False, default=""),
-    Column("size_bytes", Integer, nullable=False),
-    Column("added_us", Integer, nullable=False),
-    Column("state", String, nullable=False, index=True),
-    Column("stage", String, nullable=False, default=""),
-    Column("progress", Float),
-    Column("message", String, nullable=False, default=""),
-    Column("verdict", String, nullable=False, default=""),
-    Column("device", String, nullable=False, default=""),
-    Column("system", String, nullable=False, default=""),
-    Column("duration_ns", Integer, nullable=False, default=0),
-    Column("samples", Integer, nullable=False, default=0),
-    Column("windows", Integer, nullable=False, default=0),
-    Column("note", String, nullable=False, default=""),
-    Column("deleted_us", Integer),
-    Column("starts", Integer, nullable=False, default=0),
-)
-_TAGS = Table(
-    "tags",
-    _METADATA,
-    Column("recording", ForeignKey("recordings.id", ondelete="CASCADE"), primary_key=True),
-    Column("tag", String, primary_key=True),
-)
-_ROW = _RECORDINGS.c
+_ROW = RECORDINGS.c
 UNFINISHED = ("waiting", "reading")
 FINISHED = ("ready", "failed", "cancelled")
 
@@ -109,6 +71,22 @@ class Recording:
     tags: tuple[str, ...] = ()
     note: str = ""
     deleted: datetime | None = None
+    results_bytes: int | None = None
+    """The size of the results; 0 if they were dropped, None if there are none."""
+
+    @property
+    def is_dropped(self) -> bool:
+        """Return True if the results of a recording that was read are to be made again when it is opened."""
+        return self.state == "ready" and self.results_bytes == 0
+
+
+@dataclass(frozen=True)
+class DiskUse:
+    """Bytes that a library takes: recordings that it holds itself, and the results of all."""
+
+    uploads_bytes: int
+    recorded_bytes: int
+    results_bytes: int
 
 
 _SAME = [column.name for column in fields(Recording) if column.name in _ROW and column.name != "path"]
@@ -151,14 +129,14 @@ class Catalog:
         self._path = path
         address = URL.create("sqlite", database=str(path))
         self._engine = create_engine(address, connect_args={"timeout": _LOCKED_SECONDS})
-        event.listen(self._engine, "connect", _prepare)
+        event.listen(self._engine, "connect", prepare)
         self._writers = threading.BoundedSemaphore(_MAX_WRITERS)
         self.revision = secrets.token_hex(8)
         """Another text after every write: with the same one, whatever was read before is current."""
         try:
             with self._engine.begin() as connection:
                 self._check_version(connection)
-                _METADATA.create_all(connection)
+                make_tables(connection)
         except DatabaseError as error:
             self.close()
             problem = _problem(error)
@@ -214,7 +192,7 @@ class Catalog:
         values = {name: getattr(recording, name) for name in _SAME}
         values |= {"path": path, "fingerprint": fingerprint, "added_us": _microseconds(recording.added)}
         with self._writing() as connection:
-            connection.execute(insert(_RECORDINGS).values(values))
+            connection.execute(insert(RECORDINGS).values(values))
 
     def find(self, recording_id: str) -> Recording:
         """Return a recording, even a deleted one; raise ``NotFound``."""
@@ -235,7 +213,7 @@ class Catalog:
     def count(self, words: str, tag: str, deleted: bool) -> int:
         """Return the number of the recordings that ``search`` finds."""
         with self._reading() as connection:
-            counted = select(func.count()).select_from(_RECORDINGS)
+            counted = select(func.count()).select_from(RECORDINGS)
             return int(connection.execute(counted.where(*_conditions(words, tag, deleted))).scalar_one())
 
     def of_file(self, path: bytes, fingerprint: str) -> Recording | None:
@@ -267,7 +245,7 @@ class Catalog:
     def change(self, recording_id: str, *, states: Collection[str] = (), **values: Any) -> bool:
         """Set columns if the recording is in one of ``states`` (by default any); return whether it was."""
         with self._writing() as connection:
-            changed = update(_RECORDINGS).where(_ROW.id == recording_id).values(values)
+            changed = update(RECORDINGS).where(_ROW.id == recording_id).values(values)
             if states:
                 changed = changed.where(_ROW.state.in_(states))
             return connection.execute(changed).rowcount > 0
@@ -279,21 +257,30 @@ class Catalog:
     def set_tags(self, recording_id: str, tags: Sequence[str]) -> None:
         """Replace the tags."""
         with self._writing() as connection:
-            connection.execute(delete(_TAGS).where(_TAGS.c.recording == recording_id))
+            connection.execute(delete(TAGS).where(TAGS.c.recording == recording_id))
             for tag in tags:
-                connection.execute(insert(_TAGS).values(recording=recording_id, tag=tag))
+                connection.execute(insert(TAGS).values(recording=recording_id, tag=tag))
 
     def tags(self) -> list[tuple[str, int]]:
         """Return the tags in use, each with how many recordings have it."""
         with self._reading() as connection:
             counted = (
-                select(_TAGS.c.tag, func.count())
-                .join(_RECORDINGS, _ROW.id == _TAGS.c.recording)
+                select(TAGS.c.tag, func.count())
+                .join(RECORDINGS, _ROW.id == TAGS.c.recording)
                 .where(_ROW.deleted_us.is_(None))
-                .group_by(_TAGS.c.tag)
-                .order_by(_TAGS.c.tag)
+                .group_by(TAGS.c.tag)
+                .order_by(TAGS.c.tag)
             )
             return [(tag, count) for tag, count in connection.execute(counted)]
+
+    def disk_use(self, recorded: bytes) -> DiskUse:
+        """Return the sizes of all recordings; paths of those made here begin with ``recorded``."""
+        is_upload = _ROW.origin == "upload"
+        is_recorded = (_ROW.origin == "file") & (func.substr(_ROW.path, 1, len(recorded)) == recorded)
+        sums = [func.sum(_ROW.size_bytes).filter(part) for part in (is_upload, is_recorded)]
+        with self._reading() as connection:
+            row = connection.execute(select(*sums, func.sum(_ROW.results_bytes))).one()
+        return DiskUse(*(int(size or 0) for size in row))
 
     def claim(self, busy: Collection[str]) -> str | None:
         """Mark the recording that waits longest and is not busy as "reading", and return its id."""
@@ -306,7 +293,7 @@ class Catalog:
         )
         values = {"state": "reading", "stage": "opening", "progress": None, "starts": _ROW.starts + 1}
         with self._writing() as connection:
-            claimed = update(_RECORDINGS).where(_ROW.id == oldest).values(values).returning(_ROW.id)
+            claimed = update(RECORDINGS).where(_ROW.id == oldest).values(values).returning(_ROW.id)
             recording_id = connection.execute(claimed).scalar()
         return None if recording_id is None else str(recording_id)
 
@@ -318,19 +305,19 @@ class Catalog:
     def remove(self, recording_id: str) -> None:
         """Remove a recording from the catalog."""
         with self._writing() as connection:
-            connection.execute(delete(_RECORDINGS).where(_ROW.id == recording_id))
+            connection.execute(delete(RECORDINGS).where(_ROW.id == recording_id))
 
     def _select(
         self, *conditions: ColumnElement[bool], first: int = 0, count: int | None = None
     ) -> list[Recording]:
-        chosen = select(_RECORDINGS).where(*conditions).order_by(_ROW.added_us.desc(), _ROW.id)
+        chosen = select(RECORDINGS).where(*conditions).order_by(_ROW.added_us.desc(), _ROW.id)
         with self._reading() as connection:
             rows = connection.execute(chosen.offset(first).limit(count)).mappings().all()
             tags: dict[str, list[str]] = {}
             # All ids of many rows would be more parameters than SQLite takes.
             ids = select(_ROW.id).where(*conditions) if count is None else [row["id"] for row in rows]
-            of_these = select(_TAGS).where(_TAGS.c.recording.in_(ids))
-            for recording_id, tag in connection.execute(of_these.order_by(_TAGS.c.tag)):
+            of_these = select(TAGS).where(TAGS.c.recording.in_(ids))
+            for recording_id, tag in connection.execute(of_these.order_by(TAGS.c.tag)):
                 tags.setdefault(recording_id, []).append(tag)
         return [_recording(dict(row), tuple(tags.get(row["id"], ()))) for row in rows]
 
@@ -345,19 +332,12 @@ def new_recording(recording_id: str, name: str, origin: str, size_bytes: int) ->
     return Recording(recording_id, name, origin, "", size_bytes, now(), "waiting")
 
 
-def _prepare(connection: Any, _record: object) -> None:
-    """Set up a connection: WAL lets readers read during a write; SQLite's own ``lower`` is ASCII only."""
-    connection.create_function("casefold", 1, str.casefold, deterministic=True)
-    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}").close()
-
-
 def _conditions(words: str, tag: str, deleted: bool) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = [
         _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
     ]
     if tag:
-        conditions.append(_ROW.id.in_(select(_TAGS.c.recording).where(_TAGS.c.tag == tag)))
+        conditions.append(_ROW.id.in_(select(TAGS.c.recording).where(TAGS.c.tag == tag)))
     return conditions + [_mentions(word) for word in words.split()]
 
 
@@ -365,7 +345,7 @@ def _mentions(word: str) -> ColumnElement[bool]:
     def has(text: ColumnElement[str]) -> ColumnElement[bool]:
         return func.instr(func.casefold(text), word.casefold()) > 0
 
-    tagged = _ROW.id.in_(select(_TAGS.c.recording).where(has(_TAGS.c.tag)))
+    tagged = _ROW.id.in_(select(TAGS.c.recording).where(has(TAGS.c.tag)))
     # One call of Python per row; no word has a line feed, so none is found across two columns.
     columns = (_ROW.name, _ROW.verdict, _ROW.note, _ROW.device, _ROW.system, _ROW.message)
     texts: ColumnElement[str] = columns[0]

@@ -6,15 +6,24 @@ import os
 import stat
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from dashboard.errors import NotFound
+from dashboard.errors import Busy, Conflict, NotFound
 from dashboard.jobs.comparisons import Comparisons
 from dashboard.jobs.downloads import Downloads
 from dashboard.jobs.reading import ReadingJobs
-from dashboard.library.catalog import FINISHED, UNFINISHED, Catalog, Recording, new_recording, now
+from dashboard.library.catalog import (
+    FINISHED,
+    UNFINISHED,
+    Catalog,
+    DiskUse,
+    Recording,
+    new_recording,
+    now,
+)
 from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
 from dashboard.library.names import note_text, shown_name, tag_list
 from dashboard.library.reading_results import ANALYSIS, SECTIONS_FILE, VIEW
@@ -198,15 +207,80 @@ class Library:
         if recording.state in UNFINISHED:
             return recording
         self._jobs.stop(recording_id)
-        if recording.origin == "file":
-            place = _resolved(Path(recording.path))
-            self._catalog.change(recording_id, fingerprint=fingerprint(place), size_bytes=size_of(place))
+        self._note_file(recording)
         self.comparisons.forget(recording_id)
         self._store.discard(self._store.results(recording_id))
-        again = {"state": "waiting", "stage": "", "progress": None, "message": "", "starts": 0}
-        self._catalog.change(recording_id, states=FINISHED, **again)
-        self._jobs.wake()
+        self._read_again(recording)
         return self._catalog.find(recording_id)
+
+    def _note_file(self, recording: Recording) -> None:
+        """Enter the state of a local recording to be read again; raise ``InputError`` if it is gone."""
+        if recording.origin == "file":
+            place = _resolved(Path(recording.path))
+            self._catalog.change(recording.id, fingerprint=fingerprint(place), size_bytes=size_of(place))
+
+    def _read_again(self, recording: Recording) -> None:
+        again = {"state": "waiting", "stage": "", "progress": None, "message": "", "starts": 0}
+        again["results_bytes"] = None
+        self._catalog.change(recording.id, states=FINISHED, **again)
+        self._jobs.wake()
+
+    def opened(self, recording_id: str) -> Recording:
+        """Return a recording for its page; results that were dropped begin to be made again."""
+        recording = self.recording(recording_id)
+        if recording.deleted is None and recording.is_dropped:
+            with suppress(InputError):  # reading it fails with the same reason, which the page shows
+                self._note_file(recording)
+            self._read_again(recording)
+            return self._catalog.find(recording_id)
+        return recording
+
+    def drop_results(self, recording_id: str) -> int:
+        """Remove a recording's results and comparisons, which are made again when they are opened.
+
+        Returns the size of the results. Raises ``Conflict`` if they could not be made again as they are.
+        """
+        recording = self._catalog.find(recording_id)
+        if why := self._loss(recording):
+            raise Conflict(f"The analysis of {recording.name} stays: {why}")
+        # The catalog first: without results, it must not seem to be ready.
+        if not self._catalog.change(recording_id, states=("ready",), results_bytes=0):
+            raise Conflict(f"{recording.name} has no analysis to drop: it is not ready.")
+        self.downloads.end(recording_id)
+        self.comparisons.forget(recording_id)
+        self._store.discard(self._store.results(recording_id))
+        return recording.results_bytes or 0
+
+    def drop_all_results(self) -> tuple[int, int]:
+        """Drop all results that can be made again; return their size, and how many could not be dropped."""
+        dropped_bytes = stayed = 0
+        for recording in self._catalog.in_state("ready"):
+            if recording.is_dropped:
+                continue
+            try:
+                dropped_bytes += self.drop_results(recording.id)
+            except (Conflict, NotFound):
+                stayed += 1
+        return dropped_bytes, stayed
+
+    def _loss(self, recording: Recording) -> str:
+        """Return the reason why results could not be made again as they are; "" if they can."""
+        if recording.origin == "file":
+            if not (current := fingerprint(Path(recording.path))):
+                return "the file is no longer in its place, so that it could not be made again."
+            is_same = current == self._catalog.fingerprint(recording.id)
+            return "" if is_same else "the file has changed since it was read."
+        return "" if self._store.input(recording.id).is_dir() else "the upload is gone."
+
+    def note_results(self, recording_id: str) -> None:
+        """Enter the size of a recording's results, to which a download was added."""
+        size_bytes = self._store.results_bytes(recording_id)
+        with suppress(Busy):
+            self._catalog.change(recording_id, states=("ready",), results_bytes=size_bytes)
+
+    def disk_use(self) -> DiskUse:
+        """Return the bytes that uploads, recordings made here, and results take."""
+        return self._catalog.disk_use(os.fsencode(self._store.recorded) + os.sep.encode())
 
     def view_path(self, recording_id: str) -> Path:
         """Return the ``tracekit-view/1`` block, compressed with gzip; see ``result_path``."""
@@ -228,6 +302,8 @@ class Library:
         if recording.state != "ready":
             why = recording.message.removeprefix(f"{recording.name}: ").rstrip(".") or recording.state
             raise NotFound(f"{recording.name} is not ready: {why}.")
+        if recording.is_dropped:
+            raise NotFound(f"The analysis of {recording.name} was dropped. Its page makes it again.")
         path = self._store.results(recording_id) / name
         if not path.is_file():
             raise NotFound(f"The analysis of {recording.name} is gone. Read it again.")

@@ -121,6 +121,11 @@ class Store:
         """Return the folder of the results."""
         return self.recording(recording_id) / "results"
 
+    def results_bytes(self, recording_id: str) -> int:
+        """Return the size of the results; 0 if there are none."""
+        folder = self.results(recording_id)
+        return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())
+
     def comparison(self, base_id: str, new_id: str) -> Path:
         """Return the folder of what was found in comparing two recordings."""
         return self.comparisons / f"{checked(base_id)}-{checked(new_id)}"

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 from dash import dcc, html
 
-from dashboard.library.catalog import Recording
+from dashboard.library.catalog import DiskUse, Recording
 from dashboard.pages import compare, components
 from dashboard.pages.components import STATES, Node, aria, is_busy, minute_text, progress_text
 from tracekit.text import format_duration, format_size, plural, printable
@@ -20,6 +20,7 @@ PAGE_ROWS = 50
 _MAX_TAGS = 40
 """Tags with a button; the search finds the others."""
 _LONGEST_PAGE_NUMBER = 9
+_AGAIN = "An analysis that was dropped is made again when its recording is opened."
 _HEADER = ("Recording", "State and verdict", "Device", "Length", "Windows", "Added")
 
 
@@ -125,6 +126,7 @@ def _listing(query: LibraryQuery) -> Node:
             html.Div(id="library-edit"),
             html.Div(id="library-compare", role="status"),
             html.Div(id="library-rows"),
+            html.Div(id="library-disk", className="controls note"),
         ],
         **aria(labelledby="list-heading"),
     )
@@ -197,7 +199,9 @@ def row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
             html.Th(
                 [
                     name if deleted else html.A(name, href=f"/recordings/{recording.id}"),
-                    html.Div(f"{format_size(recording.size_bytes)}, {place}", className="note"),
+                    html.Div(
+                        f"{format_size(recording.size_bytes)}, {place}{_stored(recording)}", className="note"
+                    ),
                     html.Div(components.tags(recording), className="tags") if recording.tags else None,
                     note,
                 ],
@@ -264,11 +268,49 @@ def _actions(recording: Recording, deleted: bool, is_recorded: bool) -> list[Nod
     if is_busy(recording):
         return [_act("Cancel", "cancel", recording)]
     again = [] if recording.state == "ready" else [_act("Try again", "retry", recording)]
+    drop = [] if recording.state != "ready" or recording.is_dropped else [_drop(recording)]
     return [
         *again,
         _act("Edit", "edit", recording),
+        *drop,
         _act("Delete", "delete", recording),
     ]
+
+
+def _stored(recording: Recording) -> str:
+    """Return the size of a recording's analysis on the disk, with a separator before it."""
+    if recording.is_dropped:
+        return "; analysis dropped"
+    return f"; analysis {format_size(recording.results_bytes)}" if recording.results_bytes else ""
+
+
+def _drop(recording: Recording) -> Node:
+    button = _act("Drop analysis", "drop", recording)
+    button.title = _AGAIN
+    return button
+
+
+def disk_use(use: DiskUse) -> list[Node]:
+    """Return the line on what the library takes on the disk, with a button that makes room."""
+    parts = (
+        (use.uploads_bytes, "uploads"),
+        (use.recorded_bytes, "recorded here"),
+        (use.results_bytes, "analyses"),
+    )
+    sizes = ", ".join(f"{name} {format_size(size_bytes)}" for size_bytes, name in parts if size_bytes)
+    if not sizes:
+        return []
+    line = html.Span(f"On the disk: {sizes}.")
+    if not use.results_bytes:
+        return [line]
+    identity: Any = {"page": "library", "act": "drop-all", "recording": ""}
+    return [line, html.Button("Drop all analyses", id=identity, type="button", n_clicks=0, title=_AGAIN)]
+
+
+def dropped_notice(size_bytes: int, stayed: int = 0) -> Node:
+    """Return the notice of dropped analyses, of which ``stayed`` could not be dropped."""
+    rest = f" {stayed:,} stayed, because the recording is gone or has changed." if stayed else ""
+    return html.P(f"{format_size(size_bytes)} on the disk were freed. {_AGAIN}{rest}", className="notice")
 
 
 def _loss(recording: Recording, is_recorded: bool) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.downloads import Downloads
-from dashboard.library.catalog import Recording
+from dashboard.library.catalog import DiskUse, Recording
 from dashboard.library.uploads import Unfinished
 from dashboard.settings import Limits
 
@@ -112,6 +112,15 @@ class FakeLibrary:
         if recording_id not in self.held:
             raise NotFound("There is no such recording.")
         return self.held[recording_id]
+
+    def opened(self, recording_id: str) -> Recording:
+        return self.recording(recording_id)
+
+    def note_results(self, recording_id: str) -> None:
+        pass
+
+    def disk_use(self) -> DiskUse:
+        return DiskUse(0, 0, 0)
 
     def view_path(self, recording_id: str) -> Path:
         return self._file(recording_id, "view.bin.gz")

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dashboard.library.catalog import _RECORDINGS, Recording, _microseconds
+from dashboard.library.catalog import Recording, _microseconds
+from dashboard.library.catalog_tables import RECORDINGS
 from dashboard.library.library import Library
 from dashboard.library.reading_results import RESULTS_VERSION
 from dashboard.settings import Limits
@@ -162,11 +163,11 @@ def environment() -> dict[str, str]:
 
 def add_many(library: Library, recordings: Sequence[Recording]) -> None:
     """Add recordings in one write."""
-    columns = [column.name for column in _RECORDINGS.columns]
+    columns = [column.name for column in RECORDINGS.columns]
     rows = [
         {name: getattr(recording, name) for name in columns if hasattr(recording, name)}
         | {"path": os.fsencode(recording.path), "added_us": _microseconds(recording.added)}
         for recording in recordings
     ]
     with library._catalog._writing() as connection:
-        connection.execute(_RECORDINGS.insert(), rows)
+        connection.execute(RECORDINGS.insert(), rows)

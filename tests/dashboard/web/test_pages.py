@@ -183,6 +183,7 @@ def test_the_table() -> None:
         assert state in text
     assert buttons(table) == [
         "edit",
+        "drop",
         "delete",
         "cancel",
         "retry",
