@@ -174,7 +174,10 @@ class _Assignment:
         of_any, of_process = calls[calls["process"] == 0], calls[calls["process"] > 0]
         # A caller may have calls of a process and calls of any: those of any are added per process, and what
         # they would count twice is taken off.
-        again = of_any.drop(columns="process").merge(of_process[["caller", "process"]].drop_duplicates())
+        again = of_any[:0]
+        if len(of_any) and len(of_process):
+            pairs = of_process[["caller", "process"]].drop_duplicates()
+            again = of_any.drop(columns="process").merge(pairs)
         count, total = np.zeros(self._count, np.int64), np.zeros(self._count, np.int64)
         for sign, lists, rows in (
             (1, self._everything, of_any),

@@ -71,6 +71,9 @@ class LoggedRequests(Content):
 def logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -> LoggedRequests:
     """Return the requests of a trace's log; ``pids`` are the processes of the analysis, none is any."""
     log = trace.engine_log
+    if log.empty:
+        none = np.zeros(len(windows), np.int64)
+        return LoggedRequests(none, none, {}, (), (), ())
     is_target = np.ones(len(log), bool) if not pids else log["pid"].isin([*pids, -1]).to_numpy(bool)
     kind = log["kind"]
     status = log["status"].to_numpy(np.int64)

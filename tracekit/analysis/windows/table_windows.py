@@ -34,6 +34,8 @@ def core_ai_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     rows = trace.intervals
     rows = rows[(rows["source"] == CORE_AI) & (rows["channel"] == "Inference") & (rows["depth"] == 0)]
     rows = rows[rows["phase"].isna()]
+    if rows.empty:
+        return []
     models, functions = rows["model"].astype("str"), rows["label"].astype("str")
     # Apple writes a model's function like this: "Load model::main".
     names = models.where(functions == "", models + "::" + functions).where(models != "", functions)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model.columns import ENGINE_LOG, IntArray, categorical, texts_at
+from tracekit.model.columns import ENGINE_LOG, BoolArray, IntArray, categorical, texts_at
 from tracekit.model.composite_cells import PRIVATE
 from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
 from tracekit.model.tables import Table
@@ -66,7 +66,10 @@ def read_engine_log(
     findings = IssueCounter()
     frames = []
     logs = [lines for table in tables(OS_LOG) if (lines := _of_table(table, findings)) is not None]
-    for lines in (*logs, _of_signposts(signposts)):
+    marks = signposts[_of_frameworks(signposts)]
+    if not logs and marks.empty:
+        return ENGINE_LOG.empty(), ()
+    for lines in (*logs, _of_signposts(marks)):
         _count_unread(lines, findings)
         frames.append(_frame(lines))
     log = _without_repeated_tables(frames[:-1], findings)
@@ -111,12 +114,17 @@ def _of_table(table: Table, findings: IssueCounter) -> _Lines | None:
     )
 
 
-def _of_signposts(signposts: pd.DataFrame) -> _Lines:
+def _of_frameworks(signposts: pd.DataFrame) -> BoolArray:
+    """Mark the signposts of the frameworks."""
+    subsystem = signposts["subsystem"].cat
+    of_framework = np.array([name.lower() in SUBSYSTEMS for name in subsystem.categories], bool)
+    marked: BoolArray = np.append(of_framework, False)[subsystem.codes.to_numpy(np.int64)]
+    return marked
+
+
+def _of_signposts(frame: pd.DataFrame) -> _Lines:
     """Return the frameworks' signposts; an evaluation that ended is a request."""
-    names = signposts["subsystem"].cat.categories
-    of_framework = np.array([name.lower() in SUBSYSTEMS for name in names], bool)
-    rows = np.append(of_framework, False)[signposts["subsystem"].cat.codes.to_numpy(np.int64)]
-    frame = signposts[rows]
+    names = frame["subsystem"].cat.categories
     codes_of_subsystem = frame["subsystem"].cat.codes.to_numpy(np.int64).astype(np.int64)
     ended = frame["kind"].isin(["interval", "end"]) & (frame["end_ns"] < OPEN_NS)
     is_request = (ended & (frame["name"] == EVALUATION)).to_numpy(bool)
