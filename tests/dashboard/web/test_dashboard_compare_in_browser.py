@@ -18,7 +18,7 @@ BOTH = (SAMPLES / BASE, SAMPLES / NEW)
 
 @pytest.fixture(scope="module")
 def both(shelf: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A dashboard on two recordings, for tests that change nothing of them."""
+    """A dashboard on two recordings, for tests that leave them as they were."""
     folder = tmp_path_factory.mktemp("both") / "library"
     shutil.copytree(shelf(*BOTH), folder)
     dashboard = Served(folder)
@@ -150,11 +150,10 @@ def test_it_is_cancelled_and_begun_again(serve: Serve, tab: Any) -> None:
     tab.wait_for_selector("#timeline-base h3:has-text('fallback-midway')", timeout=PATIENCE_MS)
 
 
-def test_a_recording_deleted_while_it_is_compared_with_is_reported(serve: Serve, tab: Any) -> None:
-    dashboard = serve(*BOTH)
-    compared(tab, dashboard)
+def test_a_recording_deleted_while_it_is_compared_with_is_reported(both: Served, tab: Any) -> None:
+    compared(tab, both)
     place = tab.url
-    opened(tab, dashboard.base, "#library .tick")
+    opened(tab, both.base, "#library .tick")
     tab.get_by_role("button", name=f"Delete: {NEW}").click()
     tab.get_by_text("Deleted “").wait_for()
     opened(tab, place, "main li")
