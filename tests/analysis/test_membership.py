@@ -252,6 +252,7 @@ def test_segments_in_blocks_are_those_of_all_windows_at_once(
         parts = analyze(trace, windows=windows)
     pd.testing.assert_frame_equal(parts.segments, whole.segments)
     assert list(reversed(parts.verdicts)) == list(reversed(whole.verdicts))
+    assert parts.to_json() == whole.to_json()
     for engines, verdict in zip(whole.verdicts.engines, whole.verdicts, strict=True):
         assert {engine for bit, engine in enumerate(SERVING) if engines >> bit & 1} == set(verdict.order)
 
