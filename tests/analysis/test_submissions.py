@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from evidence_support import Interval, ane, core_ai, manual, prediction, with_evidence
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trace_support import MS, UI, Sample, trace_of
 
@@ -164,7 +164,6 @@ def test_regions_that_differ_in_both_numbers_show_no_jump() -> None:
     assert (model.names, model.absent) == (("region 0.0", "region 2.1"), ())
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 50), st.integers(1, 9), st.sampled_from([1, 3, 5])), max_size=12, unique=True
