@@ -35,8 +35,18 @@ class _Lists:
     def __init__(self, number: IntArray, sample: IntArray, count: int) -> None:
         # List and sample as one number: sorting is one pass, and a range of a list is found by two searches.
         self._width = count + 1
-        self._keys = np.sort(number * self._width + sample)
-        self.number, self.samples = np.divmod(self._keys, self._width)
+        self._keys = number * self._width
+        self._keys += sample
+        self._keys.sort()
+
+    @property
+    def samples(self) -> IntArray:
+        """The samples of all lists."""
+        return self._keys % self._width
+
+    def starts(self, count: int) -> IntArray:
+        """Return the position at which each of so many lists begins."""
+        return np.searchsorted(self._keys, np.arange(count) * self._width)
 
     def between(self, number: IntArray, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
         """Return the positions at which lists reach the samples ``first`` and ``last``."""
@@ -45,11 +55,11 @@ class _Lists:
 
     def running_sum(self, first: IntArray, last: IntArray, amount: IntArray) -> IntArray:
         """Return, per sample, the sum of the amounts of the ranges around it."""
-        edges = np.zeros(len(self.samples) + 1, np.int64)
+        edges = np.zeros(len(self._keys) + 1, np.int64)
         np.add.at(edges, first, amount)
         np.subtract.at(edges, last, amount)
-        totals = np.empty(len(self.samples), np.int64)
-        totals[self.samples] = np.cumsum(edges[:-1])
+        totals = np.empty(len(self._keys), np.int64)
+        totals[self.samples] = np.cumsum(edges, out=edges)[:-1]
         return totals
 
 
@@ -58,7 +68,7 @@ class _Assignment:
 
     def __init__(self, trace: Trace, labels: SampleLabels, windows: pd.DataFrame) -> None:
         self._labels = labels
-        self._thread = trace.samples["thread_id"].to_numpy().astype(np.int64)
+        self._thread = trace.samples["thread_id"].to_numpy()
         self._count = len(self._thread)
         times = trace.samples["time_ns"].to_numpy()
         edges = (np.searchsorted(times, windows[name].to_numpy()) for name in ("start_ns", "end_ns"))
@@ -101,8 +111,8 @@ class _Assignment:
             edges = lists.between(number, *_edges(windows.iloc[rows]))
             first[rows], last[rows] = (size + edge for edge in edges)
             samples.append(lists.samples)
-            starts.append(size + np.flatnonzero(np.diff(lists.number, prepend=-1)))
-            size += len(lists.samples)
+            starts.append(size + lists.starts(int(number.max()) + 1))
+            size += len(samples[-1])
         return Membership(
             np.concatenate(samples), np.concatenate(starts), first, last, int(is_ambiguous.sum())
         )
@@ -113,19 +123,26 @@ class _Assignment:
         alike = windows[["is_call", "from_stacks"]].assign(
             counts_all=windows["caller"] == self._everyone, of_any=windows["process"] == 0
         )
+        every = np.arange(self._count)
         for (is_call, from_stacks, counts_all, of_any), rows in rows_by(alike, *alike):
-            sample, caller = np.arange(self._count), self._thread
+            distinct, number = np.unique(self._numbers(windows.iloc[rows]), return_inverse=True)
             if counts_all:
-                caller = np.full(self._count, self._everyone)
+                yield rows, number, _Lists(np.zeros(self._count, np.int64), every, self._count)
+                continue
+            # A thread is of one process, so its list is found once for all its samples; the last entry is for
+            # samples without a thread.
+            process = 0 if of_any else self._process_of_thread
+            threads: IntArray = np.append(np.arange(len(self._process_of_thread) - 1), -1)
+            own = _places(distinct, threads * self._processes + process)[self._thread]
+            sample = np.flatnonzero(own >= 0)
+            listed = own[sample]
             if is_call:
                 joins = np.flatnonzero((served >= 0) & (self._labels.is_worker | (not from_stacks)))
-                sample, caller = np.append(sample, joins), np.append(caller, served[joins])
-            process = 0 if of_any else self._process[sample]
-            distinct, number = np.unique(self._numbers(windows.iloc[rows]), return_inverse=True)
-            numbers = caller * self._processes + process
-            listed = np.minimum(np.searchsorted(distinct, numbers), len(distinct) - 1)
-            counts = np.flatnonzero(distinct[listed] == numbers)
-            yield rows, number, _Lists(listed[counts], sample[counts], self._count)
+                process = 0 if of_any else self._process[joins]
+                places = _places(distinct, served[joins] * self._processes + process)
+                counts = places >= 0
+                sample, listed = np.append(sample, joins[counts]), np.append(listed, places[counts])
+            yield rows, number, _Lists(listed, sample, self._count)
 
     def _numbers(self, windows: pd.DataFrame) -> IntArray:
         """Return one number per caller and process."""
@@ -140,7 +157,7 @@ class _Assignment:
         at_work = labels.is_worker | ((labels.is_ml | labels.in_call) & ~called)
         count, total = self._claims(calls)
         count -= called
-        total -= np.where(called, self._thread, 0)
+        total[called] -= self._thread[called]
         if calls["from_stacks"].any():
             claims = self._claims(calls[~calls["from_stacks"].to_numpy(bool)])
             count, total = (
@@ -150,7 +167,7 @@ class _Assignment:
 
     def _inside_own_call(self, calls: pd.DataFrame) -> BoolArray:
         """Mark the samples that lie in a call of their own thread."""
-        by_thread = _Lists(self._thread + 1, np.arange(self._count), self._count)
+        by_thread = _Lists(self._thread.astype(np.int64) + 1, np.arange(self._count), self._count)
         owned = calls[calls["has_thread"].to_numpy(bool)]
         own_process = self._process_of_thread[owned["caller"].to_numpy()]
         fits = (owned["process"] == 0) | (owned["process"] == own_process)
@@ -193,6 +210,12 @@ class _Assignment:
             count += sign * lists.running_sum(*edges, np.ones(len(caller), np.int64))
             total += sign * lists.running_sum(*edges, caller)
         return count, total
+
+
+def _places(distinct: IntArray, numbers: IntArray) -> IntArray:
+    """Return the position of each number among distinct ascending ones, -1 where it is not there."""
+    places = np.minimum(np.searchsorted(distinct, numbers), len(distinct) - 1)
+    return np.where(distinct[places] == numbers, places, -1)
 
 
 def _edges(windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
