@@ -12,8 +12,8 @@ import pytest
 from library_support import BUNDLE, EXPORTS, SUMMARY, XML, opened, settled, tree, upload
 from worker_support import ONE, left_of
 
+from dashboard.callbacks import compare, trace
 from dashboard.callbacks import library as page_of_library
-from dashboard.callbacks import trace
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs import reading
 from dashboard.library.catalog import DiskUse, Recording
@@ -140,6 +140,14 @@ def test_results_that_could_not_be_made_again_stay(library: Library, tmp_path: P
     assert library.recording(safe.id).is_dropped
 
 
+def test_the_analysis_of_an_upload_that_is_gone_stays(library: Library) -> None:
+    recording = read(library, upload(library, "x", XML))
+    library._store.discard(library._store.input(recording.id))
+    with pytest.raises(Conflict, match="The analysis of x stays: the upload is gone"):
+        library.drop_results(recording.id)
+    assert library.view_path(recording.id).is_file()
+
+
 def test_a_recording_that_is_not_ready_has_nothing_to_drop(library: Library) -> None:
     recording = upload(library, "x", XML)
     with pytest.raises(Conflict, match="x has no analysis to drop: it is not ready"):
@@ -177,6 +185,13 @@ def test_a_page_makes_again_what_was_dropped(tmp_path: Path) -> None:
         again = settled(library, first, 60)
         assert again == first
         assert tree(library._store.results(first.id)) == before
+
+
+def test_a_comparison_makes_both_sides_again(library: Library) -> None:
+    sides = [read(library, upload(library, name, XML)).id for name in ("x", "y")]
+    library.drop_all_results()
+    compare.page(library, *sides)
+    assert [library.recording(side).state for side in sides] == ["waiting", "waiting"]
 
 
 def test_a_file_that_changed_after_dropping_is_read_as_it_is(library: Library, tmp_path: Path) -> None:
