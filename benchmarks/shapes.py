@@ -271,7 +271,7 @@ def many_processes(folder: Path, size: int) -> list[str]:
 
 def many_windows(folder: Path, size: int) -> Path:
     """So many predictions, one after another, with ten samples and an ANE interval each."""
-    write_samples(folder, random_samples(10 * size))
+    write_samples(folder, random_samples(10 * size, threads=1))
     write_predictions(folder, range(0, 5 * size * _MS, 5 * _MS), repeat(5 * _MS))
     write_ane(folder, range(_MS, 5 * size * _MS, 5 * _MS), _MS)
     return folder
