@@ -120,7 +120,7 @@ function verdictCell({ windows, strings, engines }, row) {
   const verdict = strings[windows.verdict[row]];
   const style = [...engines, "MIXED"].includes(verdict) ? verdict : "UNKNOWN";
   const badge = make("span", { className: `badge engine-${style}`, "aria-hidden": "true" });
-  return make("span", { className: "engine" }, badge, cleanText(verdict, 40));
+  return make("span", { className: "verdict" }, badge, cleanText(verdict, 40));
 }
 
 function clipped(text) {
