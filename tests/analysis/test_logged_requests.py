@@ -80,12 +80,13 @@ def test_the_log_in_words() -> None:
         assert "Unsupported gather index type" in text
 
 
-def with_lines(*lines: tuple[int, str, int, int]) -> Trace:
-    """Return a trace with these lines: time, kind, status, process."""
+def with_lines(*lines: tuple[int, str, int, int], thread: int = -1) -> Trace:
+    """Return a trace with these lines: time, kind, status, process; of its thread with this row number."""
     rows = pd.DataFrame(lines, columns=["time_ns", "kind", "status", "pid"])
     texts = {"operator": "", "reason": "", "subsystem": "com.apple.ane", "source": "os-log"}
-    frame = rows.assign(tid=-1, **texts)[list(ENGINE_LOG.required)].astype(dict(ENGINE_LOG.required))
     trace = open_trace(SAMPLE / "time-profile.xml")
+    tid = int(trace.threads["tid"].iloc[thread]) if thread >= 0 else -1
+    frame = rows.assign(tid=tid, **texts)[list(ENGINE_LOG.required)].astype(dict(ENGINE_LOG.required))
     return Trace(
         **{**{name: getattr(trace, name) for name in trace.__dataclass_fields__}, "engine_log": frame}
     )
@@ -106,9 +107,32 @@ def with_lines(*lines: tuple[int, str, int, int]) -> Trace:
     ],
 )
 def test_the_window_of_a_line(line: tuple[int, str, int, int], expected: tuple[list[int], list[int]]) -> None:
-    windows = pd.DataFrame({"start_ns": [10, 5_000_000], "end_ns": [20, 5_000_020], "pid": [1, 1]})
+    windows = pd.DataFrame(
+        {"start_ns": [10, 5_000_000], "end_ns": [20, 5_000_020], "pid": [1, 1], "thread_id": -1}
+    )
     requests = logged_requests(with_lines(line), windows, frozenset([1]))
     assert (requests.served.tolist(), requests.failed.tolist()) == expected
+
+
+@pytest.mark.parametrize(
+    ("time", "thread", "failed"),
+    [
+        (3_500_000, -1, [0, 0, 0]),  # inside of both: either may have sent it
+        (3_500_000, 0, [1, 0, 0]),
+        (3_500_000, 1, [0, 1, 0]),
+        (4_500_000, -1, [1, 0, 0]),  # the second has ended, the first goes on
+        (5_000_100, 1, [1, 0, 0]),  # after both: of the last that ended
+        (8_000_000, -1, [0, 0, 1]),
+    ],
+)
+def test_a_line_in_several_calls_at_once_is_of_its_thread_or_of_none(
+    time: int, thread: int, failed: list[int]
+) -> None:
+    starts, ends = [10, 15, 7_000_000], [5_000_000, 4_000_000, 9_000_000]
+    windows = pd.DataFrame({"start_ns": starts, "end_ns": ends, "pid": 1, "thread_id": [0, 1, -1]})
+    requests = logged_requests(with_lines((time, "request", 29, 1), thread=thread), windows, frozenset([1]))
+    assert requests.failed.tolist() == failed
+    assert requests.failures == 1, "the process has it in any case"
 
 
 def test_a_log_without_anything_else_is_evidence() -> None:

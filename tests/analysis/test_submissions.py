@@ -143,8 +143,7 @@ def test_inferences_that_left_the_engine_are_counted_apart() -> None:
     assert (model.submissions, model.unlike, model.longest_ns) == (((1, 1),), None, MS)
     assert wording.submission_rows([model])[0][2] == "1 in 1, none in 2"
     assert wording.submission_notes([model]) == [
-        "Net: 2 of 3 inferences made no submission, so the Neural Engine had no part in them; window 1 is the"
-        " first."
+        "Net: 2 of 3 inferences made no submission to the Neural Engine; window 1 is the first."
     ]
 
 
@@ -212,8 +211,8 @@ def test_the_words_about_submissions() -> None:
     assert wording.submission_notes(models) == [
         "Scene: 4 of 5 inferences with submissions made 3, such as window 1; window 2 is the first with another"
         " number.",
-        "Scene: the region numbers jump. No submission of region 0.1 was recorded: it ran on another engine, or"
-        " not at all.",
+        "Scene: the region numbers jump. No submission of region 0.1 was recorded: it may have run on another"
+        " engine.",
     ]
 
 

@@ -210,6 +210,12 @@ def test_segments_per_inference_need_an_engine_that_was_measured_and_single_infe
     assert "no window is a single inference" in several.actual.missing
 
 
+def test_inferences_without_a_submission_meet_an_upper_limit_and_are_noted() -> None:
+    result = judged(recorded([10.0] * 4, "ACCA"), "segments per inference <= 1")
+    assert (result.outcome, result.actual.high) == ("passed", 1)
+    assert result.actual.note == "2 windows made no submission to the Neural Engine"
+
+
 def test_hand_offs_have_a_note_on_engines_that_no_table_measured() -> None:
     note = judged(recorded([10.0] * 4), "hand-offs <= 0").actual.note
     assert note == "no table measured the GPU and the CPU"

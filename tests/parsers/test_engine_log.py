@@ -158,6 +158,28 @@ def test_a_request_in_log_and_signposts_is_one() -> None:
     assert read(signposts(begin, end), log(line(29, [DONE.format(0)])))[0] == [(29, "request", 0, 7)]
 
 
+def test_an_evaluation_whose_error_is_reported_is_a_failure() -> None:
+    """The debug line of a request is seldom recorded; its signpost and its error are."""
+    name = "_ANEF_MODEL_EVALUATE"
+    marks = [
+        (10, "Begin"),
+        (20, "End"),
+        (40, "Begin"),
+        (9 * MS, "End"),
+        (9 * MS + 5, "Begin"),
+        (9 * MS + 9, "End"),
+    ]
+    calls = signposts(*((time, kind, name, None) for time, kind in marks))
+    served = [(20, "request", -1, 7), (9 * MS, "request", -1, 7), (9 * MS + 9, "request", -1, 7)]
+    assert read(calls)[0] == served
+    inside, after = line(8 * MS, [FAILED.format(22)]), line(9 * MS + 2, [FAILED.format(22)])
+    assert read(calls, log(inside))[0] == [served[0], (8 * MS, "failure", 22, 7), served[2]]
+    assert read(calls, log(after))[0] == [served[0], (9 * MS + 2, "failure", 22, 7), served[2]]
+    assert read(calls, log(inside, after))[0] == [served[0], (8 * MS, "failure", 22, 7), served[2]]
+    of_other = line(8 * MS, [FAILED.format(22)], process=OTHER)
+    assert read(calls, log(of_other))[0] == [served[0], (8 * MS, "failure", 22, 9), *served[1:]]
+
+
 def ane(*ends: int) -> pd.DataFrame:
     """Return one interval of 1 ms of the Neural Engine's table per end."""
     count = len(ends)
@@ -200,6 +222,14 @@ def test_a_line_without_an_interval_moves_no_other() -> None:
     ends = tuple(5 * MS * number for number in (1, 2, 3, 5, 6, 7, 8))
     assert owners(ends, *lines)[0] == [7] * 7
     assert owners((*ends, 60 * MS, 65 * MS), *lines)[0] == [7] * 7 + [-1, -1]
+
+
+def test_a_process_without_lines_of_its_own_is_not_given_those_of_another() -> None:
+    """The engine's rows of a silent process end just before the logged ones': either could own the line."""
+    lines = [(20 * MS * number + 100_000, APP) for number in range(1, 6)]
+    own = [20 * MS * number for number in range(1, 6)]
+    silent = [20 * MS * number - 300_000 for number in (2, 4)]
+    assert owners(tuple(sorted(own + silent)), *lines)[0] == [7, -1, -1, 7, -1, -1, 7]
 
 
 def test_one_row_twice_is_one_interval() -> None:

@@ -23,7 +23,7 @@ from tracekit.checks.requirements import ENGINE_NAMES, Metric, Presence
 from tracekit.checks.results import MetricValue, WorstWindow
 from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.cautions import THERMAL
-from tracekit.comparison.observations import FloatArray, Observations, Quantity
+from tracekit.comparison.observations import SUBMISSION_COUNTS, FloatArray, Observations, Quantity
 from tracekit.model.columns import BoolArray
 from tracekit.model.vocabulary import PHASES, SERVING, Basis, Engine, Phase
 from tracekit.text import plural
@@ -78,6 +78,8 @@ class MetricEvaluator:
         if metric.quantity == "samples share":
             return self._samples_share(metric, rows)
         value = self._per_window(metric, rows, highest_is_worst)
+        if metric.quantity in SUBMISSION_COUNTS and not value.missing:
+            return replace(value, note=_join_notes(value.note, self._without_submission(rows)))
         if metric.quantity == "hand-offs" and not value.missing:
             return replace(value, note=_join_notes(value.note, self._unmeasured(*SERVING)))
         return value
@@ -86,6 +88,12 @@ class MetricEvaluator:
         """Return a note on the engines that no table measured; "" where each was measured."""
         names = [f"the {engine}" for engine in engines if not self._observations.is_measured(engine)]
         return f"no table measured {' and '.join(names)}" if names else ""
+
+    def _without_submission(self, rows: BoolArray) -> str:
+        """Return a note on the windows that did not use the Neural Engine, and so meet any upper limit."""
+        submissions = self._observations.quantity("submissions per inference").values
+        without = int((rows & (submissions == 0)).sum())
+        return f"{plural(without, 'window')} made no submission to the Neural Engine" if without else ""
 
     def _no_window(self, scope: str) -> str:
         """Return the reason why a scope has no window, with the names that it could have."""

@@ -79,7 +79,7 @@ def logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -
     status = log["status"].to_numpy(np.int64)
     is_request = kind.isin([LogKind.REQUEST, LogKind.FAILURE]).to_numpy(bool)
     is_failed = is_request & ((status > 0) | (kind == LogKind.FAILURE).to_numpy(bool))
-    window = _windows_of(log, is_request & is_target, windows)
+    window = _windows_of(trace, is_request & is_target, windows)
     inside = window >= 0
     count = len(windows)
     served = np.bincount(window[inside & ~is_failed], minlength=count)
@@ -98,24 +98,51 @@ def logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -
     )
 
 
-def _windows_of(log: pd.DataFrame, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
-    """Return the window of each chosen line; -1 for none.
+def _windows_of(trace: Trace, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
+    """Return the window of each chosen line; -1 for none, or where several windows could be the line's.
 
-    It is the latest window of the line's process that began before the line, if it had not ended, or not long
-    before: the client writes the line when it learns that the request is done.
+    It is the window of the line's process around the line, or the last one that ended not long before: the
+    client writes the line when it learns that the request is done. Of several windows around the line, it is
+    the one on the line's own thread.
     """
+    log = trace.engine_log
     window = np.full(len(log), -1, np.int64)
-    times, pid = (log[name].to_numpy(np.int64) for name in ("time_ns", "pid"))
-    window_pid = windows["pid"].to_numpy(np.int64)
+    times, pid, tid = (log[name].to_numpy(np.int64) for name in ("time_ns", "pid", "tid"))
+    window_pid, thread = (windows[name].to_numpy(np.int64) for name in ("pid", "thread_id"))
+    # Windows have row numbers of threads; -1, the last entry here, is an unknown thread.
+    window_tid = np.append(trace.threads["tid"].to_numpy(np.int64), -1)[thread]
+    starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     for number in np.unique(pid[chosen]).tolist():
         rows = np.flatnonzero(chosen & (pid == number))
         fits = np.flatnonzero((window_pid == number) | (window_pid < 0) | (number < 0))
-        starts, ends = (windows[name].to_numpy(np.int64)[fits] for name in ("start_ns", "end_ns"))
-        latest = np.searchsorted(starts, times[rows], side="right") - 1
-        is_in = latest >= 0
-        is_in[is_in] = times[rows[is_in]] < ends[latest[is_in]] + LOGGED_WITHIN_NS
-        window[rows[is_in]] = fits[latest[is_in]]
+        around, count = _only_around(starts[fits], ends[fits], times[rows])
+        window[rows[count == 1]] = fits[around[count == 1]]
+        after = rows[count == 0]
+        by_end = fits[np.argsort(ends[fits], kind="stable")]
+        latest = np.searchsorted(ends[by_end], times[after], "right") - 1
+        near = latest >= 0
+        near[near] = times[after[near]] < ends[by_end[latest[near]]] + LOGGED_WITHIN_NS
+        window[after[near]] = by_end[latest[near]]
+        shared = rows[count > 1]
+        for own in np.unique(tid[shared][tid[shared] >= 0]).tolist():
+            of_thread, lines = fits[window_tid[fits] == own], shared[tid[shared] == own]
+            around, count = _only_around(starts[of_thread], ends[of_thread], times[lines])
+            window[lines[count == 1]] = of_thread[around[count == 1]]
     return window
+
+
+def _only_around(starts: IntArray, ends: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
+    """Return for each time the spans around it: the sum of their positions, and their number.
+
+    Where the number is 1, the sum is the span's position.
+    """
+    sums, count = np.zeros(len(times), np.int64), np.zeros(len(times), np.int64)
+    for sign, edges in ((1, starts), (-1, ends)):
+        order = np.argsort(edges, kind="stable")
+        passed = np.searchsorted(edges[order], times, "right")
+        sums += sign * np.append(0, np.cumsum(order))[passed]
+        count += sign * passed
+    return sums, count
 
 
 def _processes(

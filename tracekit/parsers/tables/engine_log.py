@@ -44,8 +44,9 @@ _REQUEST, _FAILURE = LOG_KINDS.index(LogKind.REQUEST), LOG_KINDS.index(LogKind.F
 
 @dataclass(frozen=True)
 class _Lines:
-    """Rows of one source: when, by whom, from which subsystem, and the form of each message."""
+    """Rows of one source: from when to when, by whom, from which subsystem, and the form of each message."""
 
+    begin_ns: IntArray
     time_ns: IntArray
     pid: IntArray
     tid: IntArray
@@ -76,7 +77,9 @@ def read_engine_log(
     # A request that left a line in the log and a signpost is one request: the line has its status.
     logged = log["pid"][(log["kind"] == LogKind.REQUEST).to_numpy(bool)]
     marked = frames[-1][~frames[-1]["pid"].isin(logged).to_numpy(bool)]
+    marked = marked[~_has_failed(marked, _without_repeated_errors(log))]
     log = in_order(concat_rows([log, marked.reset_index(drop=True)], ENGINE_LOG), "time_ns")
+    log = log[list(ENGINE_LOG.required)]
     return ENGINE_LOG.check(_without_repeated_errors(log), "engine log"), findings.issues()
 
 
@@ -104,6 +107,7 @@ def _of_table(table: Table, findings: IssueCounter) -> _Lines | None:
     form = np.full(len(table), -1, np.int64)
     form[rows] = messages.codes
     return _Lines(
+        spans.start_ns,
         spans.start_ns,
         pids_of(table),
         entity_numbers(table, "thread", "tid", "thread"),
@@ -136,6 +140,7 @@ def _of_signposts(frame: pd.DataFrame) -> _Lines:
     with_form = np.append(forms.kind[:-1] >= 0, False)[codes]
     form = np.where(is_request & ~with_form, plain, codes).astype(np.int64)
     return _Lines(
+        frame["start_ns"].to_numpy(np.int64),
         frame["end_ns"].where(ended, frame["start_ns"]).to_numpy(np.int64),
         frame["pid"].to_numpy(np.int64),
         frame["tid"].to_numpy(np.int64),
@@ -176,6 +181,7 @@ def _frame(lines: _Lines) -> pd.DataFrame:
     form = lines.form[rows]
     return pd.DataFrame(
         {
+            "begin_ns": lines.begin_ns[rows],
             "time_ns": lines.time_ns[rows],
             "kind": categorical(kind[rows], LOG_KINDS),
             "status": forms.status[form],
@@ -208,6 +214,26 @@ def _without_repeated_tables(frames: Sequence[pd.DataFrame], findings: IssueCoun
     text = f"{{n}} lines are in two tables '{OS_LOG}' and count once"
     findings.add("info", "log-lines-repeated", text, int(again.sum()))
     return log[~again].reset_index(drop=True)
+
+
+def _has_failed(marked: pd.DataFrame, log: pd.DataFrame) -> BoolArray:
+    """Mark the signposts whose evaluation failed by an error in the log: the error counts in their place.
+
+    The error is reported inside of the evaluation, or by the layers above it shortly after.
+    """
+    failed: BoolArray = np.zeros(len(marked), bool)
+    errors = log[(log["kind"] == LogKind.FAILURE).to_numpy(bool)]
+    is_request = (marked["kind"] == LogKind.REQUEST).to_numpy(bool)
+    for pid in errors["pid"].unique() if is_request.any() else ():
+        rows = np.flatnonzero(is_request & (marked["pid"] == pid).to_numpy(bool))
+        begin, end = (marked[name].to_numpy(np.int64)[rows] for name in ("begin_ns", "time_ns"))
+        order = np.lexsort((end, begin))
+        times = errors["time_ns"].to_numpy(np.int64)[(errors["pid"] == pid).to_numpy(bool)]
+        latest = np.searchsorted(begin[order], times, "right") - 1
+        near = latest >= 0
+        near[near] = times[near] - end[order][latest[near]] <= _REPEATS_NS
+        failed[rows[order[latest[near]]]] = True
+    return failed
 
 
 def _without_repeated_errors(log: pd.DataFrame) -> pd.DataFrame:

@@ -25,9 +25,9 @@ _FEWEST_MATCHES = 0.5
 def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
     """Return the intervals with the process of each Neural Engine row that a request's line belongs to.
 
-    Each line is of one interval at most: the requests are done in the order of their lines. Where fewer
-    than half of the lines find an interval, the tables are not of the same requests, and no row gets a
-    process.
+    Each line is of one interval at most: the requests are done in the order of their lines. Where lines and
+    intervals fit together in several ways, because a process between them left no line, no row gets one; nor
+    where fewer than half of the lines find an interval: then the tables are not of the same requests.
     Issue: ``ane-process-logged``.
     """
     is_request = (log["kind"] == LogKind.REQUEST).to_numpy(bool) & (log["pid"] >= 0).to_numpy(bool)
@@ -40,7 +40,10 @@ def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.
     # The table may have a row twice: equal ends are one end.
     ends, end_of_row = np.unique(intervals["end_ns"].to_numpy(np.int64)[rows], return_inverse=True)
     times = requests["time_ns"].to_numpy(np.int64)
+    # The log may lack the lines of a process: only where the first and the last possible line are the same is
+    # it certain which interval a line belongs to.
     line = _line_of_each_end(ends, times)
+    line[line != _last_line_of_each_end(ends, times)] = -1
     inside = (times >= ends[0] - _EARLY_NS) & (times <= ends[-1] + LOGGED_WITHIN_NS)
     if (line >= 0).sum() < _FEWEST_MATCHES * max(int(inside.sum()), 1):
         return intervals, ()
@@ -52,6 +55,15 @@ def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.
     text = "{n} rows of the Neural Engine have the process of the request that the log has at their end"
     findings.add("info", "ane-process-logged", text, int(new.sum()))
     return intervals.assign(pid=pid), findings.issues()
+
+
+def _last_line_of_each_end(ends: IntArray, times: IntArray) -> IntArray:
+    """Return for each end the position of the last time after it that no later end has; -1 for none."""
+    # With time reversed and shifted by the delay, "the last after an end" is "the first after it".
+    shift = LOGGED_WITHIN_NS - _EARLY_NS
+    line = _line_of_each_end(-ends[::-1] - shift, -times[::-1])[::-1]
+    last: IntArray = np.where(line >= 0, len(times) - 1 - line, -1)
+    return last
 
 
 def _line_of_each_end(ends: IntArray, times: IntArray) -> IntArray:

@@ -101,7 +101,9 @@ def _requests_failed(diagnostic: Diagnostic) -> str:
     numbers = diagnostic.numbers
     windows = numbers["failed_windows"]
     where = (
-        f" in {windows} of {plural(numbers['windows'], 'window')}" if windows else ", outside every window"
+        f" in {windows} of {plural(numbers['windows'], 'window')}"
+        if windows
+        else ", none of them in one window for certain"
     )
     return (
         f"{diagnostic.count} of {plural(numbers['requests'], 'request')} to the Neural Engine failed{where}"

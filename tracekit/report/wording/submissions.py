@@ -43,8 +43,8 @@ def submission_notes(models: Sequence[ModelSubmissions]) -> list[str]:
         name = _name(model) or "The model"
         if model.without:
             notes.append(
-                f"{name}: {model.without:,} of {plural(model.windows, 'inference')} made no submission, so"
-                f" the Neural Engine had no part in them; window {model.first_without} is the first."
+                f"{name}: {model.without:,} of {plural(model.windows, 'inference')} made no submission to the"
+                f" Neural Engine; window {model.first_without} is the first."
             )
         if model.unlike is not None:
             usual, inferences = model.submissions[0]
@@ -57,8 +57,8 @@ def submission_notes(models: Sequence[ModelSubmissions]) -> list[str]:
             is_single = len(model.absent) == 1
             notes.append(
                 f"{name}: the region numbers jump. No submission of {'region' if is_single else 'regions'}"
-                f" {names_text(model.absent)} was recorded: {'it' if is_single else 'they'} ran on another"
-                " engine, or not at all."
+                f" {names_text(model.absent)} was recorded: {'it' if is_single else 'they'} may have run on"
+                " another engine."
             )
     return notes
 
