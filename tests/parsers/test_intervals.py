@@ -144,6 +144,13 @@ def test_a_label_that_is_cut_off_is_never_another_kind_of_work(label: str, lengt
             assert part.phase in (None, whole.phase)
 
 
+@pytest.mark.parametrize("end", ["_AneInference_2", "_AneInference 2 Prediction", "_Model", "_GpuInference"])
+def test_an_operation_with_an_unknown_end_names_no_model_and_no_segment(end: str) -> None:
+    """Two procedures of one operation would count as one segment, and "A__Op1_Model" is a name."""
+    content = ane_label(f"A__Op1{end}")
+    assert (content.phase, content.model, content.segment, content.form) == (Phase.EXECUTE, "", "", "unknown")
+
+
 def test_labels_that_are_not_understood_are_counted() -> None:
     labels = ["m_main__Op0_AneInference Lo", "m_main__Op0_AneInference Lo", "Neural Engine", "Payload", ""]
     rows = [ane_row(start, 5, label) for start, label in enumerate(labels)]

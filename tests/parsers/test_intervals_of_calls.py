@@ -216,6 +216,13 @@ def test_nesting_equals_a_slow_count(rows: list[tuple[int, int, int, int]]) -> N
         )
 
 
+def test_a_row_without_a_model_is_part_of_the_inference_around_it() -> None:
+    rows = [core_ai_row(0, 90), core_ai_row(10, 80, 1, model=""), core_ai_row(100, 110, model="")]
+    rows += [core_ai_row(10, 80, 1, model="", pid=8)]
+    frame, _ = read_intervals(tables_of(rows_of("ODIEProfile", CORE_AI, *rows)), NO_TARGET)
+    assert frame["depth"].tolist() == [0, 1, 0, 0]
+
+
 def test_rows_nest_within_one_model_of_one_process() -> None:
     rows = [
         core_ai_row(0, 90),

@@ -6,7 +6,7 @@ None of them is an engine at work, except Core ML's ``CPU`` rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -144,6 +144,12 @@ def _core_ai(table: Table, target: int, findings: IssueCounter) -> pd.DataFrame:
     owner = row_keys([pid, model.each(_numbering(model), np.int64)])
     nesting = Nesting(spans.start_ns, np.maximum(spans.start_ns, spans.end_ns), level, owner)
     nested, torn = nesting.of(np.flatnonzero(is_call))
+    # A row that names no model is a part of any inference of its process that contains it.
+    is_nameless = is_call & model.each(lambda word: not word, np.bool_)
+    if is_nameless.any():
+        of_process = replace(nesting, owner=row_keys([pid]))
+        nested |= of_process.of(np.flatnonzero(is_call))[0] & is_nameless
+        torn &= ~nested
     text = (
         f"{{n}} rows of '{table.schema}' lie partly inside an inference and partly outside: they count as"
         " parts of it and make no window"

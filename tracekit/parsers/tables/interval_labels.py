@@ -126,8 +126,10 @@ def _operation(label: str) -> AneLabel | None:
     function = (split[2] or "") if split else ""
     if form == "cut off":
         return AneLabel(None, model, form=form)
-    phase = _event(rest) if form == "known" else _load_or_compile(rest) or Phase.EXECUTE
-    return AneLabel(phase, model, _segment(function, f"Op{int(number)}"), form)
+    if form == "unknown":
+        # What follows may tell segments apart, or not belong to an operation: the model's name may be all of it.
+        return AneLabel(_load_or_compile(rest) or Phase.EXECUTE, form=form)
+    return AneLabel(_event(rest), model, _segment(function, f"Op{int(number)}"))
 
 
 def _region(label: str) -> AneLabel | None:
