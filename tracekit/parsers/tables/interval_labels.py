@@ -127,7 +127,7 @@ def _operation(label: str) -> AneLabel | None:
     if form == "cut off":
         return AneLabel(None, model, form=form)
     if form == "unknown":
-        # What follows may tell segments apart, or not belong to an operation: the model's name may be all of it.
+        # What follows may tell segments apart, and a model may be named so: then nothing here is an operation.
         return AneLabel(_load_or_compile(rest) or Phase.EXECUTE, form=form)
     return AneLabel(_event(rest), model, _segment(function, f"Op{int(number)}"))
 
