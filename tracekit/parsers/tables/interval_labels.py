@@ -127,7 +127,7 @@ def _operation(label: str) -> AneLabel | None:
     if form == "cut off":
         return AneLabel(None, model, form=form)
     if form == "unknown":
-        # What follows may tell segments apart, and a model may be named so: then nothing here is an operation.
+        # The rest may tell segments apart, or a model may have such a name: then this is no operation.
         return AneLabel(_load_or_compile(rest) or Phase.EXECUTE, form=form)
     return AneLabel(_event(rest), model, _segment(function, f"Op{int(number)}"))
 
