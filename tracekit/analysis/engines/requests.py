@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.engines.codes import rows_by
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import LOGGED_WITHIN_NS, LogKind
+
+_NO_WINDOW, _NOT_CHOSEN = -2, -3
+"""Numbers that no process has."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +116,13 @@ def _windows_of(trace: Trace, chosen: BoolArray, windows: pd.DataFrame) -> IntAr
     # Windows have row numbers of threads; -1, the last entry here, is an unknown thread.
     window_tid = np.append(trace.threads["tid"].to_numpy(np.int64), -1)[thread]
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-    for number in np.unique(pid[chosen]).tolist():
-        rows = np.flatnonzero(chosen & (pid == number))
-        fits = np.flatnonzero((window_pid == number) | (window_pid < 0) | (number < 0))
+    # Processes without a window of their own have those of an unknown process in common: a log may name a
+    # million processes, and each turn looks at all windows.
+    owner = np.where(np.isin(pid, window_pid) | (pid < 0), pid, _NO_WINDOW)
+    for (number,), rows in rows_by(pd.DataFrame({"owner": np.where(chosen, owner, _NOT_CHOSEN)}), "owner"):
+        if number == _NOT_CHOSEN:
+            continue
+        fits = np.flatnonzero((window_pid == number) | (window_pid < 0) | (number == -1))
         around, count = _only_around(starts[fits], ends[fits], times[rows])
         window[rows[count == 1]] = fits[around[count == 1]]
         after = rows[count == 0]
@@ -149,22 +157,24 @@ def _processes(
     trace: Trace, requests: pd.DataFrame, is_failed: BoolArray, is_target: BoolArray
 ) -> tuple[ProcessRequests, ...]:
     names = dict(zip(trace.threads["pid"].tolist(), trace.threads["process"].tolist(), strict=True))
-    pid, status = (requests[name].to_numpy(np.int64) for name in ("pid", "status"))
+    status = requests["status"].to_numpy(np.int64)
     processes = []
-    for number in np.unique(pid).tolist():
-        of_process = pid == number
-        failures = Counter(status[of_process & is_failed].tolist())
+    for (pid,), rows in rows_by(requests.reset_index(drop=True), "pid"):
+        number = int(pid)
+        failures = Counter(status[rows[is_failed[rows]]].tolist())
         processes.append(
             ProcessRequests(
                 number,
                 str(names.get(number, "")) if number >= 0 else "",
-                int(of_process.sum()),
+                len(rows),
                 sum(failures.values()),
                 tuple(sorted(failures.items())),
-                bool(is_target[of_process].all()),
+                bool(is_target[rows].all()),
             )
         )
-    return tuple(sorted(processes, key=lambda process: (not process.is_target, -process.requests)))
+    return tuple(
+        sorted(processes, key=lambda process: (not process.is_target, -process.requests, process.pid))
+    )
 
 
 def _refusals(rows: pd.DataFrame) -> tuple[Refusal, ...]:

@@ -224,15 +224,21 @@ def _has_failed(marked: pd.DataFrame, log: pd.DataFrame) -> BoolArray:
     failed: BoolArray = np.zeros(len(marked), bool)
     errors = log[(log["kind"] == LogKind.FAILURE).to_numpy(bool)]
     is_request = (marked["kind"] == LogKind.REQUEST).to_numpy(bool)
-    for pid in errors["pid"].unique() if is_request.any() else ():
-        rows = np.flatnonzero(is_request & (marked["pid"] == pid).to_numpy(bool))
-        begin, end = (marked[name].to_numpy(np.int64)[rows] for name in ("begin_ns", "time_ns"))
-        order = np.lexsort((end, begin))
-        times = errors["time_ns"].to_numpy(np.int64)[(errors["pid"] == pid).to_numpy(bool)]
-        latest = np.searchsorted(begin[order], times, "right") - 1
-        near = latest >= 0
-        near[near] = times[near] - end[order][latest[near]] <= _REPEATS_NS
-        failed[rows[order[latest[near]]]] = True
+    if not len(errors) or not is_request.any():
+        return failed
+    # The last evaluation of the process that began before the error.
+    marks = marked[is_request].assign(row=np.flatnonzero(is_request))[["pid", "begin_ns", "time_ns", "row"]]
+    ordered = marks.sort_values(["begin_ns", "time_ns"], kind="stable")
+    errors = errors[["pid", "time_ns"]].sort_values("time_ns", kind="stable")
+    pairs = pd.merge_asof(
+        errors.rename(columns={"time_ns": "error_ns"}),
+        ordered,
+        left_on="error_ns",
+        right_on="begin_ns",
+        by="pid",
+    )
+    is_near = pairs["row"].notna() & (pairs["error_ns"] - pairs["time_ns"] <= _REPEATS_NS)
+    failed[pairs["row"][is_near].to_numpy(np.int64)] = True
     return failed
 
 
