@@ -96,6 +96,8 @@ def _list(app: dash.Dash, library: Library) -> None:
         _edit: Any,
         before: dict[str, str] | None,
     ) -> Any:
+        if ctx.triggered_id == "library-search":
+            clear_problem()  # of the search before
         request = ListRequest(search or "", tag, pressed == "true", page or 1)
         return changes(library, request, before or {})
 

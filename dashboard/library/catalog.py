@@ -34,7 +34,7 @@ from sqlalchemy.exc import DatabaseError
 
 from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace, NotFound
 from dashboard.library.catalog_tables import RECORDINGS, TAGS, make_tables, prepare
-from tracekit.errors import InputError, TracekitError
+from tracekit.errors import InputError, TracekitError, UsageError
 
 VERSION = 1
 _ROW = RECORDINGS.c
@@ -97,6 +97,8 @@ _LOCKED_SECONDS = 2.0
 _TURN_SECONDS = 0.25
 _MAX_WRITERS = 2
 """Threads that may wait for the lock at once: the others go on serving requests."""
+_MAX_WORDS = 30
+"""Words of a search: each reads the texts of all recordings, at every poll of a page."""
 
 
 def _problem(error: DatabaseError) -> TracekitError:
@@ -206,7 +208,8 @@ class Catalog:
     ) -> list[Recording]:
         """Return the recordings with all the words in their texts or tags, newest first.
 
-        ``count`` of them from number ``first`` on, or all from there.
+        ``count`` of them from number ``first`` on, or all from there. Raises ``UsageError`` for more words
+        than a search takes.
         """
         return self._select(*_conditions(words, tag, deleted), first=first, count=count)
 
@@ -337,8 +340,16 @@ def _conditions(words: str, tag: str, deleted: bool) -> list[ColumnElement[bool]
         _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
     ]
     if tag:
-        conditions.append(_ROW.id.in_(select(TAGS.c.recording).where(TAGS.c.tag == tag)))
-    return conditions + [_mentions(word) for word in words.split()]
+        conditions.append(_ROW.id.in_(select(TAGS.c.recording).where(TAGS.c.tag == _valid(tag))))
+    distinct = dict.fromkeys(_valid(words).split())
+    if len(distinct) > _MAX_WORDS:
+        raise UsageError(f"A search takes {_MAX_WORDS} words, and this one has {len(distinct):,}. Use fewer.")
+    return conditions + [_mentions(word) for word in distinct]
+
+
+def _valid(text: str) -> str:
+    """Return text that SQLite takes: a request can have half of a UTF-16 pair."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _mentions(word: str) -> ColumnElement[bool]:

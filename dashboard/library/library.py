@@ -50,6 +50,9 @@ class Library:
             self._lock.release()
             raise
         self._adding = threading.Lock()
+        # Held while results are dropped, and before they are made again: else a slow drop would remove those
+        # that were made meanwhile.
+        self._dropping = threading.Lock()
         self._jobs = ReadingJobs(self._store, self._catalog, limits)
         self.downloads = Downloads(self, limits)
         self.comparisons = Comparisons(self, self._store, limits)
@@ -222,7 +225,8 @@ class Library:
     def _read_again(self, recording: Recording) -> None:
         again = {"state": "waiting", "stage": "", "progress": None, "message": "", "starts": 0}
         again["results_bytes"] = None
-        self._catalog.change(recording.id, states=FINISHED, **again)
+        with self._dropping:
+            self._catalog.change(recording.id, states=FINISHED, **again)
         self._jobs.wake()
 
     def opened(self, recording_id: str) -> Recording:
@@ -243,12 +247,13 @@ class Library:
         recording = self._catalog.find(recording_id)
         if why := self._loss(recording):
             raise Conflict(f"The analysis of {recording.name} stays: {why}")
-        # The catalog first: without results, it must not seem to be ready.
-        if not self._catalog.change(recording_id, states=("ready",), results_bytes=0):
-            raise Conflict(f"{recording.name} has no analysis to drop: it is not ready.")
+        with self._dropping:
+            # The catalog first: without results, it must not seem to be ready.
+            if not self._catalog.change(recording_id, states=("ready",), results_bytes=0):
+                raise Conflict(f"{recording.name} has no analysis to drop: it is not ready.")
+            self._store.discard(self._store.results(recording_id))
         self.downloads.end(recording_id)
         self.comparisons.forget(recording_id)
-        self._store.discard(self._store.results(recording_id))
         return recording.results_bytes or 0
 
     def drop_all_results(self) -> tuple[int, int]:
@@ -274,8 +279,8 @@ class Library:
 
     def note_results(self, recording_id: str) -> None:
         """Enter the size of a recording's results, to which a download was added."""
-        size_bytes = self._store.results_bytes(recording_id)
-        with suppress(Busy):
+        with self._dropping, suppress(Busy):
+            size_bytes = self._store.results_bytes(recording_id)
             self._catalog.change(recording_id, states=("ready",), results_bytes=size_bytes)
 
     def disk_use(self) -> DiskUse:

@@ -177,6 +177,18 @@ def test_search_looks_at_name_verdict_note_and_tags_for_every_word(library: Libr
     assert library.tags() == [("rel", 1), ("release", 2)]
 
 
+def test_a_search_of_very_many_words_is_refused_before_it_reads(library: Library) -> None:
+    upload(library, "Whisper.trace", XML)
+    assert library.count("whisper " * 10_000) == 1  # the same word again is no further one
+    with pytest.raises(UsageError, match=r"takes 30 words, and this one has 2,000\. Use fewer\."):
+        library.recordings(" ".join(map(str, range(2_000))), count=50)
+
+
+def test_half_a_character_in_a_search_or_tag_finds_nothing(library: Library) -> None:
+    upload(library, "Whisper.trace", XML)
+    assert (library.count("\ud83d"), library.count(tag="\ud83d")) == (0, 0)
+
+
 @pytest.mark.parametrize("word", ["iphone17", "27.1", "damaged"])
 def test_search_looks_at_device_system_and_what_failed(library: Library, word: str) -> None:
     for number, message in enumerate(

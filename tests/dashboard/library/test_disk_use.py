@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -119,6 +120,29 @@ def test_the_page_s_buttons_drop_one_analysis_or_all(library: Library) -> None:
     page_of_library._perform(library, "drop-all", "")
     assert library.recording(two.id).is_dropped
     assert "Drop analysis" not in texts(row(library.recording(two.id), False, False))
+
+
+def test_results_are_not_made_again_before_the_old_ones_are_gone(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Else a slow removal would take the new results with it.
+    recording = read(library, upload(library, "x", XML))
+    states = []
+    discard = library._store.discard
+
+    def slow_discard(path: Path) -> None:
+        opening = threading.Thread(target=library.opened, args=(recording.id,))
+        opening.start()
+        opening.join(0.1)
+        states.append(library._catalog.find(recording.id).state)
+        discard(path)
+        openings.append(opening)
+
+    openings: list[threading.Thread] = []
+    monkeypatch.setattr(library._store, "discard", slow_discard)
+    library.drop_results(recording.id)
+    openings[0].join()
+    assert (states, library._catalog.find(recording.id).state) == (["ready"], "waiting")
 
 
 def test_results_that_could_not_be_made_again_stay(library: Library, tmp_path: Path) -> None:
