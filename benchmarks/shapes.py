@@ -2,7 +2,7 @@
 
     python benchmarks/shapes.py SHAPE SIZE FOLDER
 
-``SHAPE`` is a name of ``SHAPES``. Prints the arguments of tracekit that read what was written.
+``SHAPE`` is a name of ``SHAPES``. Prints the arguments of tracekit that read what was written, one per line.
 """
 
 from __future__ import annotations
@@ -334,7 +334,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    print(*SHAPES[arguments.shape](arguments.folder, arguments.size))
+    print(*SHAPES[arguments.shape](arguments.folder, arguments.size), sep="\n")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from tracekit.cli import main
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
 sys.path.append(str(BENCHMARKS))
-growth = importlib.import_module("growth")
+growth, shapes = map(importlib.import_module, ("growth", "shapes"))
 
 
 def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
@@ -41,7 +41,7 @@ def test_the_work_of_python_does_not_grow_with_rows(larger: tuple[int, int, int]
 
 @pytest.mark.parametrize("shape", growth.TARGETS)
 def test_every_shape_is_a_recording_that_can_be_read(shape: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, growth.SHAPES[shape](tmp_path, 20))
+    result = CliRunner().invoke(main, shapes.SHAPES[shape](tmp_path, 20))
     assert result.exit_code == 0, result.output
 
 
@@ -58,6 +58,7 @@ def test_growth_beyond_its_targets_fails(
     seconds: list[float], mib: list[float], problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     costs = iter(zip(seconds, mib, strict=True))
+    monkeypatch.setattr(growth, "written", lambda *_: [])
     monkeypatch.setattr(growth, "cost_of", lambda _: next(costs))
     monkeypatch.setattr(growth, "TARGETS", {"one moment": growth.Target(40)})
     monkeypatch.setattr(sys, "argv", ["growth.py", "--shapes", "one moment"])
