@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 
@@ -295,9 +296,9 @@ def deep_first_row(folder: Path, size: int) -> list[str]:
     return ["analyze", str(folder)]
 
 
-def many_tables(folder: Path, size: int) -> list[str]:
+def many_tables(folder: Path, size: int, different: bool = False) -> list[str]:
     """A bundle with so many tables."""
-    return ["tables", str(write_bundle(folder / "many.trace", size)), "--raise-limits", "8"]
+    return ["tables", str(write_bundle(folder / "many.trace", size, different)), "--raise-limits", "8"]
 
 
 def _then(write: Callable[[Path, int], Path], *command: str) -> Callable[[Path, int], list[str]]:
@@ -318,12 +319,13 @@ SHAPES: dict[str, Callable[[Path, int], list[str]]] = {
     "one moment": one_moment,
     "processes": many_processes,
     "JSON": _then(many_windows, "analyze", "IN", "--format", "json"),
-    "Perfetto": _then(samples_alone, "export", "IN", "--to", "perfetto", "-o", "OUT"),
-    "Firefox": _then(samples_alone, "export", "IN", "--to", "firefox", "-o", "OUT"),
-    "speedscope": _then(samples_alone, "export", "IN", "--to", "speedscope", "-o", "OUT"),
-    "report": _then(samples_alone, "report", "IN", "-o", "OUT"),
+    "Perfetto": _then(samples_alone, "export", "IN", "--to", "perfetto", "-o", "OUT", "--force"),
+    "Firefox": _then(samples_alone, "export", "IN", "--to", "firefox", "-o", "OUT", "--force"),
+    "speedscope": _then(samples_alone, "export", "IN", "--to", "speedscope", "-o", "OUT", "--force"),
+    "report": _then(samples_alone, "report", "IN", "-o", "OUT", "--force"),
     "deep first row": deep_first_row,
     "tables": many_tables,
+    "different tables": partial(many_tables, different=True),
 }
 
 

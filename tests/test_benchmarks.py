@@ -59,6 +59,7 @@ def test_growth_beyond_its_targets_fails(
 ) -> None:
     costs = iter(zip(seconds, mib, strict=True))
     monkeypatch.setattr(growth, "written", lambda *_: [])
+    monkeypatch.setattr(growth, "_RUNS", 1)
     monkeypatch.setattr(growth, "cost_of", lambda _: next(costs))
     monkeypatch.setattr(growth, "TARGETS", {"one moment": growth.Target(40)})
     monkeypatch.setattr(sys, "argv", ["growth.py", "--shapes", "one moment"])
