@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ _log = logging.getLogger(__name__)
 _ASSETS = Path(__file__).parent / "assets"
 _ANY_PAGE = "/<path:path>"
 _INDEX = f"""<!doctype html>
-<html lang="en">
+<html lang="en" data-version="VERSION">
 <head>
 {{%metas%}}
 <title>{{%title%}}</title>
@@ -57,7 +58,6 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
         use_pages=False,
         title="tracekit",
         update_title="",
-        index_string=_INDEX,
         suppress_callback_exceptions=True,  # the pages come and go
         compress=False,
         enable_mcp=False,
@@ -73,6 +73,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     check_values(app)
     error_responses.register(app.server)
     bundle.register(app.server)
+    _mark_version(app, settings)
     views.register(app.server, library)
     samples.register(app.server, library)
     uploads.register(app.server, library)
@@ -106,6 +107,23 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
         """Set the status 404 for addresses without a page: Dash sends its single page for every address."""
         if request.endpoint == _ANY_PAGE and response.status_code == 200 and not _has_page(library):
             response.status_code = 404
+        return response
+
+
+def _mark_version(app: dash.Dash, settings: Settings) -> None:
+    """Give every page and every response a version, by which update.js finds a page from before an update.
+
+    The requests of such a page may not fit the callbacks.
+    """
+    callbacks = [(name, spec["inputs"], spec["state"]) for name, spec in sorted(app.callback_map.items())]
+    content = repr((tracekit.__version__, dash.__version__, bundle.version(), callbacks))
+    version = hashlib.sha256(content.encode()).hexdigest()[:16]
+    app.index_string = _INDEX.replace("VERSION", version)
+
+    @app.server.after_request
+    def mark(response: Response) -> Response:
+        if auth.has_access(request.headers.get("Cookie", ""), settings):
+            response.headers["X-Tracekit-Version"] = version
         return response
 
 

@@ -7,6 +7,7 @@ import { bindCopyButtons, bindSelects } from "./controls.js";
 import { showLibrary } from "./library.js";
 import { showRecording } from "./trace.js";
 import { setTitle } from "./title.js";
+import { reloadAfterUpdates } from "./update.js";
 import { showUpload } from "./upload.js";
 
 const MOUNTS = [
@@ -27,6 +28,7 @@ function mountAll() {
   }
 }
 
+reloadAfterUpdates();
 repeatBusyRequests();
 setTheme(rememberedTheme().theme);
 new MutationObserver(mountAll).observe(document.body, { childList: true, subtree: true });

@@ -33,6 +33,11 @@ def sheet() -> Html:
     return tag("link", rel="stylesheet", href=_address("pages.css"))
 
 
+def version() -> str:
+    """Return a digest of both files."""
+    return _version("pages.js") + _version("pages.css")
+
+
 def register(server: Flask) -> None:
     """Add ``/bundle/<name>``."""
 

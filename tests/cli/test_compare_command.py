@@ -218,6 +218,8 @@ def test_a_table_of_markdown_keeps_its_columns() -> None:
         ([FALLBACK, FALLBACK, "--run-noise", "two"], 2, "'two' is not a percentage such as 2%."),
         ([FALLBACK, FALLBACK, "--min-change=-1%"], 2, "'-1%' is not between 0% and 100%."),
         ([FALLBACK, FALLBACK, "--noise-from", ANE], 2, "--noise-from needs two recordings or more"),
+        ([FALLBACK, FALLBACK, "--noise-from", "nowhere"], 3, "nowhere: does not exist. Check the path."),
+        ([FALLBACK, FALLBACK, "--noise-from", "n" * 999], 3, "n: does not exist. Check the path."),
         ([FALLBACK, ANE, "--noise-from", ANE, "--run-noise", "1"], 2, "by --run-noise or by --noise-from"),
         (
             [FALLBACK, FALLBACK, "--fail-on", "ANE share < -5"],

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -139,6 +141,21 @@ def test_a_catalog_that_is_none(tmp_path: Path, run: Run) -> None:
     result = run("compare", "base", "new", "--noise-from", tmp_path)
     assert result.exit_code == 3
     assert f"{tmp_path}: the library's catalog cannot be read (file is not a database)." in result.stderr
+
+
+@pytest.mark.parametrize("cell", ["7", "NULL", "x'0041'"])
+def test_a_catalog_with_cells_of_any_type(tmp_path: Path, run: Run, cell: str) -> None:
+    library = listed(tmp_path, "new", "base", "C1", "A1", "A2")
+    with closing(sqlite3.connect(library / "catalog.sqlite3")) as connection:
+        connection.execute("CREATE TABLE forged AS SELECT * FROM recordings")
+        connection.execute("DROP TABLE recordings")
+        connection.execute("ALTER TABLE forged RENAME TO recordings")
+        for row, column in enumerate(("id", "path", "device"), 1):
+            connection.execute(f"UPDATE recordings SET {column} = {cell} WHERE rowid = {row}")  # noqa: S608
+        connection.commit()
+    result = run("compare", "base", "new", "--noise-from", library)
+    assert (result.exit_code, result.exception) == (0, None), result.stderr
+    assert "and 2 for the noise" in " ".join(result.stdout.split())
 
 
 def test_files_and_uploads_of_a_library_are_found(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
 from tracekit.cli.noise import is_library
-from tracekit.errors import UsageError
+from tracekit.errors import InputError, UsageError
 
 
 class Percent(click.ParamType[float]):
@@ -63,10 +64,15 @@ noise_from_option = click.option(
 
 
 def check_noise_options(run_noise: float | None, noise_from: Sequence[str]) -> None:
-    """Raise ``UsageError`` for a spread between runs that is given twice, or by one recording."""
+    """Raise ``UsageError`` for a spread between runs that is given twice, or by one recording.
+
+    Raises ``InputError`` if that one is missing: it may have been meant as the folder of a library.
+    """
     if run_noise is not None and noise_from:
         raise UsageError("Give the spread between runs by --run-noise or by --noise-from, not both.")
     if len(noise_from) == 1 and not is_library(noise_from[0]):
+        if noise_from[0] != "-" and not os.path.lexists(noise_from[0]):
+            raise InputError(noise_from[0], "does not exist.", "Check the path.")
         raise UsageError(
             "--noise-from needs two recordings or more, or the folder of a dashboard's library: one recording"
             " shows no spread between runs."

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 _CATALOG = "catalog.sqlite3"
 _READY = """
-    SELECT id, path, device FROM recordings
-    WHERE state = 'ready' AND deleted_us IS NULL AND windows > 0 ORDER BY added_us DESC, id
+    SELECT CAST(id AS TEXT), CAST(path AS BLOB), CAST(device AS TEXT) FROM recordings
+    WHERE state = 'ready' AND deleted_us IS NULL AND windows > 0 AND id IS NOT NULL
+    ORDER BY added_us DESC, id
 """
+"""The casts, because the columns of a file that another program wrote may hold any type."""
 _UPLOADED_FILE = "recording"
 _MOST_READ = 20
 """The newest recordings of a device that are read: each takes the time and memory of ``tracekit analyze``."""
@@ -44,7 +46,7 @@ class _Entry:
 
 def is_library(path: str) -> bool:
     """Return True for the folder of a dashboard's library."""
-    return (Path(path) / _CATALOG).is_file()
+    return os.path.isfile(os.path.join(path, _CATALOG))
 
 
 def noise_runs(

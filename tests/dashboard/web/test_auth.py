@@ -199,6 +199,15 @@ def test_without_the_token_nothing_is_revealed(path: str, client: Client) -> Non
     answer = client(token=TOKEN).get(path, headers=HOST)
     assert answer.status_code == 401
     assert "needs its token" in body_of(answer)
+    assert "X-Tracekit-Version" not in answer.headers
+
+
+def test_a_page_has_the_version_of_the_responses(client: Client) -> None:
+    answer = client().get("/", headers=HOST)
+    assert f'<html lang="en" data-version="{answer.headers["X-Tracekit-Version"]}">' in body_of(answer)
+    refused = client().post("/_dash-update-component", headers=OURS, json={})
+    assert refused.status_code == 400
+    assert refused.headers["X-Tracekit-Version"] == answer.headers["X-Tracekit-Version"]
 
 
 def test_the_token_becomes_a_cookie_and_leaves_the_address(client: Client) -> None:

@@ -84,6 +84,34 @@ def test_the_list_goes_on_after_a_restart_of_the_dashboard(serve: Serve, sooner:
     quiet(tab)
 
 
+def test_a_page_from_before_an_update_is_loaded_again_once(idle: Idle, tab: Any) -> None:
+    base, library = idle
+    cancelled(library, FALLBACK)
+    opened(tab, base, "#library tbody tr")
+    tab.get_by_role("button", name="Edit").click()
+    tab.locator(".editor").wait_for()
+    loads: list[Any] = []
+    polls: list[Any] = []
+    tab.on("load", lambda page: loads.append(page))
+
+    def answer_as_another_version(route: Any) -> None:
+        polls.append(route)
+        route.fulfill(status=400, json={"error": "No."}, headers={"X-Tracekit-Version": "next"})
+
+    tab.route(BROKEN, answer_as_another_version)
+    until(tab, lambda: len(polls) > 2)
+    assert not loads  # the open form may hold text
+    tab.unroute(BROKEN)
+    tab.locator("#edit-close").click()
+    tab.locator(".editor").wait_for(state="detached")
+    tab.route(BROKEN, answer_as_another_version)
+    until(tab, lambda: loads)
+    before = len(polls)
+    until(tab, lambda: len(polls) > before)
+    assert len(loads) == 1
+    tab.expected += ["400", "body stream already read"]  # Dash reads a refusal twice
+
+
 def test_what_is_pressed_while_a_recording_is_read_is_not_lost(idle: Idle, tab: Any) -> None:
     base, library = idle
     recording = library.add_file(FALLBACK)
