@@ -151,7 +151,7 @@ def test_a_catalog_with_cells_of_any_type(tmp_path: Path, run: Run, cell: str) -
         connection.execute("DROP TABLE recordings")
         connection.execute("ALTER TABLE forged RENAME TO recordings")
         for row, column in enumerate(("id", "path", "device"), 1):
-            connection.execute(f"UPDATE recordings SET {column} = {cell} WHERE rowid = {row}")  # noqa: S608
+            connection.execute(f"UPDATE recordings SET {column} = {cell} WHERE rowid = {row}")
         connection.commit()
     result = run("compare", "base", "new", "--noise-from", library)
     assert (result.exit_code, result.exception) == (0, None), result.stderr

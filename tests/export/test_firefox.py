@@ -235,7 +235,9 @@ def test_the_profilers_own_code_loads_it(name: str, tmp_path: Path) -> None:
         env={**os.environ, **environment},
     )
     try:
-        until(lambda: is_listening(tmp_path / "x.sock"))  # a client that connects earlier deletes the daemon's files
+        until(
+            lambda: is_listening(tmp_path / "x.sock")
+        )  # a client that connects earlier deletes the daemon's files
         until(lambda: is_loaded(cli))
         assert f"This profile contains {len(document['threads'])} threads" in cli("profile", "info")
         for thread_index, thread in enumerate(document["threads"]):

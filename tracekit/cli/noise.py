@@ -46,7 +46,10 @@ class _Entry:
 
 def is_library(path: str) -> bool:
     """Return True for the folder of a dashboard's library."""
-    return os.path.isfile(os.path.join(path, _CATALOG))
+    try:
+        return (Path(path) / _CATALOG).is_file()
+    except OSError:  # not a path: too long
+        return False
 
 
 def noise_runs(

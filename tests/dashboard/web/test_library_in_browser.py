@@ -90,9 +90,9 @@ def test_a_page_from_before_an_update_is_loaded_again_once(idle: Idle, tab: Any)
     opened(tab, base, "#library tbody tr")
     tab.get_by_role("button", name="Edit").click()
     tab.locator(".editor").wait_for()
-    loads: list[Any] = []
+    loads: list[str] = []
     polls: list[Any] = []
-    tab.on("load", lambda page: loads.append(page))
+    tab.on("load", lambda page: loads.append(page.url))
 
     def answer_as_another_version(route: Any) -> None:
         polls.append(route)
