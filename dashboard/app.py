@@ -120,7 +120,9 @@ def _mark_version(app: dash.Dash, settings: Settings) -> None:
     version = hashlib.sha256(content.encode()).hexdigest()[:16]
     app.index_string = _INDEX.replace("VERSION", version)
 
-    @app.server.after_request
+    server: Flask = app.server
+
+    @server.after_request
     def mark(response: Response) -> Response:
         if auth.has_access(request.headers.get("Cookie", ""), settings):
             response.headers["X-Tracekit-Version"] = version
