@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,15 @@ class Diagnostic:
     """One condition: its severity and code, how many rows, samples or windows it is about, and its numbers.
 
     The keys of ``numbers`` belong to the code; ``report.wording.diagnostics`` has a sentence for each.
+    ``windows`` are the numbers of the windows that it limits, in order; None where it limits all of them, or
+    something else (``model.issue_codes``).
     """
 
     severity: Severity
     code: str
     count: int = 1
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    windows: tuple[int, ...] | None = None
 
 
 def diagnose(
@@ -55,6 +58,22 @@ def diagnose(
     ]
 
 
+def with_windows(diagnostics: Iterable[Diagnostic], windows: pd.DataFrame) -> list[Diagnostic]:
+    """Return the diagnostics of the choice of windows with the numbers of those that they limit."""
+    return [replace(diagnostic, windows=_chosen(diagnostic, windows)) for diagnostic in diagnostics]
+
+
+def _chosen(diagnostic: Diagnostic, windows: pd.DataFrame) -> tuple[int, ...] | None:
+    if diagnostic.code == "windows-from-stacks-too":
+        limited = windows["source"] == "stacks"
+    elif diagnostic.code == "window-outside":
+        numbers = diagnostic.numbers
+        limited = (windows["start_ns"] >= numbers["end_ns"]) | (windows["end_ns"] <= numbers["start_ns"])
+    else:
+        return None
+    return tuple(np.flatnonzero(limited.to_numpy(bool)).tolist()) or None
+
+
 def diagnose_requests(requests: LoggedRequests, windows: int) -> list[Diagnostic]:
     """Return what the log says about requests to the Neural Engine that deserves attention."""
     found = []
@@ -67,7 +86,8 @@ def diagnose_requests(requests: LoggedRequests, windows: int) -> list[Diagnostic
             "failed_windows": requests.failed_windows,
             "windows": windows,
         }
-        found.append(Diagnostic("error", "ane-requests-failed", requests.failures, numbers))
+        failed = tuple(np.flatnonzero(requests.failed).tolist()) or None
+        found.append(Diagnostic("error", "ane-requests-failed", requests.failures, numbers, failed))
     if requests.not_loaded:
         count = sum(refusal.count for refusal in requests.not_loaded)
         found.append(
@@ -115,9 +135,11 @@ def _ane_ownership(measured: Measured) -> list[Diagnostic]:
 
 def _overlapping_calls(windows: pd.DataFrame, measured: Measured) -> list[Diagnostic]:
     """Return the calls that overlap in time, so that each of them counts the same intervals."""
-    calls = windows[~windows["source"].isin(GIVEN_SOURCES)]
-    count = int((~calls["alone"]).sum())
-    return [Diagnostic("warning", "windows-overlap", count)] if count and measured.engines else []
+    is_call = ~windows["source"].isin(GIVEN_SOURCES)
+    rows = np.flatnonzero((is_call & ~windows["alone"]).to_numpy(bool))
+    if not len(rows) or not measured.engines:
+        return []
+    return [Diagnostic("warning", "windows-overlap", len(rows), windows=tuple(rows.tolist()))]
 
 
 def _mps_without_ane(trace: Trace, measured: Measured) -> list[Diagnostic]:
@@ -173,11 +195,11 @@ def _dispatch_without_interval(
     for rows, scope in scopes_of(windows):
         spans = measured.spans(measured.scope(*scope), (Engine.ANE, Phase.EXECUTE))
         busy[rows] = spans.within(starts[rows], ends[rows])
-    count = int((busy[submitting] == 0).sum())
-    if not count:
+    rows = submitting[busy[submitting] == 0]
+    if not len(rows):
         return []
-    numbers = {"submitting": len(submitting)}
-    return [Diagnostic("warning", "ane-dispatch-without-interval", count, numbers)]
+    numbers, idle = {"submitting": len(submitting)}, tuple(rows.tolist())
+    return [Diagnostic("warning", "ane-dispatch-without-interval", len(rows), numbers, idle)]
 
 
 def _unsymbolicated_stacks(trace: Trace, labels: SampleLabels) -> list[Diagnostic]:

@@ -12,7 +12,12 @@ from tracekit.analysis.availability import gather_evidence
 from tracekit.analysis.classification.leading_frames import leading_frames
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import label_samples
-from tracekit.analysis.diagnostics import calls_without_thread, diagnose, diagnose_requests
+from tracekit.analysis.diagnostics import (
+    calls_without_thread,
+    diagnose,
+    diagnose_requests,
+    with_windows,
+)
 from tracekit.analysis.engines.assignment import assign_samples
 from tracekit.analysis.engines.attribution import SharesByWindow, attribute
 from tracekit.analysis.engines.busy import Measured
@@ -122,7 +127,7 @@ def analyze(
         summary=summarize(trace, labels, rows, times, verdicts, requests),
         diagnostics=(
             *trace.issues,
-            *choice.diagnostics,
+            *with_windows(choice.diagnostics, rows),
             *left_out,
             *diagnose(trace, labels, members, rows, measured, requests),
             *diagnose_requests(requests, len(rows)),

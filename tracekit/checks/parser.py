@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from tracekit.checks.issue_codes import ISSUE_CODES
 from tracekit.checks.requirements import (
     ENGINE_NAMES,
     Change,
@@ -25,6 +24,7 @@ from tracekit.checks.tokenizer import Tokenizer
 from tracekit.comparison.cautions import THERMAL
 from tracekit.comparison.metrics import all_names
 from tracekit.comparison.observations import SUBMISSION_COUNTS
+from tracekit.model.issue_codes import ISSUE_CODES
 from tracekit.model.vocabulary import Phase
 
 _VERDICTS = (*ENGINE_NAMES, "MIXED", "UNKNOWN")

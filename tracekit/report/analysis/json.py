@@ -21,6 +21,7 @@ from tracekit.model.trace import Trace
 from tracekit.report import wording
 from tracekit.report.analysis.json_windows import window_texts
 from tracekit.report.json_layout import Layout
+from tracekit.report.viewmodel.limits import issue_documents
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-analysis/1"
@@ -77,7 +78,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
     foot = {
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
         "summary": _summary(analysis.summary),
-        "issues": [asdict(issue) for issue in wording.issues(analysis.diagnostics)],
+        "issues": issue_documents(analysis),
     }
     return head, foot
 

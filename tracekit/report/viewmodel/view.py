@@ -29,6 +29,7 @@ from tracekit.report.viewmodel.lanes import (
     thread_names,
     tracks,
 )
+from tracekit.report.viewmodel.limits import issue_documents
 from tracekit.report.viewmodel.occupancy import TILE_BINS, TILE_LANES, level_count
 from tracekit.report.viewmodel.payload import FORMAT, Arrays, Strings
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows, latency_table
@@ -140,7 +141,7 @@ class _Builder:
             "evidence": [wording.evidence_document(row) for row in analysis.evidence],
             "recording": [list(fact) for fact in recording_facts(analysis)],
             "commands": list(extras.commands),
-            "issues": [asdict(issue) for issue in wording.issues(analysis.diagnostics)],
+            "issues": issue_documents(analysis),
         }
         return self._arrays.block({**header, "strings": self._strings.all})
 

@@ -1,0 +1,181 @@
+"""Issue codes, each with the part of an analysis that it limits: the one list of the codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tracekit.model import schemas
+from tracekit.model.vocabulary import Engine
+
+
+class Part(StrEnum):
+    """Part of an analysis."""
+
+    RUN = "run"
+    """The whole answer."""
+    CALLS = "calls"
+    """The choice of windows: which calls are listed, and where each begins and ends."""
+    LENGTHS = "lengths"
+    """The windows' lengths, and the statistics of them."""
+    VERDICTS = "verdicts"
+    """The engines that served the windows."""
+    BUSY = "busy"
+    """An engine's measured busy time."""
+    SAMPLES = "samples"
+    """The numbers of host samples, and their weight."""
+    COUNTERS = "counters"
+    """Hardware counters and metrics."""
+    LOG = "log"
+    """Requests and refusals in the log."""
+    RECORDING = "recording"
+    """The circumstances of the recording: device, time, names, thermal state."""
+    TABLES = "tables"
+    """Tables and files on which no number of the analysis rests."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The part of an analysis that a condition limits, of one engine or of all."""
+
+    part: Part
+    engine: Engine | None = None
+
+
+RUN, CALLS, LENGTHS, VERDICTS, BUSY, SAMPLES, COUNTERS, LOG, RECORDING, TABLES = map(Reach, Part)
+ANE_BUSY, GPU_BUSY = Reach(Part.BUSY, Engine.ANE), Reach(Part.BUSY, Engine.GPU)
+UNKNOWN_SAMPLES = Reach(Part.SAMPLES, Engine.UNKNOWN)
+BY_TABLE = None
+"""The reach is that of the table which the message names."""
+
+REACH_OF_CODE: Mapping[str, Reach | None] = {
+    "ane-dispatch-without-interval": ANE_BUSY,
+    "ane-label-cut-off": ANE_BUSY,
+    "ane-label-unknown": ANE_BUSY,
+    "ane-labels-unmatched": ANE_BUSY,
+    "ane-process-logged": ANE_BUSY,
+    "ane-process-unknown": ANE_BUSY,
+    "ane-program-not-loaded": VERDICTS,
+    "ane-requests-failed": VERDICTS,
+    "ane-requests-of-others": ANE_BUSY,
+    "ane-work-of-others": ANE_BUSY,
+    "ane-work-unclaimed": RUN,
+    "attributes-damaged": RUN,
+    "calls-outside-windows": CALLS,
+    "clocks-disagree": RUN,
+    "contents-damaged": RUN,
+    "core-ai-rows-overlap": CALLS,
+    "counter-names-unknown": COUNTERS,
+    "counter-resets": COUNTERS,
+    "counters-not-attached": COUNTERS,
+    "counters-repeated": COUNTERS,
+    "document-damaged": RUN,
+    "document-incomplete": RUN,
+    "file-skipped": TABLES,
+    "files-ignored": TABLES,
+    "gpu-counters-not-read": RECORDING,
+    "gpu-process-unknown": GPU_BUSY,
+    "holes-bridged": LENGTHS,
+    "images-replaced": SAMPLES,
+    "inference-outside-windows": CALLS,
+    "interval-backwards": BY_TABLE,
+    "interval-kind-unknown": BY_TABLE,
+    "interval-open": BY_TABLE,
+    "interval-outside": BY_TABLE,
+    "interval-state-unknown": BY_TABLE,
+    "interval-without-duration": BY_TABLE,
+    "interval-without-start": BY_TABLE,
+    "log-lines-repeated": LOG,
+    "log-messages-private": LOG,
+    "log-messages-unknown": LOG,
+    "metrics-imprecise": COUNTERS,
+    "metrics-without-value": COUNTERS,
+    "model-numbers-merged": LENGTHS,
+    "mps-engine-unknown": GPU_BUSY,
+    "mps-on-ane": GPU_BUSY,
+    "names-damaged": RECORDING,
+    "no-prediction-calls": CALLS,
+    "no-samples": SAMPLES,
+    "no-symbols": RUN,
+    "null-counters": COUNTERS,
+    "null-stacks": UNKNOWN_SAMPLES,
+    "null-values": BY_TABLE,
+    "operators-not-on-ane": VERDICTS,
+    "other-counters": COUNTERS,
+    "predictions-without-length": CALLS,
+    "query-without-match": TABLES,
+    "read-otherwise": TABLES,
+    "recording-issue": RUN,
+    "recording-issues-cut": RUN,
+    "recording-issues-damaged": RUN,
+    "recording-issues-open": RUN,
+    "recording-unfinished": RUN,
+    "redacted": RUN,
+    "run-info-damaged": RECORDING,
+    "samples-not-used": SAMPLES,
+    "samples-repeated": SAMPLES,
+    "several-runs": TABLES,
+    "signpost-type-unknown": TABLES,
+    "signposts-repeated": TABLES,
+    "signposts-unpaired": TABLES,
+    "symbols-damaged": SAMPLES,
+    "table-damaged": BY_TABLE,
+    "table-exported-twice": BY_TABLE,
+    "table-unreadable": BY_TABLE,
+    "tables-share-no-process": RUN,
+    "thermal-state-unknown": RECORDING,
+    "toc-mismatch": RECORDING,
+    "types-unconfirmed": RUN,
+    "types-unknown": TABLES,
+    "unsymbolicated-stacks": UNKNOWN_SAMPLES,
+    "waiting-threads": SAMPLES,
+    "weight-assumed": SAMPLES,
+    "weight-unit-unknown": SAMPLES,
+    "window-outside": VERDICTS,
+    "windows-from-ane": LENGTHS,
+    "windows-from-stacks-too": LENGTHS,
+    "windows-inferred": CALLS,
+    "windows-of-unknown-thread": CALLS,
+    "windows-overlap": BUSY,
+    "worker-samples-shared": VERDICTS,
+}
+"""The reach of each code; a test compares the codes with the code that raises issues."""
+
+ISSUE_CODES: tuple[str, ...] = tuple(REACH_OF_CODE)
+
+_REACH_OF_TABLE: Mapping[str, Reach] = {
+    **dict.fromkeys(schemas.SAMPLE_TABLES, SAMPLES),
+    **dict.fromkeys((schemas.CUMULATIVE_COUNTERS, schemas.THREAD_METRICS), COUNTERS),
+    **dict.fromkeys(schemas.ANE_TABLES, ANE_BUSY),
+    **dict.fromkeys((*schemas.GPU_TABLES, schemas.COMMAND_BUFFER_OWNERS), GPU_BUSY),
+    **dict.fromkeys(
+        (
+            schemas.CORE_ML,
+            schemas.CORE_AI,
+            schemas.MODEL_INFERENCE,
+            schemas.MODEL_REQUEST,
+            schemas.MODEL_LOADING,
+        ),
+        CALLS,
+    ),
+    schemas.OS_LOG: LOG,
+    **dict.fromkeys(
+        (*schemas.TRACK_TABLES, schemas.GPU_COUNTER_NAMES, schemas.GPU_COUNTER_VALUES), RECORDING
+    ),
+}
+_QUOTED = re.compile(r"'([\w-]{1,100})'")
+
+
+def reach_of(code: str, message: str = "") -> Reach:
+    """Return what an issue limits; the whole answer, where that is not known.
+
+    ``message`` is that of an issue of reading, which names its table in quotes: packs keep issues as text.
+    """
+    reach = REACH_OF_CODE.get(code, RUN)
+    if reach is not BY_TABLE:
+        return reach
+    quoted = _QUOTED.findall(message)
+    named = [_REACH_OF_TABLE[name] for name in quoted if name in _REACH_OF_TABLE]
+    return named[0] if named else TABLES if quoted else RUN

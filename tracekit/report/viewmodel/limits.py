@@ -1,0 +1,192 @@
+"""Limits at the numbers that they limit: marks in tables, and the notes below that explain them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tracekit.analysis.result import Analysis
+from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Part, Reach, reach_of
+from tracekit.model.trace import Issue
+from tracekit.model.vocabulary import SERVING
+from tracekit.report import wording
+
+_MOST_MARKED_ROWS = 1_000
+"""A limit of more windows is marked once, at the head of their column."""
+_MOST_MODELS = 20
+ENGINE_BUSY: Mapping[str, tuple[Reach, ...]] = {
+    str(engine): (BUSY, Reach(Part.BUSY, engine)) for engine in SERVING
+}
+"""What limits an engine's busy time in windows; of the whole run, overlapping windows limit nothing."""
+ALL_BUSY: tuple[Reach, ...] = (BUSY, *(Reach(Part.BUSY, engine) for engine in SERVING))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """An issue with what it limits; ``windows`` and ``models`` are None where it limits all of them."""
+
+    issue: Issue
+    reach: Reach
+    windows: tuple[int, ...] | None = None
+    models: tuple[str, ...] | None = None
+
+    @property
+    def is_of_whole_answer(self) -> bool:
+        """True for a limit that stands directly below the headline."""
+        return self.reach.part is Part.RUN and self.issue.severity != "info"
+
+
+@dataclass(frozen=True)
+class Note:
+    """The text of a mark."""
+
+    mark: str
+    issue: Issue
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The marks of one column: of its head, and of single rows."""
+
+    head: str
+    rows: Mapping[Any, str]
+
+    def of(self, row: object) -> str:
+        """Return the marks of one row."""
+        return self.rows.get(row, "")
+
+
+def limits_of(analysis: Analysis) -> tuple[Limit, ...]:
+    """Return the limits of an analysis in the order of its diagnostics."""
+    issues = wording.issues(analysis.diagnostics)
+    chosen = (getattr(diagnostic, "windows", None) for diagnostic in analysis.diagnostics)
+    total = len(analysis.window_rows)
+    return tuple(
+        _limit(analysis, issue, None if windows is None or len(windows) == total else windows)
+        for issue, windows in zip(issues, chosen, strict=True)
+    )
+
+
+def _limit(analysis: Analysis, issue: Issue, windows: tuple[int, ...] | None) -> Limit:
+    reach = reach_of(issue.code, issue.message)
+    if windows is None:
+        return Limit(issue, reach)
+    names = analysis.window_rows["model"].iloc[list(windows)].astype("str").unique().tolist()
+    return Limit(issue, reach, windows, tuple(name for name in names if name) or None)
+
+
+def affects_document(limit: Limit) -> dict[str, Any]:
+    """Return ``affects`` of an issue in ``tracekit-analysis/1``."""
+    return {
+        "part": str(limit.reach.part),
+        "engine": limit.reach.engine and str(limit.reach.engine),
+        "windows": limit.windows and list(limit.windows),
+        "models": limit.models and list(limit.models),
+    }
+
+
+def issue_documents(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return the issues as plain data, with what each of them limits."""
+    return [{**asdict(limit.issue), "affects": affects_document(limit)} for limit in limits_of(analysis)]
+
+
+class Footnotes:
+    """The limits of one output, each shown in one place.
+
+    An output asks for the marks of each number when it writes it (``marks``), and for the notes of these
+    below each table (``notes``); ``remaining`` are the limits of numbers that it does not show.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        limits = limits_of(analysis)
+        self.whole = tuple(limit.issue for limit in limits if limit.is_of_whole_answer)
+        """What stands directly below the headline."""
+        self._limits = tuple(limit for limit in limits if not limit.is_of_whole_answer)
+        self._numbers: dict[int, int] = {}
+        self._noted = 0
+
+    def marks(self, *reaches: Reach, rows: int = 0) -> Marks:
+        """Return the marks of a column in a table of the first ``rows`` windows.
+
+        A limit of some windows is marked at their rows; at the head, if none of them is among the rows.
+        """
+        head = ""
+        marked: dict[int, str] = {}
+        for position, limit in self._of(reaches):
+            mark = self._mark(position)
+            within = [window for window in limit.windows or () if window < rows]
+            if within and len(within) <= _MOST_MARKED_ROWS:
+                marked |= {window: marked.get(window, "") + mark for window in within}
+            else:
+                head += mark
+        return Marks(head, marked)
+
+    def model_marks(self, *reaches: Reach, models: Iterable[str]) -> Marks:
+        """Return the marks of a column in a table of models: those of some models are at their rows."""
+        head = ""
+        marked: dict[str, str] = {}
+        shown = set(models)
+        for position, limit in self._of(reaches):
+            mark = self._mark(position)
+            named = shown.intersection(limit.models or ())
+            if named and len(named) <= min(len(shown) - 1, _MOST_MODELS):
+                marked |= {model: marked.get(model, "") + mark for model in named}
+            else:
+                head += mark
+        return Marks(head, marked)
+
+    def notes(self) -> list[Note]:
+        """Return the notes of the marks since the last call."""
+        new = list(self._numbers.items())[self._noted :]
+        self._noted = len(self._numbers)
+        return [Note(f"[{number}]", self._limits[position].issue) for position, number in new]
+
+    def remaining(self) -> tuple[Issue, ...]:
+        """Return the limits that have no mark."""
+        return tuple(
+            limit.issue for position, limit in enumerate(self._limits) if position not in self._numbers
+        )
+
+    def _of(self, reaches: Iterable[Reach]) -> list[tuple[int, Limit]]:
+        asked = set(reaches)
+        return [(position, limit) for position, limit in enumerate(self._limits) if limit.reach in asked]
+
+    def _mark(self, position: int) -> str:
+        return f" [{self._numbers.setdefault(position, len(self._numbers) + 1)}]"
+
+
+@dataclass(frozen=True)
+class WindowMarks:
+    """The marks of a table of windows, by column."""
+
+    number: Marks
+    length: Marks
+    verdict: Marks
+    busy: Mapping[str, Marks]
+    """By engine; under "" those of all engines, for a table with one column for them."""
+
+
+def window_marks(notes: Footnotes, rows: int, engines: Iterable[str]) -> WindowMarks:
+    """Return the marks of a table of the first ``rows`` windows with a busy column for each engine."""
+    return WindowMarks(
+        number=notes.marks(CALLS, rows=rows),
+        length=notes.marks(LENGTHS, rows=rows),
+        verdict=notes.marks(VERDICTS, rows=rows),
+        busy={
+            engine: notes.marks(*(ENGINE_BUSY[engine] if engine else ALL_BUSY), rows=rows)
+            for engine in engines
+        },
+    )
+
+
+def shortened(issues: Iterable[Issue], most: int) -> tuple[list[Issue], list[tuple[str, int]]]:
+    """Return at most ``most`` issues of each code, and the codes of the others with their numbers."""
+    seen: Counter[str] = Counter()
+    shown = []
+    for issue in issues:
+        seen[issue.code] += 1
+        if seen[issue.code] <= most:
+            shown.append(issue)
+    return shown, [(code, count - most) for code, count in seen.items() if count > most]
