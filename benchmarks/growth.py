@@ -51,6 +51,8 @@ TARGETS = {
     "Perfetto": Target(1_000_000),
     "Firefox": Target(1_000_000),
     "speedscope": Target(1_000_000),
+    "CSV": Target(500_000),
+    "table": Target(500_000),
     "report": Target(1_000_000),
     "deep first row": Target(200_000),
     "tables": Target(20_000, 8),

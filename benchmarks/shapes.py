@@ -322,6 +322,10 @@ SHAPES: dict[str, Callable[[Path, int], list[str]]] = {
     "Perfetto": _then(samples_alone, "export", "IN", "--to", "perfetto", "-o", "OUT", "--force"),
     "Firefox": _then(samples_alone, "export", "IN", "--to", "firefox", "-o", "OUT", "--force"),
     "speedscope": _then(samples_alone, "export", "IN", "--to", "speedscope", "-o", "OUT", "--force"),
+    "CSV": _then(samples_alone, "export", "IN", "--to", "csv", "-o", "OUT", "--force"),
+    "table": _then(
+        samples_alone, "tables", "IN", "--schema", "time-profile", "--format", "csv", "-o", "OUT", "--force"
+    ),
     "report": _then(samples_alone, "report", "IN", "-o", "OUT", "--force"),
     "deep first row": deep_first_row,
     "tables": many_tables,

@@ -64,10 +64,12 @@ def tables_text(source: InMemorySource) -> str:
         columns = formats.choose_columns(table, [])
         texts += [
             formats.to_text(table, columns),
-            formats.to_csv(table, columns),
-            formats.to_json(table, columns),
+            "".join(formats.csv_pieces(table, columns)),
+            "".join(formats.json_pieces(table, columns)),
         ]
-        texts.append(_parquet_text(formats.to_parquet(table, columns)))
+        out = io.BytesIO()
+        formats.write_parquet(table, columns, out)
+        texts.append(_parquet_text(out.getvalue()))
     return "\n".join(texts)
 
 

@@ -8,12 +8,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 from documents_support import SHARED, THREAD, document, node, one_table, schema, write
 
 from tracekit.cli import main
+from tracekit.model.columns import PROCESSES, THREADS
+from tracekit.model.tables import Column, StackTable, Table
+from tracekit.report.tables import formats
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 TOC = """<trace-toc><run number="1"><info><target><device name="Mac" os-version="26.5"/></target><summary>
@@ -96,6 +100,48 @@ def test_csv(odd: str) -> None:
         ],
         ["6", "", "", "", "", "", "", ""],
     ]
+
+
+@pytest.mark.parametrize("file_format", ["csv", "json", "parquet"])
+def test_blocks_of_rows_give_the_same_table(
+    odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: str
+) -> None:
+    def written(name: str) -> Path:
+        path = tmp_path / f"{name}.{file_format}"
+        assert run(odd, "--schema", "odd", "-o", str(path)).exit_code == 0
+        return path
+
+    whole = written("whole")
+    monkeypatch.setattr(formats, "_BLOCK_ROWS", 1)
+    monkeypatch.setattr(formats, "_ROW_GROUP_FRAMES", 3)  # the deepest stack has two frames
+    in_blocks = written("blocks")
+    if file_format == "parquet":
+        assert pq.read_table(in_blocks).equals(pq.read_table(whole))
+        assert (pq.read_metadata(whole).num_row_groups, pq.read_metadata(in_blocks).num_row_groups) == (1, 2)
+    else:
+        assert in_blocks.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("file_format", ["csv", "json", "parquet"])
+def test_a_table_without_rows(odd: str, tmp_path: Path, file_format: str) -> None:
+    path = tmp_path / f"empty.{file_format}"
+    assert run(odd, "--schema", "odd", "--limit", "0", "-o", str(path)).exit_code == 0
+    if file_format == "parquet":
+        table = pq.read_table(path)
+        assert (table.num_rows, table.column_names) == (0, [name for name, _ in COLUMNS])
+    elif file_format == "json":
+        assert json.loads(path.read_text())["rows"] == []
+    else:
+        assert path.read_text().splitlines() == [",".join(name for name, _ in COLUMNS)]
+
+
+def test_memory_of_a_csv_is_that_of_a_block() -> None:
+    cells = ["x" * 9, "y" * 9] * 50_000
+    column = Column("word", "word", "string", "text")
+    rows = pd.DataFrame({"word": pd.Categorical(cells)})
+    table = Table("odd", (column,), rows, THREADS.empty(), PROCESSES.empty(), StackTable.empty())
+    assert max(map(len, formats.csv_pieces(table, table.columns))) < 50_000
+    assert max(map(len, formats.json_pieces(table, table.columns))) < 150_000
 
 
 def test_text(odd: str) -> None:

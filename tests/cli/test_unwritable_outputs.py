@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -113,6 +115,41 @@ def test_a_folder_that_is_deleted_while_it_is_written_to(tmp_path: Path, replace
         if replacement:
             folder.write_text(replacement)
     assert not (folder / "out.html").exists()
+
+
+STREAMED = [
+    ["tables", "INPUT", "--schema", "time-profile", "--format", "csv"],
+    ["tables", "INPUT", "--schema", "time-profile", "--format", "json"],
+    ["tables", "INPUT", "--schema", "time-profile", "--format", "parquet"],
+    ["export", "INPUT", "--to", "csv"],
+    ["export", "INPUT", "--to", "parquet"],
+]
+
+
+@pytest.mark.parametrize("words", STREAMED, ids=" ".join)
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
+def test_a_disk_that_is_full_or_an_interrupt_leaves_no_half_table(
+    words: list[str],
+    error: BaseException,
+    inputs: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Filling(io.FileIO):
+        def write(self, data: Any) -> int:
+            if self.tell() + len(data) > 20:
+                super().write(data[:20])
+                raise error
+            return super().write(data)
+
+    monkeypatch.setattr(output.os, "fdopen", Filling)
+    (tmp_path / "out").mkdir()
+    target = tmp_path / "out" / "file"
+    named = [inputs.get(word, word) for word in words]
+    result = CliRunner().invoke(main, [*named, "-o", str(target)])
+    assert list(target.parent.iterdir()) == []
+    if isinstance(error, OSError):
+        assert (result.exit_code, "cannot be written: No space left on device." in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from trace_support import ANE, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.cli.export import _TABLES
+from tracekit.export import flat_tables
 from tracekit.export.flat_tables import TABLES, write_csv, write_parquet
 
 
@@ -86,7 +87,7 @@ def test_the_command_offers_every_table() -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_parquet_keeps_rows_values_and_types(name: str, table: str) -> None:
     analysis = recording(name)
-    made, back = TABLES[table](analysis), parquet(analysis, table)
+    made, back = next(TABLES[table](analysis).blocks(1 << 30)), parquet(analysis, table)
     assert len(back) == len(made)
     for column, dtype in made.dtypes.items():
         pd.testing.assert_series_equal(
@@ -98,11 +99,21 @@ def test_parquet_keeps_rows_values_and_types(name: str, table: str) -> None:
         assert isinstance(back["engine"].dtype, pd.CategoricalDtype)
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_blocks_of_rows_give_the_same_table(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = two_windows()
+    whole_csv, whole = written(write_csv, analysis, table=table), parquet(analysis, table)
+    monkeypatch.setattr(flat_tables, "_CSV_ROWS", 2)
+    monkeypatch.setattr(flat_tables, "_ROW_GROUP_ROWS", 2)
+    assert written(write_csv, analysis, table=table) == whole_csv
+    pd.testing.assert_frame_equal(parquet(analysis, table), whole)
+
+
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("table", TABLES)
 def test_awkward_traces_give_valid_tables(name: str, table: str) -> None:
     analysis = awkward()[name]
-    count = len(TABLES[table](analysis))
+    count = TABLES[table](analysis).row_count
     assert len(parquet(analysis, table)) == count
     records = rows(analysis, table)
     assert len(records) == count

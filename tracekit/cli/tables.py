@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,16 +16,17 @@ from tracekit.cli.output import (
     check_raw,
     guess_format,
     limits_option,
+    open_output,
     output_options,
     via_option,
-    write_output,
+    write_pieces,
 )
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from tracekit.detect import Via
-    from tracekit.model.tables import Table
+    from tracekit.model.tables import Column, Table
     from tracekit.parsers.limits import Limits
     from tracekit.parsers.source import Source
 
@@ -95,6 +98,7 @@ def tables_command(
         raise UsageError("Parquet is a binary format: write it to a file with -o FILE.parquet.")
 
     from tracekit.detect import open_source
+    from tracekit.report.tables.formats import write_parquet
     from tracekit.report.tables.listing import list_json, list_text
 
     with Progress("Reading") as progress:
@@ -107,16 +111,24 @@ def tables_command(
             runs = [listed for listed in source.toc() if run in (None, listed.info.run)]
             _require_run(source, run)
             write_list = list_json if chosen == "json" else list_text
-            result: str | bytes = write_list(source.name, runs, source.issues())
+            pieces: Iterable[str] = [write_list(source.name, runs, source.issues())]
         else:
-            names = [name.strip() for name in columns.split(",")] if columns else []
             table = _read_table(source, schema, run)
-            result = _render(table, names, limit, chosen, private, raw)
+            if limit is not None:
+                table = replace(table, rows=table.rows.head(limit))
+            names = [name.strip() for name in columns.split(",")] if columns else []
+            table, chosen_columns = _shown(table, names, private)
             # The rows go to standard output alone, so that they stay a valid CSV or JSON file.
             for issue in source.issues(table.run):
                 if issue.severity != "info":
                     write_message(f"{issue.severity}: {issue.message}")
-    write_output(result, output, force)
+            if chosen == "parquet":
+                check_output(output, force)
+                with open_output(output) as file:
+                    write_parquet(table, chosen_columns, file)
+                return
+            pieces = _pieces(table, chosen_columns, chosen, raw)
+    write_pieces(pieces, output, force)
 
 
 def _require_run(source: Source, run: int | None) -> None:
@@ -152,24 +164,23 @@ def _read_table(source: Source, schema: str, run: int | None) -> Table:
     raise UsageError(f"{source.name} has no table '{schema}' in run {number}; {contents}.")
 
 
-def _render(
-    table: Table, names: list[str], limit: int | None, chosen: str, private: bool, raw: bool
-) -> str | bytes:
-    from dataclasses import replace
-
+def _shown(table: Table, names: list[str], private: bool) -> tuple[Table, tuple[Column, ...]]:
+    """Return the table without private text, and the named columns; report those that had such text."""
     from tracekit.redact.private_cells import hide_private
-    from tracekit.report.tables.formats import choose_columns, to_csv, to_json, to_parquet, to_text
+    from tracekit.report.tables.formats import choose_columns
 
-    if limit is not None:
-        table = replace(table, rows=table.rows.head(limit))
     hidden: tuple[str, ...] = ()
     if not private:
         table, hidden = hide_private(table)
     columns = choose_columns(table, names)
     if shown := [column.mnemonic for column in columns if column.mnemonic in hidden]:
         write_message(f"note: private columns are hidden: {', '.join(shown)}. Show them with --private.")
-    if chosen == "parquet":
-        return to_parquet(table, columns)
+    return table, columns
+
+
+def _pieces(table: Table, columns: Sequence[Column], chosen: str, raw: bool) -> Iterable[str]:
+    from tracekit.report.tables.formats import csv_pieces, json_pieces, to_text
+
     if chosen == "json":
-        return to_json(table, columns)
-    return to_csv(table, columns, raw) if chosen == "csv" else to_text(table, columns)
+        return json_pieces(table, columns)
+    return csv_pieces(table, columns, raw) if chosen == "csv" else [to_text(table, columns)]

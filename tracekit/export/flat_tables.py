@@ -1,20 +1,40 @@
-"""One tidy table of an analysis as CSV or Parquet, for a notebook, DuckDB or a spreadsheet."""
+"""One tidy table of an analysis as CSV or Parquet, for a notebook, DuckDB or a spreadsheet.
+
+Tables are made and written in blocks of rows; the distinct texts of a column are prepared once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import deciding_frames
 from tracekit.analysis.result import Analysis
 from tracekit.export.export_view import MAX_NAME, window_of_samples
-from tracekit.model.columns import NULLABLE, IntArray, categorical, with_missing
+from tracekit.model.columns import NULLABLE, categorical, with_missing
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.report import wording
 from tracekit.text import clip, spreadsheet_cell
+
+_CSV_ROWS, _ROW_GROUP_ROWS = 1 << 16, 1 << 18
+
+
+@dataclass(frozen=True)
+class FlatTable:
+    """A table whose rows are made when they are written: ``rows(first, last)``, of a category every name."""
+
+    row_count: int
+    rows: Callable[[int, int], pd.DataFrame]
+
+    def blocks(self, size: int) -> Iterator[pd.DataFrame]:
+        """Yield the rows in blocks, at least one."""
+        for first in range(0, max(1, self.row_count), size):
+            yield self.rows(first, min(first + size, self.row_count))
 
 
 def write_csv(analysis: Analysis, out: IO[bytes], table: str = "samples", raw: bool = False) -> None:
@@ -22,8 +42,9 @@ def write_csv(analysis: Analysis, out: IO[bytes], table: str = "samples", raw: b
 
     Text is safe for terminals and spreadsheets (``spreadsheet_cell``); with ``raw`` it is exact.
     """
-    rewrite = _storable if raw else _for_spreadsheets
-    _texts(TABLES[table](analysis), rewrite).to_csv(out, index=False, lineterminator="\n")
+    texts = _Texts(_storable if raw else _for_spreadsheets)
+    for number, rows in enumerate(TABLES[table](analysis).blocks(_CSV_ROWS)):
+        texts.rewritten(rows).to_csv(out, index=False, header=number == 0, lineterminator="\n")
 
 
 def write_parquet(analysis: Analysis, out: IO[bytes], table: str = "samples") -> None:
@@ -31,67 +52,89 @@ def write_parquet(analysis: Analysis, out: IO[bytes], table: str = "samples") ->
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    frame = _texts(TABLES[table](analysis), _storable)
+    flat, texts = TABLES[table](analysis), _Texts(_storable)
+    schema = pa.Schema.from_pandas(texts.rewritten(flat.rows(0, 0)), preserve_index=False)
     # The pandas metadata has the versions of the libraries, with which equal data would give other bytes.
-    arrow_table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(
-        {"tracekit_table": table, "recording": _storable(analysis.trace.info.name)}
-    )
-    pq.write_table(arrow_table, out)
+    facts = {"tracekit_table": table, "recording": _storable(analysis.trace.info.name)}
+    with pq.ParquetWriter(out, schema.with_metadata(facts)) as writer:
+        for rows in flat.blocks(_ROW_GROUP_ROWS):
+            writer.write_table(pa.Table.from_pandas(texts.rewritten(rows), schema, preserve_index=False))
 
 
-def samples_table(analysis: Analysis) -> pd.DataFrame:
+def samples_table(analysis: Analysis) -> FlatTable:
     """Return one row per sample, with engine, phase, window and the deciding frame."""
     trace, labels = analysis.trace, analysis.labels
-    samples = trace.samples
-    threads, stacks = samples["thread_id"].to_numpy(np.int64), samples["stack_id"].to_numpy()
+    samples, stack_table = trace.samples, trace.stacks
     frames = [
         f"{binary}`{symbol}" if binary else symbol
-        for binary, symbol in zip(trace.stacks.binary_names, trace.stacks.symbols, strict=True)
+        for binary, symbol in zip(stack_table.binary_names, stack_table.symbols, strict=True)
     ]
-    leaves = np.append(trace.stacks.frame_ids, np.int32(-1))[np.append(trace.stacks.offsets[:-1], -1)[stacks]]
-    leaves = np.where(np.append(np.diff(trace.stacks.offsets), 0)[stacks] > 0, leaves, -1)
-    deciding = deciding_frames(labels.classification, trace.stacks, stacks)
+    all_stacks = np.arange(len(stack_table), dtype=np.int32)
+    leaves = np.append(stack_table.frame_ids, np.int32(-1))[stack_table.offsets[:-1]]
+    leaves = np.append(np.where(np.diff(stack_table.offsets) > 0, leaves, -1), -1)
+    deciding = np.append(deciding_frames(labels.classification, stack_table, all_stacks), -1)
+    frame_names, processes, threads = (
+        _Names(names) for names in (frames, trace.threads["process"].tolist(), trace.threads["name"].tolist())
+    )
+    pids, tids = (np.append(trace.threads[name].to_numpy(np.int64), -1) for name in ("pid", "tid"))
+    window_ids = window_of_samples(analysis).astype(np.int32)
     unit = "weight_ns" if trace.weight_unit == "ns" else trace.weight_unit
-    columns = {
-        "time_ns": samples["time_ns"],
-        unit: samples[unit],
-        "process": _taken(trace.threads["process"].tolist(), threads),
-        "pid": np.append(trace.threads["pid"].to_numpy(np.int64), -1)[threads],
-        "thread": _taken(trace.threads["name"].tolist(), threads),
-        "tid": np.append(trace.threads["tid"].to_numpy(np.int64), -1)[threads],
-        "core": samples["core"],
-        "state": samples["state"],
-        "engine": categorical(labels.engine, ENGINES),
-        "phase": categorical(labels.phase, PHASES),
-        "window_id": window_of_samples(analysis),
-        "leaf": _taken(frames, leaves.astype(np.int64)),
-        "deciding_frame": _taken(frames, deciding),
-        "stack_id": stacks,
-    }
-    counted = {f"counter {name}": trace.counters[name].to_numpy() for name in trace.counters}
-    return _nullable(pd.DataFrame({**columns, **counted}))
+
+    def rows(first: int, last: int) -> pd.DataFrame:
+        block = samples.iloc[first:last].reset_index(drop=True)
+        thread_ids, stack_ids = block["thread_id"].to_numpy(np.int64), block["stack_id"].to_numpy()
+        columns = {
+            "time_ns": block["time_ns"],
+            unit: block[unit],
+            "process": processes.at(thread_ids),
+            "pid": pids[thread_ids],
+            "thread": threads.at(thread_ids),
+            "tid": tids[thread_ids],
+            "core": block["core"],
+            "state": block["state"],
+            "engine": categorical(labels.engine[first:last], ENGINES),
+            "phase": categorical(labels.phase[first:last], PHASES),
+            "window_id": window_ids[first:last].astype(np.int64),
+            "leaf": frame_names.at(leaves[stack_ids]),
+            "deciding_frame": frame_names.at(deciding[stack_ids]),
+            "stack_id": stack_ids,
+        }
+        counted = {f"counter {name}": trace.counters[name].to_numpy()[first:last] for name in trace.counters}
+        return _nullable(pd.DataFrame({**columns, **counted}))
+
+    return FlatTable(len(samples), rows)
 
 
-def windows_table(analysis: Analysis) -> pd.DataFrame:
+def windows_table(analysis: Analysis) -> FlatTable:
     """Return one row per window: the model's columns, its thread, verdict and times."""
-    windows = analysis.window_rows
-    threads = windows["thread_id"].to_numpy(np.int64)
-    times = analysis.times.drop(columns="window_id").reset_index(drop=True)
-    verdicts = {
-        "verdict": analysis.verdicts.names,
-        "why": [wording.verdict_why(verdict) for verdict in analysis.verdicts],
-    }
-    names = _taken(analysis.trace.threads["name"].tolist(), threads)
-    columns = windows.drop(columns="thread_id").reset_index(drop=True).assign(thread=names)
-    return _nullable(pd.concat([columns, pd.DataFrame(verdicts, dtype="str"), times], axis=1))
+    windows, times = analysis.window_rows, analysis.times.drop(columns="window_id")
+    threads = _Names(analysis.trace.threads["name"].tolist())
+
+    def rows(first: int, last: int) -> pd.DataFrame:
+        block = windows.iloc[first:last].reset_index(drop=True)
+        verdicts = {
+            "verdict": analysis.verdicts.names[first:last],
+            "why": [wording.verdict_why(analysis.verdicts[row]) for row in range(first, last)],
+        }
+        columns = block.drop(columns="thread_id").assign(
+            thread=threads.at(block["thread_id"].to_numpy(np.int64))
+        )
+        more = pd.DataFrame(verdicts, dtype="str"), times.iloc[first:last].reset_index(drop=True)
+        return _nullable(pd.concat([columns, *more], axis=1))
+
+    return FlatTable(len(windows), rows)
 
 
-TABLES: dict[str, Callable[[Analysis], pd.DataFrame]] = {
+def _of_frame(frame: pd.DataFrame) -> FlatTable:
+    return FlatTable(len(frame), lambda first, last: _nullable(frame.iloc[first:last]))
+
+
+TABLES: dict[str, Callable[[Analysis], FlatTable]] = {
     "samples": samples_table,
     "windows": windows_table,
-    "attribution": lambda analysis: _nullable(analysis.attribution_rows),
-    "intervals": lambda analysis: _nullable(analysis.trace.intervals),
-    "segments": lambda analysis: _nullable(analysis.segments),
+    "attribution": lambda analysis: _of_frame(analysis.attribution_rows),
+    "intervals": lambda analysis: _of_frame(analysis.trace.intervals),
+    "segments": lambda analysis: _of_frame(analysis.segments),
 }
 
 
@@ -100,25 +143,41 @@ def _nullable(frame: pd.DataFrame) -> pd.DataFrame:
     return with_missing(frame, NULLABLE | {"window_id"})
 
 
-def _taken(names: Sequence[str], positions: IntArray) -> pd.Categorical:
-    """Return a category column of the names at these positions; -1 is missing."""
-    codes, distinct = pd.factorize(np.array([*names, None], dtype=object))
-    return categorical(codes[positions], list(distinct))
+class _Names:
+    """The category columns of some names, of which several may be equal."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._codes, distinct = pd.factorize(np.array([*names, None], dtype=object))
+        self._dtype = categorical(self._codes[:0], list(distinct)).dtype
+
+    def at(self, positions: npt.NDArray[np.integer[Any]]) -> pd.Categorical:
+        """Return the names at these positions; -1 is missing."""
+        return pd.Categorical.from_codes(self._codes[positions], dtype=self._dtype)
 
 
-def _texts(frame: pd.DataFrame, rewrite: Callable[[str], str]) -> pd.DataFrame:
-    """Return the frame with every text rewritten, each distinct text once."""
-    return frame.rename(columns=rewrite).apply(lambda column: _text(column, rewrite))
+class _Texts:
+    """Rewrites every text of a table's blocks; the categories, which are those of each block, once."""
 
+    def __init__(self, rewrite: Callable[[str], str]) -> None:
+        self._rewrite = rewrite
+        self._categories: dict[int, _Names] = {}
+        """By the position of the column."""
 
-def _text(column: pd.Series[Any], rewrite: Callable[[str], str]) -> pd.Series[Any]:
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        names = [rewrite(str(name)) for name in column.cat.categories]
-        return pd.Series(_taken(names, np.asarray(column.cat.codes, np.int64)), column.index)
-    if isinstance(column.dtype, pd.StringDtype) or column.dtype == object:
-        rewritten = {text: rewrite(str(text)) for text in column.dropna().unique()}
-        return column.map(rewritten).astype("str")
-    return column
+    def rewritten(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a block with its texts rewritten, and the names of its columns."""
+        columns = {number: self._column(number, frame.iloc[:, number]) for number in range(frame.shape[1])}
+        return pd.DataFrame(columns).set_axis([self._rewrite(name) for name in frame.columns], axis=1)
+
+    def _column(self, number: int, column: pd.Series[Any]) -> pd.Series[Any]:
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            if number not in self._categories:
+                names = [self._rewrite(str(name)) for name in column.cat.categories]
+                self._categories[number] = _Names(names)
+            return pd.Series(self._categories[number].at(column.cat.codes.to_numpy()), column.index)
+        if isinstance(column.dtype, pd.StringDtype) or column.dtype == object:
+            rewritten = {text: self._rewrite(str(text)) for text in column.dropna().unique()}
+            return column.map(rewritten).astype("str")
+        return column
 
 
 def _for_spreadsheets(text: str) -> str:

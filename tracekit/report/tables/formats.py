@@ -1,7 +1,8 @@
 """A generic ``Table`` as text, CSV, JSON or Parquet.
 
 In text and CSV a thread, process, stack or composite cell is one readable string; in JSON and Parquet a
-thread, process or stack keeps its parts, and every value is exact.
+thread, process or stack keeps its parts, and every value is exact. All but text are written in blocks of
+rows: what is prepared for a whole table are its threads, processes and stacks.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,10 @@ from tracekit.model.tables import Column, Table
 from tracekit.text import align, clip, escape_json, printable, spreadsheet_cell
 
 Value: TypeAlias = Any
+_Cells: TypeAlias = "pd.Series[Any]"
 _TEXT_WIDTH = 60
+_BLOCK_ROWS = 4_096
+_ROW_GROUP_ROWS, _ROW_GROUP_FRAMES = 65_536, 4_000_000
 _MAX_INT64 = 2**63 - 1
 _NUMBER_KINDS = ("int", "float", "ints")
 _ENTITY_KINDS = ("thread", "process", "stack")
@@ -41,75 +45,108 @@ def choose_columns(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
     return tuple(columns[name] for name in names) if names else table.columns
 
 
-def to_csv(table: Table, columns: Sequence[Column], raw: bool = False) -> str:
-    """Return the table as CSV with a header; null is an empty field.
+def csv_pieces(table: Table, columns: Sequence[Column], raw: bool = False) -> Iterator[str]:
+    """Yield the table as CSV with a header; null is an empty field.
 
     Text is safe for terminals and spreadsheets (``spreadsheet_cell``); with ``raw`` it is exact.
     """
+    rewrite = str if raw else spreadsheet_cell
+    yield _csv_lines([[rewrite(column.mnemonic) for column in columns]])
+    strings = [_strings(table, column, rewrite) for column in columns]
+    for rows in _blocks(table, _BLOCK_ROWS):
+        cells = (of(rows[column.mnemonic]) for of, column in zip(strings, columns, strict=True))
+        yield _csv_lines(zip(*cells, strict=True))
+
+
+def _csv_lines(rows: Iterable[Iterable[str]]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.mnemonic if raw else spreadsheet_cell(column.mnemonic) for column in columns])
-    cells = (_strings(table, column) if raw else _safe_strings(table, column) for column in columns)
-    writer.writerows(zip(*cells, strict=True))
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
-def _safe_strings(table: Table, column: Column) -> list[str]:
-    strings = _strings(table, column)
-    if column.kind in _NUMBER_KINDS:
-        return strings
-    cells = {text: spreadsheet_cell(text) for text in set(strings)}
-    return [cells[text] for text in strings]
+def _blocks(table: Table, size: int) -> Iterator[pd.DataFrame]:
+    for first in range(0, len(table), size):
+        yield table.rows.iloc[first : first + size]
 
 
 def to_text(table: Table, columns: Sequence[Column]) -> str:
     """Return the table for a terminal: aligned, long cells cut, control characters escaped."""
-    cells = [[clip(printable(text), _TEXT_WIDTH) for text in _strings(table, column)] for column in columns]
+    strings = [_strings(table, column)(table.rows[column.mnemonic]) for column in columns]
+    cells = [[clip(printable(text), _TEXT_WIDTH) for text in texts] for texts in strings]
     header = [printable(column.mnemonic) for column in columns]
     right = [column.kind in ("int", "float") for column in columns]
     return align(header, list(zip(*cells, strict=True)), right) + "\n"
 
 
-def to_json(table: Table, columns: Sequence[Column]) -> str:
-    """Return the table as a JSON object with ``schema``, ``columns`` and ``rows`` (one object per row)."""
-    values = [_values(table, column) for column in columns]
-    names = [column.mnemonic for column in columns]
-    rows = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+def json_pieces(table: Table, columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the table as a JSON object with ``schema``, ``columns`` and ``rows`` (one object per row)."""
     described = [
         {"mnemonic": c.mnemonic, "title": c.title, "type": c.engineering_type, "kind": c.kind}
         for c in columns
     ]
-    document = {"schema": table.schema, "run": table.run, "columns": described, "rows": rows}
-    # json.dumps keeps every piece of the text in a list until it joins them: a table of a million rows
-    # has tens of millions of pieces.
-    out = io.StringIO()
-    for piece in json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(document):
-        out.write(piece)
-    return escape_json(out.getvalue()) + "\n"
+    document = {"schema": table.schema, "run": table.run, "columns": described, "rows": []}
+    around = _json_text(document)
+    if not len(table):
+        yield f"{around}\n"
+        return
+    yield around.removesuffix("]\n}")
+    values = [_values(table, column) for column in columns]
+    names = [column.mnemonic for column in columns]
+    separator = ""
+    for block in _blocks(table, _BLOCK_ROWS):
+        cells = (of(block[name]) for of, name in zip(values, names, strict=True))
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
+        # Within an object, so that the rows have the depth that they have in the document.
+        yield separator + _json_text({"": rows}).removeprefix('{\n "": [').removesuffix("\n ]\n}")
+        separator = ","
+    yield "\n ]\n}\n"
 
 
-def to_parquet(table: Table, columns: Sequence[Column]) -> bytes:
-    """Return the table as a Parquet file; stacks are lists of frame structs, leaf first."""
+def _json_text(document: Value) -> str:
+    return escape_json(json.dumps(document, ensure_ascii=False, indent=1))
+
+
+def write_parquet(table: Table, columns: Sequence[Column], out: IO[bytes]) -> None:
+    """Write the table as a Parquet file; stacks are lists of frame structs, leaf first."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    arrays = []
-    for column in columns:
-        if column.kind in _ENTITY_KINDS:
-            entities = pa.array(_entities(table, column.kind), type=_arrow_type(pa, column.kind))
-            ids = table.rows[column.mnemonic].to_numpy()
-            arrays.append(entities.take(pa.array(ids, mask=ids < 0)))
-        elif column.kind in ("int", "float"):
-            arrays.append(pa.array(table.rows[column.mnemonic]))
-        elif column.kind == "ints":
-            lists = _values(table, column)
-            beyond = any(number > _MAX_INT64 for numbers in lists if numbers for number in numbers)
-            arrays.append(pa.array(lists, type=pa.list_(pa.uint64() if beyond else pa.int64())))
-        else:
-            arrays.append(pa.array([text or None for text in _strings(table, column)], type=pa.string()))
-    sink = io.BytesIO()
-    pq.write_table(pa.table(arrays, names=[column.mnemonic for column in columns]), sink)
-    return sink.getvalue()
+    arrays = [_arrow(pa, table, column) for column in columns]
+    names = [column.mnemonic for column in columns]
+
+    def arrow_table(rows: pd.DataFrame) -> Any:
+        return pa.table([of(rows[name]) for of, name in zip(arrays, names, strict=True)], names=names)
+
+    size = _ROW_GROUP_ROWS
+    if any(column.kind == "stack" for column in columns):
+        deepest = int(np.diff(table.stacks.offsets).max(initial=1))
+        size = min(size, max(1, _ROW_GROUP_FRAMES // max(1, deepest)))
+    with pq.ParquetWriter(out, arrow_table(table.rows.iloc[:0]).schema) as writer:
+        for rows in _blocks(table, size):
+            writer.write_table(arrow_table(rows))
+
+
+def _arrow(pa: Any, table: Table, column: Column) -> Callable[[_Cells], Any]:
+    """Return the function that makes an Arrow array of cells of a column."""
+    if column.kind in _ENTITY_KINDS:
+        entities = pa.array(_entities(table, column.kind), type=_arrow_type(pa, column.kind))
+
+        def taken(cells: _Cells) -> Any:
+            ids = cells.to_numpy()
+            return entities.take(pa.array(ids, mask=ids < 0))
+
+        return taken
+    if column.kind in ("int", "float"):
+        to_array: Callable[[_Cells], Any] = pa.array
+        return to_array
+    if column.kind == "ints":
+        lists = table.rows[column.mnemonic]
+        beyond = any(number > _MAX_INT64 for numbers in lists if numbers for number in numbers)
+        list_type = pa.list_(pa.uint64() if beyond else pa.int64())
+        plain = _values(table, column)
+        return lambda cells: pa.array(plain(cells), type=list_type)
+    strings = _strings(table, column)
+    return lambda cells: pa.array([text or None for text in strings(cells)], type=pa.string())
 
 
 def _arrow_type(pa: Any, kind: str) -> Any:
@@ -147,31 +184,44 @@ def _records(frame: pd.DataFrame) -> list[dict[Any, Value]]:
     return records
 
 
-def _values(table: Table, column: Column) -> list[Value]:
-    """Return a column as plain data for JSON; None for null."""
-    cells = table.rows[column.mnemonic]
+def _values(table: Table, column: Column) -> Callable[[_Cells], list[Value]]:
+    """Return the function that makes cells of a column plain data for JSON; None for null."""
     if column.kind in _ENTITY_KINDS:
-        return _take_by_id(_entities(table, column.kind), None, cells)
+        return _by_id(_entities(table, column.kind), None)
     if column.kind == "parts":
-        return _once_per_value(cells, _plain_parts)
-    return [None if _is_null(cell) else cell for cell in cells.tolist()]
+        return lambda cells: _once_per_value(cells, _plain_parts, None)
+    return lambda cells: [None if _is_null(cell) else cell for cell in cells.tolist()]
 
 
-def _strings(table: Table, column: Column) -> list[str]:
-    """Return a column as one string per cell; "" for null."""
-    cells = table.rows[column.mnemonic]
-    if column.kind == "thread":
-        return _take_by_id(_thread_strings(table), "", cells)
-    if column.kind == "process":
-        processes = table.processes[["name", "pid"]].itertuples(index=False, name=None)
-        return _take_by_id([f"{name} ({_number(pid)})" for name, pid in processes], "", cells)
-    if column.kind == "stack":
-        return _take_by_id(_stack_strings(table), "", cells)
-    if column.kind == "parts":
-        return _once_per_value(cells, format_parts)
-    if column.kind == "ints":
-        return _once_per_value(cells, lambda numbers: " ".join(map(str, numbers)))
+def _strings(
+    table: Table, column: Column, rewrite: Callable[[str], str] = str
+) -> Callable[[_Cells], list[str]]:
+    """Return the function that makes cells of a column strings, ``rewrite`` any text; "" for null."""
+    match column.kind:
+        case "thread":
+            return _by_id(list(map(rewrite, _thread_strings(table))), "")
+        case "process":
+            processes = table.processes[["name", "pid"]].itertuples(index=False, name=None)
+            return _by_id([rewrite(f"{name} ({_number(pid)})") for name, pid in processes], "")
+        case "stack":
+            return _by_id(list(map(rewrite, _stack_strings(table))), "")
+        case "parts":
+            return lambda cells: _once_per_value(cells, lambda parts: rewrite(format_parts(parts)), "")
+        case "ints":
+            return lambda cells: _once_per_value(cells, lambda numbers: " ".join(map(str, numbers)), "")
+        case "int" | "float":
+            return _plain_strings
+        case _:
+            return lambda cells: _once_per_text(_plain_strings(cells), rewrite)
+
+
+def _plain_strings(cells: _Cells) -> list[str]:
     return ["" if _is_null(cell) else str(cell) for cell in cells.tolist()]
+
+
+def _once_per_text(texts: list[str], rewrite: Callable[[str], str]) -> list[str]:
+    rewritten = {text: rewrite(text) for text in set(texts)}
+    return [rewritten[text] for text in texts]
 
 
 def _thread_strings(table: Table) -> list[str]:
@@ -191,21 +241,23 @@ def _is_null(cell: Value) -> bool:
     return cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell))
 
 
-def _take_by_id(entities: list[Any], missing: Any, ids: pd.Series[int]) -> list[Any]:
-    """Return ``entities[id]`` per cell. ``missing`` is put last, where the id -1 of a null cell finds it."""
+def _by_id(entities: list[Any], missing: Any) -> Callable[[_Cells], list[Any]]:
+    """Return the function that takes ``entities[id]`` per cell.
+
+    ``missing`` is put last, where the id -1 of a null cell finds it.
+    """
     lookup = np.empty(len(entities) + 1, dtype=object)
     lookup[:-1] = entities
     lookup[-1] = missing
-    values: list[Any] = lookup[ids.to_numpy()].tolist()
-    return values
+    return lambda cells: lookup[cells.to_numpy()].tolist()
 
 
-def _once_per_value(cells: pd.Series[Any], render: Callable[[Any], Any]) -> list[Any]:
+def _once_per_value(cells: _Cells, render: Callable[[Any], Any], null: Any) -> list[Any]:
     """Render each distinct cell object once: equal cells of an export are one object.
 
     The key is ``id``, which is quicker than hashing nested tuples; the column keeps the objects alive.
     """
-    rendered: dict[int, Any] = {id(None): None if render is _plain_parts else ""}
+    rendered: dict[int, Any] = {id(None): null}
     return [
         rendered[id(cell)] if id(cell) in rendered else rendered.setdefault(id(cell), render(cell))
         for cell in cells
