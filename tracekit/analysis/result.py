@@ -19,6 +19,7 @@ from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.segments import Segments
 from tracekit.analysis.engines.submissions import ModelSubmissions, summarize_submissions
 from tracekit.analysis.engines.totals import EngineTotals
+from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.verdicts import Verdicts
@@ -28,6 +29,9 @@ from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
+    from tracekit.analysis.findings.answer import Answer
+    from tracekit.analysis.findings.calls import Calls
 
 _COMPARED = (
     "trace",
@@ -128,6 +132,26 @@ class Analysis(Content):
     def submission_summary(self) -> tuple[ModelSubmissions, ...]:
         """The Neural Engine's submissions per inference of each model; empty where none can be counted."""
         return summarize_submissions(self.window_rows, self.submissions)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What happened to each model, what it costs and what to do next; what costs most comes first."""
+        from tracekit.analysis.findings.find import find
+
+        return find(self._calls)
+
+    @cached_property
+    def answer(self) -> Answer:
+        """On which engine each model ran, as data; ``headline`` is the same in words."""
+        from tracekit.analysis.findings.answer import answer_of
+
+        return answer_of(self._calls, self.findings)
+
+    @cached_property
+    def _calls(self) -> Calls:
+        from tracekit.analysis.findings.calls import Calls  # it reads a complete analysis
+
+        return Calls(self)
 
     @property
     def engines(self) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Summary
 from tracekit.model.trace import Trace
 from tracekit.report import wording
+from tracekit.report.analysis.json_findings import findings_document
 from tracekit.report.analysis.json_windows import window_texts
 from tracekit.report.json_layout import Layout
 from tracekit.report.viewmodel.limits import issue_documents
@@ -76,6 +77,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "log": _log(analysis),
     }
     foot = {
+        "findings": findings_document(analysis.findings, trace.info),
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
         "summary": _summary(analysis.summary),
         "issues": issue_documents(analysis),

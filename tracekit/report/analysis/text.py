@@ -10,6 +10,7 @@ from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine, Phase
 from tracekit.report import wording
 from tracekit.report.analysis.text_windows import windows_text
+from tracekit.report.wording.findings import finding_texts
 from tracekit.text import align, format_ms, format_weight, plural, printable, wrap
 
 MAX_WINDOWS = 40
@@ -24,6 +25,7 @@ def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
     """Return the summary; at most ``max_windows`` windows are listed, and the number of the others."""
     sections = [
         wrap(wording.headline(analysis.summary.headline), ""),
+        _findings(analysis),
         windows_text(analysis, max_windows),
         _submissions(analysis),
         _engines(analysis),
@@ -36,6 +38,19 @@ def to_text(analysis: Analysis, max_windows: int = MAX_WINDOWS) -> str:
         _recording(analysis),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _findings(analysis: Analysis) -> str:
+    """List what happened, with what it costs, how that is known, and the next step."""
+    texts = finding_texts(analysis.findings, analysis.trace.info)
+    lines = ["Findings (what costs most comes first)"] if texts else []
+    for finding, text in zip(analysis.findings, texts, strict=True):
+        lines.append(wrap(f"{_MARK[finding.severity]} {text.title} [{finding.kind}]", "  "))
+        lines += [wrap(part, "    ") for part in (text.cost, text.detail, text.basis) if part]
+        for step in text.next_steps:
+            lines.append(wrap(f"→ {step.text}", "    "))
+            lines += [f"        {step.command}"] if step.command else []
+    return "\n".join(lines)
 
 
 def _submissions(analysis: Analysis) -> str:

@@ -1,0 +1,152 @@
+"""A model that leaves an engine, comes back, alternates, or differs by function; and what only looks like it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from evidence_support import Interval, ane, core_ai, core_ml, prediction, with_evidence
+from trace_support import ANE, BNNS, CALL, MS, UI, Sample, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.findings.finding import Finding, WindowRanges
+from tracekit.model.columns import TRACKS
+from tracekit.report.wording.findings import FindingText, finding_text
+
+LENGTH, PERIOD = 10.0, 20.0
+
+
+def calls_on(engines: str, *others: Interval, slow: float = 2.0) -> Analysis:
+    """Return calls of one model, 20 ms apart: A on the Neural Engine, C on the CPU (longer), - on none seen."""
+    rows: list[Interval] = [*others]
+    samples: list[Sample] = [(0, "a", UI)]
+    for number, engine in enumerate(engines):
+        start = 20 + number * PERIOD
+        end = start + LENGTH + (slow if engine == "C" else 0)
+        rows.append(prediction(start, end))
+        if engine == "A":
+            rows.append(ane(start + 2, end - 2))
+        samples += [(start + tick, "a", BNNS if engine == "C" else CALL) for tick in range(1, 9)]
+    return analyze(with_evidence(trace_of(samples), rows))
+
+
+def placements(analysis: Analysis) -> list[Finding]:
+    kinds = ("fell-back", "came-back", "moved-to-engine", "alternates", "differs-by-function")
+    return [finding for finding in analysis.findings if finding.kind in kinds]
+
+
+def only(analysis: Analysis) -> tuple[Finding, FindingText]:
+    (finding,) = placements(analysis)
+    return finding, finding_text(finding, analysis.trace.info)
+
+
+def test_a_model_that_leaves_the_neural_engine() -> None:
+    """Calls 0 to 2 on the engine, 3 to 6 on the CPU, which take 12 instead of 10 ms."""
+    finding, text = only(calls_on("AAACCCC"))
+    assert (finding.kind, finding.severity, finding.confidence) == ("fell-back", "warning", "certain")
+    assert (finding.model, finding.windows) == ("Net", WindowRanges(4, ((3, 6),)))
+    assert (finding.start_ns, finding.lost_ns) == (80 * MS, 4 * 2 * MS)
+    assert text.title == "Net left the Neural Engine after its 3rd call (at 80.0 ms)."
+    assert text.cost == (
+        "The 4 calls since ran on the CPU: 8.00 ms of CPU work each (sampled), 20 % slower (12.0 ms against"
+        " 10.0 ms)."
+    )
+
+
+@pytest.mark.parametrize("engines", ["AAAAAA", "CCCCCC", "A", "AAA---", "------"])
+def test_calls_alike_or_without_a_known_engine_are_no_change(engines: str) -> None:
+    assert not placements(calls_on(engines))
+
+
+@pytest.mark.parametrize(
+    ("engines", "kind", "title"),
+    [
+        (
+            "AACCAA",
+            "came-back",
+            "Net left the Neural Engine after its 2nd call (at 60.0 ms) and came back with its 5th.",
+        ),
+        ("CCAAA", "moved-to-engine", "Net moved to the Neural Engine with its 3rd call."),
+        (
+            "ACACAC",
+            "alternates",
+            "Net alternates: 3 of 6 calls ran on the Neural Engine, with 5 changes between engines.",
+        ),
+    ],
+)
+def test_the_order_of_engines(engines: str, kind: str, title: str) -> None:
+    finding, text = only(calls_on(engines))
+    assert (finding.kind, text.title) == (kind, title)
+
+
+def test_a_move_to_the_engine_costs_nothing_now() -> None:
+    finding, _ = only(calls_on("CCAAA"))
+    assert (finding.severity, finding.lost_ns) == ("info", None)
+
+
+def test_calls_of_overlapping_lengths_carry_no_cost() -> None:
+    """All calls take 10 ms: the CPU is another engine, not a slower one."""
+    finding, text = only(calls_on("AAACCC", slow=0))
+    assert finding.lost_ns is None
+    assert "slower" not in text.cost
+    assert "10.0 ms against 10.0 ms per call" in text.cost
+
+
+def test_functions_of_a_model_on_different_engines() -> None:
+    rows = []
+    for number, function in enumerate(("main", "extra", "main", "extra")):
+        start = 20 + number * PERIOD
+        rows.append(core_ai(start, start + 10, function=function))
+        rows += [ane(start + 2, start + 8, "main_ANE_region_0_0")] if function == "main" else []
+    samples: list[Sample] = [
+        (20 + n * 20 + t, "a", BNNS if n % 2 else CALL) for n in range(4) for t in range(1, 9)
+    ]
+    finding, text = only(analyze(with_evidence(trace_of(samples), rows)))
+    assert finding.kind == "differs-by-function"
+    assert "Scene::main on it (2 calls), Scene::extra not (2 calls)" in text.title
+
+
+def sampled(stacks: Sequence[tuple[str, ...]], ticks: int) -> Analysis:
+    """Return calls of ``ticks`` samples each, seen on stacks only."""
+    rows = [prediction(20 + n * PERIOD, 20 + n * PERIOD + ticks) for n in range(len(stacks))]
+    samples: list[Sample] = [(0, "a", UI)]
+    samples += [(20 + n * PERIOD + t + 0.5, "a", s) for n, s in enumerate(stacks) for t in range(ticks)]
+    return analyze(with_evidence(trace_of(samples), rows))
+
+
+def test_an_engine_that_no_table_measured_is_likely_left() -> None:
+    finding, _ = only(sampled([ANE] * 3 + [BNNS] * 3, ticks=8))
+    assert (finding.kind, finding.confidence, finding.basis) == ("fell-back", "likely", "sampled")
+
+
+def test_a_single_call_without_a_sample_of_the_engine_is_chance() -> None:
+    """Where stacks alone show the engine, a short call may pass between two of its samples."""
+    assert not placements(sampled([ANE, ANE, ANE, BNNS, ANE, ANE], ticks=8))
+
+
+def test_what_changed_just_then_is_named_as_a_coincidence() -> None:
+    analysis = calls_on("AAACCC", core_ml(65, 75, "Load Model", model="Other"))
+    heat = pd.DataFrame(
+        [
+            (0, "Thermal state", "", 0.0),
+            (70 * MS, "Thermal state", "", 2.0),
+            (130 * MS, "Thermal state", "", 1.0),
+        ],
+        columns=list(TRACKS.required),
+    ).astype(dict(TRACKS.required))
+    again = analyze(replace(analysis.trace, tracks=heat))
+    _, text = only(again)
+    assert text.detail == (
+        "Just then: Other was loaded (at 65.0 ms); the thermal state became serious (at 70.0 ms). That is a"
+        " coincidence in time, which proves no cause."
+    )
+
+
+def test_the_commands_name_the_recording_the_app_and_the_model() -> None:
+    _, text = only(calls_on("AAACCC"))
+    assert [step.command for step in text.next_steps] == [
+        "tracekit record --app APP --compute-units all,cpuAndNeuralEngine,cpuAndGPU,cpuOnly",
+        "tracekit check literal --require 'ANE used share == 100% in Net'",
+    ]

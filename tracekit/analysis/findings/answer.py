@@ -1,0 +1,159 @@
+"""``Answer``: the engine of each model, how sure that is, and since when: the content of the headline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.placement import PLACEMENT_KINDS
+from tracekit.model.columns import IntArray
+from tracekit.model.schemas import ANE_TABLES
+from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Engine, Phase
+
+AnswerKind: TypeAlias = Literal["models", "whole-run", "no-calls", "no-evidence", "no-symbols", "no-model"]
+MOST_MODELS = 3
+"""The headline names so many models, those with most time first."""
+
+
+@dataclass(frozen=True)
+class EngineUse:
+    """One engine's part in a model's calls: in how many it served, and how busy it was in the median one.
+
+    ``busy_ns`` is None where no table measured the engine, so that it was seen on stacks only.
+    """
+
+    engine: Engine
+    calls: int
+    busy_ns: int | None
+
+
+@dataclass(frozen=True)
+class ModelAnswer:
+    """Where one model's calls ran.
+
+    ``length_ns`` is the median length of the calls, without the first; None where the user gave the windows.
+    ``unknown`` calls have no visible engine, ``mixed`` ones several. ``source`` is the table of the calls, or
+    "stacks" where they are deduced from samples: then calls without a sample between them count as one.
+    ``placement`` is the finding about a change of engine.
+    """
+
+    model: str
+    is_named: bool
+    pid: int
+    calls: int
+    unknown: int
+    mixed: int
+    engines: tuple[EngineUse, ...]
+    length_ns: int | None
+    source: str
+    is_engine_time: bool
+    placement: Finding | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The content of the first sentences about a run.
+
+    ``kind`` is "models" where calls were seen; "whole-run" where the run is the only window; "no-calls" where
+    ML was sampled, but no prediction; "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing
+    is visible. ``models`` are those with most time, of ``model_count``. ``samples`` are all samples, of which
+    ``ml_samples`` have an ML frame, ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service
+    threads of the Neural Engine. ``is_prepared`` is True where compiling or loading a model was measured.
+    ``requests`` to the Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of
+    ``calls``.
+    """
+
+    kind: AnswerKind
+    models: tuple[ModelAnswer, ...] = ()
+    model_count: int = 0
+    calls: int = 0
+    samples: int = 0
+    ml_samples: int = 0
+    unsymbolicated: int = 0
+    parked: int = 0
+    is_prepared: bool = False
+    requests: int = 0
+    failed_requests: int = 0
+    failed_calls: int = 0
+
+
+def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
+    """Return where each model of an analysis ran."""
+    analysis, labels = calls.analysis, calls.analysis.labels
+    engine = labels.engine
+    samples = len(calls.trace.samples)
+    unsymbolicated = int((engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
+    placements = {
+        (finding.model, finding.pid): finding for finding in findings if finding.kind in PLACEMENT_KINDS
+    }
+    listed = calls.models[:MOST_MODELS]
+    is_whole_run = calls.sources == ("run",)
+    if is_whole_run:
+        rows = np.arange(len(calls.starts))
+        listed = (ModelCalls("", False, -1, rows),)
+    requests = analysis.requests
+    return Answer(
+        _kind(calls, samples, unsymbolicated),
+        tuple(_model(calls, model, placements.get((model.name, model.pid))) for model in listed),
+        len(calls.models),
+        len(calls.starts),
+        samples,
+        int(labels.is_ml.sum()),
+        unsymbolicated,
+        int((engine == ENGINE_CODE[Engine.ANE]).sum()),
+        bool(calls.trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any()),
+        requests.requests,
+        requests.failures,
+        requests.failed_windows,
+    )
+
+
+def _kind(calls: Calls, samples: int, unsymbolicated: int) -> AnswerKind:
+    is_decided = bool((calls.served > 0).any())
+    is_reported = bool({*calls.sources} - {"run", "stacks", "manual", "csv"})
+    if not is_decided and not is_reported:
+        if not samples:
+            return "no-evidence"
+        if not calls.analysis.labels.is_ml.any():
+            return "no-symbols" if unsymbolicated == samples else "no-model"
+    if not len(calls.starts):
+        return "no-calls"
+    return "whole-run" if calls.sources == ("run",) else "models"
+
+
+def _model(calls: Calls, model: ModelCalls, placement: Finding | None) -> ModelAnswer:
+    rows = model.rows
+    served = calls.served[rows]
+    names = calls.analysis.window_rows["source"]
+    source = str(names.iloc[int(rows[0])]) if len(rows) else ""
+    return ModelAnswer(
+        model.name,
+        model.is_named,
+        model.pid,
+        len(rows),
+        int((served == 0).sum()),
+        int(((served & (served - 1)) > 0).sum()),  # more than one bit
+        tuple(
+            _use(calls, engine, rows[calls.serves(engine)[rows]])
+            for engine in SERVING
+            if calls.serves(engine)[rows].any()
+        ),
+        calls.median(calls.lengths[_warm(calls, rows)]) if calls.is_timed else None,
+        source,
+        source in ANE_TABLES,
+        placement,
+    )
+
+
+def _use(calls: Calls, engine: Engine, rows: IntArray) -> EngineUse:
+    busy = calls.median(calls.work[engine].busy_ns[rows])
+    return EngineUse(engine, len(rows), busy if engine in calls.analysis.measured.reported and busy else None)
+
+
+def _warm(calls: Calls, rows: IntArray) -> IntArray:
+    warm = rows[~calls.first[rows]]
+    return warm if len(warm) else rows

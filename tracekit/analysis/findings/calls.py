@@ -1,0 +1,134 @@
+"""The calls of a recording by model, with the work of each engine, as columns: the input of detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tracekit.analysis.engines.codes import INFERENCE, is_phase, rows_by, sums
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.verdicts import MIXED
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Engine, Phase
+
+
+@dataclass(frozen=True)
+class ModelCalls:
+    """The calls of one model in one process: ``rows`` of the analysis' windows, in order of time.
+
+    Where no model is named, ``name`` is the calls' label: the function that was called, or a signpost.
+    """
+
+    name: str
+    is_named: bool
+    pid: int
+    rows: IntArray
+
+    @property
+    def model(self) -> str:
+        """The model's name; "" where the recording has none."""
+        return self.name if self.is_named else ""
+
+
+@dataclass(frozen=True)
+class CallWork:
+    """Inference work of one engine: one entry per window; ``busy_ns`` is 0 where no table measured it."""
+
+    samples: IntArray
+    sampled_ns: IntArray
+    busy_ns: IntArray
+
+
+class Calls:
+    """The windows of an analysis as columns, and grouped by model.
+
+    ``is_timed`` is False where the user gave the windows, so that their lengths measure nothing.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        windows = analysis.window_rows
+        self.analysis = analysis
+        self.trace: Trace = analysis.trace
+        self.starts: IntArray = windows["start_ns"].to_numpy(np.int64)
+        self.ends: IntArray = windows["end_ns"].to_numpy(np.int64)
+        self.lengths: IntArray = self.ends - self.starts
+        self.first: BoolArray = windows["first"].to_numpy(bool)
+        self.thread_ids: IntArray = windows["thread_id"].to_numpy(np.int64)
+        self.sources: Sequence[str] = tuple(windows["source"].astype("str").unique())
+        self._is_given: BoolArray = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
+
+    @property
+    def is_timed(self) -> bool:
+        """True where the windows are calls of the recording, whose lengths are its latency."""
+        return len(self.starts) > 0 and not self._is_given.any()
+
+    @cached_property
+    def models(self) -> tuple[ModelCalls, ...]:
+        """The models, the one with most time first; a run as a whole is no call, and no model's."""
+        windows = self.analysis.window_rows
+        is_named = windows["model"] != ""
+        name = windows["model"].where(is_named, windows["label"]).where(~self._is_given | is_named, "")
+        frame = windows[["pid"]].assign(name=name, is_named=is_named, run=windows["source"] == "run")
+        groups = [
+            ModelCalls(str(name), bool(named), int(pid), rows)
+            for (name, named, pid, is_run), rows in rows_by(frame, "name", "is_named", "pid", "run")
+            if not is_run
+        ]
+        return tuple(
+            sorted(groups, key=lambda calls: (-int(self.lengths[calls.rows].sum()), calls.name, calls.pid))
+        )
+
+    @cached_property
+    def work(self) -> dict[Engine, CallWork]:
+        """The inference work of each engine that a verdict can name."""
+        return {engine: self.work_of((engine,), tuple(INFERENCE)) for engine in SERVING}
+
+    def work_of(self, engines: Sequence[Engine], phases: Sequence[Phase | None]) -> CallWork:
+        """Return the work of some engines in some phases per window; None is work without a phase."""
+        rows = self.analysis.attribution_rows
+        window = rows["window_id"].to_numpy(np.int64)
+        engine_names = [str(engine) for engine in engines]
+        chosen = rows["engine"].isin(engine_names).to_numpy(bool) & (window >= 0)
+        phase = rows["phase"]
+        named = phase.isin([str(entry) for entry in phases if entry is not None]).to_numpy(bool)
+        chosen &= named | (phase.isna().to_numpy(bool) if None in phases else False)
+        columns = (
+            rows[name].fillna(0).to_numpy(np.int64)[chosen] for name in ("samples", "sampled_ns", "busy_ns")
+        )
+        return CallWork(*(sums(window[chosen], amounts, len(self.starts)) for amounts in columns))
+
+    @cached_property
+    def served(self) -> IntArray:
+        """The engines that served each window: the bit ``1 << n`` for the engine ``SERVING[n]``."""
+        names = np.array(self.analysis.verdicts.names, object)
+        bits = np.zeros(len(names), np.int64)
+        is_mixed = names == MIXED
+        for number, engine in enumerate(SERVING):
+            work = self.work[engine]
+            is_seen = is_mixed & ((work.samples > 0) | (work.busy_ns > 0))
+            bits[(names == str(engine)) | is_seen] |= 1 << number
+        return bits
+
+    def serves(self, engine: Engine) -> BoolArray:
+        """Mark the windows that an engine served, alone or with others."""
+        return (self.served & (1 << SERVING.index(engine))) > 0
+
+    def is_measured(self, engine: Engine) -> bool:
+        """Return whether a table measured the engine, so that no interval in a call is no work in it."""
+        return engine in self.analysis.measured.engines
+
+    @cached_property
+    def is_inference(self) -> BoolArray:
+        """Marks the samples of an inference phase on an engine that a verdict can name."""
+        labels = self.analysis.labels
+        serving = np.isin(labels.engine, [ENGINE_CODE[engine] for engine in SERVING])
+        return serving & is_phase(labels.phase, *INFERENCE)
+
+    def median(self, values: IntArray) -> int:
+        """Return the median by nearest rank, as every other figure of a run; 0 without a value."""
+        return int(np.percentile(values, 50, method="inverted_cdf")) if len(values) else 0

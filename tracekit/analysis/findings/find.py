@@ -1,0 +1,51 @@
+"""``find``: every detector over one analysis, ranked by cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.placement import placement_changes
+from tracekit.model.vocabulary import Basis
+
+DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (placement_changes,)
+"""Each takes the calls of one analysis and yields what it finds; none depends on another."""
+MOST_PER_KIND = 50
+_SEVERITIES = ("error", "warning", "info")
+
+
+def find(calls: Calls) -> tuple[Finding, ...]:
+    """Return the findings of an analysis, those that cost most first.
+
+    Errors come first: results may be wrong. Then what lost most time; then what has no known cost, by
+    severity. At most ``MOST_PER_KIND`` of a kind are kept, and the finding ``more-findings`` counts the
+    others.
+    """
+    ranked = sorted((finding for detector in DETECTORS for finding in detector(calls)), key=_rank)
+    seen: Counter[str] = Counter()
+    ranked_few: list[Finding] = []
+    for finding in ranked:
+        seen[finding.kind] += 1
+        if seen[finding.kind] <= MOST_PER_KIND:
+            ranked_few.append(finding)
+    left_out = {kind: count - MOST_PER_KIND for kind, count in sorted(seen.items()) if count > MOST_PER_KIND}
+    if left_out:
+        ranked_few.append(
+            Finding("more-findings", "info", "certain", Basis.MEASURED, numbers={"kinds": left_out})
+        )
+    return tuple(ranked_few)
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, int, int, str, str, int, int]:
+    return (
+        finding.severity != "error",
+        finding.lost_ns is None,
+        -(finding.lost_ns or 0),
+        _SEVERITIES.index(finding.severity),
+        finding.kind,
+        finding.model,
+        finding.pid,
+        finding.start_ns or 0,
+    )

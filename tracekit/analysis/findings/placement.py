@@ -1,0 +1,199 @@
+"""A model that leaves an engine, comes back to it, alternates, or differs by function."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.coincidences import changes_between
+from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support, WindowRanges
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.vocabulary import SERVING, Basis, Engine
+
+PLACEMENT_KINDS = ("fell-back", "came-back", "moved-to-engine", "alternates", "differs-by-function")
+_ACCELERATORS = (Engine.ANE, Engine.GPU)
+_MOST_FUNCTIONS = 6
+_DOMINATES = 2
+"""A sampled engine explains a call without another engine if it took at least 1/2 of the call."""
+_FEWEST_SAMPLED = 3
+"""Where an engine is not measured, so many calls in a row without a sample of it are no chance."""
+_CLEAR = 0.9
+"""Of all pairs (before, after), the part in which the later call must be longer for a claim of cost."""
+
+
+@dataclass(frozen=True)
+class _Placement:
+    """The calls of one model whose engines are known: which of them an engine served, and its stretches.
+
+    ``edges`` are the positions in ``rows`` at which ``is_served`` changes.
+    """
+
+    calls: ModelCalls
+    engine: Engine
+    rows: IntArray
+    is_served: BoolArray
+    edges: IntArray
+    confidence: Confidence
+
+
+def placement_changes(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding per model that did not run on the same engine in all its calls."""
+    for model in _candidates(calls):
+        placement = _placement(calls, model)
+        if placement is not None:
+            yield _finding(calls, placement)
+
+
+def _candidates(calls: Calls) -> Iterator[ModelCalls]:
+    """Yield the models whose calls were served by different engines; there may be 100,000 models."""
+    served = calls.served
+    for model in calls.models:
+        if len(model.rows) > 1 and (served[model.rows] != served[model.rows[0]]).any():
+            yield model
+
+
+def _placement(calls: Calls, model: ModelCalls) -> _Placement | None:
+    """Return where a model ran, for the best engine that served it; None if that served all known calls."""
+    for engine in _ACCELERATORS:
+        if not calls.serves(engine)[model.rows].any():
+            continue
+        is_served = calls.serves(engine)
+        is_measured = calls.is_measured(engine)
+        is_absent = calls.served > 0 if is_measured else _is_elsewhere(calls, engine)
+        rows = model.rows[(is_served | is_absent)[model.rows]]
+        edges = np.flatnonzero(np.diff(is_served[rows])) + 1
+        if not len(edges):
+            return None
+        # A short call may pass between two samples: a single call without one shows nothing.
+        stretches = np.diff(np.concatenate([[0], edges, [len(rows)]]))
+        if not is_measured and stretches.min() < _FEWEST_SAMPLED:
+            return None
+        return _Placement(model, engine, rows, is_served[rows], edges, "certain" if is_measured else "likely")
+    return None
+
+
+def _is_elsewhere(calls: Calls, engine: Engine) -> BoolArray:
+    """Mark the calls that another engine took most of, so that no sample of this one is no chance."""
+    reach = np.zeros(len(calls.starts), np.int64)
+    for other in SERVING:
+        if other is not engine:
+            work = calls.work[other]
+            reach += np.maximum(work.busy_ns, work.sampled_ns)
+    marked: BoolArray = ~calls.serves(engine) & (_DOMINATES * reach >= calls.lengths) & (calls.served > 0)
+    return marked
+
+
+def _finding(calls: Calls, placement: _Placement) -> Finding:
+    model, rows, is_served = placement.calls, placement.rows, placement.is_served
+    away = rows[~is_served]
+    kind = _kind(calls, placement)
+    is_late = kind == "moved-to-engine"
+    edge = int(placement.edges[0])
+    first_away = int(rows[0] if is_late else away[0])
+    numbers: dict[str, Any] = {
+        "engine": placement.engine,
+        "calls": len(model.rows),
+        "served": int(is_served.sum()),
+        "away": len(away),
+        "changes": len(placement.edges),
+        "first_away": int(np.searchsorted(model.rows, first_away)),
+        "returned": int(np.searchsorted(model.rows, rows[int(placement.edges[1])]))
+        if kind == "came-back"
+        else None,
+        "arrived": int(np.searchsorted(model.rows, rows[edge])) if is_late else None,
+        **_elsewhere(calls, away),
+        **_lengths(calls, rows[is_served], away),
+        "functions": _functions(calls, placement)[:_MOST_FUNCTIONS] if model.is_named else (),
+        "coinciding": changes_between(calls, int(calls.starts[rows[edge - 1]]), int(calls.ends[rows[edge]])),
+    }
+    is_loss = numbers["is_slower"] and kind != "moved-to-engine"
+    return Finding(
+        kind,
+        "info" if is_late else "warning",
+        placement.confidence,
+        Basis.MEASURED if placement.confidence == "certain" else Basis.SAMPLED,
+        model.name,
+        model.pid,
+        WindowRanges.of(away),
+        int(calls.starts[first_away]),
+        int(calls.ends[away[-1]]),
+        len(away) * (numbers["after_ns"] - numbers["before_ns"]) if is_loss else None,
+        {**numbers, "is_named": model.is_named},
+        _support(calls, placement, away),
+        (
+            Action("compute-units", {"model": model.name}),
+            Action("check-engine", {"engine": placement.engine, "model": model.model}),
+        ),
+    )
+
+
+def _kind(calls: Calls, placement: _Placement) -> str:
+    if placement.calls.is_named and len(_functions(calls, placement)) > 1:
+        return "differs-by-function"
+    if not placement.is_served[0]:
+        return "moved-to-engine" if len(placement.edges) == 1 else "alternates"
+    return {1: "fell-back", 2: "came-back"}.get(len(placement.edges), "alternates")
+
+
+def _functions(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, int], ...]:
+    """Return the model's functions, whether the engine served them, and their calls; if one is served by both
+    this and other engines, or there is one only, the function does not explain the difference: nothing.
+    """
+    labels = calls.analysis.window_rows["label"].to_numpy(object)[placement.rows]
+    counts = Counter(zip(labels.tolist(), placement.is_served.tolist(), strict=True))
+    if len({label for label, _ in counts}) < max(2, len(counts)):
+        return ()
+    return tuple((str(label), served, count) for (label, served), count in counts.most_common())
+
+
+def _elsewhere(calls: Calls, away: IntArray) -> dict[str, Any]:
+    """Return the engine that served most of the calls that the engine did not, and its work per call."""
+    verdicts = Counter(calls.analysis.verdicts.names[row] for row in away.tolist())
+    verdict = verdicts.most_common(1)[0][0]
+    numbers: dict[str, Any] = {"verdict": verdict, "engine_work_ns": None, "work_basis": None}
+    if verdict in (Engine.GPU, Engine.CPU):
+        work = calls.work[Engine(verdict)]
+        busy, sampled = calls.median(work.busy_ns[away]), calls.median(work.sampled_ns[away])
+        if busy or sampled:
+            basis = Basis.MEASURED if busy else Basis.SAMPLED
+            numbers |= {"engine_work_ns": busy or sampled, "work_basis": basis}
+    return numbers
+
+
+def _lengths(calls: Calls, with_engine: IntArray, without: IntArray) -> dict[str, Any]:
+    """Return the median length of the calls with and without the engine, and whether those are slower."""
+    if not calls.is_timed:
+        return {"before_ns": None, "after_ns": None, "is_slower": False}
+    warm = with_engine[~calls.first[with_engine]]
+    before = calls.lengths[warm if len(warm) else with_engine]
+    after = calls.lengths[without]
+    return {
+        "before_ns": calls.median(before),
+        "after_ns": calls.median(after),
+        "is_slower": clearly_longer(after, before),
+    }
+
+
+def clearly_longer(lengths: IntArray, others: IntArray) -> bool:
+    """Return whether nearly every one of some lengths is longer than nearly every one of the others."""
+    if not len(lengths) or not len(others):
+        return False
+    shorter = np.searchsorted(np.sort(others), lengths, "left")
+    return float(shorter.sum()) >= _CLEAR * len(lengths) * len(others)
+
+
+def _support(calls: Calls, placement: _Placement, away: IntArray) -> tuple[Support, ...]:
+    """Return the table or the frames that show both places."""
+    engine = placement.engine
+    table = calls.analysis.measured.reported.get(engine, "")
+    support = [Support("table", table, "", int(placement.is_served.sum()))] if table else []
+    verdicts = calls.analysis.verdicts
+    works = [*verdicts[int(placement.rows[placement.is_served][0])].engines, *verdicts[int(away[0])].engines]
+    frames = [(work.frame, work.samples) for work in works]
+    support += [Support("frame", frame.binary, frame.symbol, samples) for frame, samples in frames if frame]
+    return tuple(support)

@@ -1,0 +1,57 @@
+"""Findings as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from enum import StrEnum
+from typing import Any
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.model.trace import TraceInfo
+from tracekit.report.wording.findings import finding_text
+
+
+def findings_document(findings: Sequence[Finding], info: TraceInfo) -> list[dict[str, Any]]:
+    """Return findings with their sentences, in their order: what costs most comes first."""
+    return [_document(finding, info) for finding in findings]
+
+
+def _document(finding: Finding, info: TraceInfo) -> dict[str, Any]:
+    text = finding_text(finding, info)
+    return {
+        "kind": finding.kind,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "basis": str(finding.basis),
+        "model": finding.model or None,
+        "pid": finding.pid if finding.pid >= 0 else None,
+        "windows": {
+            "count": finding.windows.count,
+            "ranges": [list(pair) for pair in finding.windows.ranges],
+        },
+        "start_ns": finding.start_ns,
+        "end_ns": finding.end_ns,
+        "lost_ns": finding.lost_ns,
+        "numbers": _plain(finding.numbers),
+        "support": [asdict(entry) for entry in finding.support],
+        "title": text.title,
+        "cost": text.cost or None,
+        "detail": text.detail or None,
+        "known_by": text.basis,
+        "next": [{"text": step.text, "command": step.command or None} for step in text.next_steps],
+        "documentation": text.link,
+    }
+
+
+def _plain(value: object) -> Any:
+    """Return a finding's numbers as what JSON has."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, StrEnum):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return value

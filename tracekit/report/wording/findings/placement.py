@@ -1,0 +1,132 @@
+"""Changes of a model's engine as English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tracekit.analysis.findings.coincidences import Change
+from tracekit.analysis.findings.finding import Finding
+from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.names import engine_name, model_name, ordinal
+from tracekit.text import clip, format_duration, plural, printable
+
+_THERMAL = {0: "nominal", 1: "fair", 2: "serious", 3: "critical"}
+_NAME_WIDTH = 40
+
+
+def _fell_back(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    after = ordinal(numbers["first_away"])
+    title = (
+        f"{_model(finding)} left {engine_name(numbers['engine'])} after its {after} call{_moment(finding)}."
+    )
+    away = numbers["away"]
+    subject = "The only call since" if away == 1 else f"The {away:,} calls since"
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _coinciding(numbers["coinciding"]))
+
+
+def _came_back(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    title = (
+        f"{_model(finding)} left {engine_name(numbers['engine'])} after its {ordinal(numbers['first_away'])}"
+        f" call{_moment(finding)} and came back with its {ordinal(numbers['returned'] + 1)}."
+    )
+    away = numbers["away"]
+    subject = "The call between" if away == 1 else f"The {away:,} calls between"
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _coinciding(numbers["coinciding"]))
+
+
+def _moved(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    arrived = ordinal(numbers["arrived"] + 1)
+    title = f"{_model(finding)} moved to {engine_name(numbers['engine'])} with its {arrived} call."
+    away = numbers["away"]
+    subject = "The call before" if away == 1 else f"The {away:,} calls before"
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _coinciding(numbers["coinciding"]))
+
+
+def _alternates(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    title = (
+        f"{_model(finding)} alternates: {numbers['served']:,} of {plural(numbers['calls'], 'call')} ran on"
+        f" {engine_name(numbers['engine'])}, with {plural(numbers['changes'], 'change')} between engines."
+    )
+    return Sentences(title, f"The other {_calls(numbers['away'])} ran on {_cost(finding)}.")
+
+
+def _differs(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    listed = ", ".join(
+        f"{clip(printable(name), _NAME_WIDTH)} {'on it' if served else 'not'} ({plural(count, 'call')})"
+        for name, served, count in numbers["functions"]
+    )
+    title = (
+        f"{_model(finding)} runs on {engine_name(numbers['engine'])} in some of its functions only: {listed}."
+    )
+    return Sentences(title, f"The {_calls(numbers['away'])} without it ran on {_cost(finding)}.")
+
+
+def _model(finding: Finding) -> str:
+    return model_name(finding.model, finding.numbers["is_named"])
+
+
+def _calls(count: int) -> str:
+    return "call" if count == 1 else f"{count:,} calls"
+
+
+def _moment(finding: Finding) -> str:
+    return "" if finding.start_ns is None else f" (at {format_duration(finding.start_ns)})"
+
+
+def _cost(finding: Finding) -> str:
+    """Return ``the CPU: 22 ms of CPU work each, 8 % slower (28.4 ms against 26.2 ms)``."""
+    numbers = finding.numbers
+    verdict = numbers["verdict"]
+    parts = []
+    if numbers["engine_work_ns"]:
+        engine = engine_name(verdict).removeprefix("the ")
+        each = " each" if numbers["away"] > 1 else ""
+        parts.append(
+            f"{format_duration(numbers['engine_work_ns'])} of {engine} work{each} ({numbers['work_basis']})"
+        )
+    before, after = numbers["before_ns"], numbers["after_ns"]
+    if before and after:
+        lengths = f"{format_duration(after)} against {format_duration(before)}"
+        percent = f"{100 * (after - before) / before:.0f} % slower ({lengths})"
+        parts.append(percent if numbers["is_slower"] else f"{lengths} per call")
+    where = engine_name(verdict)
+    return f"{where}: {', '.join(parts)}" if parts else where
+
+
+def _coinciding(changes: Sequence[Change]) -> str:
+    """Return what else changed then; a coincidence in time proves no cause, and the sentence says so."""
+    if not changes:
+        return "Nothing else in this recording changed just then."
+    listed = "; ".join(f"{_change(change)} (at {format_duration(change.time_ns)})" for change in changes)
+    return f"Just then: {listed}. That is a coincidence in time, which proves no cause."
+
+
+def _change(change: Change) -> str:
+    detail = clip(printable(change.detail), _NAME_WIDTH)
+    match change.kind:
+        case "thermal":
+            return f"the thermal state became {_THERMAL.get(int(change.detail), 'unknown')}"
+        case "load":
+            return f"{detail or 'a model'} was loaded"
+        case "compile":
+            return f"{detail or 'a model'} was compiled"
+        case "first-call":
+            return f"the first call of {detail}"
+        case "failed-request":
+            return "a request to the Neural Engine failed"
+        case "refusal":
+            return f"the log has a refusal of the Neural Engine: {detail}"
+
+
+SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    "alternates": _alternates,
+    "came-back": _came_back,
+    "differs-by-function": _differs,
+    "fell-back": _fell_back,
+    "moved-to-engine": _moved,
+}

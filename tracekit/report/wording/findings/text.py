@@ -1,0 +1,83 @@
+"""``finding_text``: one finding as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tracekit.analysis.findings.finding import Finding, Support
+from tracekit.model.trace import TraceInfo
+from tracekit.report.wording.findings import placement
+from tracekit.report.wording.findings.actions import NextStep, next_steps
+from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.text import clip, plural, printable
+
+_SYMBOL_WIDTH = 80
+_MOST_SUPPORT = 4
+DOCUMENTATION = "docs/findings.md"
+
+
+@dataclass(frozen=True)
+class FindingText:
+    """A finding in words: ``title`` is one sentence, ``cost`` the numbers, ``detail`` what else is known.
+
+    ``basis`` says how it is known; ``next_steps`` have a command each where there is one. ``link`` is the
+    place of its kind in the documentation.
+    """
+
+    title: str
+    cost: str
+    detail: str
+    basis: str
+    next_steps: tuple[NextStep, ...]
+    link: str
+
+
+SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    **placement.SENTENCES,
+    "more-findings": lambda finding: Sentences(
+        "More findings of the same kinds are not listed: "
+        + ", ".join(f"{count:,} × {kind}" for kind, count in finding.numbers["kinds"].items())
+        + "."
+    ),
+}
+"""For each kind, what happened in words."""
+
+
+def finding_texts(findings: Sequence[Finding], info: TraceInfo) -> list[FindingText]:
+    """Return findings of the recording ``info`` in words."""
+    return [finding_text(finding, info) for finding in findings]
+
+
+def finding_text(finding: Finding, info: TraceInfo) -> FindingText:
+    """Return one finding in words; names of the recording are shortened and printable."""
+    sentences = SENTENCES[finding.kind](finding)
+    return FindingText(
+        sentences.title,
+        sentences.cost,
+        sentences.detail,
+        _basis(finding),
+        tuple(next_steps(finding.actions, info)),
+        f"{DOCUMENTATION}#{finding.kind}",
+    )
+
+
+def _basis(finding: Finding) -> str:
+    """Return ``Measured: 6 rows of ane-hw-intervals; …``, or ``Likely (sampled): …``."""
+    certain = str(finding.basis).capitalize()
+    known = (
+        certain if finding.confidence == "certain" else f"{finding.confidence.capitalize()} ({finding.basis})"
+    )
+    parts = [_support(entry) for entry in finding.support[:_MOST_SUPPORT]]
+    return f"{known}: {'; '.join(parts)}." if parts else f"{known}."
+
+
+def _support(support: Support) -> str:
+    detail = clip(printable(support.detail), _SYMBOL_WIDTH)
+    source = clip(printable(support.source), _SYMBOL_WIDTH)
+    if support.kind == "frame":
+        where = f"{detail} in {source or 'an unknown binary'}"
+        return f"{where} ({plural(support.count, 'sample')} of one call)" if support.count else where
+    noun = "row" if support.kind == "table" else "line"
+    text = f"{plural(support.count, noun)} of {source}" if support.count else source
+    return f"{text} ({detail})" if detail else text

@@ -1,0 +1,29 @@
+"""Models and engines as a sentence names them."""
+
+from __future__ import annotations
+
+from tracekit.model.vocabulary import Engine
+from tracekit.text import clip, printable
+
+_NAME_WIDTH = 60
+ENGINE_NAMES = {Engine.ANE: "the Neural Engine", Engine.GPU: "the GPU", Engine.CPU: "the CPU"}
+
+
+def model_name(name: str, is_named: bool) -> str:
+    """Return the subject of a sentence about some calls: ``SpeechEncoder``, or ``Calls of predict()``."""
+    if not name:
+        return "The model"
+    shown = clip(printable(name), _NAME_WIDTH)
+    return shown if is_named else f"Calls of {shown}"
+
+
+def engine_name(engine: str) -> str:
+    """Return ``the Neural Engine``; for "MIXED", ``several engines``."""
+    return ENGINE_NAMES[Engine(engine)] if engine in ENGINE_NAMES else "several engines"
+
+
+def ordinal(number: int) -> str:
+    """Return ``1st``, ``2nd``, ``11th``."""
+    teen = 10 <= number % 100 < 20
+    suffix = "th" if teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{suffix}"
