@@ -113,6 +113,7 @@ def coreai_gpu_fallback_macos27() -> Files:
         task.off(6)
     user_interface(main, task, [app.UI_LAYOUT, app.UI_MODEL], every=23)
     recording.finish()
+    recording.shows("fell-back", _SCENE, first_call=4)
     timeline = GpuTimeline(recording)
     spans = [
         *preparing_spans(recording, _SCENE, "main", ticks),

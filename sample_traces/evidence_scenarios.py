@@ -69,6 +69,7 @@ def fallback_midway_ios27() -> Files:
     user_interface(main, caller, [app.UI_IOS, app.UI_INLINED], every=16)
     main.on(app.NO_STACK)
     recording.finish()
+    recording.shows("fell-back", "SpeechEncoder", first_call=6)
 
     table, model = "ane-hw-intervals", "SpeechEncoder"
     load = ane_span(table, recording.span(12, 16), model, compiled_model(model, "Load"))

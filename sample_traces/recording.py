@@ -54,6 +54,19 @@ class EngineWork:
     """Its place in the model's program: a partitioned model has several."""
 
 
+@dataclass(frozen=True)
+class Story:
+    """A finding that the story of a recording carries.
+
+    `model` is named as the recording names it: "" where it is about the run. `first_call` is the number of
+    the first prediction call that it is about, None where it is about no single call.
+    """
+
+    kind: str
+    model: str
+    first_call: int | None
+
+
 @dataclass(eq=False)
 class Sample:
     """One row of the sampling table."""
@@ -133,6 +146,7 @@ class Recording:
     inferences: list[Inference] = field(default_factory=list)
     lanes: list[Lane] = field(default_factory=list)
     engine_work: list[EngineWork] = field(default_factory=list)
+    findings: list[Story] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._dice = Dice(self.name)
@@ -164,6 +178,10 @@ class Recording:
         for member in (lane, *workers):
             member.inference = None
         inference.end_ns = lane.tick * PERIOD_NS - 300_000
+
+    def shows(self, kind: str, model: str = "", *, first_call: int | None = None) -> None:
+        """State a finding that follows from what was played, and that the exported tables carry."""
+        self.findings.append(Story(kind, model, first_call))
 
     @property
     def end_ns(self) -> int:

@@ -50,7 +50,18 @@ class Truth:
             truth["counters"] = dict(zip(recording.counter_names, sums, strict=True))
         truth["inferences"] = [self._inference(inference) for inference in recording.inferences]
         truth["stack_windows"] = self._stack_windows() if recording.symbols else []
+        truth["findings"] = self._findings()
         return truth
+
+    def _findings(self) -> list[JsonObject]:
+        stories = sorted(
+            self._recording.findings, key=lambda story: (story.kind, story.model, story.first_call or 0)
+        )
+        return [
+            {"kind": story.kind, "model": story.model}
+            | ({} if story.first_call is None else {"first_call": story.first_call})
+            for story in stories
+        ]
 
     def _total(self, samples: list[Sample]) -> JsonObject:
         weight = sum(sample.weight for sample in samples) if self._weighted else None
