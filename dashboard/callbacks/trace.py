@@ -12,7 +12,7 @@ from dashboard.callbacks import polls
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.library.reading_results import read_json
+from dashboard.library.reading_results import WINDOWS, read_json
 from dashboard.pages import figures, trace
 from dashboard.pages.components import Node, is_busy
 from dashboard.pages.frame import not_found
@@ -60,8 +60,7 @@ def register(app: dash.Dash, library: Library) -> None:
     def draw(_clicks: int, path: str) -> Any:
         if not was_pressed():
             return dash.no_update
-        analysis = read_json(library.analysis_path(path.rpartition("/")[2]))
-        return figures.distributions(analysis["windows"])
+        return figures.distributions(read_json(library.result_path(path.rpartition("/")[2], WINDOWS)))
 
 
 def was_pressed() -> bool:

@@ -17,9 +17,11 @@ from dashboard.library.names import one_line
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
-RESULTS_VERSION = 3
+RESULTS_VERSION = 4
 """The version of the results: results of another version are made again when the dashboard starts."""
 ANALYSIS, SECTIONS_FILE, VIEW = "analysis.json.gz", "sections.json.gz", "view.bin.gz"
+WINDOWS = "windows.json.gz"
+"""What the distributions show of each window: the analysis has a hundred times as much, too much to hold."""
 SUMMARY = "summary.json"
 PROCESSES = "processes.json"
 """Pid and name of the processes to choose from before redacting; mostly none."""
@@ -78,6 +80,19 @@ def _sections(analysis: Analysis) -> Iterable[bytes]:
     return [_utf8(json.dumps({entry[0]: str(section(entry, analysis, Extras())) for entry in shown}))]
 
 
+def _windows(analysis: Analysis) -> Iterable[bytes]:
+    rows = analysis.window_rows
+    names = ["window_id", "start_ns", "end_ns", "model", "label", "first"]
+    columns = [rows[name].tolist() for name in names]
+    sums = analysis.events.astype({"event": "str"}).groupby(["window_id", "event"])["value"].sum()
+    by_window: dict[int, dict[str, int]] = {}
+    for (window_id, event), value in zip(sums.index.tolist(), sums.tolist(), strict=True):
+        by_window.setdefault(window_id, {})[event] = value
+    events = [by_window.get(window_id, {}) for window_id in columns[0]]
+    windows = [dict(zip((*names, "events"), row, strict=True)) for row in zip(*columns, events, strict=True)]
+    return [_utf8(json.dumps(windows))]
+
+
 def _processes(analysis: Analysis) -> Iterable[bytes]:
     """Return the processes of a recording of all processes, those with most samples first."""
     import numpy as np
@@ -120,6 +135,7 @@ _CONTENTS: dict[str, Callable[[Analysis], Iterable[bytes]]] = {
     VIEW: _view,
     ANALYSIS: _analysis,
     SECTIONS_FILE: _sections,
+    WINDOWS: _windows,
     PROCESSES: _processes,
     SUMMARY: _summary,
 }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 Window = Mapping[str, Any]
-"""A window of ``tracekit-analysis/1``."""
+"""What ``library/reading_results`` stores of a window."""
 _MAX_MODELS, _MAX_EVENTS, _MAX_POINTS = 12, 8, 5_000
 _COLOURS = ("#3b7dd8", "#d98200", "#1a9a5b", "#b061ae", "#c9503c", "#5e9fb8", "#8d8432", "#888888")
 _GREY = "#7b8794"
@@ -67,7 +67,7 @@ def counter_figure(windows: Sequence[Window]) -> Figure | None:
     """Return the sums of each event by window, all engines together."""
     from plotly import graph_objects
 
-    sums = [(window["id"], _events(window)) for window in windows if window.get("counters")]
+    sums = [(window["window_id"], window["events"]) for window in windows if window["events"]]
     names = sorted({name for _number, events in sums for name in events})[:_MAX_EVENTS]
     figure = graph_objects.Figure()
     for index, name in enumerate(names):
@@ -93,14 +93,6 @@ def _by_model(windows: Sequence[Window]) -> dict[str, list[Window]]:
         models.setdefault(printable(clip(window["model"] or window["label"], 40)), []).append(window)
     frequent = sorted(models, key=lambda name: -len(models[name]))[:_MAX_MODELS]
     return {name: models[name] for name in frequent}
-
-
-def _events(window: Window) -> dict[str, int]:
-    sums: dict[str, int] = {}
-    for counters in window["counters"].values():
-        for name, value in counters["events"].items():
-            sums[name] = sums.get(name, 0) + value
-    return sums
 
 
 def _length_ms(window: Window) -> float:

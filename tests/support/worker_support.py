@@ -30,7 +30,14 @@ from dashboard.settings import Limits
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
 ONE = Limits(free_disk_bytes=0)
 TWO = Limits(workers=2, free_disk_bytes=0)
-RESULTS = ["analysis.json.gz", "processes.json", "sections.json.gz", "summary.json", "view.bin.gz"]
+RESULTS = [
+    "analysis.json.gz",
+    "processes.json",
+    "sections.json.gz",
+    "summary.json",
+    "view.bin.gz",
+    "windows.json.gz",
+]
 FILES = {
     "Safari.trace": zipped(BUNDLE),
     "holiday.jpg": tarred(BUNDLE, "w:gz"),

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from dash import html
+from dashboard_support import SAMPLES
 from fake_library import READY, recording
 
+from dashboard.library import reading_results
 from dashboard.pages import editor, figures, library, trace
+from tracekit import analyze, open_trace
 
 
 def plain(layout: Any) -> Any:
@@ -111,13 +115,13 @@ def test_no_page_shows_the_path(page: Any) -> None:
 
 def window(number: int, end_ns: int, model: str | None = "A", **more: Any) -> dict[str, Any]:
     return {
-        "id": number,
+        "window_id": number,
         "start_ns": 0,
         "end_ns": end_ns,
         "model": model,
         "label": "call",
         "first": number == 0,
-        "counters": {},
+        "events": {},
         **more,
     }
 
@@ -134,19 +138,34 @@ def test_lengths_by_model_with_the_first_apart() -> None:
     ]
 
 
-def test_counters_are_summed_over_engines() -> None:
-    counters = {"CPU": {"events": {"CYCLES": 5, "MISS": 1}}, "RUNTIME": {"events": {"CYCLES": 2}}}
+def test_counters_by_window() -> None:
     figure = figures.counter_figure(
         [
             window(0, 1),
-            window(1, 1, counters=counters),
-            window(2, 1, counters={"CPU": {"events": {"CYCLES": 4}}}),
+            window(1, 1, events={"CYCLES": 7, "MISS": 1}),
+            window(2, 1, events={"CYCLES": 4}),
         ]
     )
     assert [(trace.name, list(trace.x), list(trace.y)) for trace in figure.data] == [
         ("CYCLES", [1, 2], [7, 4]),
         ("MISS", [1], [1]),
     ]
+
+
+def test_the_stored_windows_are_those_of_the_analysis_with_counters_summed_over_engines() -> None:
+    analysis = analyze(open_trace(SAMPLES / "counters-bnns-macos15"))
+    stored = json.loads(b"".join(reading_results._windows(analysis)))
+    expected = json.loads(analysis.to_json())["windows"]
+    assert len(stored) == len(expected) > 1
+    assert any(len(window["counters"]) > 1 for window in expected)
+    for each, window in zip(stored, expected, strict=True):
+        sums: Counter[str] = Counter()
+        for counted in window["counters"].values():
+            sums.update(counted["events"])
+        assert each["events"] == sums
+        for name in ("start_ns", "end_ns", "label", "first"):
+            assert each[name] == window[name]
+        assert (each["window_id"], each["model"] or None) == (window["id"], window["model"])
 
 
 def test_without_windows_there_is_nothing_to_draw() -> None:
