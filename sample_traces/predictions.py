@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from notation import Work
     from recording import Lane
 
+PREDICTION = "-[MLModel predictionFromFeatures:error:]"
+"""The call by which stacks show a prediction of Core ML; they name no model."""
 TRANSCRIBER = """
     SampleApp thunk for @escaping @callee_guaranteed @Sendable () -> ()
     SampleApp closure #1 in Transcriber.start() @ Transcriber.swift:58

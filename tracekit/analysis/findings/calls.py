@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -82,6 +82,22 @@ class Calls:
         return tuple(
             sorted(groups, key=lambda calls: (-int(self.lengths[calls.rows].sum()), calls.name, calls.pid))
         )
+
+    @cached_property
+    def model_of(self) -> IntArray:
+        """The position in ``models`` of each window's model; -1 for a window that is no call."""
+        positions = np.full(len(self.starts), -1, np.int64)
+        if self.models:
+            rows = np.concatenate([model.rows for model in self.models])
+            sizes = [len(model.rows) for model in self.models]
+            positions[rows] = np.repeat(np.arange(len(self.models)), sizes)
+        return positions
+
+    def models_with(self, marked: BoolArray) -> Iterator[ModelCalls]:
+        """Yield the models that have a marked window; there may be 100,000 models, of which few have one."""
+        positions = self.model_of[marked]
+        for position in np.unique(positions[positions >= 0]).tolist():
+            yield self.models[position]
 
     @cached_property
     def work(self) -> dict[Engine, CallWork]:

@@ -8,9 +8,13 @@ from collections.abc import Callable, Iterable
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.placement import placement_changes
+from tracekit.analysis.findings.refusals import failures_and_refusals
 from tracekit.model.vocabulary import Basis
 
-DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (placement_changes,)
+DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
+    placement_changes,
+    failures_and_refusals,
+)
 """Each takes the calls of one analysis and yields what it finds; none depends on another."""
 MOST_PER_KIND = 50
 _SEVERITIES = ("error", "warning", "info")

@@ -43,6 +43,20 @@ def _check_engine(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     )
 
 
+def _check_issue(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "Hold it in CI, once it is fixed:",
+        shell_command(["tracekit", "check", info.name, "--require", f"issues {arguments['code']} == 0"]),
+    )
+
+
+def _show_table(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "Read the rows it rests on:",
+        shell_command(["tracekit", "tables", info.name, "--schema", arguments["table"]]),
+    )
+
+
 def _record(info: TraceInfo, *options: str) -> str:
     device = ["--device", info.device] if info.device and info.platform not in ("", "macOS") else []
     return shell_command(["tracekit", "record", "--app", info.process or "APP", *device, *options])
@@ -57,5 +71,7 @@ def _scope(model: str) -> str:
 
 _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
     "check-engine": _check_engine,
+    "check-issue": _check_issue,
     "compute-units": _compute_units,
+    "show-table": _show_table,
 }

@@ -1,0 +1,101 @@
+"""Requests to the Neural Engine that failed, operators that it refused, programs that were not loaded there.
+
+All of it is in the log, where the frameworks below Core ML and Core AI write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tracekit.analysis.engines.requests import LoggedRequests, Refusal
+from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.model.schemas import OS_LOG
+from tracekit.model.vocabulary import Basis
+
+_MOST_REFUSALS = 8
+
+
+def failures_and_refusals(calls: Calls) -> Iterator[Finding]:
+    """Yield what failed or was refused on the Neural Engine, by the log."""
+    requests = calls.analysis.requests
+    if requests.failures:
+        in_calls = 0
+        for model in calls.models_with(requests.failed > 0):
+            in_calls += int(requests.failed[model.rows].sum())
+            yield _failed_in_calls(calls, requests, model)
+        if requests.failures > in_calls:
+            yield _failed_outside(requests, requests.failures - in_calls)
+    if requests.refused:
+        yield _refused("operators-refused", "operators-not-on-ane", requests.refused)
+    if requests.not_loaded:
+        yield _refused("program-not-loaded", "ane-program-not-loaded", requests.not_loaded)
+
+
+def _failed_in_calls(calls: Calls, requests: LoggedRequests, model: ModelCalls) -> Finding:
+    rows = model.rows[requests.failed[model.rows] > 0]
+    is_empty = calls.served[rows] == 0
+    statuses = sorted({status for row in rows.tolist() for status in requests.window_statuses.get(row, ())})
+    failed = int(requests.failed[rows].sum())
+    numbers = {
+        "is_named": model.is_named,
+        "failed": failed,
+        "calls": len(model.rows),
+        "failed_calls": len(rows),
+        "unserved_calls": int(is_empty.sum()),
+        "statuses": statuses,
+    }
+    return Finding(
+        "requests-failed",
+        "error",
+        "certain",
+        Basis.MEASURED,
+        model.name,
+        model.pid,
+        WindowRanges.of(rows),
+        int(calls.starts[rows[0]]),
+        int(calls.ends[rows[-1]]),
+        numbers=numbers,
+        support=(Support("table", OS_LOG, "requests with a failure", failed),),
+        actions=_actions("ane-requests-failed"),
+    )
+
+
+def _failed_outside(requests: LoggedRequests, failed: int) -> Finding:
+    """Return the failures that belong to no call for certain, such as those of calls at the same time."""
+    target = [process for process in requests.processes if process.is_target and process.failed]
+    numbers = {
+        "is_named": False,
+        "failed": failed,
+        "calls": 0,
+        "failed_calls": 0,
+        "unserved_calls": 0,
+        "statuses": sorted({status for process in target for status, _ in process.statuses}),
+    }
+    return Finding(
+        "requests-failed",
+        "error",
+        "certain",
+        Basis.MEASURED,
+        pid=target[0].pid if len(target) == 1 else -1,
+        numbers=numbers,
+        support=(Support("table", OS_LOG, "requests with a failure", failed),),
+        actions=_actions("ane-requests-failed"),
+    )
+
+
+def _refused(kind: str, code: str, refusals: tuple[Refusal, ...]) -> Finding:
+    lines = sum(refusal.count for refusal in refusals)
+    return Finding(
+        kind,
+        "warning",
+        "certain",
+        Basis.MEASURED,
+        numbers={"kinds": len(refusals), "lines": lines, "refusals": refusals[:_MOST_REFUSALS]},
+        support=(Support("table", OS_LOG, "", lines),),
+        actions=_actions(code),
+    )
+
+
+def _actions(code: str) -> tuple[Action, ...]:
+    return Action("show-table", {"table": OS_LOG}), Action("check-issue", {"code": code})

@@ -1,0 +1,66 @@
+"""Failed requests, refused operators and programs that were not loaded as English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.report.wording.diagnostics import refusal_text
+from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.names import model_name
+from tracekit.report.wording.verdicts import statuses_text
+from tracekit.text import clip, format_duration, plural, printable
+
+_REFUSAL_WIDTH = 120
+_MOST_REFUSALS = 3
+
+
+def _failed(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    statuses = statuses_text(numbers["statuses"])
+    requests = f"{plural(numbers['failed'], 'request')} to the Neural Engine failed ({statuses})"
+    if not numbers["failed_calls"]:
+        title = f"{requests}, in no single call for certain."
+        return Sentences(title, "The runtime may return zeros without an error: check the results.")
+    calls, failed_calls = numbers["calls"], numbers["failed_calls"]
+    if numbers["is_named"]:
+        where = "its only call" if calls == 1 else f"{failed_calls:,} of {calls:,} calls"
+        title = f"{model_name(finding.model, True)}: {requests}, in {where}."
+    else:
+        title = f"{requests}, in {plural(failed_calls, 'call')} without a model's name."
+    is_unserved = numbers["unserved_calls"] == failed_calls
+    nothing = "No engine is seen there. " if is_unserved else ""
+    first = f", the first at {format_duration(finding.start_ns or 0)}" if failed_calls > 1 else ""
+    results = "these calls" if failed_calls > 1 else f"the call at {format_duration(finding.start_ns or 0)}"
+    check = f"The runtime may return zeros without an error: check the results of {results}{first}."
+    return Sentences(title, f"{nothing}{check}")
+
+
+def _refused(finding: Finding) -> Sentences:
+    count = finding.numbers["kinds"]
+    return Sentences(
+        f"{plural(count, 'kind')} of operators cannot run on the Neural Engine: {_refusals(finding)}.",
+        "A model that has them leaves the engine there, or runs elsewhere as a whole.",
+    )
+
+
+def _not_loaded(finding: Finding) -> Sentences:
+    times = plural(finding.numbers["lines"], "time")
+    return Sentences(
+        f"A program for the Neural Engine was not compiled or loaded ({times}): {_refusals(finding)}.",
+        "Its model runs elsewhere, or not at all.",
+    )
+
+
+def _refusals(finding: Finding) -> str:
+    refusals = finding.numbers["refusals"][:_MOST_REFUSALS]
+    more = finding.numbers["kinds"] - len(refusals)
+    listed = "; ".join(clip(printable(refusal_text(refusal)), _REFUSAL_WIDTH) for refusal in refusals)
+    return f"{listed}; and {more:,} more" if more else listed
+
+
+SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    "operators-refused": _refused,
+    "program-not-loaded": _not_loaded,
+    "requests-failed": _failed,
+}
