@@ -15,13 +15,13 @@ from keyed_archive import NULL, Boxed, Date, Mutable, Object, archive, archive_t
 
 from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
-from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Ref, Refs, Uid
+from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Uid
 
 
-def plain(plist: BinaryPlist, ref: Ref) -> Any:
-    value = plist.read(ref)
-    if isinstance(value, Refs):
-        return [plain(plist, element) for element in plist.every(value)]
+def plain(plist: BinaryPlist, number: int) -> Any:
+    value = plist.read(number)
+    if isinstance(value, tuple):
+        return [plain(plist, element) for element in value]
     if isinstance(value, dict):
         return {key: plain(plist, element) for key, element in value.items()}
     return plistlib.UID(value.number) if isinstance(value, Uid) else value
@@ -144,15 +144,6 @@ def test_objects_of_no_known_kind(marker: int) -> None:
     plist = BinaryPlist(bplist([bytes([marker]) + bytes(40)]))
     with suppress(PlistError):
         assert plist.read(plist.top) is None
-
-
-def test_one_element() -> None:
-    plist = BinaryPlist(dumped(["a", "b"]))
-    refs = plist.read(plist.top)
-    assert plist.read(plist.element(refs, 1)) == "b"
-    for index in (-1, 2):
-        with pytest.raises(PlistError, match="refers to an object beyond its end"):
-            plist.element(refs, index)
 
 
 def test_references_beyond_the_end() -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import io
 import lzma
 import os
-import stat
 import tarfile
 import zipfile
 import zlib
@@ -105,29 +104,31 @@ def open_bundle_files(path: str, display_name: str, limits: Limits = DEFAULT_LIM
 
 
 class FolderFiles:
-    """A bundle as a folder on the disk."""
+    """A bundle as a folder on the disk; the size of a file is looked up where it is asked for."""
 
     def __init__(self, path: str, display_name: str, limits: Limits) -> None:
         self.name = display_name
-        self._root = Path(path).resolve()
-        self._sizes: dict[str, int] = {}
+        self._root = str(Path(path).resolve())
+        self._sizes: dict[str, int | None] = {}
         links: list[str] = []
         unreadable: list[OSError] = []
         # Not os.walk with a Path per file: a bundle of 20,000 tables has 80,000 files.
-        folders = [("", str(self._root))]
+        folders = [("", self._root)]
         folder_count = 0
         while folders:
             prefix, folder = folders.pop()
             try:
                 with os.scandir(folder) as scan:
-                    entries = list(scan)
+                    entries = [entry for entry in scan if not _is_metadata(entry.name)]
             except OSError as problem:
                 unreadable.append(problem)
                 continue
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append((f"{prefix}{entry.name}/", entry.path))
-                elif not self._add(prefix + entry.name, entry):
+                elif self._is_inside(entry):
+                    self._sizes[prefix + entry.name] = None
+                else:
                     links.append(entry.name)
             require_at_most(path, folder_count + len(self._sizes) + len(links), limits.files, "files")
             folder_count += 1
@@ -139,23 +140,16 @@ class FolderFiles:
             warnings.append(f"{relative} cannot be read ({error.strerror}); its content is missing here")
         self.warnings: tuple[str, ...] = tuple(warnings)
 
-    def _add(self, name: str, entry: os.DirEntry[str]) -> bool:
-        """Record one file; return False for a path out of the bundle and for anything but a regular file."""
-        if _is_metadata(name):
-            return True
+    def _is_inside(self, entry: os.DirEntry[str]) -> bool:
+        """Return False for a path out of the bundle and for anything but a regular file."""
+        # The folders above are no links. Windows has further kinds of them, which is_symlink() omits.
+        if os.name == "posix" and not entry.is_symlink():
+            return entry.is_file()
         try:
-            status = entry.stat()  # first: the system follows forty links in a row, resolve() thousands
-            # The folders above are no links. Windows has further kinds of them, which is_symlink() omits.
-            is_inside = os.name == "posix" and not entry.is_symlink()
-            is_inside = is_inside or Path(entry.path).resolve(strict=True).is_relative_to(self._root)
+            entry.stat()  # first: the system follows forty links in a row, resolve() thousands
+            return entry.is_file() and Path(entry.path).resolve(strict=True).is_relative_to(self._root)
         except (OSError, RuntimeError):  # a link to a missing file, or to itself
             return False
-        if not is_inside or not stat.S_ISREG(status.st_mode):
-            return False
-        # A hole occupies nothing: no limit must follow from gigabytes that are not there.
-        occupied_bytes = 512 * getattr(status, "st_blocks", status.st_size)
-        self._sizes[name] = min(status.st_size, occupied_bytes)
-        return True
 
     def names(self) -> Iterable[str]:
         """See ``BundleFiles``."""
@@ -163,16 +157,28 @@ class FolderFiles:
 
     def size(self, name: str) -> int:
         """See ``BundleFiles``."""
-        return self._sizes.get(name, -1)
+        size_bytes = self._sizes.get(name, -1)
+        if size_bytes is None:
+            size_bytes = self._sizes[name] = _occupied_bytes(f"{self._root}/{name}")
+        return size_bytes
 
     def open(self, name: str) -> BinaryIO:
         """See ``BundleFiles``."""
         if name not in self._sizes:
             raise DamagedFileError(name, "is missing")
         try:
-            return (self._root / name).open("rb")
+            return open(f"{self._root}/{name}", "rb")  # noqa: PTH123 - see _occupied_bytes
         except OSError as error:
             raise DamagedFileError(name, f"cannot be read ({error.strerror})") from error
+
+
+def _occupied_bytes(path: str) -> int:
+    """Return a file's size without holes: no limit must follow from gigabytes that are not there."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a Path for each file takes as long as reading a small one
+    except OSError:  # it is gone, or unreadable: opening it reports that
+        return 0
+    return min(status.st_size, 512 * getattr(status, "st_blocks", status.st_size))
 
 
 class _ZipFiles:
@@ -278,7 +284,7 @@ def _find_bundle(path: str, names: Iterable[str], links: Collection[str]) -> tup
         if ".." in parts or name.startswith("/") or "\\" in name:
             outside += 1
             continue
-        if "__MACOSX" in parts or any(part.startswith("._") for part in parts):
+        if any(map(_is_metadata, parts)):
             continue
         depth = next((depth for depth, part in enumerate(parts) if part in _BUNDLE_MARKERS), None)
         if depth is not None:
@@ -308,9 +314,9 @@ def _link_warnings(links: Collection[str]) -> list[str]:
 def _inside(prefix: str, entries: dict[str, _Entry]) -> dict[str, _Entry]:
     """Return the entries below ``prefix`` by their names in the bundle, without macOS metadata."""
     inside = {name.removeprefix(prefix): entry for name, entry in entries.items() if name.startswith(prefix)}
-    return {name: entry for name, entry in inside.items() if not _is_metadata(name)}
+    return {name: entry for name, entry in inside.items() if not any(map(_is_metadata, name.split("/")))}
 
 
-def _is_metadata(name: str) -> bool:
-    parts = name.split("/")
-    return "__MACOSX" in parts or any(part.startswith("._") for part in parts)
+def _is_metadata(part: str) -> bool:
+    """Return True for the name of a file or folder that macOS adds."""
+    return part == "__MACOSX" or part.startswith("._")

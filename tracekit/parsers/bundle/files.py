@@ -92,7 +92,8 @@ def read_chunks(files: BundleFiles, name: str, max_ratio: int, slack_bytes: int)
 def _unpacked_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:
     with files.open(name) as file:
         try:
-            packed = file.read(_CHUNK_BYTES)
+            # No more than it is: a bundle of many tables has small files, and a buffer costs by its size.
+            packed = file.read(min(_CHUNK_BYTES, max(files.size(name), 0) + 1))
             if packed[:2] not in _ZLIB_HEADERS:
                 while packed:
                     yield packed

@@ -14,24 +14,29 @@ keys and values alternate. The latter two are known from bundles only; Apple doc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeAlias
 
 from tracekit.parsers.bundle.files import DamagedFileError
-from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Ref, Refs, Uid
+from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Uid
 
 _MAX_DEPTH = 24
 _MAX_VALUES = 10_000
+_WRAPPERS = ("NS.string", "NS.data", "NS.bytes", "NS.uuidbytes", "NS.time")
+"""The fields of an object that stands for one value."""
+_INT_KEYED = "XRIntKeyedDictionary"
 _NO_ARCHIVE = "is not a keyed archive"
 
 
-@dataclass(frozen=True)
+# Not frozen, although nothing changes it: an archive has tens of thousands, and a frozen one takes four times
+# as long to make.
+@dataclass(slots=True)
 class Archived:
-    """One object: its class and its fields, which ``KeyedArchive`` follows by name."""
+    """One object: its fields, which ``KeyedArchive`` follows by name."""
 
-    class_name: str
-    fields: dict[Any, Any] = field(repr=False)
+    fields: dict[Any, int] = field(repr=False)
 
 
 Key: TypeAlias = "str | int | bytes"
@@ -47,7 +52,8 @@ class ValueBudget:
 class KeyedArchive:
     """One archive. A *value* is a result of ``top`` or ``get``: plain data, or an ``Archived`` object.
 
-    Every method raises ``DamagedFileError`` of the file ``name`` when the archive is damaged.
+    A tuple is an array, whose elements are undecoded. Every method raises ``DamagedFileError`` of the file
+    ``name`` when the archive is damaged.
     """
 
     def __init__(self, name: str, data: bytes) -> None:
@@ -56,49 +62,72 @@ class KeyedArchive:
         self._class_names: dict[int, str] = {}
         try:
             self._plist = BinaryPlist(data)
-            self._entries = self._dict(self._plist.top)
-            objects = self._plist.read(self._entries.get("$objects", Ref(-1)))
-            self._top = self._dict(self._entries.get("$top", Ref(-1)))
+            entries = self._dict(self._plist.top)
+            objects = self._plist.read(entries.get("$objects", -1))
+            self._top = self._dict(entries.get("$top", -1))
         except (PlistError, OverflowError) as error:
             raise DamagedFileError(name, str(error)) from error
-        if not isinstance(objects, Refs):
+        if not isinstance(objects, tuple):
             raise DamagedFileError(name, _NO_ARCHIVE)
-        self._objects: Refs = objects
+        self._objects = objects
 
     def top(self, name: str = "root") -> Any:
         """Return an entry of ``$top``; None for a missing one."""
-        return self._guard(self._top.get(name))
+        return self.follow(self._top.get(name))
 
     def get(self, value: Any, *path: Key) -> Any:
         """Follow fields or dictionary keys from a value; None as soon as one is missing."""
         for key in path:
-            fields = self.items(value)
-            value = self._guard(fields[key]) if key in fields else None
+            value = self.follow(self.items(value).get(key))
         return value
 
-    def items(self, value: Any) -> dict[Any, Any]:
+    def class_name(self, value: Any) -> str:
+        """Return the class of an object; "" for other values."""
+        try:
+            return self._class_name(value.fields) if isinstance(value, Archived) else ""
+        except (PlistError, OverflowError) as error:
+            raise DamagedFileError(self._name, str(error)) from error
+
+    def items(self, value: Any) -> dict[Any, int]:
         """Return a dictionary's or object's entries, to be resolved with ``follow``; {} for other values."""
         if not isinstance(value, Archived):
             return {}
         fields = value.fields
-        if value.class_name == "XRIntKeyedDictionary":
-            return {self._key(key): item for key, item in _positional_pairs(fields)}
         if "NS.keys" in fields:
-            keys, values = self._refs(fields["NS.keys"]), self._refs(fields.get("NS.objects"))
+            keys, values = self._array(fields["NS.keys"]), self._array(fields.get("NS.objects"))
             return {self._key(key): item for key, item in zip(keys, values, strict=False)}
+        if "$0" in fields and self.class_name(value) == _INT_KEYED:
+            return {self._key(key): item for key, item in _positional_pairs(fields)}
         return {key: item for key, item in fields.items() if key != "$class"}
 
-    def follow(self, reference: Any) -> Any:
-        """Return the value behind an entry of ``items``."""
-        return self._guard(reference)
+    def values(self, value: Any) -> Iterable[int]:
+        """Return the entries of ``items`` without their keys."""
+        if isinstance(value, Archived) and self.class_name(value) == _INT_KEYED:
+            return (item for _, item in _positional_pairs(value.fields))
+        return self.items(value).values()
+
+    def follow(self, reference: int | None) -> Any:
+        """Return the value behind an entry of ``items``; None for a missing one."""
+        if reference is None:
+            return None
+        # Three levels: a number is an object of the property list; that may be a Uid, which is an object of
+        # $objects; only the latter has a class.
+        try:
+            number = self._uid(reference)
+            if number < 0:
+                value = self._plist.read(reference)
+                return Archived(value) if isinstance(value, dict) else value
+            if number not in self._values:
+                self._values[number] = self._value(number)
+            return self._values[number]
+        except (PlistError, OverflowError) as error:
+            raise DamagedFileError(self._name, str(error)) from error
 
     def elements(self, value: Any) -> list[Any]:
         """Return the values of an array or set; [] for other values."""
-        if isinstance(value, Refs):
-            return [self._guard(item) for item in self._every(value)]
-        if not isinstance(value, Archived) or "NS.objects" not in value.fields:
-            return []
-        return [self._guard(item) for item in self._refs(value.fields["NS.objects"])]
+        if isinstance(value, Archived):
+            value = self._array(value.fields.get("NS.objects"))
+        return [self.follow(item) for item in value] if isinstance(value, tuple) else []
 
     def plain(self, value: Any, budget: ValueBudget | None = None) -> Any:
         """Return a value with everything in it as dicts, lists and scalars, as many as ``budget`` allows.
@@ -112,73 +141,61 @@ class KeyedArchive:
         budget.values_left -= 1
         if depth > _MAX_DEPTH or budget.values_left < 0:
             raise DamagedFileError(self._name, "is nested deeper or larger than any recording's")
-        if isinstance(value, Refs) or (isinstance(value, Archived) and _is_list(value)):
+        if isinstance(value, tuple) or (isinstance(value, Archived) and _is_list(value)):
             return [self._plain(item, depth + 1, budget) for item in self.elements(value)]
         if isinstance(value, Archived):
             items = self.items(value).items()
-            return {key: self._plain(self._guard(item), depth + 1, budget) for key, item in items}
+            return {key: self._plain(self.follow(item), depth + 1, budget) for key, item in items}
         return value
 
-    def _guard(self, reference: Any) -> Any:
-        try:
-            return self._resolve(reference)
-        except (PlistError, OverflowError) as error:
-            raise DamagedFileError(self._name, str(error)) from error
-
-    def _resolve(self, reference: Any) -> Any:
-        # Three levels: a Ref is an object of the property list; that may be a Uid, which is an object of
-        # $objects; only the latter has a class. A plain dictionary without a class is given an empty one.
-        value = self._plist.read(reference) if isinstance(reference, Ref) else reference
-        if not isinstance(value, Uid):
-            return Archived("", value) if isinstance(value, dict) else value
-        if value.number not in self._values:
-            self._values[value.number] = self._object(value.number)
-        return self._values[value.number]
-
-    def _object(self, number: int) -> Any:
+    def _value(self, number: int) -> Any:
         if number == 0:  # "$null"
             return None
-        value = self._plist.read(self._plist.element(self._objects, number))
-        if isinstance(value, Uid):
-            raise PlistError("has a reference in place of an object")
+        value = self._object(number)
         if not isinstance(value, dict):
             return value
-        for key in ("NS.string", "NS.data", "NS.bytes", "NS.uuidbytes", "NS.time"):
+        for key in _WRAPPERS:
             if key in value:
                 inner = self._plist.read(value[key])
-                return inner if not isinstance(inner, (Refs, dict, Uid)) else None
-        class_name = self._class_name(value.get("$class"))
-        return Archived(class_name, value) if class_name != "NSNull" else None
+                return inner if not isinstance(inner, (tuple, dict, Uid)) else None
+        is_null = len(value) == 1 and self._class_name(value) == "NSNull"
+        return None if is_null else Archived(value)
 
-    def _class_name(self, reference: Any) -> str:
-        uid = self._plist.read(reference) if isinstance(reference, Ref) else None
-        if not isinstance(uid, Uid) or uid.number >= self._objects.count:
+    def _class_name(self, fields: dict[Any, int]) -> str:
+        number = self._uid(fields["$class"]) if "$class" in fields else -1
+        if number < 0:
             return ""
-        if uid.number not in self._class_names:
-            description = self._plist.read(self._plist.element(self._objects, uid.number))
+        if number not in self._class_names:
+            description = self._object(number)
             name = description.get("$classname") if isinstance(description, dict) else None
-            text = self._plist.read(name) if isinstance(name, Ref) else ""
-            self._class_names[uid.number] = text if isinstance(text, str) else ""
-        return self._class_names[uid.number]
+            text = self._plist.read(name) if name is not None else ""
+            self._class_names[number] = text if isinstance(text, str) else ""
+        return self._class_names[number]
 
-    def _key(self, reference: Any) -> Any:
-        key = self._guard(reference)
+    def _uid(self, reference: int) -> int:
+        """Return the number of the object that a Uid refers to, -1 for an object of another kind."""
+        uids = self._plist.uids
+        return uids[reference] if reference < len(uids) else -1
+
+    def _object(self, number: int) -> Any:
+        """Return an entry of ``$objects`` as the property list has it."""
+        if number >= len(self._objects):
+            raise PlistError("refers to an object beyond its end")
+        value = self._plist.read(self._objects[number])
+        if isinstance(value, Uid):
+            raise PlistError("has a reference in place of an object")
+        return value
+
+    def _key(self, reference: int) -> Any:
+        key = self.follow(reference)
         return key if isinstance(key, (str, int, float, bytes)) else f"<{type(key).__name__}>"
 
-    def _refs(self, reference: Any) -> list[Any]:
-        value = self._guard(reference) if isinstance(reference, Ref) else reference
-        return self._every(value) if isinstance(value, Refs) else []
+    def _array(self, reference: int | None) -> tuple[int, ...]:
+        value = self.follow(reference)
+        return value if isinstance(value, tuple) else ()
 
-    def _every(self, refs: Refs) -> list[Ref]:
-        try:
-            return self._plist.every(refs)
-        except PlistError as error:
-            raise DamagedFileError(self._name, str(error)) from error
-
-    def _dict(self, ref: Ref) -> dict[Any, Any]:
-        if ref.number < 0:
-            raise PlistError(_NO_ARCHIVE)
-        value = self._plist.read(ref)
+    def _dict(self, number: int) -> dict[Any, int]:
+        value = self._plist.read(number)
         if not isinstance(value, dict):
             raise PlistError(_NO_ARCHIVE)
         return value
@@ -188,9 +205,10 @@ def _is_list(value: Archived) -> bool:
     return "NS.objects" in value.fields and "NS.keys" not in value.fields
 
 
-def _positional_pairs(fields: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+def _positional_pairs(fields: dict[Any, int]) -> Iterator[tuple[int, int]]:
     """Yield (key, value) of an ``XRIntKeyedDictionary``: $1 and $2, $3 and $4, …"""
-    number = 1
-    while f"${number}" in fields and f"${number + 1}" in fields:
-        yield fields[f"${number}"], fields[f"${number + 1}"]
-        number += 2
+    for number in count(1, 2):
+        key, value = fields.get(f"${number}"), fields.get(f"${number + 1}")
+        if key is None or value is None:
+            return
+        yield key, value

@@ -17,19 +17,26 @@ from __future__ import annotations
 import plistlib
 import re
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.parsers.expat import ExpatError
 
+import numpy as np
+import numpy.typing as npt
+
 _MAGIC = b"bplist0"
 _UNPRINTABLE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _TRAILER = struct.Struct(">6xBBQQQ")
+_FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+"""By width in bytes; CF writes no other."""
 _CONTAINERS = (0xA, 0xB, 0xC, 0xD)
+_MAX_OBJECTS = 1 << 23
+"""Of a list: that of 20,000 tables has half a million."""
 _ELEMENTS_SLACK = 500_000
 _ELEMENTS_RATIO = 4
-_NAME_CHARACTERS = 64
 """Containers are decoded at each request, some several times; each element takes at least one byte."""
+_NAME_CHARACTERS = 64
+_TOO_MANY = "holds more than any recording does"
 
 
 # plistlib lets the errors of its own parser through.
@@ -48,53 +55,40 @@ class PlistError(ValueError):
     """Not a binary property list, or a damaged one."""
 
 
-# Not frozen, although nothing changes them: a list has tens of thousands, and a frozen one takes four times
-# as long to make.
-@dataclass(slots=True)
-class Ref:
-    """The number of an object in its list."""
-
-    number: int
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Uid:
     """A reference of the keyed archiver: the number of an object in ``$objects``."""
 
     number: int
 
 
-@dataclass(frozen=True)
-class Refs:
-    """The undecoded contents of an array or set: ``count`` references from ``offset`` on."""
-
-    offset: int
-    count: int
-
-
 class BinaryPlist:
-    """The objects of one list. Arrays come as ``Refs``, dictionaries as dicts of ``Ref``."""
+    """The objects of one list, by number. Arrays come as tuples of numbers, dictionaries as dicts of them.
+
+    ``uids`` has for each object the number of a ``Uid``, and -1 for objects of another kind.
+    """
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_MAGIC) or len(data) < len(_MAGIC) + _TRAILER.size:
             raise PlistError("is not a binary property list")
-        offset_bytes, self._ref_bytes, self._count, top, table = _TRAILER.unpack_from(data, len(data) - 32)
+        offset_bytes, self._ref_bytes, count, self.top, table = _TRAILER.unpack_from(data, len(data) - 32)
         self._data = data
         self._end = len(data) - _TRAILER.size
-        widths_are_valid = 1 <= offset_bytes <= 8 and 1 <= self._ref_bytes <= 8
-        if not widths_are_valid or table + offset_bytes * self._count > self._end or top >= self._count:
+        widths_are_valid = offset_bytes in _FORMATS and self._ref_bytes in _FORMATS
+        if not widths_are_valid or table + offset_bytes * count > self._end or self.top >= count:
             raise PlistError("is a damaged property list")
-        self._table = table
-        self._offset_bytes = offset_bytes
+        if count > _MAX_OBJECTS:
+            raise PlistError(_TOO_MANY)
+        offsets = np.frombuffer(data, f">u{offset_bytes}", count, table).astype(np.uint64)
+        # As memoryviews, whose items are plain integers.
+        self._offsets = offsets.data
+        self.uids = _uids(data, offsets, self._end).data
         self._elements_left = _ELEMENTS_SLACK + _ELEMENTS_RATIO * len(data)
         self._names: dict[int, str] = {}
-        self.top = Ref(top)
 
-    def read(self, ref: Ref) -> Any:
+    def read(self, number: int) -> Any:
         """Return one object; raise ``PlistError`` when it is damaged or of an unknown kind."""
-        offset = self._offset(ref)
-        if offset >= self._end:
-            raise PlistError("is cut off")
+        offset = self._offset(number)
         marker = self._data[offset]
         kind, low = marker >> 4, marker & 15
         if kind == 0x8:
@@ -120,59 +114,41 @@ class BinaryPlist:
         if kind == 0x6:
             return self._bytes(offset, 2 * size).decode("utf-16-be", "replace")
         if kind in (0xA, 0xB, 0xC):
-            return self._refs(offset, size)
+            return self._numbers(offset, size)
         if kind == 0xD:  # all keys first, then all values
-            keys, values = self._refs(offset, size), self._refs(offset + size * self._ref_bytes, size)
+            numbers = self._numbers(offset, 2 * size)
             names = self._names
             return {
-                names[key] if key in names else self._key(key): Ref(value)
-                for key, value in zip(self._numbers(keys), self._numbers(values), strict=True)
+                names[key] if key in names else self._key(key): value
+                for key, value in zip(numbers[:size], numbers[size:], strict=True)
             }
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
     def _key(self, number: int) -> Any:
         """Return a key; the short ones, which are the names of fields and repeat, are decoded once."""
-        ref = Ref(number)
-        if self._number(self._offset(ref), 1) >> 4 in _CONTAINERS:
+        if self._data[self._offset(number)] >> 4 in _CONTAINERS:
             raise PlistError("has a container as a key")
-        key = self.read(ref)
+        key = self.read(number)
         if isinstance(key, str) and len(key) <= _NAME_CHARACTERS:
             self._names[number] = key
         return key
 
-    def _offset(self, ref: Ref) -> int:
+    def _offset(self, number: int) -> int:
         """Return the offset in bytes at which an object begins."""
-        if not 0 <= ref.number < self._count:
+        if not 0 <= number < len(self._offsets):
             raise PlistError("refers to an object beyond its end")
-        # The constructor has checked where the table ends.
-        start = self._table + ref.number * self._offset_bytes
-        return int.from_bytes(self._data[start : start + self._offset_bytes])
-
-    def element(self, refs: Refs, index: int) -> Ref:
-        """Return one element; raise ``PlistError`` for an index beyond the array."""
-        if not 0 <= index < refs.count:
-            raise PlistError("refers to an object beyond its end")
-        return Ref(self._number(refs.offset + index * self._ref_bytes, self._ref_bytes))
-
-    def every(self, refs: Refs) -> list[Ref]:
-        """Return all elements; raise ``PlistError`` once more were read than any recording needs."""
-        return [Ref(number) for number in self._numbers(refs)]
-
-    def _numbers(self, refs: Refs) -> Sequence[int]:
-        """Return the numbers of all elements; see ``every``."""
-        self._elements_left -= refs.count
-        if self._elements_left < 0:
-            raise PlistError("holds more than any recording does")
-        width = self._ref_bytes
-        raw = self._bytes(refs.offset, refs.count * width)
-        if width == 1:
-            return raw
-        return [int.from_bytes(raw[i : i + width]) for i in range(0, len(raw), width)]
-
-    def _refs(self, offset: int, count: int) -> Refs:
-        if offset + count * self._ref_bytes > self._end:
+        offset = self._offsets[number]
+        if offset >= self._end:
             raise PlistError("is cut off")
-        return Refs(offset, count)
+        return offset
+
+    def _numbers(self, offset: int, count: int) -> tuple[int, ...]:
+        """Return numbers of objects; raise ``PlistError`` once more were read than any recording needs."""
+        raw = self._bytes(offset, count * self._ref_bytes)
+        self._elements_left -= count
+        if self._elements_left < 0:
+            raise PlistError(_TOO_MANY)
+        return struct.unpack(f">{count}{_FORMATS[self._ref_bytes]}", raw)
 
     def _size(self, offset: int) -> tuple[int, int]:
         """Return the offset of a sized object's content, and its size, an integer object before it."""
@@ -194,6 +170,20 @@ class BinaryPlist:
         if offset + size > self._end:
             raise PlistError("is cut off")
         return self._data[offset : offset + size]
+
+
+def _uids(data: bytes, offsets: npt.NDArray[np.uint64], end: int) -> npt.NDArray[np.int64]:
+    """Return for each object the number of a ``Uid``, -1 for another object; see ``BinaryPlist.uids``.
+
+    Most objects of an archive are Uids, so all are decoded at once. One of an archive has at most 4 bytes.
+    """
+    raw = np.frombuffer(data, np.uint8)
+    starts = np.minimum(offsets, np.uint64(end)).astype(np.int64)
+    markers = raw[starts]
+    numbers = raw[starts + 1].astype(np.int64)
+    for more in range(1, 4):  # the trailer is behind every object
+        numbers = np.where(markers >= 0x80 + more, numbers << 8 | raw[starts + 1 + more], numbers)
+    return np.where((markers >= 0x80) & (markers <= 0x83) & (offsets < end), numbers, -1)
 
 
 def read_plist(data: bytes) -> Any:

@@ -85,7 +85,7 @@ def core_types(document: KeyedArchive | None, run: int) -> dict[int, CoreType]:
     types: dict[int, CoreType] = {}
     for core in document.elements(document.get(recorded_run(document, run), "allObjects")):
         number, flags = document.get(core, "$0"), document.get(core, "topology", "_clusterFlags")
-        if getattr(core, "class_name", "") == "XRCore" and isinstance(number, int) and flags in (1, 2):
+        if document.class_name(core) == "XRCore" and isinstance(number, int) and flags in (1, 2):
             types[number] = "E" if flags == 1 else "P"
     return types
 

@@ -56,12 +56,12 @@ def read_table_list(files: BundleFiles, run_folder: str) -> dict[int, TableSpec]
     details = archive.get(archive.top(), "tableDetails")
     if not isinstance(details, Archived):
         raise DamagedFileError(file, "lists no tables")
-    entries = archive.items(details)
+    entries = list(archive.values(details))
     if len(entries) > _MAX_ENTRIES:
         raise DamagedFileError(file, "lists more tables than any recording has")
     budget = ValueBudget(_MAX_ATTRIBUTE_VALUES)
     specs: dict[int, TableSpec] = {}
-    for reference in entries.values():
+    for reference in entries:
         detail = archive.items(archive.follow(reference))
         path = archive.follow(detail.get("storeSubpath"))
         match = _LISTED.match(path) if isinstance(path, str) else None
