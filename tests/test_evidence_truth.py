@@ -211,11 +211,15 @@ def test_tracks(recording: str) -> None:
 @pytest.mark.integration
 def test_prompts_never_show() -> None:
     from tracekit.report.analysis.json import to_json
-    from tracekit.report.analysis.text import to_text
 
     trace = open_trace(SAMPLES / "foundation-models-macos27")
     analysis = analyze(trace)
-    shown = [to_json(analysis), to_text(analysis), trace.intervals.to_csv(), trace.signposts.to_csv()]
+    shown = [
+        to_json(analysis),
+        analysis.to_text(verbose=True),
+        trace.intervals.to_csv(),
+        trace.signposts.to_csv(),
+    ]
     assert len(analysis.window_rows) == 3
     assert all("SECRETPROMPT" not in text for text in shown)
 

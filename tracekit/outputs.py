@@ -47,11 +47,12 @@ def frame(analysis: Analysis, table: str) -> pd.DataFrame:
     return tables[table](analysis)
 
 
-def text(analysis: Analysis) -> str:
-    """Return the text that ``tracekit analyze`` prints."""
+def text(analysis: Analysis, verbose: bool) -> str:
+    """Return the text that ``tracekit analyze`` prints, with ``verbose`` all of its tables."""
     from tracekit.report.analysis.text import to_text
+    from tracekit.report.analysis.text_layout import TextLayout
 
-    return to_text(analysis)
+    return to_text(analysis, TextLayout(is_verbose=verbose))
 
 
 def json(analysis: Analysis) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 UNAVAILABLE = "–"
 """A value that does not exist or was not recorded, where a table would be blank otherwise."""
 
-_PARAGRAPH_WIDTH = 100
+PARAGRAPH_WIDTH = 100
 _HIDDEN_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 _NOT_JSON_SYNTAX = re.compile("[^\n -~]+")
 _FORMULA_SIGNS = "=+-@\N{MINUS SIGN}"
@@ -120,11 +120,11 @@ def align(
     return "\n".join(lines)
 
 
-def wrap(text: str, indent: str) -> str:
+def wrap(text: str, indent: str, width: int = PARAGRAPH_WIDTH) -> str:
     """Return ``text`` wrapped to a width that terminals and tickets show well, with a hanging indent."""
     return textwrap.fill(
         text,
-        _PARAGRAPH_WIDTH,
+        width,
         initial_indent=indent,
         subsequent_indent=f"{indent}  ",
         break_long_words=False,

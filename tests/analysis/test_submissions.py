@@ -237,7 +237,7 @@ def test_names_of_segments(names: list[str], text: str | None) -> None:
 
 def test_every_form_of_a_report_has_the_submissions() -> None:
     analysis = cut_model()
-    assert "3 in 4, 2 in 1: region 0.0, region 0.2, region 0.3" in analysis.to_text()
+    assert "3 in 4, 2 in 1: region 0.0, region 0.2, region 0.3" in analysis.to_text(verbose=True)
     assert "| Scene | 5 | 3 in 4, 2 in 1 |" in analysis.to_markdown()
     assert "window 2 is the first with another number" in section(SECTION, analysis, Extras())
     document = json.loads(analysis.to_json())
@@ -257,6 +257,6 @@ def test_every_form_of_a_report_has_the_submissions() -> None:
 
 def test_a_report_without_submissions() -> None:
     analysis = analysis_of(prediction(10, 20))
-    assert "submissions" not in analysis.to_text() + analysis.to_markdown()
+    assert "submissions" not in analysis.to_text(verbose=True) + analysis.to_markdown()
     assert json.loads(analysis.to_json())["submissions"] == []
     assert analysis.windows["ANE_submissions"].isna().all()

@@ -27,6 +27,7 @@ from tracekit.parsers.pack.write import write_pack
 from tracekit.report.analysis.json import to_json
 from tracekit.report.analysis.markdown import to_markdown
 from tracekit.report.analysis.text import to_text
+from tracekit.report.analysis.text_layout import TextLayout
 from tracekit.report.comparison.json import to_json as comparison_json
 from tracekit.report.comparison.markdown import to_markdown as comparison_markdown
 from tracekit.report.comparison.text import to_text as comparison_text
@@ -110,7 +111,7 @@ def _written(write: Callable[..., None], **options: str) -> Output:
 def _outputs() -> Iterator[tuple[str, Output]]:
     yield "json", to_json
     yield "markdown", to_markdown
-    yield "text", lambda analysis: to_text(analysis, 40)
+    yield "text", lambda analysis: to_text(analysis) + to_text(analysis, TextLayout(is_verbose=True))
     yield "html", _html
     yield "svg", lambda analysis: to_svg(timeline_picture(analysis))
     yield "comparison", _comparison

@@ -122,6 +122,7 @@ def test_a_command_to_paste_is_safe_and_runs_with_the_same_words() -> None:
 
 OUTPUTS: dict[str, Callable[[Analysis], str]] = {
     "text": Analysis.to_text,
+    "verbose text": lambda result: result.to_text(verbose=True),
     "json": Analysis.to_json,
     "markdown": Analysis.to_markdown,
     "html": Analysis.to_html,

@@ -181,8 +181,8 @@ def test_the_first_sentence(recording: Path, sentence: str) -> None:
 
 
 def test_the_fallback_for_good_is_measured_on_both_engines() -> None:
-    text = words(FALLBACK)
-    assert "ANE busy CPU busy waiting (inferred)" in text
+    text = words(FALLBACK, "-v")
+    assert "ANE busy [1] CPU busy waiting (inferred)" in text
     assert "a ANE: measured by ane-hw-intervals;" in text
     assert "b CPU: measured by coreml-os-signpost; execute; BNNSGraphContextExecute_v2" in text
     assert "2 of 11 Neural Engine intervals (8.3 ms of inference) fit none" in text
@@ -195,14 +195,14 @@ def test_the_text_lists_hand_offs_and_the_first_call() -> None:
     assert "* the first of its model or entry point, which may be cold" in text
     assert "without the first: p50" in text
     assert "thermal state nominal, fair from" in text
-    assert "waiting (measured)" in text
+    assert "waiting (measured)" in words(PARTITIONED, "--window-signpost", "encode", "-v")
     assert "Compile and load, counted apart from inferences: ANE compile 151.7 ms (measured)" in text
 
 
 def test_the_text_lists_work_of_other_processes_and_lengths_per_model() -> None:
     text = words(TOGETHER)
     assert "4 of 18 Neural Engine intervals (12.3 ms of inference) fit none" in text
-    assert "lengths per model" in text
+    assert "Lengths per model" in text
 
 
 def test_a_request_to_a_language_model_is_no_claim_about_an_engine() -> None:
@@ -224,7 +224,8 @@ def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
 
 
 def test_a_sliver_of_a_window_is_not_nothing() -> None:
-    assert "94.31 ms <1 %" in words(FALLBACK, "--window", "0ms-99s")
+    assert "94.31 ms <1 %" in words(FALLBACK, "--window", "0ms-99s", "-v")
+    assert "ANE <1 %, CPU <1 %" in words(FALLBACK, "--window", "0ms-99s")
 
 
 def test_empty_and_absent_tables_are_distinguished(tmp_path: Path) -> None:

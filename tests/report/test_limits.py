@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tracekit import analyze, open_trace
+from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.result import Analysis
-from tracekit.model.issue_codes import ANE_BUSY, CALLS, RUN, SAMPLES, TABLES, Reach, reach_of
+from tracekit.model.issue_codes import ANE_BUSY, CALLS, LENGTHS, RUN, SAMPLES, TABLES, Reach, reach_of
+from tracekit.model.trace import Issue
 from tracekit.report.analysis.json import to_dict
+from tracekit.report.viewmodel.limits import Footnotes, limits_of
 
 SAMPLE_TRACES = Path(__file__).resolve().parents[2] / "sample_traces"
 
@@ -50,3 +54,62 @@ def test_the_json_has_what_each_issue_affects() -> None:
         "windows": None,
         "models": None,
     }
+
+
+def pooled(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize(
+    "name", ["failing-requests-macos27", "concurrent-models-ios27", "kperf-samples-macos26"]
+)
+def test_the_text_shows_each_limit_once(name: str, verbose: bool) -> None:
+    analysis = analysis_of(name)
+    text = pooled(analysis.to_text(verbose=verbose))
+    for issue in analysis.issues:
+        assert text.count(pooled(issue.message)) == 1, issue.code
+
+
+def test_a_limit_stands_at_its_number_and_below_its_table() -> None:
+    lines = analysis_of("failing-requests-macos27").to_text().splitlines()
+    failed = [line.split()[0] for line in lines if "UNKNOWN [3]" in line]
+    assert failed == ["3*", "7", "8"]
+    assert any(line.split()[:5] == ["ANE", "110.3", "ms", "[5][6]", "34"] for line in lines)
+    note = next(index for index, line in enumerate(lines) if line.startswith("  [3] error: 3 of 10 requests"))
+    engines = next(index for index, line in enumerate(lines) if line.startswith("Engines"))
+    assert note < engines
+
+
+def test_a_warning_about_the_whole_answer_stands_below_the_headline() -> None:
+    _, below, *_ = analysis_of("kperf-samples-macos26").to_text().split("\n\n")
+    assert below.startswith("warning: 'time-sample' has addresses without symbols")
+
+
+def test_limits_of_some_windows_and_models() -> None:
+    analysis = analysis_of("coreai-and-coreml-ios27")
+    names = analysis.window_rows["model"].astype("str")
+    some = tuple(int(row) for row in (names == names[0]).to_numpy().nonzero()[0])
+    limited = replace(
+        analysis, diagnostics=(Diagnostic("warning", "holes-bridged", 2, {"longest_ns": 7}, some),)
+    )
+    notes = Footnotes(limited)
+    marks = notes.marks(LENGTHS, rows=len(names))
+    assert (marks.head, [row for row in range(len(names)) if marks.of(row)]) == ("", list(some))
+    assert notes.marks(LENGTHS, rows=min(some)).head == " [1]"  # none of its rows is listed
+    of_models = notes.model_marks(LENGTHS, models=names.unique())
+    assert {name for name in names if of_models.of(name)} == {names[0]}
+    assert [note.mark for note in notes.notes()] == ["[1]"]
+    assert notes.notes() == []
+    assert notes.remaining() == ()
+    (document,) = to_dict(limited)["issues"]
+    assert document["affects"]["models"] == [names[0]]
+    everywhere = replace(limited.diagnostics[0], windows=tuple(range(len(names))))
+    assert limits_of(replace(limited, diagnostics=(everywhere,)))[0].windows is None
+
+
+def test_many_alike_are_counted() -> None:
+    issues = tuple(Issue("warning", "recording-issue", f"problem {number}") for number in range(9))
+    text = replace(analysis_of("kperf-samples-macos26"), diagnostics=issues).to_text()
+    assert "problem 2 (recording-issue)\n… and 6 others (recording-issue)\n" in text
+    assert "problem 3" not in text

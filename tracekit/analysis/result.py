@@ -186,11 +186,11 @@ class Analysis(Content):
 
         return outputs.frame(self, table)
 
-    def to_text(self) -> str:
-        """Return the text that ``tracekit analyze`` prints."""
+    def to_text(self, verbose: bool = False) -> str:
+        """Return the text that ``tracekit analyze`` prints, with ``verbose`` that of ``-v``."""
         from tracekit import outputs
 
-        return outputs.text(self)
+        return outputs.text(self, verbose)
 
     def to_json(self) -> str:
         """Return the document ``tracekit-analysis/1`` (docs/tracekit-analysis-1.schema.json)."""

@@ -11,9 +11,9 @@ from tracekit.cli.output import (
     guess_format,
     output_options,
     write_json,
-    write_output,
     write_pieces,
 )
+from tracekit.cli.terminal import text_width, write_text
 
 _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
 
@@ -27,9 +27,13 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
     "--max-windows",
     metavar="N",
     type=click.IntRange(0),
-    default=40,
-    show_default=True,
-    help="Number of windows to list as text.",
+    help="Number of windows to list as text (default: 12; with -v 40).",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Every table as text, with all columns: submissions, counters, log, what each table shows.",
 )
 @click.option(
     "--format",
@@ -41,12 +45,16 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
 def analyze_command(
     inputs: tuple[str, ...],
     options: AnalysisOptions,
-    max_windows: int,
+    max_windows: int | None,
+    verbose: bool,
     format_: str | None,
     output: str,
     force: bool,
 ) -> None:
     """Show the engine that served each inference of a recording, with the evidence.
+
+    Text fits the terminal (COLUMNS sets another width; piped, it is 80), and is in colour there unless
+    NO_COLOR is set. [1] at a number refers to a note below the table.
 
     INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
     .xml.gz), a folder of exports of one recording, several such files, or - for standard input.
@@ -67,10 +75,12 @@ def analyze_command(
 
     from tracekit.report.analysis.json import json_pieces, line_pieces
     from tracekit.report.analysis.text import to_text
+    from tracekit.report.analysis.text_layout import TextLayout
 
     analysis = analyse(inputs, options)
     if chosen == "text":
-        write_output(to_text(analysis, max_windows), output, force)
+        layout = TextLayout(text_width(output), verbose, max_windows)
+        write_text(to_text(analysis, layout), output, force)
     elif chosen == "jsonl":
         write_pieces(line_pieces(analysis), output, force)
     else:

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from tracekit.record.session import RecordingAttempt
     from tracekit.xctrace.tool import Xctrace
 
-_MAX_WINDOWS = 12
-
 
 @click.command("record", context_settings=HELP, short_help="Record an app with xctrace, and analyze it.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS...]")
@@ -320,13 +318,15 @@ class _RecordAndAnalyze:
         if not self._with_analysis:
             return
         # These need pandas: they are imported when the recording is saved, so that it begins at once.
+        from tracekit.cli.terminal import text_width, write_text
         from tracekit.report import wording
         from tracekit.report.analysis.text import to_text
+        from tracekit.report.analysis.text_layout import TextLayout
 
         analysis = self._analyze(recording)
         sentence = printable(wording.headline(analysis.summary.headline))
         short = f"{printable(recording.bundle.name)}: {sentence}\n"
-        write_output(to_text(analysis, _MAX_WINDOWS) if alone else short, "-", force=False)
+        write_text(to_text(analysis, TextLayout(text_width("-"))) if alone else short, "-", force=False)
         self._made[-1] = replace(made, analysis=analysis)
         if self._report:
             self._write_report(self._report, analysis, recording, planned.suffix)

@@ -119,8 +119,10 @@ def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str 
         return to_json(analysis)
     if chosen == "text":
         from tracekit.report.analysis.text import to_text
+        from tracekit.report.analysis.text_layout import TextLayout
+        from tracekit.text import PARAGRAPH_WIDTH
 
-        return to_text(analysis, 40)
+        return to_text(analysis, TextLayout(PARAGRAPH_WIDTH, is_verbose=True))
     from tracekit.report.pictures.png import to_png
     from tracekit.report.pictures.svg import to_svg
     from tracekit.report.pictures.timeline import timeline_picture

@@ -8,7 +8,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given
 from tracekit.report import wording
-from tracekit.report.analysis.text import recording_facts
+from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.markdown_text import plain
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.run_tables import engine_rows

@@ -10,7 +10,7 @@ from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given, n
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING
 from tracekit.report import wording
-from tracekit.report.analysis.text import recording_facts
+from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture

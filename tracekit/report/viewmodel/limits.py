@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tracekit.analysis.result import Analysis
@@ -15,7 +15,6 @@ from tracekit.report import wording
 
 _MOST_MARKED_ROWS = 1_000
 """A limit of more windows is marked once, at the head of their column."""
-_MOST_MODELS = 20
 ENGINE_BUSY: Mapping[str, tuple[Reach, ...]] = {
     str(engine): (BUSY, Reach(Part.BUSY, engine)) for engine in SERVING
 }
@@ -48,14 +47,19 @@ class Note:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks of one column: of its head, and of single rows."""
+    """The marks of one column: the numbers of the notes by row, those of its head under None."""
 
-    head: str
-    rows: Mapping[Any, str]
+    numbers: dict[object, list[int]] = field(default_factory=dict)
+
+    @property
+    def head(self) -> str:
+        """The marks of the column's head."""
+        return self.of(None)
 
     def of(self, row: object) -> str:
-        """Return the marks of one row."""
-        return self.rows.get(row, "")
+        """Return the marks of one row: `` [1][2]``, or nothing."""
+        numbers = self.numbers.get(row, ())
+        return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""
 
 
 def limits_of(analysis: Analysis) -> tuple[Limit, ...]:
@@ -112,30 +116,20 @@ class Footnotes:
 
         A limit of some windows is marked at their rows; at the head, if none of them is among the rows.
         """
-        head = ""
-        marked: dict[int, str] = {}
+        marks = Marks()
         for position, limit in self._of(reaches):
-            mark = self._mark(position)
             within = [window for window in limit.windows or () if window < rows]
-            if within and len(within) <= _MOST_MARKED_ROWS:
-                marked |= {window: marked.get(window, "") + mark for window in within}
-            else:
-                head += mark
-        return Marks(head, marked)
+            self._mark(position, within if len(within) <= _MOST_MARKED_ROWS else (), marks)
+        return marks
 
     def model_marks(self, *reaches: Reach, models: Iterable[str]) -> Marks:
         """Return the marks of a column in a table of models: those of some models are at their rows."""
-        head = ""
-        marked: dict[str, str] = {}
+        marks = Marks()
         shown = set(models)
         for position, limit in self._of(reaches):
-            mark = self._mark(position)
             named = shown.intersection(limit.models or ())
-            if named and len(named) <= min(len(shown) - 1, _MOST_MODELS):
-                marked |= {model: marked.get(model, "") + mark for model in named}
-            else:
-                head += mark
-        return Marks(head, marked)
+            self._mark(position, named if len(named) < len(shown) else (), marks)
+        return marks
 
     def notes(self) -> list[Note]:
         """Return the notes of the marks since the last call."""
@@ -153,8 +147,11 @@ class Footnotes:
         asked = set(reaches)
         return [(position, limit) for position, limit in enumerate(self._limits) if limit.reach in asked]
 
-    def _mark(self, position: int) -> str:
-        return f" [{self._numbers.setdefault(position, len(self._numbers) + 1)}]"
+    def _mark(self, position: int, rows: Collection[object], marks: Marks) -> None:
+        """Mark a limit at rows of a column, or at its head without any."""
+        number = self._numbers.setdefault(position, len(self._numbers) + 1)
+        for row in rows or (None,):
+            marks.numbers.setdefault(row, []).append(number)
 
 
 @dataclass(frozen=True)

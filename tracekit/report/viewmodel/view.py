@@ -17,7 +17,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
 from tracekit.report import wording
-from tracekit.report.analysis.text import recording_facts
+from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.lanes import (
     SpanLane,

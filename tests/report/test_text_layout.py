@@ -1,0 +1,94 @@
+"""The text fits its width, and its colours change nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tracekit import analyze, open_trace
+from tracekit.cli import main, terminal
+from tracekit.report.analysis.text import to_text
+from tracekit.report.analysis.text_layout import Column, TextLayout, table_text
+
+SAMPLE_TRACES = Path(__file__).resolve().parents[2] / "sample_traces"
+FALLBACK = SAMPLE_TRACES / "fallback-midway-ios27"
+ESCAPES = re.compile(r"\x1b\[[0-9]+m")
+
+
+@pytest.mark.parametrize(
+    "name", ["fallback-midway-ios27", "ane-intervals-macos26", "coreai-and-coreml-ios27"]
+)
+def test_no_line_is_wider_than_the_terminal(name: str) -> None:
+    analysis = analyze(open_trace(SAMPLE_TRACES / name))
+    for width in (80, 120):
+        assert max(map(len, to_text(analysis, TextLayout(width)).splitlines())) <= width
+    wide = to_text(analysis, TextLayout(200))
+    assert "ANE busy" in wide  # a column per engine
+    assert "ANE busy" not in to_text(analysis, TextLayout(80))
+    assert "thread" in to_text(analysis, TextLayout(80, is_verbose=True))
+
+
+def test_the_default_is_short_and_names_what_verbose_adds() -> None:
+    analysis = analyze(open_trace(SAMPLE_TRACES / "concurrent-models-ios27"))
+    short, verbose = to_text(analysis), to_text(analysis, TextLayout(is_verbose=True))
+    assert "… and 2 more: see --max-windows, -v or --format json" in short
+    assert short.splitlines()[-2].startswith("-v adds every column of the windows, submissions")
+    for heading in ("Neural Engine submissions", "not recorded: "):
+        assert heading in verbose
+        assert heading not in short
+    assert "… and" not in verbose
+    assert "… and 13 more" in to_text(analysis, TextLayout(max_windows=1))
+
+
+def test_columns_are_cut_then_left_out() -> None:
+    columns = [
+        Column("n", ["1"], True),
+        Column("name", ["x" * 40], is_clipped=True),
+        Column("extra", ["y" * 20], rank=1),
+    ]
+    assert table_text(columns, "", 65).splitlines()[1] == f"1  {'x' * 40}  {'y' * 20}"
+    assert table_text(columns, "", 45).splitlines()[1] == f"1  {'x' * 19}…  {'y' * 20}"
+    assert table_text(columns, "", 30).splitlines()[1] == f"1  {'x' * 26}…"
+
+
+def test_colours_are_added_to_the_same_text() -> None:
+    text = "The model left the Neural Engine.\n\nANE  15 ms\nwarning: CPU is not ANECCompile\n"
+    painted = terminal.colored(text)
+    assert ESCAPES.sub("", painted) == text
+    assert painted.startswith("\x1b[1m")
+    assert "\x1b[32mANE\x1b[39m  15 ms" in painted
+    assert "\x1b[33mwarning\x1b[39m: \x1b[94mCPU\x1b[39m is not ANECCompile" in painted
+
+
+class Terminal:
+    """A standard output that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colour_only_on_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    assert "\x1b" not in CliRunner().invoke(main, ["analyze", str(FALLBACK)]).stdout
+    monkeypatch.setattr(terminal.sys, "stdout", Terminal())
+    assert terminal._has_color()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not terminal._has_color()
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert not terminal._has_color()
+
+
+def test_the_width_is_that_of_columns_or_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert terminal.text_width("out.txt") == 80
+    monkeypatch.setenv("COLUMNS", "133")
+    assert terminal.text_width("-") == 133
+    monkeypatch.setenv("COLUMNS", "9999999")
+    assert terminal.text_width("-") == 400
+    monkeypatch.setenv("COLUMNS", "wide")
+    assert terminal.text_width("out.txt") == 80

@@ -1,0 +1,87 @@
+"""How, on what and when a run was recorded, in words: for the text, the report and the page."""
+
+from __future__ import annotations
+
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.selection import Selection
+from tracekit.model.trace import Trace
+from tracekit.text import format_weight
+
+_MOST_EVENTS = 8
+_ACCELERATORS = "GPU Neural Accelerators: "
+_THERMAL = {0: "nominal", 1: "fair", 2: "serious", 3: "critical"}
+
+
+def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
+    """Return how, on what and when it was recorded, in words; what is not known is left out."""
+    trace = analysis.trace
+    info = trace.info
+    system = f"{info.platform} {info.os}".strip()
+    target = f"{info.process} ({info.pid})" if info.process and info.pid is not None else info.process
+    facts = {
+        "Input": f"{info.name}, run {info.run}",
+        "Recorded": ", ".join(part for part in (info.device or info.model, system, info.start) if part),
+        "Target": target,
+        "Template": ", ".join(
+            part for part in (info.template, info.instruments and f"Instruments {info.instruments}") if part
+        ),
+        "Duration": f"{info.duration_ns / 1e9:.3f} s" if info.duration_ns else "",
+        "Selected": _selected(analysis.selection),
+        "Samples": _sample_fact(trace),
+        "Cores": _core_fact(trace),
+        "Heat": _heat_fact(trace),
+        "GPU": _accelerator_fact(trace),
+    }
+    return [(name, text) for name, text in facts.items() if text]
+
+
+def _selected(selection: Selection) -> str:
+    parts: list[str] = []
+    if selection.process is not None:
+        parts.append(f"process {selection.process}")
+    if selection.thread is not None:
+        parts.append(f"thread {selection.thread} and the workers of its calls")
+    return ", ".join(parts)
+
+
+def _core_fact(trace: Trace) -> str:
+    """Count samples by the kind of core that they ran on."""
+    kinds = trace.samples["core"].map(dict(trace.core_types)).value_counts()
+    named = {"P": "performance", "E": "efficiency"}
+    parts = [f"{kinds[kind]:,} on {name} cores" for kind, name in named.items() if kind in kinds]
+    return "samples " + ", ".join(parts) if parts else ""
+
+
+def _heat_fact(trace: Trace) -> str:
+    """Return ``thermal state nominal, fair from 3.200 s``."""
+    rows = trace.tracks[(trace.tracks["name"] == "Thermal state") & trace.tracks["value"].notna()]
+    rows = rows[(rows["value"] != rows["value"].shift()).to_numpy(bool)]
+    parts: list[str] = []
+    for row in rows.head(_MOST_EVENTS).to_dict("records"):
+        name = _THERMAL.get(int(row["value"]), "unknown")
+        parts.append(f"{name} from {row['time_ns'] / 1e9:.3f} s" if parts else name)
+    return f"thermal state {', '.join(parts)}" if parts else ""
+
+
+def _accelerator_fact(trace: Trace) -> str:
+    """Return ``Neural Accelerators: utilization 76 % on average, 98 % at most (whole device)``."""
+    parts = []
+    for name, rows in trace.tracks.groupby("name", observed=True, sort=True):
+        values = rows["value"].dropna()
+        if str(name).startswith(_ACCELERATORS) and len(values):
+            what = str(name).removeprefix(_ACCELERATORS)
+            parts.append(f"{what} {values.mean():.0f} % on average, {values.max():.0f} % at most")
+    return (
+        f"Neural Accelerators: {'; '.join(parts)} (of the whole device, a part of the GPU)" if parts else ""
+    )
+
+
+def _sample_fact(trace: Trace) -> str:
+    if not trace.samples_source:
+        return "none in this input"
+    weight = format_weight(int(trace.weights.sum()), trace.weight_unit)
+    stacks = trace.samples["stack_id"]
+    null = int((stacks < 0).sum())
+    unique = stacks[stacks >= 0].nunique()
+    fact = f"{len(trace.samples):,} from {trace.samples_source}, {weight}, {unique:,} stacks"
+    return f"{fact}, {null:,} without a stack" if null else fact
