@@ -16,10 +16,10 @@ from trace_support import BNNS, LOAD, MS, trace_of
 from tracekit.analysis import Analysis, analyze
 from tracekit.checks.check import check
 from tracekit.checks.evaluator import MetricEvaluator
-from tracekit.checks.issue_codes import DAMAGE
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.results import CheckResult, MetricValue, exit_code
 from tracekit.model.columns import TRACKS
+from tracekit.model.issue_codes import DAMAGE
 from tracekit.model.trace import Issue
 
 LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.checks.issue_codes import DAMAGE
-from tracekit.model.issue_codes import ISSUE_CODES
+from tracekit.model.issue_codes import DAMAGE, ISSUE_CODES
 
 TRACEKIT = Path(__file__).resolve().parents[2] / "tracekit"
 SEVERITIES = {"info", "warning", "error"}

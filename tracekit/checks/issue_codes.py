@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from tracekit.analysis.diagnostics import Diagnostic
-from tracekit.model.issue_codes import ISSUE_CODES
+from tracekit.model.issue_codes import DAMAGE
 from tracekit.model.trace import Issue
-
-DAMAGE: frozenset[str] = frozenset(
-    {
-        *(code for code in ISSUE_CODES if code.endswith("-damaged")),
-        "document-incomplete",
-        "recording-unfinished",
-        "table-unreadable",
-    }
-)
-"""Issues about data that could not be read: warnings, because the remaining data is still usable."""
 
 
 def is_damage(issue: Issue | Diagnostic) -> bool:

@@ -144,6 +144,15 @@ REACH_OF_CODE: Mapping[str, Reach | None] = {
 """The reach of each code; a test compares the codes with the code that raises issues."""
 
 ISSUE_CODES: tuple[str, ...] = tuple(REACH_OF_CODE)
+DAMAGE: frozenset[str] = frozenset(
+    {
+        *(code for code in ISSUE_CODES if code.endswith("-damaged")),
+        "document-incomplete",
+        "recording-unfinished",
+        "table-unreadable",
+    }
+)
+"""Issues about data that could not be read: warnings, because the remaining data is still usable."""
 
 _REACH_OF_TABLE: Mapping[str, Reach] = {
     **dict.fromkeys(schemas.SAMPLE_TABLES, SAMPLES),

@@ -85,8 +85,6 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
     """Return where each model of an analysis ran."""
     analysis, labels = calls.analysis, calls.analysis.labels
     engine = labels.engine
-    samples = len(calls.trace.samples)
-    unsymbolicated = int((engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
     placements = {
         (finding.model, finding.pid): finding for finding in findings if finding.kind in PLACEMENT_KINDS
     }
@@ -97,13 +95,13 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
         listed = (ModelCalls("", False, -1, rows),)
     requests = analysis.requests
     return Answer(
-        _kind(calls, samples, unsymbolicated),
+        answer_kind(calls),
         tuple(_model(calls, model, placements.get((model.name, model.pid))) for model in listed),
         len(calls.models),
         len(calls.starts),
-        samples,
+        len(calls.trace.samples),
         int(labels.is_ml.sum()),
-        unsymbolicated,
+        int((engine == ENGINE_CODE[Engine.UNKNOWN]).sum()),
         int((engine == ENGINE_CODE[Engine.ANE]).sum()),
         bool(calls.trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any()),
         requests.requests,
@@ -112,14 +110,16 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
     )
 
 
-def _kind(calls: Calls, samples: int, unsymbolicated: int) -> AnswerKind:
+def answer_kind(calls: Calls) -> AnswerKind:
+    """Return the kind of answer that a recording allows."""
     is_decided = bool((calls.served > 0).any())
     is_reported = bool({*calls.sources} - {"run", "stacks", "manual", "csv"})
     if not is_decided and not is_reported:
-        if not samples:
+        if not len(calls.trace.samples):
             return "no-evidence"
-        if not calls.analysis.labels.is_ml.any():
-            return "no-symbols" if unsymbolicated == samples else "no-model"
+        labels = calls.analysis.labels
+        if not labels.is_ml.any():
+            return "no-symbols" if (labels.engine == ENGINE_CODE[Engine.UNKNOWN]).all() else "no-model"
     if not len(calls.starts):
         return "no-calls"
     return "whole-run" if calls.sources == ("run",) else "models"

@@ -8,12 +8,16 @@ from collections.abc import Callable, Iterable
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.placement import placement_changes
+from tracekit.analysis.findings.recording import missing_answers
+from tracekit.analysis.findings.recording_limits import recording_limits
 from tracekit.analysis.findings.refusals import failures_and_refusals
 from tracekit.model.vocabulary import Basis
 
 DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
     placement_changes,
     failures_and_refusals,
+    missing_answers,
+    recording_limits,
 )
 """Each takes the calls of one analysis and yields what it finds; none depends on another."""
 MOST_PER_KIND = 50

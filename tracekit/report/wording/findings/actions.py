@@ -57,9 +57,68 @@ def _show_table(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     )
 
 
-def _record(info: TraceInfo, *options: str) -> str:
+def _record_again(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    options = ["--preset", arguments["preset"]]
+    for instrument in arguments.get("instruments", ()):
+        options += ["--instrument", instrument]
+    if "time_limit_ns" in arguments:
+        options += ["--time-limit", f"{arguments['time_limit_ns'] // 1_000_000_000}s"]
+    target = ["--all-processes"] if arguments.get("all_processes") else None
+    return NextStep(_PURPOSES[arguments["purpose"]], _record(info, *options, target=target))
+
+
+def _record_process(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "Record the process that runs the model:",
+        _record(info, "--preset", "coreml", target=["--app", arguments["process"]]),
+    )
+
+
+def _analyze_process(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "Analyze the process that ran a model:",
+        shell_command(["tracekit", "analyze", info.name, *_run(info), "--process", arguments["process"]]),
+    )
+
+
+def _analyze_all(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "Analyze the whole recording, not the selected process or thread alone:",
+        shell_command(["tracekit", "analyze", info.name, *_run(info)]),
+    )
+
+
+def _analyze_signposts(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "If these intervals of the app mark its inference, take them as the calls:",
+        shell_command(
+            ["tracekit", "analyze", info.name, *_run(info), "--window-signpost", arguments["pattern"]]
+        ),
+    )
+
+
+def _analyze_bundle(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "Analyze the .trace itself, which holds every table that was recorded:",
+        shell_command(["tracekit", "analyze", "RECORDING.trace", *_run(info)]),
+    )
+
+
+def _read_with_xctrace(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "On a Mac with Xcode, read it with Apple's own reader:",
+        shell_command(["tracekit", "analyze", info.name, *_run(info), "--via", "xctrace"]),
+    )
+
+
+def _run(info: TraceInfo) -> list[str]:
+    return ["--run", str(info.run)] if info.run != 1 else []
+
+
+def _record(info: TraceInfo, *options: str, target: Sequence[str] | None = None) -> str:
     device = ["--device", info.device] if info.device and info.platform not in ("", "macOS") else []
-    return shell_command(["tracekit", "record", "--app", info.process or "APP", *device, *options])
+    chosen = target or ["--app", info.process or "APP"]
+    return shell_command(["tracekit", "record", *chosen, *device, *options])
 
 
 def _scope(model: str) -> str:
@@ -69,9 +128,28 @@ def _scope(model: str) -> str:
     return f" in {model}" if _WORD.fullmatch(model) else f' in "{model}"'
 
 
+_PURPOSES = {
+    "again": "Record again:",
+    "all-processes": "If another process runs the model, record all of them while the app predicts:",
+    "calls": "Record each call exactly, with the engines' own times:",
+    "engines": "Record with the instruments that measure each call and engine:",
+    "less": "Record less at once, so that nothing is lost:",
+    "longer": "Record for longer:",
+    "more-calls": "Record more calls, for more samples of each engine:",
+    "predicting": "Record while the app predicts:",
+    "symbols": "Record with Xcode 14.3.1 or later, which stores symbols:",
+    "system-model": "Record all processes, with the one that serves these requests:",
+}
 _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
+    "analyze-all-processes": _analyze_all,
+    "analyze-bundle": _analyze_bundle,
+    "analyze-process": _analyze_process,
+    "analyze-signposts": _analyze_signposts,
     "check-engine": _check_engine,
     "check-issue": _check_issue,
     "compute-units": _compute_units,
     "show-table": _show_table,
+    "read-with-xctrace": _read_with_xctrace,
+    "record": _record_again,
+    "record-process": _record_process,
 }

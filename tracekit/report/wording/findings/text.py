@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.model.trace import TraceInfo
-from tracekit.report.wording.findings import placement, refusals
+from tracekit.report.wording.findings import placement, recording, refusals
 from tracekit.report.wording.findings.actions import NextStep, next_steps
 from tracekit.report.wording.findings.sentences import Sentences
 from tracekit.text import clip, plural, printable
@@ -36,6 +36,7 @@ class FindingText:
 SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
     **placement.SENTENCES,
     **refusals.SENTENCES,
+    **recording.SENTENCES,
     "more-findings": lambda finding: Sentences(
         "More findings of the same kinds are not listed: "
         + ", ".join(f"{count:,} × {kind}" for kind, count in finding.numbers["kinds"].items())

@@ -1,0 +1,255 @@
+"""Recordings without an answer: no model, no call, no visible engine, or no symbols."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tracekit.analysis.engines.codes import rows_by
+from tracekit.analysis.engines.ownership import RUNTIMES
+from tracekit.analysis.findings.answer import answer_kind
+from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.instruments import ENGINE_INSTRUMENTS, missing_instruments, obtain, record
+from tracekit.analysis.selection import selected_pids
+from tracekit.model.columns import BoolArray
+from tracekit.model.schemas import CUMULATIVE_COUNTERS, MODEL_INFERENCE, TIME_SAMPLE
+from tracekit.model.vocabulary import ENGINE_CODE, Basis, Engine, Phase
+
+RECORDING_KINDS = frozenset(
+    {
+        "instruments-missing",
+        "no-calls-seen",
+        "no-engine-visible",
+        "no-model-seen",
+        "no-symbols",
+        "rows-lost",
+        "sampling-too-coarse",
+        "too-few-calls",
+    }
+)
+"""The kinds about the recording itself; the others are about what happened in it."""
+_CALL_TABLES = (*RUNTIMES, MODEL_INFERENCE)
+_WITHOUT_SYMBOLS = (TIME_SAMPLE, CUMULATIVE_COUNTERS)
+"""Exports of these tables hold addresses only."""
+_SYSTEM = "com.apple."
+_FEWEST_INTERVALS = 2
+_MOST_PROCESSES = 4
+_MOST_SIGNPOSTS = 3
+_MOST_MODELS = 3
+
+
+def missing_answers(calls: Calls) -> Iterator[Finding]:
+    """Yield what keeps a recording from showing where a model ran."""
+    kind = answer_kind(calls)
+    codes = {diagnostic.code for diagnostic in calls.analysis.diagnostics}
+    yield from _no_symbols(calls)
+    if kind in ("no-model", "no-evidence"):
+        yield _no_model(calls)
+    elif kind == "no-calls" or "no-prediction-calls" in codes:
+        yield _no_calls(calls)
+    elif kind == "models" and calls.is_timed:
+        yield from _no_engine(calls)
+
+
+def _no_model(calls: Calls) -> Finding:
+    trace, requests = calls.trace, calls.analysis.requests
+    missing = missing_instruments(calls, *_samples(calls), "Core ML", *ENGINE_INSTRUMENTS.values())
+    processes = _other_processes(calls)
+    signposts = _own_signposts(calls)
+    selection = calls.analysis.selection
+    is_part = selection.process is not None or selection.thread is not None
+    engine = calls.analysis.labels.engine
+    actions = [_of_process(calls, name, pid) for name, pid, _ in processes[:1]]
+    actions += [Action("analyze-all-processes")] if is_part and not processes else []
+    actions += [Action("analyze-signposts", {"pattern": name}) for name, _ in signposts[:1]]
+    if any(entry.reason in ("not exported", "not in this input") for entry in missing):
+        actions.append(Action("analyze-bundle"))
+    actions.append(record(calls, "predicting"))
+    if not missing and not processes and not is_part:
+        actions.append(record(calls, "all-processes", all_processes=True))
+    samples = len(trace.samples)
+    return Finding(
+        "no-model-seen",
+        "warning",
+        "certain",
+        Basis.SAMPLED if samples else Basis.MEASURED,
+        numbers={
+            "samples": samples,
+            "without_symbols": int((engine == ENGINE_CODE[Engine.UNKNOWN]).sum()),
+            "parked": int((engine == ENGINE_CODE[Engine.ANE]).sum()),
+            "is_prepared": bool(trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any()),
+            "requests": requests.requests,
+            "missing": missing,
+            "processes": processes,
+            "signposts": signposts[:_MOST_SIGNPOSTS],
+            "signpost_kinds": len(signposts),
+        },
+        support=(Support("table", trace.samples_source, "", samples),) if samples else (),
+        actions=tuple(actions),
+    )
+
+
+def _samples(calls: Calls) -> tuple[str, ...]:
+    return () if len(calls.trace.samples) else ("Time Profiler",)
+
+
+def _of_process(calls: Calls, name: str, pid: int) -> Action:
+    """Return the step that shows another process: of this recording, if it has samples of it."""
+    is_recorded = bool((calls.trace.threads["pid"] == pid).any())
+    return Action("analyze-process" if is_recorded else "record-process", {"process": name or str(pid)})
+
+
+def _other_processes(calls: Calls) -> tuple[tuple[str, int, int], ...]:
+    """Return other processes that ran a model: name, pid, and their calls and requests to the engine."""
+    rows = calls.trace.intervals
+    counts: Counter[int] = Counter()
+    own = selected_pids(calls.trace, calls.analysis.selection)
+    if own:
+        is_call = rows["source"].isin(_CALL_TABLES) & rows["phase"].isna() & (rows["pid"] >= 0)
+        pids = rows["pid"][is_call.to_numpy(bool)].to_numpy(np.int64)
+        distinct, numbers = np.unique(pids[~np.isin(pids, list(own))], return_counts=True)
+        counts.update(dict(zip(distinct.tolist(), numbers.tolist(), strict=True)))
+    names = {}
+    for process in calls.analysis.requests.processes:
+        if not process.is_target and process.pid >= 0:
+            counts[process.pid] += process.requests
+            names[process.pid] = process.process
+    threads = calls.trace.threads
+    most = counts.most_common(_MOST_PROCESSES)
+    for pid, _ in most:
+        named = threads["process"][(threads["pid"] == pid).to_numpy(bool)]
+        names[pid] = names.get(pid) or (str(named.iloc[0]) if len(named) else "")
+    return tuple((names[pid], pid, count) for pid, count in most)
+
+
+def _own_signposts(calls: Calls) -> tuple[tuple[str, int], ...]:
+    """Return the app's signpost intervals, ``subsystem/category/name``, and how many there are of each.
+
+    Apple's frameworks mark work of their own, which is no inference of the app.
+    """
+    rows = calls.trace.signposts
+    if rows.empty:
+        return ()
+    is_interval = (rows["kind"] == "interval") & (rows["end_ns"] > rows["start_ns"])
+    is_own = ~rows["subsystem"].astype("str").str.startswith(_SYSTEM)
+    chosen = rows[(is_interval & is_own).to_numpy(bool)].reset_index(drop=True)
+    groups = [
+        ("/".join(map(str, names)), len(positions))
+        for names, positions in rows_by(chosen, "subsystem", "category", "name")
+        if len(positions) >= _FEWEST_INTERVALS and all(names)
+    ]
+    return tuple(sorted(groups, key=lambda group: (-group[1], group[0])))
+
+
+def _no_calls(calls: Calls) -> Finding:
+    labels = calls.analysis.labels
+    signposts = _own_signposts(calls)
+    missing = missing_instruments(calls, "Core ML")
+    actions = [Action("analyze-signposts", {"pattern": name}) for name, _ in signposts[:1]]
+    actions += obtain(calls, missing, "calls") or (record(calls, "predicting"),)
+    samples, ml_samples = len(labels.engine), int(labels.is_ml.sum())
+    return Finding(
+        "no-calls-seen",
+        "warning",
+        "certain",
+        Basis.SAMPLED if ml_samples else Basis.MEASURED,
+        numbers={
+            "samples": samples,
+            "ml_samples": ml_samples,
+            "missing": missing,
+            "signposts": signposts[:_MOST_SIGNPOSTS],
+            "signpost_kinds": len(signposts),
+        },
+        support=(Support("table", calls.trace.samples_source, "", samples),) if samples else (),
+        actions=tuple(actions),
+    )
+
+
+def _no_engine(calls: Calls) -> Iterator[Finding]:
+    """Yield the models of which no call shows an engine, unless failed requests explain them."""
+    without = _without_engine(calls)
+    if not without.any():
+        return
+    rows = np.flatnonzero(without)
+    numbers = np.unique(calls.model_of[rows])
+    models = [calls.models[number] for number in numbers[:_MOST_MODELS].tolist()]
+    samples = int(calls.work_of(tuple(Engine), (*Phase, None)).samples[rows].sum())
+    missing = missing_instruments(calls, *_samples(calls), *ENGINE_INSTRUMENTS.values())
+    is_system_model = bool(
+        (calls.analysis.window_rows["source"] == MODEL_INFERENCE).to_numpy(bool)[rows].any()
+    )
+    if is_system_model:
+        # A process of the system runs these models; the app's own samples do not show it.
+        actions: tuple[Action, ...] = (
+            record(calls, "system-model", all_processes=True, instruments=("Foundation Models",)),
+        )
+    else:
+        actions = obtain(calls, missing, "engines") or (record(calls, "more-calls"),)
+        actions += (Action("compute-units", {"model": models[0].name}),)
+    only = models[0] if len(numbers) == 1 else None
+    yield Finding(
+        "no-engine-visible",
+        "warning",
+        "certain",
+        Basis.MEASURED,
+        only.name if only else "",
+        only.pid if only else -1,
+        WindowRanges.of(rows),
+        int(calls.starts[rows[0]]),
+        int(calls.ends[rows].max()),
+        numbers={
+            "calls": len(rows),
+            "models": tuple((model.name, model.is_named) for model in models),
+            "model_count": len(numbers),
+            "samples": samples,
+            "is_sampled": len(calls.trace.samples) > 0,
+            "is_system_model": is_system_model,
+            "missing": missing,
+        },
+        support=tuple(Support("table", source) for source in calls.sources if source != "stacks"),
+        actions=actions,
+    )
+
+
+def _without_engine(calls: Calls) -> BoolArray:
+    """Mark the calls of models that no engine served in any call; calls of failed requests are explained."""
+    number = calls.model_of
+    is_served = calls.served > 0
+    is_explained = is_served | (calls.analysis.requests.failed > 0)
+    explained = np.bincount(number[number >= 0], is_explained[number >= 0], minlength=len(calls.models))
+    without: BoolArray = np.zeros(len(number), bool)
+    without[number >= 0] = explained[number[number >= 0]] == 0
+    return without
+
+
+def _no_symbols(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding where half of the stacks or more have no symbols, so that most work has no name."""
+    engine = calls.analysis.labels.engine
+    has_stack = (calls.trace.samples["stack_id"] >= 0).to_numpy(bool)
+    is_unknown = engine == ENGINE_CODE[Engine.UNKNOWN]
+    stacks, unknown = int(has_stack.sum()), int((is_unknown & has_stack).sum())
+    if not len(engine) or 2 * unknown < stacks or not is_unknown.any():
+        return
+    source = calls.trace.samples_source
+    is_raw = source in _WITHOUT_SYMBOLS
+    numbers: dict[str, Any] = {
+        "samples": len(engine),
+        "stacks": stacks,
+        "without_symbols": unknown,
+        "table": source,
+        "is_raw": is_raw,
+    }
+    again = (Action("analyze-bundle"),) if is_raw and calls.trace.info.kind != "trace-bundle" else ()
+    yield Finding(
+        "no-symbols",
+        "warning",
+        "certain",
+        Basis.SAMPLED,
+        numbers=numbers,
+        support=(Support("table", source, "", len(engine)),),
+        actions=(*again, record(calls, "symbols")),
+    )

@@ -1,0 +1,194 @@
+"""Recordings whose answer has limits: few calls, lost rows, coarse samples, missing instruments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from tracekit.analysis.findings.answer import MOST_MODELS
+from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.instruments import ENGINE_INSTRUMENTS, missing_instruments, obtain, record
+from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.model.columns import IntArray
+from tracekit.model.issue_codes import DAMAGE
+from tracekit.model.trace import Issue
+from tracekit.model.vocabulary import SERVING, Basis, Engine
+
+CALLS_FOR_MEDIAN, CALLS_FOR_P90, CALLS_FOR_P99 = 6, 36, 368
+"""So many calls have an interval of 95 % for the percentile: the largest of fewer may lie below it
+(1 - q^n < 97.5 %; docs/statistics.md)."""
+_COARSE_PERIODS = 5
+"""A call of fewer sampling periods can hide work on an engine between two samples."""
+_LOSS = re.compile(
+    r"\b(lost|los[es]|dropp|discard|overr[au]n|overflow|truncat|missing|incomplete|not (be )?recorded)",
+    re.IGNORECASE,
+)
+_LOST_CODES = DAMAGE | {"recording-issues-cut"}
+_MOST_ISSUES = 4
+_LONGEST_RECORDING_NS = 600 * 10**9
+_STEP_NS = 10 * 10**9
+
+
+def recording_limits(calls: Calls) -> Iterator[Finding]:
+    """Yield what limits the answer of a recording, apart from what it lacks altogether."""
+    yield from _rows_lost(calls)
+    if not calls.is_timed or not calls.models:
+        return
+    yield from _too_few_calls(calls)
+    if calls.served.any():
+        yield from _sampling_too_coarse(calls)
+        yield from _instruments_missing(calls)
+
+
+def _rows_lost(calls: Calls) -> Iterator[Finding]:
+    issues = [issue for issue in calls.trace.issues if _is_loss(issue)]
+    if not issues:
+        return
+    codes = {issue.code for issue in issues}
+    is_bundle = calls.trace.info.kind == "trace-bundle"
+    is_reported = bool(codes & {"recording-issue", "recording-issues-cut"})
+    actions = (Action("read-with-xctrace"),) if is_bundle and codes - {"recording-issue"} else ()
+    yield Finding(
+        "rows-lost",
+        "warning",
+        "certain",
+        Basis.MEASURED,
+        numbers={
+            "issues": tuple((issue.code, issue.message) for issue in issues[:_MOST_ISSUES]),
+            "issue_count": len(issues),
+            "is_reported": is_reported,
+        },
+        actions=(
+            *actions,
+            record(calls, "less" if is_reported else "again", **_SHORT if is_reported else {}),
+        ),
+    )
+
+
+_SHORT: dict[str, object] = {"preset": "coreml", "time_limit_ns": 5 * 10**9}
+
+
+def _is_loss(issue: Issue) -> bool:
+    if issue.code == "recording-issue":
+        return _LOSS.search(issue.message) is not None
+    return issue.code in _LOST_CODES
+
+
+def _too_few_calls(calls: Calls) -> Iterator[Finding]:
+    """Yield the leading models with too few calls for a percentile; the first call is none of them."""
+    listed = [
+        (model, len(model.rows) - int(calls.first[model.rows].sum())) for model in calls.models[:MOST_MODELS]
+    ]
+    # Beside calls that a table reports, calls from stacks are those that it lacks.
+    source = calls.analysis.window_rows["source"].astype("str").to_numpy(object)
+    if len(calls.sources) > 1:
+        listed = [(model, warm) for model, warm in listed if source[model.rows[0]] != "stacks"]
+    few = [(model, warm) for model, warm in listed if warm < CALLS_FOR_P90]
+    if not few:
+        return
+    fewest = min(warm for _, warm in few)
+    span_ns = max(int(calls.ends.max() - calls.starts.min()), 1)
+    rows = np.sort(np.concatenate([model.rows for model, _ in few]))
+    scale = 1.2 * CALLS_FOR_P90 / max(fewest, 1)
+    seconds_ns = min(-int(-span_ns * scale // _STEP_NS) * _STEP_NS, _LONGEST_RECORDING_NS)
+    only = few[0][0] if len(few) == 1 else None
+    yield Finding(
+        "too-few-calls",
+        "info",
+        "certain",
+        Basis.MEASURED,
+        only.name if only else "",
+        only.pid if only else -1,
+        WindowRanges.of(rows),
+        numbers={
+            "models": tuple((model.name, model.is_named, len(model.rows)) for model, _ in few),
+            "percentile": 50 if fewest < CALLS_FOR_MEDIAN else 90,
+            "needed": {50: CALLS_FOR_MEDIAN, 90: CALLS_FOR_P90, 99: CALLS_FOR_P99},
+        },
+        actions=(record(calls, "longer", time_limit_ns=max(seconds_ns, 2 * _STEP_NS)),),
+    )
+
+
+def _sampling_too_coarse(calls: Calls) -> Iterator[Finding]:
+    """Yield the models of short calls whose engines no table measured: samples show them in part."""
+    if not len(calls.trace.samples):
+        return
+    limit_ns = _COARSE_PERIODS * sampling_period_ns(calls.trace)
+    number, count = calls.model_of, len(calls.models)
+    is_stacks = (calls.analysis.window_rows["source"] == "stacks").to_numpy(bool)
+    is_measured = np.zeros(len(number), bool)
+    for engine in SERVING:
+        is_measured |= calls.work[engine].busy_ns > 0
+    rows = np.flatnonzero((number >= 0) & ~is_stacks)
+    models = number[rows]
+    served = np.bincount(models, calls.served[rows] > 0, minlength=count) > 0
+    measured = np.bincount(models, is_measured[rows], minlength=count) > 0
+    short = _medians(calls.lengths[rows], models, count) < limit_ns
+    chosen = np.flatnonzero(served & ~measured & short & (np.bincount(models, minlength=count) > 0))
+    if not len(chosen):
+        return
+    listed = [calls.models[model] for model in chosen[:MOST_MODELS].tolist()]
+    missing = missing_instruments(calls, *ENGINE_INSTRUMENTS.values())
+    only = listed[0] if len(chosen) == 1 else None
+    yield Finding(
+        "sampling-too-coarse",
+        "info",
+        "certain",
+        Basis.SAMPLED,
+        only.name if only else "",
+        only.pid if only else -1,
+        WindowRanges.of(rows[np.isin(models, chosen)]),
+        numbers={
+            "models": tuple(
+                (model.name, model.is_named, calls.median(calls.lengths[model.rows])) for model in listed
+            ),
+            "model_count": len(chosen),
+            "period_ns": sampling_period_ns(calls.trace),
+        },
+        support=(Support("table", calls.trace.samples_source, "", len(calls.trace.samples)),),
+        actions=obtain(calls, missing, "engines") or (record(calls, "more-calls", time_limit_ns=60 * 10**9),),
+    )
+
+
+def _medians(lengths: IntArray, models: IntArray, count: int) -> IntArray:
+    """Return the median by nearest rank of each model's lengths; 0 without one."""
+    order = np.lexsort([lengths, models])
+    numbers = np.bincount(models, minlength=count)
+    firsts = np.concatenate([[0], np.cumsum(numbers)[:-1]])
+    medians = np.zeros(count, np.int64)
+    has_calls = numbers > 0
+    medians[has_calls] = lengths[order][(firsts + (numbers - 1) // 2)[has_calls]]
+    return medians
+
+
+def _instruments_missing(calls: Calls) -> Iterator[Finding]:
+    """Yield the instruments that would measure what this recording shows on stacks only."""
+    is_deduced = calls.sources == ("stacks",)
+    names = ["Core ML"] if is_deduced else []
+    for engine, name in ENGINE_INSTRUMENTS.items():
+        is_guess = engine is Engine.ANE or bool(calls.serves(engine).any())
+        if is_guess and not calls.is_measured(engine):
+            names.append(name)
+    missing = missing_instruments(calls, *names)
+    if not missing:
+        return
+    yield Finding(
+        "instruments-missing",
+        "info",
+        "certain",
+        Basis.MEASURED,
+        windows=WindowRanges.of(np.arange(len(calls.starts))),
+        numbers={
+            "missing": missing,
+            "is_deduced": is_deduced and missing[0].name == "Core ML",
+            "engines": tuple(
+                engine
+                for engine, name in ENGINE_INSTRUMENTS.items()
+                if name in {entry.name for entry in missing}
+            ),
+        },
+        actions=obtain(calls, missing, "engines"),
+    )

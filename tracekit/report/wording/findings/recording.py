@@ -1,0 +1,237 @@
+"""Recordings without an answer, and with a limited one, as English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.instruments import MissingInstrument
+from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.names import engine_name, model_name
+from tracekit.text import clip, format_duration, plural, printable
+
+_NAME_WIDTH = 60
+_MESSAGE_WIDTH = 240
+
+
+def _no_model(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    samples = numbers["samples"]
+    if numbers["requests"]:
+        title = (
+            f"The log has {plural(numbers['requests'], 'request')} of this app to the Neural Engine; nothing"
+            " else shows a model running."
+        )
+    elif numbers["is_prepared"]:
+        title = "A model was compiled or loaded, and nothing in this recording shows it running."
+    elif samples:
+        title = (
+            f"This recording shows no model running: 0 of {plural(samples, 'sample')} are in an ML framework."
+        )
+    else:
+        title = (
+            "This recording has no ML evidence: no samples, and no table with a call or an engine at work."
+        )
+    return Sentences(title, detail=" ".join(_reasons(finding)))
+
+
+def _reasons(finding: Finding) -> list[str]:
+    """Return what explains that no model was seen, a sentence each."""
+    numbers = finding.numbers
+    reasons = []
+    if numbers["processes"]:
+        listed = ", ".join(
+            f"{clip(printable(name), _NAME_WIDTH) or 'process'} ({pid}, {plural(count, 'call')})"
+            for name, pid, count in numbers["processes"]
+        )
+        reasons.append(f"Other processes ran models in this time: {listed}.")
+    if numbers["parked"]:
+        show = "sample shows" if numbers["parked"] == 1 else "samples show"
+        reasons.append(
+            f"{numbers['parked']:,} {show} a parked Neural Engine service thread, which does no work."
+        )
+    if numbers["without_symbols"]:
+        have = "has" if numbers["without_symbols"] == 1 else "have"
+        samples = plural(numbers["samples"], "sample")
+        reasons.append(
+            f"{numbers['without_symbols']:,} of {samples} {have} no stack with symbols, so an ML framework"
+            " could be there unseen."
+        )
+    if numbers["missing"]:
+        reasons.append(_missing(numbers["missing"]))
+    reasons += _signposts(finding)
+    return reasons
+
+
+def _missing(missing: Sequence[MissingInstrument]) -> str:
+    """Return ``Not recorded: Core ML, GPU. Recorded, but not in this export: Neural Engine.``"""
+    intros = {
+        "not recorded": "Not recorded",
+        "not exported": "Recorded, but not in this export",
+        "not readable": "Recorded, but unreadable",
+        "not in this input": "Not in this input (unknown whether recorded)",
+    }
+    parts = []
+    for reason, intro in intros.items():
+        names = [entry.name for entry in missing if entry.reason == reason]
+        if names:
+            parts.append(f"{intro}: {', '.join(names)}.")
+    return " ".join(parts)
+
+
+def _signposts(finding: Finding) -> list[str]:
+    signposts = finding.numbers["signposts"]
+    if not signposts:
+        return []
+    listed = ", ".join(f"{clip(printable(name), _NAME_WIDTH)} ({count:,})" for name, count in signposts)
+    kinds = finding.numbers["signpost_kinds"]
+    more = f" and {kinds - len(signposts)} more" if kinds > len(signposts) else ""
+    return [f"The app marks intervals of its own: {listed}{more}. One of them may mark its inference."]
+
+
+def _no_calls(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    if numbers["ml_samples"]:
+        verb = "is" if numbers["ml_samples"] == 1 else "are"
+        title = (
+            f"ML code ran, but no call of a model was seen: {numbers['ml_samples']:,} of"
+            f" {plural(numbers['samples'], 'sample')} {verb} in an ML framework, none in a prediction."
+        )
+    else:
+        title = "An engine was measured at work, but no call of a model was seen."
+    missing = [_missing(numbers["missing"])] if numbers["missing"] else []
+    detail = ["Single calls are not separated, so there is no latency.", *missing, *_signposts(finding)]
+    return Sentences(title, detail=" ".join(detail))
+
+
+def _no_engine(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    calls = numbers["calls"]
+    subject = "the only call" if calls == 1 else f"any of the {calls:,} calls"
+    title = f"No engine is visible in {subject} of {_listed(numbers['models'], numbers['model_count'])}."
+    if not numbers["is_sampled"]:
+        cause = "This recording has no samples"
+    elif not numbers["samples"]:
+        cause = "No sample of the app is inside these calls"
+    else:
+        verb = "is" if numbers["samples"] == 1 else "are"
+        cause = (
+            f"{plural(numbers['samples'], 'sample')} {verb} inside these calls, and none reaches the code of"
+            " an engine"
+        )
+    reasons = [f"{cause}; no table measured an engine in them."]
+    if numbers["is_system_model"]:
+        reasons.append("The requests of Foundation Models may be served by another process.")
+    if numbers["missing"]:
+        reasons.append(_missing(numbers["missing"]))
+    return Sentences(title, detail=" ".join(reasons))
+
+
+def _listed(models: Sequence[tuple[str, bool]], count: int) -> str:
+    """Return ``Net, Encoder and 4 more models``; calls without a model's name keep their own."""
+    names = [_name(name, is_named) for name, is_named in models]
+    if count > len(names):
+        return f"{', '.join(names)} and {plural(count - len(names), 'more model')}"
+    return _joined(names)
+
+
+def _no_symbols(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    stacks, without = numbers["stacks"], numbers["without_symbols"]
+    if not stacks:
+        return Sentences(
+            f"None of the {plural(numbers['samples'], 'sample')} has a stack, so they show no engine."
+        )
+    if without == stacks:
+        title = f"All {plural(stacks, 'stack')} lack symbols, so the samples show no engine."
+    else:
+        title = f"{without:,} of {plural(stacks, 'stack')} lack symbols; the work there is unknown."
+    if numbers["is_raw"]:
+        detail = f"An export of {numbers['table']} holds addresses only; time-profile has the symbols."
+    else:
+        detail = "Xcode 14.3.1 and later store the symbols of every frame with the recording."
+    return Sentences(title, detail=detail)
+
+
+def _too_few(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    listed = ", ".join(
+        f"{_name(name, is_named)} ({plural(count, 'call')})" for name, is_named, count in numbers["models"]
+    )
+    what = "stable median" if numbers["percentile"] == 50 else "p90"
+    needed = numbers["needed"]
+    return Sentences(
+        f"Too few calls for a {what}: {listed}.",
+        detail=(
+            f"An interval of 95 % takes {needed[50]} calls for the median, {needed[90]} for the p90 and"
+            f" {needed[99]} for the p99, without the first call."
+        ),
+    )
+
+
+def _rows_lost(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    issues = numbers["issues"]
+    title = (
+        "Instruments reported that data was lost while recording; numbers may be too small."
+        if numbers["is_reported"]
+        else "Part of this recording could not be read; numbers may be too small."
+    )
+    listed = " · ".join(clip(printable(message), _MESSAGE_WIDTH) for _, message in issues)
+    more = (
+        f" · and {numbers['issue_count'] - len(issues)} more" if numbers["issue_count"] > len(issues) else ""
+    )
+    return Sentences(title, detail=f"{listed}{more}")
+
+
+def _too_coarse(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    period = format_duration(numbers["period_ns"])
+    listed = ", ".join(
+        f"{_name(name, is_named)} ({format_duration(length_ns)} per call)"
+        for name, is_named, length_ns in numbers["models"]
+    )
+    more = numbers["model_count"] - len(numbers["models"])
+    others = f" and {plural(more, 'more model')}" if more else ""
+    return Sentences(
+        f"Sampling is coarse for such short calls: {listed}{others}, a sample every {period}.",
+        detail=(
+            "The engines of these calls are seen on stacks only. Work on an engine between two samples is"
+            " not visible, and a call without a sample of an engine does not show that it was idle."
+        ),
+    )
+
+
+def _instruments(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    limits = []
+    if numbers["is_deduced"]:
+        limits.append("calls are deduced from stacks, where calls without a sample between them count as one")
+    if numbers["engines"]:
+        engines = " and ".join(engine_name(engine) for engine in numbers["engines"])
+        limits.append(f"the work of {engines} is not measured")
+    names = [entry.name for entry in numbers["missing"]]
+    instruments = "instrument is" if len(names) == 1 else "instruments are"
+    title = f"The {_joined(names)} {instruments} missing here: {'; '.join(limits)}."
+    return Sentences(title, detail=_missing(numbers["missing"]))
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _name(name: str, is_named: bool) -> str:
+    """Return the name of a model inside a sentence: ``Net``; the function for calls without a model."""
+    return model_name(name, is_named).removeprefix("Calls of ") if name else "the model"
+
+
+SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    "instruments-missing": _instruments,
+    "no-calls-seen": _no_calls,
+    "no-engine-visible": _no_engine,
+    "no-model-seen": _no_model,
+    "no-symbols": _no_symbols,
+    "rows-lost": _rows_lost,
+    "sampling-too-coarse": _too_coarse,
+    "too-few-calls": _too_few,
+}
