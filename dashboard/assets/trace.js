@@ -36,9 +36,9 @@ function addSampleList(options) {
   showSampleList(section, options);
 }
 
-/** Adds the timeline's section after the verdict. The report's own has a static picture, which is not needed here. */
-function withTimeline([verdict, ...rest]) {
+/** Adds the timeline's section after the findings. The report's own has a static picture, which is not needed here. */
+function withTimeline([verdict, findings, ...rest]) {
   const heading = make("h2", { id: "timeline-heading" }, "Timeline");
   const waiting = make("p", { className: "note no-script" }, "Loading …");
-  return [verdict, make("section", { id: "timeline", "aria-labelledby": "timeline-heading" }, heading, waiting), ...rest];
+  return [verdict, findings, make("section", { id: "timeline", "aria-labelledby": "timeline-heading" }, heading, waiting), ...rest];
 }

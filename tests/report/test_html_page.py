@@ -45,6 +45,7 @@ pytestmark = pytest.mark.integration
 
 SECTIONS = [
     "verdict",
+    "findings",
     "timeline",
     "windows",
     "engines",
@@ -238,7 +239,7 @@ def test_a_report_is_well_formed_and_refers_to_nothing(name: str) -> None:
     allowed = (
         "html head meta title style body div header h1 h2 h3 p main section figure svg path polyline text"
     )
-    allowed += " table caption thead tbody tr th td span ol ul li details summary mark small strong dl dt dd pre footer script"
+    allowed += " table caption thead tbody tr th td span ol ul li details summary mark small strong dl dt dd pre code footer script"
     assert {name for _, name, _ in document.structure} - set(allowed.split()) == set()
     assert document.comments == []
     ids = document.values("id")

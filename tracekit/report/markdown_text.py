@@ -29,3 +29,12 @@ def _escaped(match: re.Match[str]) -> str:
     if character == "." or (character == ":" and match.string.startswith("//", match.end())):
         return f"&#{ord(character)};"
     return f"{character}<!-- -->" if character in "@#-:" else f"\\{character}"
+
+
+def code(text: str) -> str:
+    """Return ``text`` as a span of code, which shows it as it is."""
+    shown = printable(text)
+    # The fence is longer than any run of backticks in the text; blanks keep one at its edge apart.
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {shown} {fence}" if longest else f"{fence}{shown}{fence}"

@@ -51,9 +51,11 @@ def test_the_sections_are_the_report_s(fallback: Served, tab: Any) -> None:
     opened(tab, fallback.address)
     tab.locator("#samples").wait_for()
     ids = tab.evaluate("[...document.querySelectorAll('#sections > section')].map(one => one.id)")
-    names = "verdict timeline windows engines latency submissions flame stacks samples counters evidence recording issues"
+    names = "verdict findings timeline windows engines latency submissions flame stacks samples counters evidence recording issues"
     assert ids == names.split()
     assert not tab.locator("#windows-static").is_visible()
+    tab.get_by_role("link", name="Show in the timeline: SpeechEncoder left").click()
+    assert tab.locator("#windows-live tr.inside").count() == 6  # the calls that the finding is about
     tab.get_by_text("Download", exact=True).click()
     pictures(tab, "downloads")
     with tab.expect_download(timeout=PATIENCE_MS) as download:

@@ -1,4 +1,4 @@
-"""The analysis as Markdown for a ticket: the verdict, small tables, what it rests on, the heaviest stacks."""
+"""The analysis as Markdown for a ticket: the headline, findings, tables, evidence, heaviest stacks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given
 from tracekit.report import wording
+from tracekit.report.analysis.markdown_findings import findings_markdown
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.markdown_text import plain
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
@@ -31,6 +32,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         f"**{_said(wording.headline(analysis.summary.headline))}**",
         _said(extras.note, _LONGEST_NOTE) if extras.note else "",
         f"<{extras.web_link}>" if extras.web_link else "",
+        findings_markdown(analysis.findings, analysis.trace.info),
         _engines(analysis),
         _latency(analysis),
         _submissions(analysis),

@@ -1,6 +1,7 @@
 // A comparison's timelines, in the report and in the dashboard: one below the other, aligned at a window of each run.
 import { readAligned, shifted, warmWindow, wholeOfBoth, writeAligned } from "./align.js";
 import { make } from "./dom.js";
+import { addCopyButtons } from "./findings.js";
 import { createHelpSheet } from "./help_sheet.js";
 import { createLegend } from "./legend.js";
 import { formatDuration, formatTime } from "./numbers.js";
@@ -33,6 +34,7 @@ export function startComparison(sources) {
   const joint = createStore({ view: link.view ?? whole(), range: link.range });
   followEachOther(sides, joint);
   showControls(sides, joint, whole);
+  addCopyButtons(document.getElementById("findings"));
   keepLink(sides, joint, whole);
   document.documentElement.dataset.ready = "true";
 }

@@ -1,6 +1,7 @@
 // The page of one recording, in the report and in the dashboard: fills the sections and connects the parts.
 import { showBars } from "./bars.js";
 import { make } from "./dom.js";
+import { linkFindings } from "./findings.js";
 import { createFlame } from "./flame.js";
 import { readHash, writeHash } from "./hash.js";
 import { createLatency } from "./histogram.js";
@@ -83,6 +84,7 @@ function fillSections(source, store, page) {
     timeline.actions.zoomTo(range);
     section("timeline").scrollIntoView({ block: "nearest" });
   };
+  linkFindings(section("findings"), view, store, choose);
   const windowsLive = section("windows").appendChild(make("div", { id: "windows-live" }));
   const windows = createWindowsTable(windowsLive, view, store, choose);
   const bars = section("engines").appendChild(make("div", { className: "live-only" }));

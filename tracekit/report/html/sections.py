@@ -12,6 +12,7 @@ from tracekit.model.vocabulary import SERVING
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.html.elements import Html, join, table, tag
+from tracekit.report.html.findings import findings_html
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
@@ -45,6 +46,10 @@ Content = Callable[[Analysis, Extras], Html]
 
 def _verdict(analysis: Analysis, _extras: Extras) -> Html:
     return tag("p", wording.headline(analysis.summary.headline))
+
+
+def _findings(analysis: Analysis, _extras: Extras) -> Html:
+    return findings_html(analysis.findings, analysis.trace.info)
 
 
 def _evidence(analysis: Analysis, _extras: Extras) -> Html:
@@ -282,6 +287,7 @@ def _busy(busy_ns: float, length_ns: int) -> str:
 
 SECTIONS: tuple[tuple[str, str, Content], ...] = (
     ("verdict", "Verdict", _verdict),
+    ("findings", "Findings", _findings),
     ("timeline", "Timeline", _timeline),
     ("windows", "Windows", _windows),
     ("engines", "Engines", _engines),

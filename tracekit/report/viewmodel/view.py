@@ -18,6 +18,7 @@ from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
+from tracekit.report.viewmodel.findings import finding_places
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.lanes import (
     SpanLane,
@@ -112,6 +113,7 @@ class _Builder:
             "note": extras.note,
             "link": extras.web_link,
             "verdict": wording.headline(analysis.summary.headline),
+            "findings": finding_places(analysis),
             "duration_ns": self._duration_ns,
             "unit": trace.weight_unit,
             "engines": [str(engine) for engine in ENGINES],

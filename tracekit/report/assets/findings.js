@@ -1,0 +1,63 @@
+// The findings of a page: a link to each finding's calls in the timeline, and a button that copies a command.
+import { make } from "./dom.js";
+import { writeHash } from "./hash.js";
+import { INITIAL_STATE } from "./store.js";
+
+const SHOWN_AROUND = 0.1;
+const COPIED_MS = 1500;
+
+/** Adds links to the findings of a recording; `choose` selects a range of time and shows it. */
+export function linkFindings(section, view, store, choose) {
+  if (!section) return;
+  addCopyButtons(section);
+  const items = [...section.querySelectorAll(".finding")];
+  const ranges = (view.findings ?? []).map((place) => place && { from: place[0], to: Math.max(place[1], place[0] + 1) });
+  items.forEach((item, index) => {
+    const range = ranges[index];
+    if (!range) return;
+    const onclick = (event) => {
+      if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab or window of its own
+      event.preventDefault();
+      choose(range);
+    };
+    const href = `#${writeHash({ ...INITIAL_STATE, range, view: withMargin(range, view.duration_ns) }, view.duration_ns)}`;
+    const title = item.querySelector("h3");
+    const link = make("a", { href, onclick, className: "live-only" }, "Show in the timeline");
+    link.append(make("span", { className: "unseen" }, `: ${title.lastChild.textContent}`));
+    (item.querySelector(".cost") ?? title).append(" ", link);
+  });
+  const mark = ({ range }) =>
+    items.forEach((item, index) => {
+      const isChosen = range !== null && ranges[index]?.from === range.from && ranges[index]?.to === range.to;
+      item.classList.toggle("chosen", isChosen);
+    });
+  store.on(["range"], mark);
+  mark(store.state);
+}
+
+function withMargin({ from, to }, duration) {
+  const margin = (to - from) * SHOWN_AROUND;
+  return { from: Math.max(0, from - margin), to: Math.min(duration, to + margin) };
+}
+
+/** Adds a button to each command, which copies it; where the browser does not permit that, it selects the command. */
+export function addCopyButtons(section) {
+  for (const command of section?.querySelectorAll("pre.command") ?? []) {
+    const copy = async () => {
+      try {
+        await navigator.clipboard.writeText(command.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(command);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => {
+        button.textContent = "Copy";
+      }, COPIED_MS);
+    };
+    const button = make("button", { type: "button", className: "copy live-only", "aria-label": "Copy the command", onclick: copy }, "Copy");
+    const row = make("div", { className: "command-row" });
+    command.replaceWith(row);
+    row.append(command, button);
+  }
+}

@@ -1,0 +1,79 @@
+"""Findings in markup: what happened, what it costs, how that is known, and the next step with its command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.model.trace import Severity, TraceInfo
+from tracekit.report.html.elements import Html, join, tag
+from tracekit.report.viewmodel.findings import MOST_FINDINGS
+from tracekit.report.wording.findings import FindingText, NextStep, finding_text
+from tracekit.text import plural
+
+SIGN: dict[Severity, tuple[str, str]] = {
+    "error": ("✕", "Error"),
+    "warning": ("!", "Warning"),
+    "info": ("i", "Note"),
+}
+"""The sign and the word of a severity: colour is never the only mark."""
+MOST_UNFOLDED = 5
+NOTHING_FOUND = "Nothing stands out: none of the findings of docs/findings.md applies to this recording."
+
+
+def findings_html(findings: Sequence[Finding], info: TraceInfo) -> Html:
+    """Return findings as a list in their order; those after the first few are folded.
+
+    The page's script adds a link into the timeline to each: the n-th element of the class ``finding`` is the
+    n-th of the view's ``findings``.
+    """
+    if not findings:
+        return tag("p", NOTHING_FOUND)
+    items = [_item(finding, finding_text(finding, info)) for finding in findings[:MOST_FINDINGS]]
+    shown, folded = items[:MOST_UNFOLDED], items[MOST_UNFOLDED:]
+    left_out = len(findings) - len(items)
+    more = f"{plural(len(folded), 'more finding')}, of less weight"
+    return join(
+        [
+            tag("ol", *shown, class_="findings"),
+            tag("details", tag("summary", more), tag("ol", *folded, class_="findings")) if folded else None,
+            tag("p", f"… and {left_out:,} more: see the JSON output", class_="note") if left_out else None,
+        ]
+    )
+
+
+def severity_mark(severity: Severity) -> Html:
+    """Return the mark of a severity: a sign in its colour, and its word for those who do not see it."""
+    sign, word = SIGN[severity]
+    return join(
+        [
+            tag("span", sign, class_=f"severity severity-{severity}", aria_hidden="true"),
+            tag("span", f"{word}: ", class_="unseen"),
+        ]
+    )
+
+
+def _item(finding: Finding, text: FindingText) -> Html:
+    first, *others = text.next_steps or (None,)
+    more = [
+        tag("p", text.detail) if text.detail else None,
+        *(_step(step) for step in others),
+        tag("p", tag("code", finding.kind), f": what it means and what it does not prove is in {text.link}."),
+    ]
+    return tag(
+        "li",
+        tag("h3", severity_mark(finding.severity), text.title),
+        tag("p", text.cost, class_="cost") if text.cost else None,
+        tag("p", text.basis, class_="note"),
+        _step(first) if first else None,
+        tag("details", tag("summary", "More about this"), *more),
+        class_="finding",
+    )
+
+
+def _step(step: NextStep) -> Html:
+    """Return a next step; a click on the command selects all of it."""
+    sentence = tag("p", step.text, class_="next")
+    if not step.command:
+        return sentence
+    return join([sentence, tag("pre", tag("code", step.command), class_="command", tabindex="0")])

@@ -1,0 +1,26 @@
+"""The places of findings in the timeline."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.result import Analysis
+
+MOST_FINDINGS = 60
+"""A page lists so many, those of most weight; the JSON output has all."""
+
+
+def finding_places(analysis: Analysis) -> list[list[int] | None]:
+    """Return start and end of each finding that a page lists; None for one about the recording as a whole."""
+    return [_place(analysis, finding) for finding in analysis.findings[:MOST_FINDINGS]]
+
+
+def _place(analysis: Analysis, finding: Finding) -> list[int] | None:
+    if finding.start_ns is not None:
+        return [finding.start_ns, max(finding.start_ns, finding.end_ns or 0)]
+    windows = np.array([number for pair in finding.windows.ranges for number in pair], np.int64)
+    if not len(windows):
+        return None
+    rows = analysis.window_rows.iloc[windows]
+    return [int(rows["start_ns"].min()), int(rows["end_ns"].max())]
