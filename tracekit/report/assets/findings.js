@@ -22,8 +22,8 @@ export function linkFindings(section, view, store, choose) {
     };
     const href = `#${writeHash({ ...INITIAL_STATE, range, view: withMargin(range, view.duration_ns) }, view.duration_ns)}`;
     const title = item.querySelector("h3");
-    const link = make("a", { href, onclick, className: "live-only" }, "Show in the timeline");
-    link.append(make("span", { className: "unseen" }, `: ${title.lastChild.textContent}`));
+    const label = `Show in the timeline: ${title.lastChild.textContent}`;
+    const link = make("a", { href, onclick, className: "live-only", "aria-label": label }, "Show in the timeline");
     (item.querySelector(".cost") ?? title).append(" ", link);
   });
   const mark = ({ range }) =>
