@@ -55,7 +55,9 @@ def test_the_sections_are_the_report_s(fallback: Served, tab: Any) -> None:
     assert ids == names.split()
     assert not tab.locator("#windows-static").is_visible()
     tab.get_by_role("link", name="Show in the timeline: SpeechEncoder left").click()
-    eventually(tab, "document.querySelectorAll('#windows-live tr.inside').length === 6")  # the finding's calls
+    eventually(
+        tab, "document.querySelectorAll('#windows-live tr.inside').length === 6"
+    )  # the finding's calls
     tab.get_by_text("Download", exact=True).click()
     pictures(tab, "downloads")
     with tab.expect_download(timeout=PATIENCE_MS) as download:
