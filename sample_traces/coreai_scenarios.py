@@ -90,6 +90,7 @@ def coreai_thirteen_regions_macos27() -> Files:
         task.off(6)
     user_interface(main, task, [app.UI_LAYOUT, app.UI_MODEL], every=23)
     recording.finish()
+    recording.shows("partly-on-engine", _SCENE, first_call=0)
     spans = [
         *preparing_spans(recording, _SCENE, "main", ticks),
         *call_spans(recording, {_SCENE: "main"}),
@@ -151,6 +152,7 @@ def coreai_and_coreml_ios27() -> Files:
         caller.off(5)
     user_interface(main, caller, [app.UI_IOS, app.UI_INLINED], every=19)
     recording.finish()
+    recording.shows("partly-on-engine", _SCENE, first_call=0)
     scene, detector = recording.inferences[2], recording.inferences[8]
     spans = [
         *preparing_spans(recording, _SCENE, "encode", ticks),

@@ -156,6 +156,7 @@ def ane_intervals_macos26() -> Files:
     user_interface(main, caller, [app.UI_LAYOUT, app.UI_MODEL], every=29)
     main.on(app.NO_STACK)
     recording.finish()
+    recording.shows("partly-on-engine", "SpeechEncoder", first_call=0)
 
     table, model = "ane-hw-intervals-internal", "SpeechEncoder"
     spans = [

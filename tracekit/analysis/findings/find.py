@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.partial import partly_on_engine
 from tracekit.analysis.findings.placement import placement_changes
 from tracekit.analysis.findings.recording import missing_answers
 from tracekit.analysis.findings.recording_limits import recording_limits
@@ -15,6 +16,7 @@ from tracekit.model.vocabulary import Basis
 
 DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
     placement_changes,
+    partly_on_engine,
     failures_and_refusals,
     missing_answers,
     recording_limits,

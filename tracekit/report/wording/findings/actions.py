@@ -50,6 +50,30 @@ def _check_issue(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     )
 
 
+def _check_segments(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    quantity = "segments" if arguments["is_named"] else "submissions"
+    requirement = f"{quantity} per inference{_scope(arguments['model'])} <= 1"
+    return NextStep(
+        "Hold it in CI, once it is fixed:",
+        shell_command(["tracekit", "check", info.name, "--require", requirement]),
+    )
+
+
+def _check_no_engine(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "Hold it in CI, once it is fixed:",
+        shell_command(
+            [
+                "tracekit",
+                "check",
+                info.name,
+                "--forbid",
+                f"{arguments['engine']}{_scope(arguments['model'])}",
+            ]
+        ),
+    )
+
+
 def _show_table(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "Read the rows it rests on:",
@@ -147,6 +171,8 @@ _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
     "analyze-signposts": _analyze_signposts,
     "check-engine": _check_engine,
     "check-issue": _check_issue,
+    "check-no-engine": _check_no_engine,
+    "check-segments": _check_segments,
     "compute-units": _compute_units,
     "show-table": _show_table,
     "read-with-xctrace": _read_with_xctrace,

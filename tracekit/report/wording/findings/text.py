@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.model.trace import TraceInfo
-from tracekit.report.wording.findings import placement, recording, refusals
+from tracekit.report.wording.findings import partial, placement, recording, refusals
 from tracekit.report.wording.findings.actions import NextStep, next_steps
 from tracekit.report.wording.findings.sentences import Sentences
 from tracekit.text import clip, plural, printable
@@ -34,6 +34,7 @@ class FindingText:
 
 
 SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    **partial.SENTENCES,
     **placement.SENTENCES,
     **refusals.SENTENCES,
     **recording.SENTENCES,

@@ -1,0 +1,218 @@
+"""Calls that are on an accelerator in part: cut into pieces, or with a part on another engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.engines.codes import is_engine, is_phase
+from tracekit.analysis.engines.submissions import SEPARATOR
+from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.frames import leading_frame
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
+
+_ACCELERATORS = (Engine.ANE, Engine.GPU)
+_FEWEST_PARTS = 2
+"""One call with work of another engine may be of a function that runs elsewhere."""
+_MANY_GAPS = 10
+_MUCH_ELSEWHERE = 4
+"""Choices: gaps of 1/10, or work elsewhere of 1/4 of the calls' time deserve a warning."""
+_MOST_NAMES = 64
+
+
+def partly_on_engine(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding per model whose calls are on an accelerator in part."""
+    if not calls.is_timed or not (calls.served > 0).any():
+        return
+    parts = _Parts(calls)
+    for model in calls.models_with(parts.is_cut | parts.is_shared[Engine.ANE] | parts.is_shared[Engine.GPU]):
+        finding = _cut(calls, parts, model) or _shared(calls, parts, model)
+        if finding is not None:
+            yield finding
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The calls of an analysis that are cut, and those that several engines served."""
+
+    calls: Calls
+
+    @cached_property
+    def is_alone(self) -> BoolArray:
+        """Marks the calls that overlap no other: of overlapping ones, an interval may be either's."""
+        alone: BoolArray = self.calls.analysis.window_rows["alone"].to_numpy(bool)
+        return alone
+
+    @cached_property
+    def is_shared(self) -> dict[Engine, BoolArray]:
+        """Marks the calls of each accelerator that another engine served, too."""
+        several = (self.calls.served & (self.calls.served - 1)) > 0
+        return {engine: self.calls.serves(engine) & several & self.is_alone for engine in _ACCELERATORS}
+
+    @cached_property
+    def is_cut(self) -> BoolArray:
+        """Marks the calls of several submissions that are of several segments.
+
+        A batch submits one segment several times. Where labels name no segment, work of another engine in
+        the call shows that they differ.
+        """
+        rows = self.calls.analysis.submissions
+        submissions, segments = (
+            rows[name].fillna(0).to_numpy(np.int64) for name in ("submissions", "segments")
+        )
+        unnamed = rows["segments"].isna().to_numpy(bool)
+        marked: BoolArray = (segments > 1) | (unnamed & (submissions > 1) & self.is_shared[Engine.ANE])
+        return marked
+
+    @cached_property
+    def gaps_ns(self) -> IntArray:
+        gaps: IntArray = self.calls.analysis.submissions["gaps_ns"].fillna(0).to_numpy(np.int64)
+        return gaps
+
+
+def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
+    used = model.rows[calls.serves(Engine.ANE)[model.rows]]
+    rows = used[parts.is_cut[used]]
+    if 2 * len(rows) < len(used) or not len(rows):
+        return None
+    submissions = calls.analysis.submissions.iloc[rows]
+    pieces = Counter(submissions["submissions"].to_numpy(np.int64).tolist())
+    usual, alike = pieces.most_common(1)[0]
+    is_named = bool((submissions["segments"].fillna(0) > 1).any())
+    gaps = parts.gaps_ns[rows]
+    total, length = int(gaps.sum()), int(calls.lengths[rows].sum())
+    between = _between(calls, model, rows[parts.is_alone[rows]])
+    numbers: dict[str, Any] = {
+        "is_named": model.is_named,
+        "engine": Engine.ANE,
+        "calls": len(used),
+        "cut": len(rows),
+        "pieces": usual,
+        "alike": alike,
+        "names": tuple(_names(submissions))[:_MOST_NAMES],
+        "gaps_ns": calls.median(gaps),
+        "share": total / length if length else 0.0,
+        "is_engine_time": bool(calls.analysis.verdicts[int(rows[0])].is_engine_time),
+        **between,
+    }
+    table = Support("table", calls.analysis.measured.reported[Engine.ANE], "", sum(pieces.elements()))
+    frame = between["frame"]
+    return Finding(
+        "partly-on-engine",
+        "warning" if _MANY_GAPS * total >= length else "info",
+        "certain" if is_named else "likely",
+        Basis.MEASURED,
+        model.name,
+        model.pid,
+        WindowRanges.of(rows),
+        int(calls.starts[rows[0]]),
+        int(calls.ends[rows[-1]]),
+        total or None,
+        numbers,
+        (table, frame) if frame else (table,),
+        (
+            Action("compute-units", {"model": model.name}),
+            Action("check-segments", {"model": model.model, "is_named": is_named}),
+        ),
+    )
+
+
+def _names(submissions: pd.DataFrame) -> list[str]:
+    """Return the segments of the first call that names them, in order."""
+    names = [text for text in submissions["names"].cat.categories if text]
+    named = submissions["names"].astype("str")
+    chosen = named[named.isin(names)]
+    return str(chosen.iloc[0]).split(SEPARATOR) if len(chosen) else []
+
+
+def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> dict[str, Any]:
+    """Return the engine that the samples between the pieces show, and its time per call.
+
+    A runtime whose engine is not visible is one of them.
+    """
+    nothing = {"between": None, "between_ns": None, "frame": None}
+    if calls.trace.weight_unit != "ns" or not len(calls.trace.samples) or not len(rows):
+        return nothing
+    labels, measured = calls.analysis.labels, calls.analysis.measured
+    sample, window = calls.analysis.members.pairs(rows)
+    time = calls.trace.samples["time_ns"].to_numpy(np.int64)[sample]
+    scope = measured.scope(model.pid, model.model)
+    pieces = measured.spans(scope, (Engine.ANE, Phase.EXECUTE))
+    is_between = (pieces.count(calls.starts[window], time) > 0) & (pieces.count(time, calls.ends[window]) > 0)
+    is_between &= pieces.within(time, time + 1) == 0
+    sample = sample[is_between]
+    engines = (Engine.CPU, Engine.GPU, Engine.RUNTIME)
+    weights = calls.trace.weights[sample]
+    amounts = {engine: int(weights[is_engine(labels.engine[sample], engine)].sum()) for engine in engines}
+    engine = max(amounts, key=lambda name: amounts[name])
+    if not amounts[engine]:
+        return nothing
+    chosen = sample[is_engine(labels.engine[sample], engine)]
+    return {
+        "between": engine,
+        "between_ns": amounts[engine] // len(rows),
+        "frame": leading_frame(calls, chosen),
+    }
+
+
+def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
+    """Return the part of another engine in calls that are not known to be cut."""
+    engine = next((engine for engine in _ACCELERATORS if calls.serves(engine)[model.rows].any()), None)
+    if engine is None:
+        return None
+    used = model.rows[calls.serves(engine)[model.rows]]
+    rows = used[parts.is_shared[engine][used]]
+    if len(rows) < _FEWEST_PARTS or 2 * len(rows) < len(used):
+        return None
+    others = [other for other in SERVING if other is not engine]
+    times = {
+        other: np.maximum(calls.work[other].busy_ns[rows], calls.work[other].sampled_ns[rows])
+        for other in others
+    }
+    other = max(others, key=lambda name: (int(times[name].sum()), int(calls.serves(name)[rows].sum())))
+    is_measured = bool(calls.work[other].busy_ns[rows].any())
+    labels = calls.analysis.labels
+    sample, _ = calls.analysis.members.pairs(rows)
+    is_part = is_engine(labels.engine[sample], other) & is_phase(
+        labels.phase[sample], *(phase for phase in Phase if phase.is_inference)
+    )
+    frame = leading_frame(calls, sample[is_part])
+    total, length = int(times[other].sum()), int(calls.lengths[rows].sum())
+    numbers: dict[str, Any] = {
+        "is_named": model.is_named,
+        "engine": engine,
+        "calls": len(used),
+        "cut": len(rows),
+        "pieces": None,
+        "between": other,
+        "between_ns": total // len(rows),
+        "share": total / length if length else 0.0,
+        "frame": frame,
+        "part_basis": Basis.MEASURED if is_measured else Basis.SAMPLED,
+    }
+    return Finding(
+        "partly-on-engine",
+        "warning" if _MUCH_ELSEWHERE * total >= length else "info",
+        "likely",
+        Basis.MEASURED if is_measured else Basis.SAMPLED,
+        model.name,
+        model.pid,
+        WindowRanges.of(rows),
+        int(calls.starts[rows[0]]),
+        int(calls.ends[rows[-1]]),
+        None,
+        numbers,
+        (frame,) if frame else (),
+        (
+            Action("compute-units", {"model": model.name}),
+            Action("check-no-engine", {"engine": other, "model": model.model}),
+        ),
+    )

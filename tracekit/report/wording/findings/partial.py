@@ -1,0 +1,78 @@
+"""Calls that are on an accelerator in part as English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.model.vocabulary import Engine
+from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.names import engine_name, model_name
+from tracekit.text import clip, format_duration, plural, printable
+
+_SYMBOL_WIDTH = 60
+_NAMES_WIDTH = 100
+_MOST_NAMES = 5
+
+
+def _partly(finding: Finding) -> Sentences:
+    return _pieces(finding) if finding.numbers["pieces"] else _parts(finding)
+
+
+def _pieces(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    cut, calls = numbers["cut"], numbers["calls"]
+    where = "each call" if cut == calls else f"{cut:,} of {calls:,} calls"
+    about = "" if numbers["alike"] == cut else "about "
+    model = model_name(finding.model, numbers["is_named"])
+    title = (
+        f"{model} is cut into {about}{plural(numbers['pieces'], 'piece')} on the Neural Engine in {where}."
+    )
+    whole = "that time" if numbers["is_engine_time"] else "it"
+    cost = (
+        f"Per call, {format_duration(numbers['gaps_ns'])} pass between its first and last piece without the"
+        f" engine (measured, {100 * numbers['share']:.0f} % of {whole})."
+    )
+    return Sentences(title, f"{cost}{_between(finding)}", _listed(numbers["names"]))
+
+
+def _listed(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    shown = names if len(names) <= _MOST_NAMES else (*names[: _MOST_NAMES - 1], "…", names[-1])
+    return f"The pieces: {clip(printable(', '.join(shown)), _NAMES_WIDTH)}."
+
+
+def _between(finding: Finding) -> str:
+    numbers = finding.numbers
+    engine, frame = numbers["between"], numbers["frame"]
+    if engine is None:
+        return ""
+    subject = "the ML runtime" if engine == Engine.RUNTIME else engine_name(engine)
+    name = f" in {clip(printable(frame.detail), _SYMBOL_WIDTH)}" if frame else ""
+    return f" Of that, {subject} worked about {format_duration(numbers['between_ns'])}{name} (sampled)."
+
+
+def _parts(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    cut, calls = numbers["cut"], numbers["calls"]
+    main, other = engine_name(numbers["engine"]), engine_name(numbers["between"])
+    where = "every call" if cut == calls else f"{cut:,} of {calls:,} calls"
+    title = f"{model_name(finding.model, numbers['is_named'])} runs in part on {other} in {where} on {main}."
+    frame = numbers["frame"]
+    name = f" in {clip(printable(frame.detail), _SYMBOL_WIDTH)}" if frame else ""
+    work = numbers["between_ns"]
+    cost = (
+        f"{_capital(other)} worked {format_duration(work)} per call ({100 * numbers['share']:.0f} % of it,"
+        f" {numbers['part_basis']}){name}."
+        if work
+        else ""
+    )
+    return Sentences(title, cost)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {"partly-on-engine": _partly}
